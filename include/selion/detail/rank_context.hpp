@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <selion/detail/export.hpp>
+#include <selion/detail/shared_word.hpp>
+
+namespace selion::meters {
+class recorder;
+}
+
+namespace selion::machine {
+class transport;
+class clock;
+class machine;
+struct call_record;
+class waiter;
+}  // namespace selion::machine
+
+namespace selion::onesided {
+class symmetric_heap;
+}
+
+namespace selion::detail {
+
+/// Bits of a global address: segment (4) | rank (20) | offset (40). Segment and rank lie together
+/// so that one comparison tests both.
+inline constexpr unsigned offset_bits = 40;
+inline constexpr unsigned rank_bits = 20;
+inline constexpr std::uint64_t offset_mask = (std::uint64_t{1} << offset_bits) - 1;
+inline constexpr std::uint64_t rank_mask = (std::uint64_t{1} << rank_bits) - 1;
+inline constexpr std::uint64_t null_address = ~std::uint64_t{0};
+
+/// Everything that one rank knows about itself and its machine. A machine fills it before the
+/// rank's function starts; a thread that joins a rank works on a copy with its own `waiter`.
+struct alignas(line_bytes) rank_context {
+    // What the inline paths read: one line.
+    std::byte* mapped_base = nullptr;  ///< offset 0 of rank `first_mapped`
+    std::uint64_t first_mapped = 0;
+    std::uint64_t bypass_count = 0;  ///< ranks that inline puts and gets reach; 0 while operations
+                                     ///< are recorded or the bypass is switched off
+    std::uint64_t mapped_count = 0;  ///< ranks whose memory this process can address
+    std::uint32_t stride_log2 = 0;   ///< distance of two ranks' memory
+    std::uint32_t rank = 0;
+    std::uint32_t ranks = 0;       ///< 0: this thread belongs to no rank
+    bool fence_signals = true;     ///< a signalling store needs a full fence of its own
+    bool words_mapped = false;     ///< every rank's shared words can be addressed
+    machine::call_record* call = nullptr;
+    machine::waiter* waiter = nullptr;
+
+    // Read by slower paths.
+    machine::transport* transport = nullptr;
+    machine::clock* clock = nullptr;
+    machine::machine* host = nullptr;
+    meters::recorder* recorder = nullptr;  ///< null when nothing is recorded
+    onesided::symmetric_heap* heap = nullptr;
+    void* world = nullptr;          ///< state of the floors above
+    std::uint64_t reserve_bytes = 0;  ///< bytes of each rank's segment 0
+    std::uint32_t group_first = 0;  ///< ranks that share my carrier thread: the first one …
+    std::uint32_t group_size = 1;   ///< … and how many, all neighbours in number
+    std::uint32_t groups = 1;       ///< carriers of the whole job
+    bool is_foreign_thread = false;
+    bool in_handler = false;
+};
+
+/// Context of the rank that the calling thread works for; a context of zero ranks when none.
+/// Machines set it when they switch ranks.
+extern SELION_API constinit thread_local rank_context* current_context
+    __attribute__((tls_model("initial-exec")));
+
+/// Address of a global address if this process maps it, else null.
+inline std::byte* local_address(const rank_context& context, std::uint64_t bits) noexcept {
+    const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
+    if (index >= context.bypass_count) [[unlikely]] return nullptr;
+    std::byte* address = context.mapped_base + (index << context.stride_log2) + (bits & offset_mask);
+    if (address == nullptr) __builtin_unreachable();  // spares callers a second test
+    return address;
+}
+
+}  // namespace selion::detail

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+
+#include <selion/detail/export.hpp>
+#include <selion/detail/rank_context.hpp>
+
+/// What the inline operations call when the target is not mapped, when operations are recorded, or
+/// when a rank has to wait. All of them check their arguments.
+namespace selion::detail {
+
+enum class atomic_operation : std::uint8_t { load, store, fetch_add, compare_swap };
+
+/// One remote atomic. `operand` and `compare` hold the bits of a value of `width` bytes.
+struct atomic_request {
+    std::uint64_t target;
+    std::uint64_t operand;
+    std::uint64_t compare;
+    atomic_operation operation;
+    std::uint8_t width;  ///< 4 or 8
+};
+
+/// How a signal changes: see `signal_set` and `signal_add`.
+struct signal_update {
+    std::uint64_t amount;
+    bool adds;
+};
+
+SELION_API void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
+                         std::source_location site);
+SELION_API void get_slow(void* target, std::uint64_t source, std::size_t bytes,
+                         std::source_location site);
+SELION_API std::uint64_t atomic_slow(const atomic_request& request,
+                                     std::source_location site);
+SELION_API void signal_slow(std::uint64_t signal, signal_update update,
+                            std::source_location site);
+SELION_API void quiet_slow(std::source_location site);
+
+/// Ends the job unless `bytes` bytes at `target` lie in the address space and `target` is aligned.
+SELION_API void expect_range(std::uint64_t target, std::size_t bytes, std::size_t alignment,
+                             std::source_location site);
+
+/// Wakes whoever sleeps on the word. Called after a signalling store that saw a sleeper.
+SELION_API void wake_sleepers(rank_context& context, shared_word& word);
+
+}  // namespace selion::detail

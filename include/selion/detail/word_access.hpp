@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <selion/detail/rank_context.hpp>
+#include <selion/detail/shared_word.hpp>
+#include <selion/detail/slow_path.hpp>
+
+/// Shared words that the caller maps. Whoever changes one may have to wake a sleeper; the protocol
+/// and the reason why no wake-up is lost are in src/machine/node/waiting.md.
+namespace selion::detail {
+
+inline std::uint64_t word_load(const shared_word& word) noexcept {
+    // acquire: what was written before the signal is visible; pairs with [word.signal]
+    return std::atomic_ref(const_cast<std::uint64_t&>(word.value)).load(std::memory_order_acquire);
+}
+
+/// Second half of a signalling store: looks for sleepers after the value is on its way.
+inline void word_changed(rank_context& context, shared_word& word) {
+    if (context.fence_signals) {
+        // seq_cst: value before mark, where sleepers cannot force it; pairs with [word.sleep]
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else {
+        // The sleeper's process-wide barrier orders the two for us; only the compiler must not
+        // exchange them. seq_cst: pairs with [word.sleep]
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    if (std::atomic_ref(word.sleeper).load(std::memory_order_relaxed) != 0) [[unlikely]] {
+        wake_sleepers(context, word);
+    }
+}
+
+/// Sets the word. Only one rank may store to a word at a time.
+inline void word_store(rank_context& context, shared_word& word, std::uint64_t value) {
+    // release: publishes all earlier writes of this rank [word.signal]
+    std::atomic_ref(word.value).store(value, std::memory_order_release);
+    word_changed(context, word);
+}
+
+/// Adds to the word. @return its value before.
+inline std::uint64_t word_add(rank_context& context, shared_word& word, std::uint64_t amount) {
+    // acq_rel: publishes this rank's writes and joins those of earlier adders [word.signal]
+    const std::uint64_t before =
+        std::atomic_ref(word.value).fetch_add(amount, std::memory_order_acq_rel);
+    word_changed(context, word);
+    return before;
+}
+
+/// Adds without looking for sleepers, for a caller that does so itself once it matters.
+inline std::uint64_t word_add_quietly(shared_word& word, std::uint64_t amount) noexcept {
+    // acq_rel: as in word_add [word.signal]
+    return std::atomic_ref(word.value).fetch_add(amount, std::memory_order_acq_rel);
+}
+
+}  // namespace selion::detail

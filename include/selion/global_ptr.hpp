@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <selion/detail/rank_context.hpp>
+#include <selion/rank.hpp>
+
+namespace selion {
+
+/// Types that may be moved between ranks byte by byte.
+template <class T>
+concept transferable = std::is_trivially_copyable_v<T>;
+
+/// Pointer to a `T` in the global address space: 64 bits that name segment, rank and offset, valid
+/// on every rank. Null is all ones. Arithmetic counts elements and stays on the rank.
+template <class T>
+class global_ptr {
+public:
+    using element_type = T;
+
+    constexpr global_ptr() noexcept = default;
+    constexpr global_ptr(std::nullptr_t) noexcept {}
+    constexpr explicit global_ptr(std::uint64_t bits) noexcept : bits_(bits) {}
+    /// @param offset bytes from the start of the rank's segment 0, the symmetric heap.
+    constexpr global_ptr(rank_id rank, std::uint64_t offset) noexcept
+        : bits_((std::uint64_t{rank} << detail::offset_bits) | offset) {}
+    /// A pointer to mutable elements converts to one to constant elements.
+    template <class U>
+        requires(std::is_convertible_v<U (*)[], T (*)[]> && !std::is_same_v<U, T>)
+    constexpr global_ptr(global_ptr<U> other) noexcept : bits_(other.bits()) {}
+
+    constexpr rank_id rank() const noexcept {
+        return static_cast<std::uint32_t>((bits_ >> detail::offset_bits) & detail::rank_mask);
+    }
+    constexpr unsigned segment() const noexcept {
+        return static_cast<unsigned>(bits_ >> (detail::offset_bits + detail::rank_bits));
+    }
+    /// Bytes from the start of the rank's segment.
+    constexpr std::uint64_t offset() const noexcept { return bits_ & detail::offset_mask; }
+    constexpr std::uint64_t bits() const noexcept { return bits_; }
+    constexpr explicit operator bool() const noexcept { return bits_ != detail::null_address; }
+
+    /// The same place in another rank's part of a symmetric allocation.
+    constexpr global_ptr on(rank_id rank) const noexcept {
+        constexpr std::uint64_t field = detail::rank_mask << detail::offset_bits;
+        return global_ptr((bits_ & ~field) | (std::uint64_t{rank} << detail::offset_bits));
+    }
+
+    /// Plain pointer if the calling rank's process maps the element, else null. Always set for the
+    /// caller's own memory. @cost no communication.
+    T* local() const noexcept {
+        const detail::rank_context& context = *detail::current_context;
+        const std::uint64_t index = (bits_ >> detail::offset_bits) - context.first_mapped;
+        if (index >= context.mapped_count) return nullptr;
+        return reinterpret_cast<T*>(context.mapped_base + (index << context.stride_log2) +
+                                    offset());
+    }
+
+    constexpr global_ptr operator+(std::ptrdiff_t count) const noexcept {
+        return global_ptr(bits_ +
+                          static_cast<std::uint64_t>(count * std::ptrdiff_t{sizeof(T)}));
+    }
+    constexpr global_ptr operator-(std::ptrdiff_t count) const noexcept { return *this + -count; }
+    constexpr global_ptr& operator+=(std::ptrdiff_t count) noexcept {
+        return *this = *this + count;
+    }
+    constexpr global_ptr& operator-=(std::ptrdiff_t count) noexcept {
+        return *this = *this - count;
+    }
+    constexpr global_ptr& operator++() noexcept { return *this += 1; }
+    /// Elements between two pointers of one rank.
+    constexpr std::ptrdiff_t operator-(global_ptr other) const noexcept {
+        return static_cast<std::ptrdiff_t>(bits_ - other.bits_) / std::ptrdiff_t{sizeof(T)};
+    }
+    constexpr auto operator<=>(const global_ptr&) const noexcept = default;
+
+    /// The same address seen as another type. @pre suitably aligned.
+    template <class U>
+    constexpr global_ptr<U> reinterpret() const noexcept {
+        return global_ptr<U>(bits_);
+    }
+
+private:
+    std::uint64_t bits_ = detail::null_address;
+};
+
+static_assert(sizeof(global_ptr<double>) == 8);
+
+}  // namespace selion

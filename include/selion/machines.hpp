@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <selion/detail/export.hpp>
+
+namespace selion {
+
+/// Who moves a rank's communication on.
+enum class progress_kind {
+    in_calls,   ///< the rank itself, inside its calls
+    automatic,  ///< hardware or memory: nothing to do
+};
+
+/// What a machine can do, as data.
+struct machine_capabilities {
+    bool shares_memory = false;     ///< every rank can load and store every rank's memory
+    bool isolates_ranks = false;    ///< a rank's private memory is safe from others; libraries
+                                    ///< that are not thread-safe may be used
+    bool real_time = true;          ///< false: time is virtual
+    bool detects_death = false;     ///< a rank that dies is noticed and named
+    progress_kind progress = progress_kind::automatic;
+    std::uint32_t max_ranks = 0;
+};
+
+/// The machine of a running job.
+struct machine_description {
+    std::string spec;  ///< complete, as it would be given to SELION_MACHINE: "threads:64@2"
+    std::string kind;  ///< "threads", "processes"
+    std::uint32_t ranks = 0;
+    std::uint32_t processes = 0;
+    std::uint32_t carriers = 0;  ///< operating-system threads that run ranks, of all processes
+    machine_capabilities capabilities;
+};
+
+/// A kind of machine that `SELION_MACHINE` can name.
+struct machine_kind_info {
+    std::string name;
+    std::vector<std::string> forms;  ///< legal specs, for example "threads:N@C"
+    std::string summary;             ///< one sentence
+    std::vector<std::pair<std::string, std::string>> facts;  ///< capability and value, in words
+    bool available = false;
+    std::string reason;  ///< why it is not available; empty when it is
+};
+
+/// All machines that this build knows.
+SELION_API std::vector<machine_kind_info> machine_kinds();
+
+/// A `SELION_*` variable.
+struct knob_info {
+    std::string name;
+    std::string default_value;
+    std::string help;     ///< one line with unit and range
+    std::string current;  ///< value in the environment; empty when not set
+};
+
+/// All variables that Selion reads, sorted by name.
+SELION_API std::vector<knob_info> knobs();
+
+/// Processors that this process may use: affinity and cgroup quota respected. At least 1.
+SELION_API std::uint32_t usable_cores();
+
+/// Version of the library, "major.minor.patch".
+SELION_API const char* version();
+
+}  // namespace selion

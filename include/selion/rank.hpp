@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+namespace selion {
+
+/// Number of a rank in the world, 0 .. size - 1. Converts to and from integers, never to or from a
+/// `team_rank`: the two count different things.
+class rank_id {
+public:
+    constexpr rank_id() noexcept = default;
+    template <std::integral Integer>
+    constexpr rank_id(Integer value) noexcept : value_(static_cast<std::uint32_t>(value)) {}
+    constexpr operator std::uint32_t() const noexcept { return value_; }
+
+private:
+    std::uint32_t value_ = 0;
+};
+
+/// Number of a rank within a team, 0 .. team size - 1.
+class team_rank {
+public:
+    constexpr team_rank() noexcept = default;
+    template <std::integral Integer>
+    constexpr team_rank(Integer value) noexcept : value_(static_cast<std::uint32_t>(value)) {}
+    constexpr operator std::uint32_t() const noexcept { return value_; }
+
+private:
+    std::uint32_t value_ = 0;
+};
+
+void operator+(rank_id, team_rank) = delete;
+void operator+(team_rank, rank_id) = delete;
+void operator-(rank_id, team_rank) = delete;
+void operator-(team_rank, rank_id) = delete;
+bool operator==(rank_id, team_rank) = delete;
+bool operator==(team_rank, rank_id) = delete;
+
+}  // namespace selion

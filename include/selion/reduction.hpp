@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <typeinfo>
+
+#include <selion/global_ptr.hpp>
+
+/// Operations for reductions. Any function object `T operator()(T, T)` may stand in their place; it
+/// must be associative, and equal on all ranks. Values are combined in the order of the ranks.
+namespace selion {
+
+inline constexpr struct plus_operation {
+    template <class T>
+    constexpr T operator()(const T& a, const T& b) const {
+        return static_cast<T>(a + b);
+    }
+} plus;
+
+inline constexpr struct times_operation {
+    template <class T>
+    constexpr T operator()(const T& a, const T& b) const {
+        return static_cast<T>(a * b);
+    }
+} times;
+
+inline constexpr struct minimum_operation {
+    template <class T>
+    constexpr T operator()(const T& a, const T& b) const {
+        return std::min(a, b);
+    }
+} minimum;
+
+inline constexpr struct maximum_operation {
+    template <class T>
+    constexpr T operator()(const T& a, const T& b) const {
+        return std::max(a, b);
+    }
+} maximum;
+
+namespace detail {
+
+/// A reduction without its types: what the compiled collectives need to know.
+struct reduction {
+    void (*combine)(const void* operation, void* left_and_result, const void* right,
+                    std::size_t count);
+    const void* operation;
+    std::size_t element_bytes;
+    std::size_t type_hash;  ///< of element and operation; compared across ranks when checking
+};
+
+template <transferable T, class Operation>
+reduction erase_reduction(const Operation& operation) {
+    return {[](const void* erased, void* left, const void* right, std::size_t count) {
+                const auto& combine = *static_cast<const Operation*>(erased);
+                T* into = static_cast<T*>(left);
+                const T* from = static_cast<const T*>(right);
+                for (std::size_t i = 0; i < count; ++i) into[i] = combine(into[i], from[i]);
+            },
+            &operation, sizeof(T),
+            typeid(T).hash_code() * 31 + typeid(Operation).hash_code()};
+}
+
+}  // namespace detail
+}  // namespace selion

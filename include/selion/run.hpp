@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+
+#include <selion/detail/export.hpp>
+#include <selion/world.hpp>
+
+namespace selion {
+
+/// What a program asks for before its ranks start. Variables of the environment win.
+struct run_options {
+    std::string machine = {};  ///< spec used when SELION_MACHINE is not set; empty: "threads"
+    selion::thread_level thread_level = thread_level::single;
+};
+
+namespace detail {
+SELION_API int run_job(int argc, char** argv, const run_options& options,
+                       int (*call)(void* function, world& all), void* function);
+}
+
+/// Runs `function(world&)` once on every rank of the machine that SELION_MACHINE names, and returns
+/// the exit status of the job: 0, or the first non-zero value that a rank returned, or, when a rank
+/// died, failed or threw, the status that stands for it. All ranks start together; the call returns
+/// when all have returned.
+///
+/// Under threads and fibers the function object is shared by all ranks, which call it at the same
+/// time. Under processes the program is executed anew for each process, with the same arguments,
+/// up to this call; in such a process the call does not return, it exits. So code before `run`
+/// happens once per process, and code after it once, in the process that was started by hand.
+/// @error a machine spec that is malformed ends the program with a sentence and exit status 2.
+template <class Function>
+int run(int argc, char** argv, const run_options& options, Function&& function) {
+    using target = std::remove_reference_t<Function>;
+    static_assert(std::is_invocable_v<target&, world&>,
+                  "selion::run needs a function that takes selion::world&");
+    auto call = [](void* erased, world& all) -> int {
+        target& typed = *static_cast<target*>(erased);
+        if constexpr (std::is_void_v<std::invoke_result_t<target&, world&>>) {
+            std::invoke(typed, all);
+            return 0;
+        } else {
+            return std::invoke(typed, all);
+        }
+    };
+    return detail::run_job(argc, argv, options, call,
+                           const_cast<void*>(static_cast<const void*>(&function)));
+}
+
+template <class Function>
+int run(int argc, char** argv, Function&& function) {
+    return run(argc, argv, run_options{}, std::forward<Function>(function));
+}
+
+}  // namespace selion

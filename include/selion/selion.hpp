@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Everything: a partitioned global address space for programs in C++20.
+#include <selion/atomics.hpp>
+#include <selion/error.hpp>
+#include <selion/expect.hpp>
+#include <selion/global_ptr.hpp>
+#include <selion/machines.hpp>
+#include <selion/memory.hpp>
+#include <selion/meters.hpp>
+#include <selion/put_get.hpp>
+#include <selion/rank.hpp>
+#include <selion/rank_scope.hpp>
+#include <selion/reduction.hpp>
+#include <selion/run.hpp>
+#include <selion/signal.hpp>
+#include <selion/world.hpp>
