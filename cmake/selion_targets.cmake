@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# How this project makes its targets.
+
+function(selion_use_ccache)
+    find_program(SELION_CCACHE ccache)
+    if(SELION_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+        set(CMAKE_CXX_COMPILER_LAUNCHER ${SELION_CCACHE} PARENT_SCOPE)
+    endif()
+endfunction()
+
+function(selion_warnings target)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+    if(SELION_WERROR)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+endfunction()
+
+# A program in <build>/bin that uses public headers only.
+function(selion_add_program name)
+    add_executable(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE selion::selion)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+    selion_warnings(${name})
+endfunction()
+
+# Makes the programs of the current folder: NAME.cpp and all of NAME/*.cpp give the program
+# <prefix>NAME each; a folder with a CMakeLists.txt of its own decides for itself.
+# Sets `programs` to the names of those made here.
+function(selion_add_programs prefix)
+    set(made)
+    file(GLOB entries CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *)
+    foreach(entry IN LISTS entries)
+        if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${entry}/CMakeLists.txt)
+            add_subdirectory(${entry})
+        elseif(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${entry})
+            file(GLOB sources CONFIGURE_DEPENDS ${entry}/*.cpp)
+            if(sources)
+                selion_add_program(${prefix}${entry} ${sources})
+                list(APPEND made ${prefix}${entry})
+            endif()
+        elseif(entry MATCHES "^(.*)\\.cpp$")
+            selion_add_program(${prefix}${CMAKE_MATCH_1} ${entry})
+            list(APPEND made ${prefix}${CMAKE_MATCH_1})
+        endif()
+    endforeach()
+    set(programs ${made} PARENT_SCOPE)
+endfunction()
+
+function(selion_install)
+    include(CMakePackageConfigHelpers)
+    set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/selion)
+    install(TARGETS selion EXPORT selion-targets COMPONENT library)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/selion TYPE INCLUDE COMPONENT library
+        FILES_MATCHING PATTERN "*.hpp")
+    install(EXPORT selion-targets NAMESPACE selion:: DESTINATION ${package_dir} COMPONENT library)
+    configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/selion-config.cmake.in
+        ${PROJECT_BINARY_DIR}/selion-config.cmake INSTALL_DESTINATION ${package_dir}
+        NO_SET_AND_CHECK_MACRO)
+    write_basic_package_version_file(${PROJECT_BINARY_DIR}/selion-config-version.cmake
+        COMPATIBILITY SameMinorVersion)
+    # Relative, so that the installed tree may be moved.
+    file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/selion.pc.in ${PROJECT_BINARY_DIR}/selion.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/selion-config.cmake
+        ${PROJECT_BINARY_DIR}/selion-config-version.cmake
+        DESTINATION ${package_dir} COMPONENT library)
+    install(FILES ${PROJECT_BINARY_DIR}/selion.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+endfunction()

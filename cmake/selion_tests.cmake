@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# How tests are registered. Every test has a time-out and a label, the name of its folder.
+
+set(SELION_TEST_BIN ${PROJECT_BINARY_DIR}/bin)
+
+# A test program of this project: made in <build>/bin, sees the inside of the library.
+function(selion_add_test_program name)
+    add_executable(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE selion_inside)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${SELION_TEST_BIN})
+    selion_warnings(${name})
+endfunction()
+
+# Registers every GoogleTest case of all sources below `folder` as one ctest each, found just before
+# the tests run.
+function(selion_add_gtest_folder folder target seconds)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    if(NOT sources)
+        return()
+    endif()
+    selion_add_test_program(${target} ${sources})
+    target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest_main ${ARGN})
+    target_precompile_headers(${target} PRIVATE <gtest/gtest.h>)
+    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${folder}/
+        DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${seconds} LABELS ${folder})
+endfunction()
+
+# Registers a folder of pytest files as one ctest.
+function(selion_add_pytest_folder folder seconds)
+    file(GLOB scripts CONFIGURE_DEPENDS ${folder}/test_*.py)
+    if(NOT scripts)
+        return()
+    endif()
+    if(NOT SELION_PYTEST_FOUND)
+        message(STATUS "selion: tests/${folder} is off: ${SELION_TEST_PYTHON} has no pytest")
+        return()
+    endif()
+    add_test(NAME ${folder}
+        COMMAND ${SELION_TEST_PYTHON} -m pytest -q -ra -p no:cacheprovider --color=no
+            ${CMAKE_CURRENT_SOURCE_DIR}/${folder}
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    # No name here may begin with SELION_: programs warn about knobs that they do not know.
+    set_tests_properties(${folder} PROPERTIES TIMEOUT ${seconds} LABELS ${folder}
+        ENVIRONMENT "TEST_BIN_DIR=${SELION_TEST_BIN};TEST_BUILD_DIR=${PROJECT_BINARY_DIR};CXX=${CMAKE_CXX_COMPILER};PYTHONDONTWRITEBYTECODE=1")
+endfunction()
+
+# Registers one run of `program` on one machine.
+function(selion_add_machine_test label program spec ranks seconds)
+    add_test(NAME ${label}/${spec} COMMAND ${program} ${ARGN})
+    set_tests_properties(${label}/${spec} PROPERTIES TIMEOUT ${seconds} LABELS ${label}
+        PROCESSORS ${ranks} ENVIRONMENT SELION_MACHINE=${spec})
+endfunction()
