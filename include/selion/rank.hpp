@@ -31,11 +31,18 @@ private:
     std::uint32_t value_ = 0;
 };
 
-void operator+(rank_id, team_rank) = delete;
-void operator+(team_rank, rank_id) = delete;
-void operator-(rank_id, team_rank) = delete;
-void operator-(team_rank, rank_id) = delete;
-bool operator==(rank_id, team_rank) = delete;
-bool operator==(team_rank, rank_id) = delete;
+// Templates, so that they take part only where both kinds meet and leave `rank == 0` alone.
+template <std::same_as<rank_id> World, std::same_as<team_rank> Team>
+void operator+(World, Team) = delete;
+template <std::same_as<team_rank> Team, std::same_as<rank_id> World>
+void operator+(Team, World) = delete;
+template <std::same_as<rank_id> World, std::same_as<team_rank> Team>
+void operator-(World, Team) = delete;
+template <std::same_as<team_rank> Team, std::same_as<rank_id> World>
+void operator-(Team, World) = delete;
+template <std::same_as<rank_id> World, std::same_as<team_rank> Team>
+bool operator==(World, Team) = delete;
+template <std::same_as<team_rank> Team, std::same_as<rank_id> World>
+bool operator==(Team, World) = delete;
 
 }  // namespace selion
