@@ -28,7 +28,8 @@ endfunction()
 # Sets `programs` to the names of those made here.
 function(selion_add_programs prefix)
     set(made)
-    file(GLOB entries CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *)
+    file(GLOB entries CONFIGURE_DEPENDS LIST_DIRECTORIES true
+        RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *)
     foreach(entry IN LISTS entries)
         if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${entry}/CMakeLists.txt)
             add_subdirectory(${entry})

@@ -41,8 +41,10 @@ function(selion_add_pytest_folder folder seconds)
             ${CMAKE_CURRENT_SOURCE_DIR}/${folder}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     # No name here may begin with SELION_: programs warn about knobs that they do not know.
+    set(environment TEST_BIN_DIR=${SELION_TEST_BIN} TEST_BUILD_DIR=${PROJECT_BINARY_DIR}
+        CXX=${CMAKE_CXX_COMPILER} PYTHONDONTWRITEBYTECODE=1)
     set_tests_properties(${folder} PROPERTIES TIMEOUT ${seconds} LABELS ${folder}
-        ENVIRONMENT "TEST_BIN_DIR=${SELION_TEST_BIN};TEST_BUILD_DIR=${PROJECT_BINARY_DIR};CXX=${CMAKE_CXX_COMPILER};PYTHONDONTWRITEBYTECODE=1")
+        ENVIRONMENT "${environment}")
 endfunction()
 
 # Registers one run of `program` on one machine.
