@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+# Steps that ./quickstart and ./run-tests share. Each does nothing if its work is done already.
+# Sourced in the project's folder, under `set -euo pipefail`.
+
+export LC_ALL=C.UTF-8
+logs=build/logs
+venv=.venv
+jobs=$(nproc)
+
+say() { printf '%s\n' "$*"; }
+fail() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+# quietly NAME TEXT COMMAND...: one line that says what is done and how long it took. The output
+# goes to a log; its end is shown if the command fails.
+quietly() {
+    local log="$logs/$1.log" text=$2 start=$SECONDS
+    shift 2
+    mkdir -p "$logs"
+    printf '%s ... ' "$text"
+    if "$@" >"$log" 2>&1 </dev/null; then
+        printf '%d s\n' $((SECONDS - start))
+        return 0
+    fi
+    printf 'failed. The end of %s:\n\n' "$log"
+    tail -n 40 "$log"
+    printf '\nThe whole log: %s\n' "$PWD/$log"
+    return 1
+}
+
+# Lines of a list without comments.
+entries() { sed -e 's/[[:space:]]*#.*//' -e '/^$/d' "$1"; }
+
+missing_packages() {
+    local wanted
+    wanted=$(entries scripts/setup/apt-packages.txt)
+    # shellcheck disable=SC2086
+    comm -23 <(sort <<<"$wanted") <(
+        dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+            sed -n 's/^installed //p' | sort
+    )
+}
+
+ensure_packages() {
+    command -v dpkg-query >/dev/null || fail "This script installs packages on Debian and its" \
+        "relatives; elsewhere install what scripts/setup/apt-packages.txt names and build with CMake."
+    local packages as_root=() apt
+    packages=$(missing_packages | tr '\n' ' ')
+    [[ -z $packages ]] && return 0
+    apt="apt-get update && apt-get install -y --no-install-recommends ${packages% }"
+    if [[ $(id -u) != 0 ]]; then
+        # Asks for a password only where somebody can type it.
+        if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 && -t 1 ]]; }; then
+            sudo -v
+            as_root=(sudo)
+        else
+            say "Some packages are missing and installing them needs root. Run this as root, then" \
+                "run this script again:"
+            fail "$apt"
+        fi
+    fi
+    quietly apt "Installing Debian packages: ${packages% }" \
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive bash -c "$apt"
+}
+
+# What the environment was made of: the place of this folder (scripts in it hold the path) and pins.
+venv_recipe() { cat <(pwd) scripts/setup/python-requirements*.txt; }
+
+make_venv() {
+    rm -rf "$venv"
+    local python=/usr/bin/python3 # Debian's own, whatever else the PATH offers
+    [[ -x $python ]] || python=python3
+    "$python" -m venv "$venv"
+    export PIP_DISABLE_PIP_VERSION_CHECK=1
+    "$venv/bin/pip" install -r scripts/setup/python-requirements.txt
+    "$venv/bin/pip" install --no-deps -r scripts/setup/python-requirements-no-deps.txt
+    venv_recipe >"$venv/recipe"
+}
+
+ensure_venv() {
+    if ! cmp -s <(venv_recipe) "$venv/recipe"; then
+        quietly venv "Making $venv with the Python packages" make_venv
+    fi
+}
+
+# ensure_build PRESET TARGET...: configures if needed, then builds.
+ensure_build() {
+    local preset=$1 dir=build/$1 werror=OFF
+    shift
+    [[ ${CI:-} == true ]] && werror=ON
+    # Ninja configures again when CMake files change, but does not look at the presets.
+    if [[ ! -f $dir/build.ninja || CMakePresets.json -nt $dir/build.ninja ]] ||
+        ! grep -q "^SELION_WERROR:.*=$werror$" "$dir/CMakeCache.txt"; then
+        quietly "configure-$preset" "Configuring $dir" \
+            cmake --preset "$preset" -DSELION_WERROR=$werror
+    fi
+    # Compilers of -O3 take up to 1 GiB each.
+    quietly "build-$preset" "Building $dir" cmake --build "$dir" -j "$jobs" --target "${@:-all}"
+}
+
+# What the installed package is made of; newer than the stamp means: install again. Its Python files
+# are used where they lie.
+python_package_is_fresh() {
+    [[ -f $1 ]] && [[ -z $(find pyproject.toml CMakeLists.txt cmake include src python \
+        -type f ! -name '*.py' ! -path '*/__pycache__/*' -newer "$1" -print -quit) ]]
+}
+
+ensure_python_package() {
+    local stamp=$venv/package-stamp
+    python_package_is_fresh "$stamp" && return 0
+    quietly python-package "Building the Python package into $venv" \
+        "$venv/bin/pip" install --no-build-isolation --no-deps --editable .
+    touch "$stamp"
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// message: selion::put moves bytes: T must be trivially copyable
+#include <string>
+
+#include <selion/put_get.hpp>
+
+void use() {
+#ifdef MUST_FAIL
+    selion::put(selion::global_ptr<std::string>(), std::string("a"));
+#else
+    selion::put(selion::global_ptr<int>(), 1);
+#endif
+}

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// message: always said
+int main() { static_assert(false, "always said"); }

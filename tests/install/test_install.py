@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An installed Selion is found by CMake and by pkg-config, and programs built so run.
+
+Both kinds of library are built anew, small and without optimisation, in a folder that stays, so
+that a second run only compiles what changed."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+_source = Path(__file__).resolve().parents[2]
+_consumer = Path(__file__).resolve().parent / "consumer"
+_scratch = Path(os.environ["TEST_BUILD_DIR"]) / "tests" / "install"
+_options = ["PYTHON", "TESTS", "EXAMPLES", "BENCH", "STUDIES"]
+
+
+def run(*command: object, **environment: str) -> str:
+    """Output of a command that must succeed."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, **environment}, capture_output=True, text=True,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=["static", "shared"])
+def prefix(request):
+    """Where a freshly built library is installed."""
+    build, target = _scratch / f"build-{request.param}", _scratch / f"prefix-{request.param}"
+    run(
+        "cmake", "-G", "Ninja", "-S", _source, "-B", build, "-D", "CMAKE_BUILD_TYPE=Debug",
+        "-D", f"BUILD_SHARED_LIBS={'ON' if request.param == 'shared' else 'OFF'}",
+        "-D", "SELION_CHECK_LEVEL=2", "-D", "CMAKE_CXX_FLAGS_DEBUG=-O0",
+        *(f"-DSELION_{option}=OFF" for option in _options),
+    )
+    run("cmake", "--build", build, "-j", os.cpu_count())
+    shutil.rmtree(target, ignore_errors=True)
+    run("cmake", "--install", build, "--prefix", target)
+    return target
+
+
+def check_program(program: Path) -> None:
+    for machine in ("threads:3", "processes:3"):
+        # The check level is part of what a program is compiled with: it must come along.
+        assert run(program, SELION_MACHINE=machine) == "sum 6 check level 2\n"
+
+
+def test_find_package(prefix, tmp_path):
+    # Moved, to see that nothing holds the path that it was installed under.
+    moved = tmp_path / "moved"
+    shutil.copytree(prefix, moved, symlinks=True)
+    run(
+        "cmake", "-G", "Ninja", "-S", _consumer, "-B", tmp_path / "build",
+        "-D", f"CMAKE_PREFIX_PATH={moved}",
+    )
+    run("cmake", "--build", tmp_path / "build")
+    check_program(tmp_path / "build" / "consumer")
+
+
+def test_pkg_config(prefix, tmp_path):
+    is_static = not list(prefix.glob("lib*/**/libselion.so"))
+    packages = next(prefix.glob("lib*/**/pkgconfig"))
+    flags = run(
+        "pkg-config", "--cflags", "--libs", *(["--static"] if is_static else []), "selion",
+        PKG_CONFIG_PATH=str(packages),
+    )
+    program = tmp_path / "consumer"
+    run(
+        os.environ.get("CXX", "c++"), "-std=c++20", _consumer / "consumer.cpp", "-o", program,
+        *shlex.split(flags), f"-Wl,-rpath,{packages.parent}",
+    )
+    check_program(program)
+
+
+def test_only_the_api_is_exported(prefix):
+    libraries = list(prefix.glob("lib*/**/libselion.so"))
+    if not libraries:
+        pytest.skip("a static library has no exports")
+    names = [
+        line.split(maxsplit=2)[2]
+        for line in run("nm", "--dynamic", "--defined-only", "-C", libraries[0]).splitlines()
+    ]
+    assert any("selion::detail::barrier" in name for name in names)
+    hidden = ("selion::machine::", "selion::base::", "selion::onesided::", "selion::collectives::")
+    assert [name for name in names if name.startswith(hidden)] == []
+
+
+def test_headers_are_installed(prefix):
+    installed = {str(p.relative_to(prefix / "include")) for p in prefix.glob("include/**/*.hpp")}
+    expected = {str(p.relative_to(_source / "include")) for p in _source.glob("include/**/*.hpp")}
+    assert installed == expected and "selion/selion.hpp" in installed
+
+
+def test_a_missing_dependency_is_named(prefix, tmp_path):
+    if list(prefix.glob("lib*/**/libselion.so")):
+        pytest.skip("a shared library brings its dependencies itself")
+    done = subprocess.run(
+        ["cmake", "-S", _consumer, "-B", tmp_path, "-D", f"CMAKE_PREFIX_PATH={prefix}"],
+        env={**os.environ, "PKG_CONFIG_LIBDIR": str(tmp_path)}, capture_output=True, text=True,
+    )
+    assert done.returncode != 0
+    assert "selion needs hwloc (Debian: libhwloc-dev)" in " ".join(done.stderr.split())
