@@ -18,6 +18,7 @@
 namespace selion {
 
 class world;
+class rank_scope;
 
 namespace detail {
 SELION_API void barrier(rank_context& context, std::source_location site);
@@ -91,6 +92,7 @@ protected:
     detail::rank_context& context() const noexcept { return *context_; }
 
 private:
+    friend class rank_scope;
     detail::rank_context* context_;
 };
 

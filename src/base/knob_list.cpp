@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/knobs.hpp"
+#include "selion/machines.hpp"
+
+namespace selion {
+
+std::vector<knob_info> knobs() {
+    std::vector<knob_info> all;
+    for (const base::knob_entry& entry : base::knob_table()) {
+        all.push_back({std::string(entry.name), std::string(entry.default_value),
+                       std::string(entry.help), base::knob_text(entry.which).value_or("")});
+    }
+    return all;
+}
+
+}  // namespace selion

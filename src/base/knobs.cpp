@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/knobs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "base/nearest_name.hpp"
+#include "base/units.hpp"
+#include "selion/error.hpp"
+
+namespace selion::base {
+namespace {
+
+constexpr std::array<knob_entry, 15> table{{
+    {knob::bind, "SELION_BIND", "auto",
+     "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
+    {knob::crash_report, "SELION_CRASH_REPORT", "on",
+     "on, off: a rank that dies of a signal says which rank it was and what it was doing"},
+    {knob::hang_action, "SELION_HANG_ACTION", "report",
+     "report, abort: what follows a wait longer than SELION_HANG_TIMEOUT"},
+    {knob::hang_timeout, "SELION_HANG_TIMEOUT", "60",
+     "seconds that a rank may wait before the job says who is absent; 0 switches that off"},
+    {knob::heap, "SELION_HEAP", "all memory of the host",
+     "bytes (K, M, G, T) of symmetric memory that each rank may grow to, at most 1T"},
+    {knob::joined_threads, "SELION_JOINED_THREADS", "64",
+     "threads that may join ranks by rank_scope at a time, in each process"},
+    {knob::machine, "SELION_MACHINE", "threads",
+     "the machine: threads:N, threads:N@C, processes:N, processes:PxT"},
+    {knob::membarrier, "SELION_MEMBARRIER", "auto",
+     "auto, off: let sleepers pay for ordering (membarrier); off: every signal has a full fence"},
+    {knob::meters, "SELION_METERS", "off",
+     "file: write counters and timers of all ranks there as JSON lines; 1: record only"},
+    {knob::prefix, "SELION_PREFIX", "off",
+     "on, off: put the rank before each line that a process prints"},
+    {knob::spin, "SELION_SPIN", "by machine",
+     "microseconds that a waiting rank spins before it yields and then sleeps"},
+    {knob::stack, "SELION_STACK", "1M", "bytes (K, M, G) of a fiber's stack, at least 64K"},
+    {knob::thread_level, "SELION_THREAD_LEVEL", "the program's choice",
+     "single, serialized, multiple: what threads that a rank starts may do"},
+    {knob::trace, "SELION_TRACE", "off",
+     "file: write a trace of all ranks there in the Chrome and Perfetto format"},
+    {knob::verbose, "SELION_VERBOSE", "off", "on, off: say what was chosen, and why"},
+}};
+
+/// Names that the command line, the build and a job's own processes use.
+constexpr std::array<std::string_view, 4> reserved{"SELION_JOB_", "SELION_STUDIES", "SELION_BIN",
+                                                   "SELION_TEST_"};
+
+const knob_entry& entry_of(knob which) { return table[static_cast<std::size_t>(which)]; }
+
+static_assert(std::ranges::is_sorted(table, {}, &knob_entry::name));
+static_assert([] {
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        if (static_cast<std::size_t>(table[i].which) != i) return false;
+    }
+    return true;
+}());
+
+[[noreturn]] void refuse(knob which, std::string_view value, std::string_view legal) {
+    throw error(status::bad_argument,
+                fmt::format("{}={} is not understood; it takes {}", entry_of(which).name, value,
+                            legal));
+}
+
+}  // namespace
+
+std::span<const knob_entry> knob_table() { return table; }
+
+std::optional<std::string> knob_text(knob which) {
+    const char* value = std::getenv(entry_of(which).name.data());
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return value;
+}
+
+bool knob_is_on(knob which) {
+    const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
+    return value != "0" && value != "off" && value != "no" && value != "false";
+}
+
+std::size_t knob_choice(knob which, std::span<const std::string_view> words) {
+    const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
+    const auto found = std::ranges::find(words, value);
+    if (found == words.end()) refuse(which, value, fmt::format("{}", fmt::join(words, ", ")));
+    return static_cast<std::size_t>(found - words.begin());
+}
+
+std::uint64_t knob_bytes(knob which) {
+    const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
+    const std::optional<std::uint64_t> bytes = parse_bytes(value);
+    if (!bytes || *bytes == 0) refuse(which, value, "a size such as 512M or 2G");
+    return *bytes;
+}
+
+double knob_seconds(knob which) {
+    const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
+    const std::optional<double> seconds = parse_seconds(value);
+    if (!seconds) refuse(which, value, "seconds, for example 0.5 or 60");
+    return *seconds;
+}
+
+std::uint64_t knob_whole(knob which) {
+    const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
+    const std::optional<std::uint64_t> number = parse_whole(value);
+    if (!number) refuse(which, value, "a whole number");
+    return *number;
+}
+
+bool is_reserved_name(std::string_view name) {
+    return std::ranges::any_of(reserved, [&](std::string_view start) {
+        return name.starts_with(start);
+    });
+}
+
+std::vector<std::string> unknown_knob_warnings() {
+    std::array<std::string_view, table.size()> names;
+    std::ranges::transform(table, names.begin(), &knob_entry::name);
+    std::vector<std::string> warnings;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string_view text = *variable;
+        const std::string_view name = text.substr(0, text.find('='));
+        if (!name.starts_with("SELION_") || is_reserved_name(name)) continue;
+        if (std::ranges::find(names, name) != names.end()) continue;
+        const std::string_view near = nearest_name(name, names);
+        warnings.push_back(near.empty()
+                               ? fmt::format("warning: {} is not a variable of Selion", name)
+                               : fmt::format("warning: {} is not a variable of Selion; did you "
+                                             "mean {}?",
+                                             name, near));
+    }
+    return warnings;
+}
+
+}  // namespace selion::base

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace selion::base {
+
+/// Every SELION_* variable. Their names, defaults and help lines stand in one table (knobs.cpp).
+enum class knob : std::uint8_t {
+    bind,
+    crash_report,
+    hang_action,
+    hang_timeout,
+    heap,
+    joined_threads,
+    machine,
+    membarrier,
+    meters,
+    prefix,
+    spin,
+    stack,
+    thread_level,
+    trace,
+    verbose,
+};
+
+struct knob_entry {
+    knob which;
+    std::string_view name;
+    std::string_view default_value;
+    std::string_view help;
+};
+
+std::span<const knob_entry> knob_table();
+
+/// Value in the environment; nothing when unset or empty.
+std::optional<std::string> knob_text(knob which);
+
+/// "1", "on", "yes", "true" and, for knobs that take a file, any name.
+bool knob_is_on(knob which);
+
+/// One of `words`. Throws `error` (bad_argument) with the legal words otherwise.
+/// @return the index of the word.
+std::size_t knob_choice(knob which, std::span<const std::string_view> words);
+
+/// Bytes or seconds of a knob, or its default. Throw `error` (bad_argument) when malformed.
+std::uint64_t knob_bytes(knob which);
+double knob_seconds(knob which);
+std::uint64_t knob_whole(knob which);
+
+/// One sentence for each SELION_* variable in the environment that nobody reads.
+std::vector<std::string> unknown_knob_warnings();
+
+/// Variables with this prefix are not read by the library but belong to the project's programs.
+bool is_reserved_name(std::string_view name);
+
+}  // namespace selion::base

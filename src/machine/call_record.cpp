@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/call_record.hpp"
+
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace selion::machine {
+namespace {
+
+/// Where the main program lies in this process.
+struct program_range {
+    std::uint64_t start = 0;
+    std::uint64_t bytes = 0;
+};
+
+program_range find_program() {
+    program_range range;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* into) {
+            auto& found = *static_cast<program_range*>(into);
+            found.start = info->dlpi_addr;
+            for (int i = 0; i < info->dlpi_phnum; ++i) {
+                const auto& part = info->dlpi_phdr[i];
+                if (part.p_type != PT_LOAD) continue;
+                found.bytes = std::max<std::uint64_t>(found.bytes, part.p_vaddr + part.p_memsz);
+            }
+            return 1;  // the first object is the main program
+        },
+        &range);
+    return range;
+}
+
+const program_range program = find_program();
+
+// libstdc++ and libc++ hold a source location as one pointer to constant data of the caller.
+static_assert(sizeof(std::source_location) == sizeof(std::uint64_t));
+
+}  // namespace
+
+std::string_view name_of(operation what) {
+    switch (what) {
+        case operation::none: return "nothing";
+        case operation::barrier: return "barrier";
+        case operation::sync: return "sync";
+        case operation::broadcast: return "broadcast";
+        case operation::all_reduce: return "all_reduce";
+        case operation::allocate: return "allocate";
+        case operation::deallocate: return "deallocate";
+        case operation::wait_signal: return "wait_until";
+        case operation::end_of_run: return "the end of run";
+    }
+    return "an unknown call";
+}
+
+std::uint64_t encode_site(std::source_location site) {
+    return std::bit_cast<std::uint64_t>(site) - program.start;
+}
+
+std::string site_text(std::uint64_t encoded) {
+    if (encoded == 0 || encoded >= program.bytes) return "an unknown place";
+    const auto site = std::bit_cast<std::source_location>(encoded + program.start);
+    return fmt::format("{}:{}", site.file_name(), site.line());
+}
+
+std::string last_call_text(const call_record& record) {
+    const auto what = static_cast<operation>(look_at(record.what));
+    if (look_at(record.has_finished) != 0) return "its function has returned";
+    if (what == operation::none) return "before its first collective call or wait";
+    const std::string number =
+        is_collective(what) ? fmt::format(" #{}", look_at(record.instance)) : std::string();
+    const bool is_inside = look_at(record.entries) % 2 == 1;
+    return fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ",
+                       name_of(what), number, site_text(look_at(record.site)));
+}
+
+}  // namespace selion::machine

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::machine {
+
+/// Calls that a hang or death report can name.
+enum class operation : std::uint32_t {
+    none,
+    barrier,
+    sync,
+    broadcast,
+    all_reduce,
+    allocate,
+    deallocate,
+    wait_signal,
+    end_of_run,
+};
+std::string_view name_of(operation what);
+
+/// Collectives involve all ranks and are numbered alike on each.
+constexpr bool is_collective(operation what) {
+    return what != operation::none && what != operation::wait_signal;
+}
+
+/// What one rank is doing, written by that rank alone with plain stores to its own line, read by
+/// whoever explains a hang or a death. Lies in memory that the launcher sees. A call site is stored
+/// as distance from the program's load address, so that another process of the same program can
+/// follow it.
+struct alignas(detail::line_bytes) call_record {
+    std::uint64_t entries;      ///< calls begun and ended; odd while inside one
+    std::uint64_t site;         ///< of the last call, see encode_site; 0 when unknown
+    std::uint64_t instance;     ///< collectives that this rank has begun
+    std::uint64_t word_offset;  ///< of the awaited word, from the start of the shared mapping
+    std::uint64_t at_least;     ///< awaited value
+    std::uint32_t what;         ///< an `operation`
+    std::uint32_t is_waiting;   ///< beyond the first look at a word
+    std::uint32_t has_finished; ///< the rank's function has returned
+    std::uint32_t crash_signal; ///< set by the handler of a fatal signal
+    std::uint64_t crash_address;
+    std::uint32_t thread_id;    ///< of the kernel
+    std::int32_t processor;     ///< bound to; -1 when free to move
+};
+static_assert(sizeof(call_record) == detail::line_bytes);
+
+/// The record's site field for a place in the main program.
+std::uint64_t encode_site(std::source_location site);
+/// "file.cpp:12" of an encoded site, or "an unknown place".
+std::string site_text(std::uint64_t encoded);
+
+/// What a rank is doing, or did last, in words: "in barrier #3 at em3d.cpp:12".
+std::string last_call_text(const call_record& record);
+
+/// Stores to a field that another thread or process may read at any time.
+template <class Field>
+void publish(Field& field, Field value) {
+    std::atomic_ref(field).store(value, std::memory_order_relaxed);
+}
+template <class Field>
+Field look_at(const Field& field) {
+    return std::atomic_ref(const_cast<Field&>(field)).load(std::memory_order_relaxed);
+}
+
+/// Marks a rank as inside a call for its lifetime. Nested scopes keep the outermost call's name.
+class call_scope {
+public:
+    call_scope(detail::rank_context& context, operation what, std::source_location site)
+        : record_(*context.call), is_outermost_(!context.is_foreign_thread &&
+                                                record_.entries % 2 == 0) {
+        if (!is_outermost_) return;
+        publish(record_.site, encode_site(site));
+        publish(record_.what, static_cast<std::uint32_t>(what));
+        if (is_collective(what)) publish(record_.instance, record_.instance + 1);
+        publish(record_.entries, record_.entries + 1);
+    }
+    ~call_scope() {
+        if (is_outermost_) publish(record_.entries, record_.entries + 1);
+    }
+    call_scope(const call_scope&) = delete;
+    call_scope& operator=(const call_scope&) = delete;
+
+private:
+    call_record& record_;
+    bool is_outermost_;
+};
+
+}  // namespace selion::machine

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include "base/log.hpp"
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+#include "selion/expect.hpp"
+
+#include <fmt/format.h>
+
+namespace selion::detail {
+namespace {
+
+/// What a thread works for that belongs to no rank: maps nothing, so every inline operation falls
+/// into the slow path, which explains.
+constinit rank_context nobody;
+
+}  // namespace
+
+constinit thread_local rank_context* current_context = &nobody;
+
+void end_job_for_bug(const std::string& sentence, std::source_location site) {
+    rank_context& context = *current_context;
+    machine::machine* host = context.ranks != 0 ? context.host : machine::active_machine();
+    const std::string who = context.ranks != 0
+                                ? fmt::format("rank {} of {}", context.rank, context.ranks)
+                                : std::string("a thread that belongs to no rank");
+    const std::string text =
+        fmt::format("{}: {}\n  called at {}:{}", who, sentence, site.file_name(), site.line());
+    if (host != nullptr) host->launcher().end_job(context, text);
+    base::say(text);
+    _exit(1);
+}
+
+}  // namespace selion::detail
+
+namespace selion::machine {
+namespace {
+
+machine* active = nullptr;
+
+}  // namespace
+
+machine* active_machine() { return active; }
+
+void set_active_machine(machine* now) { active = now; }
+
+std::string_view name_of(wait_reason reason) {
+    switch (reason) {
+        case wait_reason::collective: return "wait: collective";
+        case wait_reason::signal: return "wait: signal";
+        case wait_reason::start: return "wait: start";
+        case wait_reason::end: return "wait: end";
+    }
+    return "wait";
+}
+
+}  // namespace selion::machine

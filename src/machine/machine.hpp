@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "selion/detail/rank_context.hpp"
+#include "selion/detail/slow_path.hpp"
+#include "selion/machines.hpp"
+#include "selion/signal.hpp"
+#include "selion/world.hpp"
+
+/// The seam. Everything above is written against these four interfaces; how to write a machine is
+/// told in docs/howto/write-a-machine.md.
+namespace selion::machine {
+
+/// Why a rank waits; meters and reports group by it.
+enum class wait_reason : std::uint8_t { collective, signal, start, end };
+std::string_view name_of(wait_reason reason);
+
+inline constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
+
+/// One wait: until the word is at least `at_least`, or the clock reaches the deadline.
+struct wait_request {
+    detail::shared_word& word;
+    std::uint64_t at_least;
+    wait_reason reason;
+    std::int64_t deadline_ns = no_deadline;
+};
+
+/// Time and waiting.
+class clock {
+public:
+    virtual ~clock() = default;
+    /// Nanoseconds; steady, comparable between the ranks of one host.
+    virtual std::int64_t now_ns() = 0;
+    /// Blocks the calling rank, never its carrier as long as another rank of it can run.
+    /// The word must be one that the caller maps. @return whether the value arrived.
+    virtual bool wait(detail::rank_context& context, const wait_request& request) = 0;
+    /// Wakes whoever sleeps on a word that has just changed.
+    virtual void wake(detail::rank_context& context, detail::shared_word& word) = 0;
+};
+
+/// Moves bytes where the inline bypass does not reach. Arguments have been checked. Blocking calls
+/// of this floor; on return of `put` the source may be reused.
+class transport {
+public:
+    virtual ~transport() = default;
+    virtual void put(detail::rank_context& context, std::uint64_t target, const void* source,
+                     std::size_t bytes) = 0;
+    virtual void get(detail::rank_context& context, void* target, std::uint64_t source,
+                     std::size_t bytes) = 0;
+    /// The data are visible to a rank that sees the signal.
+    virtual void put_signal(detail::rank_context& context,
+                            const detail::put_signal_request& request) = 0;
+    /// @return the element's bits before the operation.
+    virtual std::uint64_t atomic(detail::rank_context& context,
+                                 const detail::atomic_request& request) = 0;
+    /// Completes all earlier operations of this rank.
+    virtual void quiet(detail::rank_context& context) = 0;
+};
+
+/// Memory of the ranks: segment 0 lies ready when a rank starts, zeroed, `reserve_bytes` long in
+/// address space; this interface accounts for what is really used.
+class memory {
+public:
+    virtual ~memory() = default;
+    /// Counts `bytes` more of the host's memory as promised. @return false, and nothing counted,
+    /// when the host has less.
+    virtual bool commit(std::uint64_t bytes) = 0;
+    /// Takes a promise of `commit` back.
+    virtual void release(std::uint64_t bytes) = 0;
+    /// Gives the memory behind a range of the rank's segment back; its contents become undefined.
+    virtual void discard(detail::rank_context& context, std::uint64_t offset,
+                         std::uint64_t bytes) = 0;
+    virtual std::uint64_t committed_bytes() const = 0;
+    virtual std::uint64_t limit_bytes() const = 0;
+};
+
+class machine;
+
+/// What the floors above ask a machine to run.
+struct job {
+    /// Body of one rank, called on the rank's own stack with its context set.
+    /// @return the rank's exit status. Lets no exception out.
+    std::function<int(detail::rank_context&)> rank_main;
+    selion::thread_level thread_level = thread_level::single;
+};
+
+/// Starts ranks, ends jobs, lets threads join.
+class launcher {
+public:
+    virtual ~launcher() = default;
+    /// Runs the job to its end in the process that the user started; in a process that the
+    /// launcher started itself it does not return.
+    /// @return exit status of the job.
+    virtual int run(const job& work) = 0;
+    /// Whether the calling process is the one that the user started, not one that a launcher did.
+    virtual bool is_first_process() const = 0;
+    /// Ends the whole job from within a rank: the first caller's sentence is printed, every other
+    /// rank ends in bounded time, the status is non-zero.
+    [[noreturn]] virtual void end_job(detail::rank_context& context, std::string_view sentence) = 0;
+    /// Gives a joining thread its own way of waiting. @return null when too many have joined.
+    virtual waiter* join_thread(detail::rank_context& context) = 0;
+    virtual void leave_thread(waiter* own) = 0;
+    virtual std::string binding_report() const = 0;
+};
+
+/// The job that runs in this process, for threads that belong to no rank; null when none.
+machine* active_machine();
+void set_active_machine(machine* now);
+
+/// One machine of one job.
+class machine {
+public:
+    virtual ~machine() = default;
+    virtual const machine_description& description() const = 0;
+    virtual selion::thread_level thread_level() const = 0;
+    virtual class launcher& launcher() = 0;
+    virtual class memory& memory() = 0;
+};
+
+}  // namespace selion::machine

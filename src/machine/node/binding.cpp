@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/binding.hpp"
+
+#include <hwloc.h>
+#include <sched.h>
+
+#include <array>
+#include <string_view>
+
+#include "base/knobs.hpp"
+#include "selion/machines.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+/// hwloc's view of cores and hardware threads only. Its x86 component would visit every processor
+/// and take ten times longer; the kernel's files say the same.
+class core_topology {
+public:
+    core_topology() {
+        hwloc_topology_init(&topology_);
+        hwloc_topology_set_all_types_filter(topology_, HWLOC_TYPE_FILTER_KEEP_NONE);
+        hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
+        hwloc_topology_set_components(topology_, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+        is_loaded_ = hwloc_topology_load(topology_) == 0;
+    }
+    ~core_topology() { hwloc_topology_destroy(topology_); }
+    core_topology(const core_topology&) = delete;
+    core_topology& operator=(const core_topology&) = delete;
+
+    std::vector<int> first_allowed_processors() const {
+        std::vector<int> processors;
+        if (!is_loaded_) return processors;
+        hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+        hwloc_bitmap_t both = hwloc_bitmap_alloc();
+        if (hwloc_get_cpubind(topology_, allowed, HWLOC_CPUBIND_THREAD) != 0) {
+            hwloc_bitmap_fill(allowed);
+        }
+        const int cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE);
+        for (int i = 0; i < cores; ++i) {
+            const hwloc_obj_t core =
+                hwloc_get_obj_by_type(topology_, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
+            hwloc_bitmap_and(both, core->cpuset, allowed);
+            const int first = hwloc_bitmap_first(both);
+            if (first >= 0) processors.push_back(first);
+        }
+        hwloc_bitmap_free(both);
+        hwloc_bitmap_free(allowed);
+        return processors;
+    }
+
+private:
+    hwloc_topology_t topology_ = nullptr;
+    bool is_loaded_ = false;
+};
+
+}  // namespace
+
+std::vector<int> processors_by_core() { return core_topology().first_allowed_processors(); }
+
+std::vector<int> choose_binding(std::uint32_t carriers) {
+    constexpr std::array<std::string_view, 3> words{"auto", "on", "off"};
+    const std::size_t choice = base::knob_choice(base::knob::bind, words);
+    if (choice == 2) return {};
+    std::vector<int> cores = processors_by_core();
+    if (cores.empty() || carriers > cores.size()) return {};
+    const bool fills_the_host = carriers == cores.size() && carriers == usable_cores();
+    if (choice == 0 && !fills_the_host) return {};
+    cores.resize(carriers);
+    return cores;
+}
+
+bool bind_thread(int processor) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(processor) + 1);
+    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(processor) + 1);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S(static_cast<std::size_t>(processor), bytes, set);
+    const bool is_bound = sched_setaffinity(0, bytes, set) == 0;
+    CPU_FREE(set);
+    return is_bound;
+}
+
+}  // namespace selion::machine::node

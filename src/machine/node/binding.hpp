@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace selion::machine::node {
+
+/// One processor (hardware thread) of each core that this process may use, in the order of the
+/// cores. The affinity mask is respected; the cgroup's quota of time is not a matter of cores.
+std::vector<int> processors_by_core();
+
+/// Processors to bind a job's threads to, in their order; empty when they shall stay free. Follows
+/// SELION_BIND: `auto` binds a job that fills exactly the cores that it may use, so that two small
+/// jobs never share a core while others idle.
+std::vector<int> choose_binding(std::uint32_t carriers);
+
+/// Binds the calling thread. @return whether the kernel agreed.
+bool bind_thread(int processor);
+
+}  // namespace selion::machine::node

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "machine/call_record.hpp"
+#include "selion/detail/shared_word.hpp"
+
+/// What the processes of one job share besides the ranks' memory. Offsets, never pointers: each
+/// process maps it elsewhere. All zero is the initial state of every part.
+namespace selion::machine::node {
+
+inline constexpr std::uint64_t control_magic = 0x314e4f494c4553ull;  // "SELION1"
+
+/// On which a thread sleeps; see waiting.md.
+struct alignas(detail::line_bytes) doorbell {
+    std::uint32_t count;
+    std::uint32_t sleeping;
+};
+static_assert(sizeof(doorbell) == detail::line_bytes);
+
+/// How one process of the job ended, written by its ranks for the supervisor.
+struct alignas(detail::line_bytes) process_record {
+    std::uint32_t has_finished;  ///< all its ranks have returned
+    std::int32_t status;         ///< first non-zero value that one of them returned
+};
+
+struct control_block {
+    std::uint64_t magic;
+    std::uint64_t total_bytes;  ///< of the mapping
+    std::uint64_t records_offset;
+    std::uint64_t processes_offset;
+    std::uint64_t bells_offset;
+    std::uint64_t slices_offset;
+    std::uint64_t reserve_bytes;  ///< of each rank's segment 0
+    std::uint64_t memory_limit;   ///< bytes of the host that may be committed
+    std::uint64_t committed;
+    std::uint32_t stride_log2;
+    std::uint32_t ranks;
+    std::uint32_t bells;
+    std::uint32_t fence_signals;
+    std::uint32_t ending;        ///< 1 once a rank has claimed to end the job
+    std::uint32_t thread_level;  ///< of the job; a `selion::thread_level`
+};
+
+}  // namespace selion::machine::node

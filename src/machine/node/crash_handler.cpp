@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/crash_handler.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "machine/node/hang_report.hpp"
+#include "machine/node/host.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+constexpr std::array fatal_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::size_t stack_bytes = 64 * 1024;
+
+/// What the handler may use; set once before ranks start, for the life of the process.
+struct handler_state {
+    const shared_mapping* mapping = nullptr;
+    bool is_supervised = false;
+};
+handler_state state;
+
+void print_death(std::uint32_t rank, int number, const void* address) {
+    // Building the sentence allocates; if the crash happened inside the allocator, the alarm ends
+    // the process instead.
+    alarm(1);
+    std::string place;
+    if (number == SIGSEGV || number == SIGBUS) place = fmt::format(" at address {}", address);
+    base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; the job ends", rank,
+                          state.mapping->control().ranks, strsignal(number), number, place,
+                          last_call_text(state.mapping->record(rank))));
+}
+
+void on_fatal_signal(int number, siginfo_t* info, void*) {
+    const detail::rank_context& context = *detail::current_context;
+    if (state.mapping != nullptr && context.ranks != 0) {
+        publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(info->si_addr));
+        publish(context.call->crash_signal, static_cast<std::uint32_t>(number));
+        if (!state.is_supervised) print_death(context.rank, number, info->si_addr);
+    }
+    // The handler was installed to run once: returning repeats the fault and ends the process;
+    // a signal that was sent from outside is sent again.
+    raise(number);
+}
+
+bool is_default(int number) {
+    struct sigaction now {};
+    return sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+           now.sa_handler == SIG_DFL;
+}
+
+}  // namespace
+
+void install_crash_handler(const shared_mapping& mapping, bool is_supervised) {
+    if (is_sanitized() || !base::knob_is_on(base::knob::crash_report)) return;
+    state = {&mapping, is_supervised};
+    for (const int number : fatal_signals) {
+        if (!is_default(number)) continue;
+        struct sigaction wanted {};
+        wanted.sa_sigaction = on_fatal_signal;
+        wanted.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+        sigaction(number, &wanted, nullptr);
+    }
+}
+
+signal_stack::signal_stack() {
+    if (is_sanitized()) return;
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
+    const stack_t wanted{.ss_sp = memory_.get(), .ss_flags = 0, .ss_size = stack_bytes};
+    sigaltstack(&wanted, nullptr);
+}
+
+signal_stack::~signal_stack() {
+    if (memory_ == nullptr) return;
+    const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    sigaltstack(&none, nullptr);
+}
+
+}  // namespace selion::machine::node

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "machine/node/control_block.hpp"
+#include "selion/detail/shared_word.hpp"
+
+namespace selion::machine::node {
+
+/// Asks the kernel for process-wide barriers (membarrier). @return whether sleepers may rely on
+/// them, so that signalling stores need no fence. Call once per process.
+bool register_heavy_fences();
+
+/// The atomics of `sleep_protocol` on real memory.
+class host_access {
+public:
+    /// @param is_shared words and bells are used by several processes.
+    /// @param has_heavy_fence what `register_heavy_fences` said for the job.
+    /// @param deadline_ns on the steady clock; sleeping ends then at the latest.
+    host_access(bool is_shared, bool has_heavy_fence, std::int64_t deadline_ns)
+        : is_shared_(is_shared), has_heavy_fence_(has_heavy_fence), deadline_ns_(deadline_ns) {}
+
+    void set_sleeping(doorbell& bell, std::uint32_t value) const;
+    bool is_sleeping(const doorbell& bell) const;
+    std::uint32_t bell_count(const doorbell& bell) const;
+    void raise_count(doorbell& bell) const;
+    void sleep_while_count_is(doorbell& bell, std::uint32_t count) const;
+    void wake_sleeper(doorbell& bell) const;
+
+    std::uint32_t mark_of(const detail::shared_word& word) const;
+    bool replace_mark(detail::shared_word& word, std::uint32_t& seen, std::uint32_t wanted) const;
+    std::uint32_t take_mark(detail::shared_word& word) const;
+    void heavy_fence() const;
+
+private:
+    bool is_shared_;
+    bool has_heavy_fence_;
+    std::int64_t deadline_ns_;
+};
+
+/// Nanoseconds of the steady clock.
+std::int64_t steady_now_ns();
+
+}  // namespace selion::machine::node

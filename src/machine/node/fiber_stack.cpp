@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/fiber_stack.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include "base/units.hpp"
+#include "machine/node/host.hpp"
+#include "selion/error.hpp"
+
+namespace selion::machine::node {
+
+boost::context::stack_context fiber_stack::allocate() {
+    const std::size_t page = page_bytes();
+    const std::size_t usable = (bytes_ + page - 1) / page * page;
+    const std::size_t total = usable + page;
+    void* low = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (low == MAP_FAILED || mprotect(low, page, PROT_NONE) != 0) {
+        throw error(status::out_of_memory,
+                    fmt::format("cannot map a fiber's stack of {}; set SELION_STACK to a smaller "
+                                "size, use fewer ranks, or raise `sysctl vm.max_map_count`",
+                                base::bytes_text(usable)));
+    }
+    boost::context::stack_context stack;
+    stack.size = total;
+    stack.sp = static_cast<std::byte*>(low) + total;
+    return stack;
+}
+
+void fiber_stack::deallocate(boost::context::stack_context& stack) noexcept {
+    munmap(static_cast<std::byte*>(stack.sp) - stack.size, stack.size);
+}
+
+}  // namespace selion::machine::node

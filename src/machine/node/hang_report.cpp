@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/hang_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <tuple>
+
+#include "selion/detail/word_access.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+/// A consistent-enough copy of a record that its rank may be changing.
+struct rank_state {
+    operation what;
+    std::uint64_t site;
+    std::uint64_t instance;
+    std::uint64_t word_offset;
+    std::uint64_t at_least;
+    bool is_inside;
+    bool is_waiting;
+    bool has_finished;
+};
+
+rank_state state_of(const call_record& record) {
+    return {static_cast<operation>(look_at(record.what)), look_at(record.site),
+            look_at(record.instance), look_at(record.word_offset), look_at(record.at_least),
+            look_at(record.entries) % 2 == 1, look_at(record.is_waiting) != 0,
+            look_at(record.has_finished) != 0};
+}
+
+std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
+    return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", rank_list(ranks));
+}
+
+/// What the ranks do that have not begun a collective which others wait in.
+std::string absentees_text(const shared_mapping& mapping, std::uint64_t instance) {
+    std::map<std::string, std::vector<std::uint32_t>> by_activity;
+    for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
+        const rank_state state = state_of(mapping.record(rank));
+        if (state.instance >= instance) continue;
+        by_activity[last_call_text(mapping.record(rank))].push_back(rank);
+    }
+    std::string text;
+    for (const auto& [activity, ranks] : by_activity) {
+        text += fmt::format("\n    absent: {}: {}", ranks_text(ranks), activity);
+    }
+    return text.empty() ? "\n    absent: nobody; the last rank has just arrived" : text;
+}
+
+std::string signal_text(const shared_mapping& mapping, std::uint32_t rank,
+                        const rank_state& state) {
+    const auto& word =
+        *reinterpret_cast<const detail::shared_word*>(mapping.start() + state.word_offset);
+    return fmt::format("\n  rank {} waits in wait_until at {} for a signal of at least {}; it is {}",
+                       rank, site_text(state.site), state.at_least, detail::word_load(word));
+}
+
+}  // namespace
+
+std::string rank_list(const std::vector<std::uint32_t>& ranks) {
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < ranks.size();) {
+        std::size_t last = i;
+        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+        parts.push_back(last == i ? fmt::format("{}", ranks[i])
+                                  : fmt::format("{}-{}", ranks[i], ranks[last]));
+        i = last + 1;
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string explain_waits(const shared_mapping& mapping) {
+    std::map<std::tuple<std::uint64_t, operation, std::string>, std::vector<std::uint32_t>> groups;
+    std::string signals;
+    for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
+        const rank_state state = state_of(mapping.record(rank));
+        if (!state.is_inside || !state.is_waiting) continue;
+        if (state.what == operation::wait_signal) {
+            signals += signal_text(mapping, rank, state);
+        } else {
+            groups[{state.instance, state.what, site_text(state.site)}].push_back(rank);
+        }
+    }
+    std::string text;
+    for (const auto& [call, ranks] : groups) {
+        const auto& [instance, what, site] = call;
+        text += fmt::format("\n  {} {} in {} #{} at {}", ranks_text(ranks),
+                            ranks.size() == 1 ? "waits" : "wait", name_of(what), instance, site);
+        text += absentees_text(mapping, instance);
+    }
+    text += signals;
+    return text.empty() ? "\n  no rank waits" : text;
+}
+
+hang_watch::hang_watch(const shared_mapping& mapping, std::int64_t timeout_ns)
+    : mapping_(mapping), timeout_ns_(timeout_ns), seen_(mapping.control().ranks) {}
+
+bool hang_watch::sample(std::int64_t now_ns) {
+    if (timeout_ns_ == 0) return false;
+    bool is_news = false;
+    for (std::uint32_t rank = 0; rank < seen_.size(); ++rank) {
+        const call_record& record = mapping_.record(rank);
+        const std::uint64_t entries = look_at(record.entries);
+        observation& seen = seen_[rank];
+        if (entries != seen.entries || look_at(record.is_waiting) == 0 || seen.since_ns == 0) {
+            seen = {entries, now_ns, false};
+        } else if (!seen.was_reported && now_ns - seen.since_ns >= timeout_ns_) {
+            is_news = true;
+        }
+    }
+    if (is_news) {
+        for (observation& seen : seen_) seen.was_reported = true;
+    }
+    return is_news;
+}
+
+}  // namespace selion::machine::node

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/host.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include "base/units.hpp"
+#include "machine/node/binding.hpp"
+#include "selion/machines.hpp"
+
+namespace selion {
+namespace {
+
+/// Processors' worth of time that the cgroup grants; a large number when unlimited.
+double processors_in_quota() {
+    std::ifstream unified("/sys/fs/cgroup/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (unified >> quota >> period && quota != "max" && period > 0) {
+        return std::stod(quota) / period;
+    }
+    std::ifstream quota_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+    std::ifstream period_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+    double microseconds = -1;
+    if (quota_file >> microseconds && period_file >> period && microseconds > 0 && period > 0) {
+        return microseconds / period;
+    }
+    return std::numeric_limits<double>::max();
+}
+
+}  // namespace
+
+std::uint32_t usable_cores() {
+    const std::size_t cores = machine::node::processors_by_core().size();
+    const double known = cores != 0 ? static_cast<double>(cores)
+                                    : static_cast<double>(std::thread::hardware_concurrency());
+    return std::max(1u, static_cast<std::uint32_t>(std::ceil(std::min(known, processors_in_quota()))));
+}
+
+}  // namespace selion
+
+namespace selion::machine::node {
+
+std::uint64_t memory_limit_bytes() {
+    std::uint64_t limit = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
+    for (const char* path :
+         {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+        std::ifstream file(path);
+        std::string text;
+        if (!(file >> text)) continue;
+        if (const auto bytes = base::parse_whole(text)) limit = std::min(limit, *bytes);
+    }
+    return limit;
+}
+
+std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
+
+}  // namespace selion::machine::node

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// What this host gives to the calling process.
+namespace selion::machine::node {
+
+/// Bytes of memory that the process may use: physical memory, or the cgroup's limit if smaller.
+std::uint64_t memory_limit_bytes();
+
+std::uint64_t page_bytes();
+
+/// Built with a sanitizer that watches memory or threads; reserves are then small and fatal signals
+/// are left to it.
+constexpr bool is_sanitized() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+}  // namespace selion::machine::node

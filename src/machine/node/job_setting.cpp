@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/job_setting.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/knobs.hpp"
+#include "machine/node/binding.hpp"
+#include "machine/node/host.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+constexpr std::uint64_t smallest_stack = 64 * 1024;
+
+/// Sanitizers make frames several times larger.
+constexpr std::uint64_t stack_factor = is_sanitized() ? 4 : 1;
+
+patience choose_patience(const node_shape& shape) {
+    const bool has_cores = shape.carriers() <= usable_cores();
+    patience how = has_cores ? patience_with_cores : patience_without_cores;
+    if (base::knob_text(base::knob::spin)) {
+        how.spin_ns = static_cast<std::int64_t>(base::knob_whole(base::knob::spin)) * 1000;
+    }
+    return how;
+}
+
+void read_options(const machine_spec& spec, job_setting& setting) {
+    for (const auto& [key, value] : spec.options) {
+        if (key != "direct") {
+            throw error(status::bad_argument,
+                        fmt::format("machine \"{}\": there is no option \"{}\"; {} knows direct=on "
+                                    "and direct=off",
+                                    spec.text, key, spec.kind));
+        }
+        if (value != "on" && value != "off") {
+            throw error(status::bad_argument,
+                        fmt::format("machine \"{}\": direct={} is neither on nor off", spec.text,
+                                    value));
+        }
+        setting.is_direct = value == "on";
+    }
+}
+
+void read_knobs(job_setting& setting) {
+    using base::knob;
+    if (base::knob_text(knob::heap)) setting.heap_bytes = base::knob_bytes(knob::heap);
+    setting.stack_bytes = base::knob_bytes(knob::stack) * stack_factor;
+    if (setting.stack_bytes < smallest_stack) {
+        throw error(status::bad_argument, "SELION_STACK is smaller than 64K");
+    }
+    setting.joined_threads = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(base::knob_whole(knob::joined_threads), 4096));
+    setting.hang_timeout_ns =
+        static_cast<std::int64_t>(base::knob_seconds(knob::hang_timeout) * 1e9);
+    constexpr std::array<std::string_view, 2> actions{"report", "abort"};
+    setting.aborts_on_hang = base::knob_choice(knob::hang_action, actions) == 1;
+}
+
+}  // namespace
+
+mapping_plan job_setting::plan(bool is_shared, bool fence_signals) const {
+    return {.shape = shape,
+            .joined_threads = joined_threads,
+            .heap_bytes = heap_bytes,
+            .is_shared = is_shared,
+            .fence_signals = fence_signals};
+}
+
+result<job_setting> make_setting(const machine_spec& spec, const node_shape& shape) try {
+    job_setting setting;
+    setting.shape = shape;
+    read_options(spec, setting);
+    read_knobs(setting);
+    setting.how_long = choose_patience(shape);
+    setting.binding = choose_binding(shape.carriers());
+    setting.description.spec =
+        spec_of(spec.kind, shape) + (setting.is_direct ? "" : ",direct=off");
+    setting.description.kind = spec.kind;
+    setting.description.ranks = shape.ranks();
+    setting.description.processes = shape.processes;
+    setting.description.carriers = shape.carriers();
+    setting.description.capabilities = {.shares_memory = setting.is_direct,
+                                        .isolates_ranks = shape.ranks_per_process == 1 &&
+                                                          spec.kind == "processes",
+                                        .real_time = true,
+                                        .detects_death = true,
+                                        .progress = progress_kind::automatic,
+                                        .max_ranks = max_ranks};
+    return setting;
+} catch (const error& trouble) {
+    return trouble;
+}
+
+}  // namespace selion::machine::node

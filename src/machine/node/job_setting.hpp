@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "machine/node/patience.hpp"
+#include "machine/node/shared_mapping.hpp"
+#include "machine/spec.hpp"
+#include "selion/error.hpp"
+
+namespace selion::machine::node {
+
+/// What spec and environment ask of a machine on one host, checked.
+struct job_setting {
+    machine_description description;
+    node_shape shape;
+    bool is_direct = true;  ///< option direct=off: each rank maps only its own memory, as on a cluster
+    std::uint64_t heap_bytes = 0;
+    std::uint64_t stack_bytes = 0;
+    std::uint32_t joined_threads = 0;
+    std::int64_t hang_timeout_ns = 0;
+    bool aborts_on_hang = false;
+    patience how_long{};
+    std::vector<int> binding;  ///< processor of each carrier; empty: free to move
+
+    mapping_plan plan(bool is_shared, bool fence_signals) const;
+};
+
+/// @error bad_argument for options and variables that are malformed.
+result<job_setting> make_setting(const machine_spec& spec, const node_shape& shape);
+
+}  // namespace selion::machine::node

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/node_machine.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "base/units.hpp"
+
+namespace selion::machine::node {
+
+selion::thread_level node_machine::thread_level() const {
+    return static_cast<selion::thread_level>(mapping_->control().thread_level);
+}
+
+void node_machine::use(shared_mapping mapping, std::uint32_t process) {
+    mapping_.emplace(std::move(mapping));
+    memory_ = std::make_unique<mapped_memory>(*mapping_);
+    ranks_ = std::make_unique<rank_host>(setting_, *mapping_, *this, process);
+}
+
+void node_machine::end_job(detail::rank_context&, std::string_view sentence) {
+    ranks_->end_job(sentence);
+}
+
+waiter* node_machine::join_thread(detail::rank_context&) { return ranks_->join_thread(); }
+
+void node_machine::leave_thread(waiter* own) { ranks_->leave_thread(own); }
+
+std::string node_machine::binding_report() const { return ranks_->binding_report(); }
+
+void node_machine::say_choices() const {
+    const node_shape& shape = setting_.shape;
+    if (shape.fibers_by_default) {
+        base::say_verbose(fmt::format(
+            "{}: {} ranks run as fibers on {} threads, because {} cores are usable", 
+            setting_.description.spec, shape.ranks(), shape.carriers(), usable_cores()));
+    } else if (shape.carriers() > usable_cores()) {
+        base::say_verbose(fmt::format("{}: {} ranks share {} cores; waiting ranks yield early",
+                                      setting_.description.spec, shape.ranks(), usable_cores()));
+    }
+    const control_block& control = mapping_->control();
+    base::say_verbose(fmt::format(
+        "{}: {} ranks, {} of symmetric memory reserved for each, {} of memory, {}, {}",
+        setting_.description.spec, control.ranks, base::bytes_text(control.reserve_bytes),
+        base::bytes_text(control.memory_limit),
+        setting_.binding.empty() ? "threads free to move" : "threads bound to cores",
+        control.fence_signals != 0 ? "signals with fences" : "signals without fences"));
+}
+
+}  // namespace selion::machine::node

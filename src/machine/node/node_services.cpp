@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/node_services.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "machine/call_record.hpp"
+#include "machine/node/doorbell.hpp"
+#include "machine/node/host.hpp"
+#include "machine/node/sleep_protocol.hpp"
+#include "machine/waiter.hpp"
+#include "meters/record/recorder.hpp"
+#include "selion/detail/word_access.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+template <class T>
+std::uint64_t apply(std::byte* address, const detail::atomic_request& request) {
+    std::atomic_ref<T> element(*reinterpret_cast<T*>(address));
+    const T operand = static_cast<T>(request.operand);
+    switch (request.operation) {
+        case detail::atomic_operation::load:
+            // acquire, release, acq_rel: as the inline operations [element.atomic]
+            return element.load(std::memory_order_acquire);
+        case detail::atomic_operation::store:
+            element.store(operand, std::memory_order_release);  // [element.atomic]
+            return 0;
+        case detail::atomic_operation::fetch_add:
+            return element.fetch_add(operand, std::memory_order_acq_rel);  // [element.atomic]
+        case detail::atomic_operation::compare_swap: {
+            T expected = static_cast<T>(request.compare);
+            element.compare_exchange_strong(expected, operand,
+                                            std::memory_order_acq_rel,   // [element.atomic]
+                                            std::memory_order_acquire);  // [element.atomic]
+            return expected;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::int64_t node_clock::now_ns() { return steady_now_ns(); }
+
+bool node_clock::wait(detail::rank_context& context, const wait_request& request) {
+    call_record& record = *context.call;
+    if (!context.is_foreign_thread) {
+        const auto* word = reinterpret_cast<const std::byte*>(&request.word);
+        publish(record.word_offset, static_cast<std::uint64_t>(word - mapping_.start()));
+        publish(record.at_least, request.at_least);
+        publish(record.is_waiting, 1u);
+    }
+    const std::int64_t start_ns = context.recorder != nullptr ? steady_now_ns() : 0;
+    const bool has_arrived = context.waiter->wait(request);
+    if (context.recorder != nullptr) {
+        context.recorder->record(
+            {.name = name_of(request.reason).data(), .start_ns = start_ns, .end_ns = steady_now_ns()});
+    }
+    if (!context.is_foreign_thread) publish(record.is_waiting, 0u);
+    return has_arrived;
+}
+
+void node_clock::wake(detail::rank_context&, detail::shared_word& word) {
+    host_access access(mapping_.is_shared(), mapping_.control().fence_signals == 0, no_deadline);
+    sleep_protocol::wake(access, word, [&](std::uint32_t who) {
+        if (who != sleep_protocol::many) {
+            sleep_protocol::ring(access, mapping_.bell(who - 1));
+            return;
+        }
+        for (std::uint32_t i = 0; i < mapping_.control().bells; ++i) {
+            sleep_protocol::ring(access, mapping_.bell(i));
+        }
+    });
+}
+
+std::byte* mapped_transport::address_of(std::uint64_t bits) const {
+    const auto rank =
+        static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
+    return mapping_.slice(rank) + (bits & detail::offset_mask);
+}
+
+void mapped_transport::put(detail::rank_context&, std::uint64_t target, const void* source,
+                           std::size_t bytes) {
+    std::memcpy(address_of(target), source, bytes);
+}
+
+void mapped_transport::get(detail::rank_context&, void* target, std::uint64_t source,
+                           std::size_t bytes) {
+    std::memcpy(target, address_of(source), bytes);
+}
+
+void mapped_transport::put_signal(detail::rank_context& context,
+                                  const detail::put_signal_request& request) {
+    if (request.bytes != 0) std::memcpy(address_of(request.target), request.source, request.bytes);
+    auto& word = *reinterpret_cast<detail::shared_word*>(address_of(request.signal));
+    if (request.update.adds) {
+        detail::word_add(context, word, request.update.amount);
+    } else {
+        detail::word_store(context, word, request.update.amount);
+    }
+}
+
+std::uint64_t mapped_transport::atomic(detail::rank_context&,
+                                       const detail::atomic_request& request) {
+    std::byte* address = address_of(request.target);
+    return request.width == sizeof(std::uint32_t) ? apply<std::uint32_t>(address, request)
+                                                  : apply<std::uint64_t>(address, request);
+}
+
+void mapped_transport::quiet(detail::rank_context&) {
+    // seq_cst: earlier stores are visible to all before anything later [element.atomic]
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+bool mapped_memory::commit(std::uint64_t bytes) {
+    control_block& control = mapping_.control();
+    std::atomic_ref committed(control.committed);
+    std::uint64_t before = committed.load(std::memory_order_relaxed);
+    do {
+        if (bytes > control.memory_limit - std::min(before, control.memory_limit)) return false;
+    } while (!committed.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+    return true;
+}
+
+void mapped_memory::release(std::uint64_t bytes) {
+    std::atomic_ref(mapping_.control().committed).fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void mapped_memory::discard(detail::rank_context& context, std::uint64_t offset,
+                            std::uint64_t bytes) {
+    const std::uint64_t page = page_bytes();
+    const std::uint64_t first = (offset + page - 1) / page * page;
+    const std::uint64_t last = (offset + bytes) / page * page;
+    if (first >= last) return;
+    std::byte* start = mapping_.slice(context.rank) + first;
+    madvise(start, last - first, mapping_.is_shared() ? MADV_REMOVE : MADV_DONTNEED);
+}
+
+std::uint64_t mapped_memory::committed_bytes() const { return look_at(mapping_.control().committed); }
+
+std::uint64_t mapped_memory::limit_bytes() const { return mapping_.control().memory_limit; }
+
+}  // namespace selion::machine::node

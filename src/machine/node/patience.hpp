@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+
+#include "machine/node/doorbell.hpp"
+
+namespace selion::machine::node {
+
+/// How long a thread that has nothing to do stays awake, by time: counts of iterations mean
+/// different times on different processors.
+struct patience {
+    std::int64_t spin_ns;   ///< looks again and again
+    std::int64_t yield_ns;  ///< then lets others run between looks; then it sleeps
+};
+
+/// Patience of a job whose threads all have a core of their own, and of one with more threads than
+/// cores, where spinning only keeps the awaited thread from running.
+inline constexpr patience patience_with_cores{50'000, 150'000};
+inline constexpr patience patience_without_cores{0, 2'000'000};
+
+inline void pause_processor() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+}
+
+enum class idle_outcome { arrived, late, tired };
+
+/// Looks until something arrives, the deadline passes, or patience ends.
+/// @param arrived called often; true ends the wait.
+template <class Look>
+idle_outcome stay_awake(const patience& how, std::int64_t deadline_ns, Look arrived) {
+    constexpr int looks_per_clock = 64;
+    constexpr int yields_per_clock = 4;
+    if (how.spin_ns > 0) {
+        std::int64_t end_ns = 0;
+        do {
+            for (int i = 0; i < looks_per_clock; ++i) {
+                if (arrived()) return idle_outcome::arrived;
+                pause_processor();
+            }
+            const std::int64_t now_ns = steady_now_ns();
+            if (end_ns == 0) end_ns = now_ns + how.spin_ns;
+            if (now_ns >= deadline_ns) return idle_outcome::late;
+            if (now_ns >= end_ns) break;
+        } while (true);
+    }
+    for (std::int64_t end_ns = 0;;) {
+        for (int i = 0; i < yields_per_clock; ++i) {
+            if (arrived()) return idle_outcome::arrived;
+            sched_yield();
+        }
+        const std::int64_t now_ns = steady_now_ns();
+        if (end_ns == 0) end_ns = now_ns + how.yield_ns;
+        if (now_ns >= deadline_ns) return idle_outcome::late;
+        if (now_ns >= end_ns) return arrived() ? idle_outcome::arrived : idle_outcome::tired;
+    }
+}
+
+}  // namespace selion::machine::node

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/rank_host.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <thread>
+
+#include "base/log.hpp"
+#include "machine/node/binding.hpp"
+#include "machine/node/crash_handler.hpp"
+#include "machine/node/fiber_carrier.hpp"
+
+namespace selion::machine::node {
+
+rank_host::rank_host(const job_setting& setting, const shared_mapping& mapping, machine& owner,
+                     std::uint32_t process)
+    : setting_(setting),
+      mapping_(mapping),
+      owner_(owner),
+      process_(process),
+      clock_(mapping),
+      transport_(mapping),
+      contexts_(setting.shape.ranks_per_process) {
+    const std::uint32_t carriers = setting.shape.carriers_per_process;
+    const std::uint32_t ranks = setting.shape.ranks_per_process;
+    for (std::uint32_t c = 0; c <= carriers; ++c) {
+        first_rank_.push_back(static_cast<std::uint32_t>(std::uint64_t{ranks} * c / carriers));
+    }
+    for (std::uint32_t r = 0; r < ranks; ++r) prepare(contexts_[r], r);
+    const std::uint32_t first_bell =
+        setting.shape.carriers() + process * setting.joined_threads;
+    for (std::uint32_t i = 0; i < setting.joined_threads; ++i) {
+        joined_.emplace_back(waiting_of(first_bell + i));
+    }
+    is_joined_.resize(joined_.size());
+}
+
+wait_setting rank_host::waiting_of(std::uint32_t bell) const {
+    return {&mapping_.bell(bell), bell, mapping_.is_shared(),
+            mapping_.control().fence_signals == 0, setting_.how_long};
+}
+
+void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank) {
+    const control_block& control = mapping_.control();
+    const std::uint32_t rank = process_ * setting_.shape.ranks_per_process + local_rank;
+    const auto carrier =
+        static_cast<std::uint32_t>(std::ranges::upper_bound(first_rank_, local_rank) -
+                                   first_rank_.begin()) - 1;
+    context.rank = rank;
+    context.ranks = control.ranks;
+    context.first_mapped = setting_.is_direct ? 0 : rank;
+    context.mapped_count = setting_.is_direct ? control.ranks : 1;
+    context.bypass_count = context.mapped_count;
+    context.mapped_base = mapping_.slice(static_cast<std::uint32_t>(context.first_mapped));
+    context.stride_log2 = control.stride_log2;
+    context.reserve_bytes = control.reserve_bytes;
+    context.fence_signals = control.fence_signals != 0;
+    context.words_mapped = setting_.is_direct;
+    context.call = &mapping_.record(rank);
+    context.transport = &transport_;
+    context.clock = &clock_;
+    context.host = &owner_;
+    context.group_first = rank - local_rank + first_rank_[carrier];
+    context.group_size = first_rank_[carrier + 1] - first_rank_[carrier];
+    context.groups = setting_.shape.carriers();
+}
+
+int rank_host::run(const job& work, bool may_use_caller) {
+    const std::uint32_t carriers = setting_.shape.carriers_per_process;
+    if (may_use_caller && carriers == 1) {
+        run_carrier(work, 0);
+    } else {
+        std::vector<std::jthread> threads;
+        for (std::uint32_t c = 0; c < carriers; ++c) {
+            threads.emplace_back([&, c] { run_carrier(work, c); });
+        }
+    }
+    return mapping_.process(process_).status;
+}
+
+void rank_host::run_carrier(const job& work, std::uint32_t carrier) {
+    const signal_stack stack_for_signals;
+    const std::uint32_t bell = process_ * setting_.shape.carriers_per_process + carrier;
+    int processor = -1;
+    if (!setting_.binding.empty() && bind_thread(setting_.binding[bell])) {
+        processor = setting_.binding[bell];
+    }
+    const std::span ranks(contexts_.data() + first_rank_[carrier],
+                          first_rank_[carrier + 1] - first_rank_[carrier]);
+    for (detail::rank_context& context : ranks) {
+        publish(context.call->processor, processor);
+        publish(context.call->thread_id, static_cast<std::uint32_t>(gettid()));
+    }
+    if (setting_.shape.has_fibers()) {
+        fiber_carrier fibers(waiting_of(bell), ranks, setting_.stack_bytes,
+                             [&](detail::rank_context& context) { run_rank(work, context); });
+        fibers.run();
+        return;
+    }
+    thread_waiter own(waiting_of(bell));
+    detail::rank_context* const outer = detail::current_context;
+    ranks.front().waiter = &own;
+    detail::current_context = &ranks.front();
+    run_rank(work, ranks.front());
+    detail::current_context = outer;
+}
+
+void rank_host::run_rank(const job& work, detail::rank_context& context) {
+    const int status = work.rank_main(context);
+    publish(context.call->has_finished, 1u);
+    std::int32_t none = 0;
+    std::atomic_ref(mapping_.process(process_).status)
+        .compare_exchange_strong(none, status, std::memory_order_relaxed);
+}
+
+waiter* rank_host::join_thread() {
+    const std::lock_guard lock(join_mutex_);
+    const auto free = std::ranges::find(is_joined_, false);
+    if (free == is_joined_.end()) return nullptr;
+    *free = true;
+    return &joined_[static_cast<std::size_t>(free - is_joined_.begin())];
+}
+
+void rank_host::leave_thread(waiter* own) {
+    const std::lock_guard lock(join_mutex_);
+    is_joined_[static_cast<std::size_t>(static_cast<thread_waiter*>(own) - joined_.data())] = false;
+}
+
+void rank_host::end_job(std::string_view sentence) {
+    std::uint32_t nobody = 0;
+    const bool is_first = std::atomic_ref(mapping_.control().ending)
+                              .compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
+    // Whoever is late leaves the ending to the first, whose words must not be cut off.
+    while (!is_first) pause();
+    base::say(sentence);
+    // Another thread may hold a stream's lock for ever; then the alarm ends the process.
+    alarm(1);
+    std::fflush(nullptr);
+    _exit(1);
+}
+
+std::string rank_host::binding_report() const {
+    std::string text;
+    for (std::uint32_t rank = 0; rank < mapping_.control().ranks; ++rank) {
+        const call_record& record = mapping_.record(rank);
+        const std::int32_t processor = look_at(record.processor);
+        text += fmt::format("rank {}: process {}, thread {}, {}\n", rank,
+                            rank / setting_.shape.ranks_per_process, look_at(record.thread_id),
+                            processor < 0 ? "free to move over the usable cores"
+                                          : fmt::format("bound to processor {}", processor));
+    }
+    return text;
+}
+
+}  // namespace selion::machine::node

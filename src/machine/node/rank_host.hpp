@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "machine/node/job_setting.hpp"
+#include "machine/node/node_services.hpp"
+#include "machine/node/shared_mapping.hpp"
+#include "machine/node/thread_waiter.hpp"
+
+namespace selion::machine::node {
+
+/// The ranks of one process: their contexts, their carrier threads, and threads that join them.
+class rank_host {
+public:
+    /// @param process index of the calling process within the job.
+    rank_host(const job_setting& setting, const shared_mapping& mapping, machine& owner,
+              std::uint32_t process);
+
+    /// Runs this process's ranks to their end. A single carrier runs on the calling thread when
+    /// `may_use_caller`. @return the first non-zero status that a rank returned, else 0.
+    int run(const job& work, bool may_use_caller);
+
+    waiter* join_thread();
+    void leave_thread(waiter* own);
+    [[noreturn]] void end_job(std::string_view sentence);
+    std::string binding_report() const;
+
+private:
+    void prepare(detail::rank_context& context, std::uint32_t local_rank);
+    void run_carrier(const job& work, std::uint32_t carrier);
+    void run_rank(const job& work, detail::rank_context& context);
+    wait_setting waiting_of(std::uint32_t bell) const;
+
+    const job_setting& setting_;
+    const shared_mapping& mapping_;
+    machine& owner_;
+    std::uint32_t process_;
+    node_clock clock_;
+    mapped_transport transport_;
+    std::vector<detail::rank_context> contexts_;
+    std::vector<std::uint32_t> first_rank_;  ///< of each carrier, local; one more at the end
+    std::mutex join_mutex_;
+    std::vector<thread_waiter> joined_;
+    std::vector<bool> is_joined_;
+};
+
+}  // namespace selion::machine::node

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/shared_mapping.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/units.hpp"
+#include "machine/node/host.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+/// Address space for all ranks together when nobody says how much: far below what an x86-64 process
+/// has, and small under sanitizers, whose shadow memory leaves less.
+constexpr std::uint64_t default_total_reserve = is_sanitized() ? 1ull << 38 : 1ull << 44;
+constexpr std::uint64_t smallest_reserve = 1ull << 20;
+/// Mapping and slices start at multiples of this, so that large alignments and huge pages come out.
+constexpr std::uint64_t slice_alignment = 1ull << 21;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+std::uint64_t default_reserve(std::uint32_t ranks) {
+    const std::uint64_t share = std::bit_floor(default_total_reserve / ranks);
+    return std::clamp(std::bit_ceil(memory_limit_bytes()), smallest_reserve,
+                      std::max(share, smallest_reserve));
+}
+
+control_block lay_out(const mapping_plan& plan) {
+    const std::uint32_t ranks = plan.shape.ranks();
+    const std::uint64_t wanted =
+        plan.heap_bytes != 0 ? plan.heap_bytes : default_reserve(ranks);
+    control_block control{};
+    control.magic = control_magic;
+    control.ranks = ranks;
+    control.bells = plan.shape.carriers() + plan.shape.processes * plan.joined_threads;
+    control.reserve_bytes = round_up(std::max(wanted, smallest_reserve), page_bytes());
+    control.stride_log2 =
+        static_cast<std::uint32_t>(std::countr_zero(std::bit_ceil(control.reserve_bytes)));
+    control.records_offset = round_up(sizeof(control_block), detail::line_bytes);
+    control.processes_offset = control.records_offset + ranks * sizeof(call_record);
+    control.bells_offset =
+        control.processes_offset + plan.shape.processes * sizeof(process_record);
+    control.slices_offset =
+        round_up(control.bells_offset + control.bells * sizeof(doorbell), slice_alignment);
+    control.total_bytes =
+        control.slices_offset + (std::uint64_t{ranks} << control.stride_log2);
+    control.memory_limit = memory_limit_bytes();
+    control.fence_signals = plan.fence_signals ? 1 : 0;
+    return control;
+}
+
+error failure(std::string_view what, const control_block& control) {
+    const std::string why = std::strerror(errno);
+    return {status::out_of_memory,
+            fmt::format("cannot {} {} of address space for {} ranks of {} each ({}); set SELION_HEAP "
+                        "to a smaller size, or raise `ulimit -v`",
+                        what, base::bytes_text(control.total_bytes), control.ranks,
+                        base::bytes_text(control.reserve_bytes), why)};
+}
+
+/// A memfd that nobody can resize or unseal any more; it has no name in any file system.
+int make_sealed_file(std::uint64_t bytes) {
+    const int file = memfd_create("selion", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    if (file < 0) return -1;
+    if (ftruncate(file, static_cast<off_t>(bytes)) != 0 ||
+        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+std::byte* map(std::uint64_t bytes, int file) {
+    void* range = mmap(nullptr, bytes + slice_alignment, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) return nullptr;
+    const auto low = reinterpret_cast<std::uint64_t>(range);
+    const std::uint64_t start = round_up(low, slice_alignment);
+    if (start != low) munmap(range, start - low);
+    const std::uint64_t tail = low + slice_alignment - start;
+    if (tail != 0) munmap(reinterpret_cast<void*>(start + bytes), tail);
+    const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void* mapped = mmap(reinterpret_cast<void*>(start), bytes, PROT_READ | PROT_WRITE,
+                        flags | MAP_NORESERVE | MAP_FIXED, file, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    // A core dump would walk the whole reserve page by page.
+    madvise(mapped, bytes, MADV_DONTDUMP);
+    return static_cast<std::byte*>(mapped);
+}
+
+}  // namespace
+
+result<shared_mapping> shared_mapping::create(const mapping_plan& plan) {
+    const control_block control = lay_out(plan);
+    if (control.stride_log2 > detail::offset_bits) {
+        return error(status::bad_argument,
+                     fmt::format("SELION_HEAP asks for {} per rank; an address reaches {}",
+                                 base::bytes_text(control.reserve_bytes),
+                                 base::bytes_text(1ull << detail::offset_bits)));
+    }
+    int file = -1;
+    if (plan.is_shared) {
+        file = make_sealed_file(control.total_bytes);
+        if (file < 0) return failure("make a memory file of", control);
+    }
+    std::byte* start = map(control.total_bytes, file);
+    if (start == nullptr) {
+        if (file >= 0) close(file);
+        return failure("map", control);
+    }
+    std::memcpy(start, &control, sizeof control);
+    return shared_mapping(start, control.total_bytes, file, plan.is_shared);
+}
+
+result<shared_mapping> shared_mapping::attach(int file) {
+    control_block control{};
+    if (pread(file, &control, sizeof control, 0) != ssize_t{sizeof control} ||
+        control.magic != control_magic) {
+        return error(status::system_failure,
+                     "this process was started as part of a job whose memory is gone; start the "
+                     "program without SELION_JOB_* variables");
+    }
+    std::byte* start = map(control.total_bytes, file);
+    if (start == nullptr) return failure("map", control);
+    return shared_mapping(start, control.total_bytes, file, true);
+}
+
+shared_mapping::shared_mapping(shared_mapping&& other) noexcept
+    : start_(std::exchange(other.start_, nullptr)),
+      bytes_(other.bytes_),
+      file_(std::exchange(other.file_, -1)),
+      is_shared_(other.is_shared_) {}
+
+shared_mapping::~shared_mapping() {
+    if (start_ != nullptr) munmap(start_, bytes_);
+    close_file();
+}
+
+void shared_mapping::close_file() {
+    if (file_ >= 0) close(std::exchange(file_, -1));
+}
+
+call_record& shared_mapping::record(std::uint32_t rank) const {
+    return reinterpret_cast<call_record*>(start_ + control().records_offset)[rank];
+}
+
+process_record& shared_mapping::process(std::uint32_t index) const {
+    return reinterpret_cast<process_record*>(start_ + control().processes_offset)[index];
+}
+
+doorbell& shared_mapping::bell(std::uint32_t index) const {
+    return reinterpret_cast<doorbell*>(start_ + control().bells_offset)[index];
+}
+
+std::byte* shared_mapping::slice(std::uint32_t rank) const {
+    return start_ + control().slices_offset + (std::uint64_t{rank} << control().stride_log2);
+}
+
+}  // namespace selion::machine::node

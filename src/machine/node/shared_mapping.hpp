@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "machine/node/control_block.hpp"
+#include "machine/spec.hpp"
+#include "selion/error.hpp"
+
+namespace selion::machine::node {
+
+/// What a mapping must hold.
+struct mapping_plan {
+    node_shape shape;
+    std::uint32_t joined_threads = 0;  ///< doorbells per process for threads that join
+    std::uint64_t heap_bytes = 0;      ///< reserve per rank; 0: as much as the host has
+    bool is_shared = false;            ///< between processes: a sealed memfd; else private memory
+    bool fence_signals = false;
+};
+
+/// One range of addresses: the control block, then every rank's memory at equal distances. Pages
+/// cost nothing until they are touched.
+class shared_mapping {
+public:
+    /// @error out_of_memory when the address space or the file cannot be had, with the size needed.
+    static result<shared_mapping> create(const mapping_plan& plan);
+    /// Maps what another process created. @param file an inherited descriptor.
+    static result<shared_mapping> attach(int file);
+
+    shared_mapping(shared_mapping&& other) noexcept;
+    shared_mapping& operator=(shared_mapping&&) = delete;
+    ~shared_mapping();
+
+    control_block& control() const { return *reinterpret_cast<control_block*>(start_); }
+    call_record& record(std::uint32_t rank) const;
+    process_record& process(std::uint32_t index) const;
+    doorbell& bell(std::uint32_t index) const;
+    std::byte* start() const { return start_; }
+    std::byte* slice(std::uint32_t rank) const;
+    bool is_shared() const { return is_shared_; }
+    /// Descriptor of the memfd; -1 when private or given up.
+    int file() const { return file_; }
+    void close_file();
+
+private:
+    shared_mapping(std::byte* start, std::uint64_t bytes, int file, bool is_shared)
+        : start_(start), bytes_(bytes), file_(file), is_shared_(is_shared) {}
+
+    std::byte* start_;
+    std::uint64_t bytes_;
+    int file_;
+    bool is_shared_;
+};
+
+}  // namespace selion::machine::node

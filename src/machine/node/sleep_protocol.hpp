@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// How a thread sleeps until a shared word changes, and how whoever changes the word wakes it. The
+/// steps stand here once, over an `Access` that supplies the atomics: std's in the library, those of
+/// a model checker in tests/model. Why no wake-up is lost: waiting.md.
+namespace selion::machine::sleep_protocol {
+
+inline constexpr std::uint32_t nobody = 0;
+inline constexpr std::uint32_t many = ~std::uint32_t{0};
+
+/// Sleeper, steps 1 and 2: says that it may sleep. @return the bell's count to sleep on.
+template <class Access, class Bell>
+std::uint32_t announce(Access& access, Bell& bell) {
+    access.set_sleeping(bell, 1);
+    return access.bell_count(bell);
+}
+
+/// Sleeper, step 3, for each word that it waits on. @param self doorbell number + 1.
+template <class Access, class Word>
+void mark(Access& access, Word& word, std::uint32_t self) {
+    std::uint32_t seen = access.mark_of(word);
+    while (seen != self && seen != many) {
+        const std::uint32_t wanted = seen == nobody ? self : many;
+        if (access.replace_mark(word, seen, wanted)) return;
+    }
+}
+
+/// Sleeper, steps 4 to 6. @param must_stay_awake looks at the words again.
+/// @return false when it did not sleep because something had arrived.
+template <class Access, class Bell, class Look>
+bool sleep_unless(Access& access, Bell& bell, std::uint32_t count, Look must_stay_awake) {
+    access.heavy_fence();
+    const bool sleeps = !must_stay_awake();
+    if (sleeps) access.sleep_while_count_is(bell, count);
+    access.set_sleeping(bell, 0);
+    return sleeps;
+}
+
+/// Signaller, after the word's value has changed and the light fence: takes the mark away and rings.
+/// @param ring called with a doorbell's number + 1, or with `many`.
+template <class Access, class Word, class Ring>
+void wake(Access& access, Word& word, Ring ring) {
+    const std::uint32_t who = access.take_mark(word);
+    if (who != nobody) ring(who);
+}
+
+/// Signaller: rings one bell. @return whether a system call was needed.
+template <class Access, class Bell>
+bool ring(Access& access, Bell& bell) {
+    access.raise_count(bell);
+    if (!access.is_sleeping(bell)) return false;
+    access.wake_sleeper(bell);
+    return true;
+}
+
+}  // namespace selion::machine::sleep_protocol

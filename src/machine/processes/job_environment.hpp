@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace selion::machine {
+
+/// What a launcher tells a process that it starts, in SELION_JOB_* variables.
+struct job_environment {
+    int memory_file = -1;
+    std::uint32_t process = 0;
+    int parent = 0;             ///< its process id, to notice a parent that died meanwhile
+    std::vector<int> earlier;   ///< status of each `run` that the program made before this one
+
+    /// "NAME=value" strings.
+    std::vector<std::string> to_variables() const;
+    /// The calling process's part in a job, if it has one. The variables are taken away, so that
+    /// programs which the rank starts do not believe to be ranks.
+    static std::optional<job_environment> take();
+};
+
+}  // namespace selion::machine

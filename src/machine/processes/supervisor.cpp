@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/processes/supervisor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "machine/node/doorbell.hpp"
+#include "machine/processes/job_environment.hpp"
+
+namespace selion::machine {
+namespace {
+
+/// How long processes may take to end when asked, before they are killed.
+constexpr std::int64_t grace_ns = 500'000'000;
+constexpr int grace_poll_ms = 20;
+
+std::vector<std::string> own_arguments() {
+    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::vector<std::string> arguments;
+    for (std::size_t start = 0; start < text.size();) {
+        const std::size_t end = std::min(text.find('\0', start), text.size());
+        arguments.push_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    return arguments;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+    std::vector<char*> pointers;
+    for (std::string& text : strings) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+std::string ranks_of(const node::job_setting& setting, std::uint32_t process) {
+    const std::uint32_t each = setting.shape.ranks_per_process;
+    const std::uint32_t first = process * each;
+    return each == 1 ? fmt::format("rank {} of {}", first, setting.shape.ranks())
+                     : fmt::format("process {} (ranks {}-{} of {})", process, first,
+                                   first + each - 1, setting.shape.ranks());
+}
+
+}  // namespace
+
+supervisor::supervisor(const node::job_setting& setting, const node::shared_mapping& mapping,
+                       std::vector<int> earlier)
+    : setting_(setting),
+      mapping_(mapping),
+      earlier_(std::move(earlier)),
+      inbox_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}),
+      monitor_(setting, mapping),
+      children_(setting.shape.processes) {}
+
+supervisor::~supervisor() {
+    for (const child& one : children_) {
+        if (one.id <= 0 || one.has_ended) continue;
+        kill(one.id, SIGKILL);
+        waitpid(one.id, nullptr, 0);
+    }
+}
+
+int supervisor::run() {
+    for (std::uint32_t process = 0; process < children_.size(); ++process) start(process);
+    while (running_ != 0) {
+        wait_for_event();
+        take_signals();
+        collect_ended();
+        for (child_output& output : outputs_) output.pass_on();
+        if (kill_at_ns_ == 0 && monitor_.sample()) {
+            status_ = 1;
+            end_all();
+        }
+        if (kill_at_ns_ != 0 && node::steady_now_ns() >= kill_at_ns_) {
+            for (const child& one : children_) {
+                if (!one.has_ended) kill(one.id, SIGKILL);
+            }
+        }
+    }
+    outputs_.clear();
+    if (interrupted_by_ != 0) {
+        base::say(fmt::format("interrupted by {}; all ranks have ended", strsignal(interrupted_by_)));
+        inbox_.restore_mask();
+        raise(interrupted_by_);
+    }
+    return status_;
+}
+
+void supervisor::start(std::uint32_t process) {
+    std::vector<int> ends;  // of standard output and standard error: read, write, read, write
+    if (base::knob_text(base::knob::prefix) && base::knob_is_on(base::knob::prefix)) {
+        ends.resize(4);
+        if (pipe2(ends.data(), O_CLOEXEC) != 0 || pipe2(ends.data() + 2, O_CLOEXEC) != 0) {
+            throw error(status::system_failure,
+                        fmt::format("cannot make pipes for the output of {} processes ({}); raise "
+                                    "`ulimit -n`",
+                                    children_.size(), std::strerror(errno)));
+        }
+    }
+    const pid_t id = fork();
+    if (id < 0) {
+        throw error(status::system_failure,
+                    fmt::format("cannot start process {} of {} ({}); raise `ulimit -u` or ask for "
+                                "fewer processes",
+                                process, children_.size(), std::strerror(errno)));
+    }
+    if (id == 0) become(process, ends);
+    children_[process].id = id;
+    ++running_;
+    if (ends.empty()) return;
+    const std::uint32_t each = setting_.shape.ranks_per_process;
+    const std::string prefix =
+        each == 1 ? fmt::format("[{}] ", process)
+                  : fmt::format("[{}-{}] ", process * each, process * each + each - 1);
+    close(ends[1]);
+    close(ends[3]);
+    outputs_.emplace_back(ends[0], STDOUT_FILENO, prefix);
+    outputs_.emplace_back(ends[2], STDERR_FILENO, prefix);
+}
+
+/// The rest of a forked process's life as copy of this one: prepares and executes the program anew.
+void supervisor::become(std::uint32_t process, const std::vector<int>& output_ends) {
+    const pid_t parent = getppid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    inbox_.restore_mask();
+    fcntl(mapping_.file(), F_SETFD, 0);
+    if (process != 0) {
+        const int nothing = open("/dev/null", O_RDONLY);
+        dup2(nothing, STDIN_FILENO);
+        close(nothing);
+    }
+    if (!output_ends.empty()) {
+        dup2(output_ends[1], STDOUT_FILENO);
+        dup2(output_ends[3], STDERR_FILENO);
+    }
+    std::vector<std::string> arguments = own_arguments();
+    std::vector<std::string> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        variables.emplace_back(*variable);
+    }
+    const job_environment place{mapping_.file(), process, parent, earlier_};
+    std::ranges::move(place.to_variables(), std::back_inserter(variables));
+    execve("/proc/self/exe", pointers_to(arguments).data(), pointers_to(variables).data());
+    base::say(fmt::format("cannot execute this program anew: {}", std::strerror(errno)));
+    _exit(127);
+}
+
+void supervisor::wait_for_event() {
+    std::vector<pollfd> files{{inbox_.file(), POLLIN, 0}};
+    for (const child_output& output : outputs_) {
+        if (output.file() >= 0) files.push_back({output.file(), POLLIN, 0});
+    }
+    poll(files.data(), files.size(), kill_at_ns_ != 0 ? grace_poll_ms : monitor_.poll_timeout_ms());
+}
+
+void supervisor::take_signals() {
+    while (const int number = inbox_.take()) {
+        if (number == SIGUSR1) monitor_.explain();
+        if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
+            interrupted_by_ = number;
+            end_all();
+        }
+    }
+}
+
+void supervisor::collect_ended() {
+    for (std::uint32_t process = 0; process < children_.size(); ++process) {
+        child& one = children_[process];
+        int wait_status = 0;
+        if (one.has_ended || waitpid(one.id, &wait_status, WNOHANG) != one.id) continue;
+        one.has_ended = true;
+        --running_;
+        judge(process, wait_status);
+    }
+}
+
+/// Decides what the end of one process means for the job.
+void supervisor::judge(std::uint32_t process, int wait_status) {
+    const bool has_finished = look_at(mapping_.process(process).has_finished) != 0;
+    const bool has_exited = WIFEXITED(wait_status);
+    if (has_exited && has_finished) {
+        if (status_ == 0) status_ = WEXITSTATUS(wait_status);
+        return;
+    }
+    if (kill_at_ns_ != 0) return;  // it was asked to end
+    const bool was_explained = look_at(mapping_.control().ending) != 0;
+    if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGINT) {
+        interrupted_by_ = SIGINT;  // the terminal's Ctrl-C reaches every process
+    } else if (!was_explained) {
+        base::say(death_text(process, wait_status));
+    }
+    status_ = has_exited ? std::max(1, WEXITSTATUS(wait_status)) : 128 + WTERMSIG(wait_status);
+    end_all();
+}
+
+void supervisor::end_all() {
+    if (kill_at_ns_ != 0) return;
+    kill_at_ns_ = node::steady_now_ns() + grace_ns;
+    for (const child& one : children_) {
+        if (!one.has_ended) kill(one.id, SIGTERM);
+    }
+}
+
+std::string supervisor::death_text(std::uint32_t process, int wait_status) const {
+    const std::uint32_t each = setting_.shape.ranks_per_process;
+    std::string who = ranks_of(setting_, process);
+    std::uint32_t rank = process * each;
+    for (std::uint32_t candidate = rank; candidate < rank + each; ++candidate) {
+        if (look_at(mapping_.record(candidate).crash_signal) == 0) continue;
+        rank = candidate;
+        who = fmt::format("rank {} of {}", rank, setting_.shape.ranks());
+        break;
+    }
+    const call_record& record = mapping_.record(rank);
+    const std::string what = last_call_text(record);
+    if (WIFEXITED(wait_status)) {
+        return fmt::format("{} left with exit status {} before its function returned, {}; the job "
+                           "ends",
+                           who, WEXITSTATUS(wait_status), what);
+    }
+    const int number = WTERMSIG(wait_status);
+    const bool has_address = record.crash_signal != 0 && (number == SIGSEGV || number == SIGBUS);
+    return fmt::format("{} was ended by signal {} ({}{}), {}; the job ends", who, number,
+                       strsignal(number),
+                       has_address ? fmt::format(" at address {:#x}", record.crash_address) : "",
+                       what);
+}
+
+}  // namespace selion::machine

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine/node/job_monitor.hpp"
+#include "machine/node/job_setting.hpp"
+#include "machine/node/shared_mapping.hpp"
+#include "machine/processes/child_output.hpp"
+
+namespace selion::machine {
+
+/// The program's first process under `processes`: starts the others, passes signals and output on,
+/// explains hangs, and ends the job when one of them dies. It is no rank.
+class supervisor {
+public:
+    /// @param earlier status of each earlier `run` of the program.
+    supervisor(const node::job_setting& setting, const node::shared_mapping& mapping,
+               std::vector<int> earlier);
+    ~supervisor();
+    supervisor(const supervisor&) = delete;
+    supervisor& operator=(const supervisor&) = delete;
+
+    /// Starts all processes and waits for them. @return exit status of the job.
+    /// @error system_failure when processes cannot be started.
+    int run();
+
+private:
+    struct child {
+        pid_t id = 0;
+        bool has_ended = false;
+    };
+
+    void start(std::uint32_t process);
+    [[noreturn]] void become(std::uint32_t process, const std::vector<int>& output_ends);
+    void wait_for_event();
+    void take_signals();
+    void collect_ended();
+    void judge(std::uint32_t process, int wait_status);
+    void end_all();
+    std::string death_text(std::uint32_t process, int wait_status) const;
+
+    const node::job_setting& setting_;
+    const node::shared_mapping& mapping_;
+    std::vector<int> earlier_;
+    node::signal_inbox inbox_;
+    node::job_monitor monitor_;
+    std::vector<child> children_;
+    std::vector<child_output> outputs_;
+    std::uint32_t running_ = 0;
+    int status_ = 0;
+    int interrupted_by_ = 0;
+    std::int64_t kill_at_ns_ = 0;  ///< when those that ignored the request are killed; 0: no request
+};
+
+}  // namespace selion::machine

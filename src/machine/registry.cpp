@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/registry.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <vector>
+
+#include "base/nearest_name.hpp"
+#include "machine/processes/processes.hpp"
+#include "machine/threads/threads.hpp"
+
+namespace selion::machine {
+namespace {
+
+error unknown_kind(const machine_spec& spec) {
+    std::vector<std::string> forms;
+    std::vector<std::string> names;
+    for (const machine_kind& kind : kinds()) {
+        const machine_kind_info info = kind.describe();
+        names.push_back(info.name);
+        forms.insert(forms.end(), info.forms.begin(), info.forms.end());
+    }
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const std::string_view near = base::nearest_name(spec.kind, views);
+    return {status::bad_argument,
+            fmt::format("machine \"{}\": there is no kind \"{}\"{}; legal forms are {}", spec.text,
+                        spec.kind, near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                        fmt::join(forms, ", "))};
+}
+
+}  // namespace
+
+std::span<const machine_kind> kinds() {
+    static constexpr std::array all{machine_kind{describe_processes, make_processes},
+                                    machine_kind{describe_threads, make_threads}};
+    return all;
+}
+
+result<std::unique_ptr<machine>> make_machine(std::string_view text) {
+    const result<machine_spec> spec = split_spec(text);
+    if (!spec) return spec.trouble();
+    for (const machine_kind& kind : kinds()) {
+        if (kind.describe().name == spec.value().kind) return kind.make(spec.value());
+    }
+    return unknown_kind(spec.value());
+}
+
+}  // namespace selion::machine
+
+namespace selion {
+
+std::vector<machine_kind_info> machine_kinds() {
+    std::vector<machine_kind_info> all;
+    for (const machine::machine_kind& kind : machine::kinds()) all.push_back(kind.describe());
+    return all;
+}
+
+}  // namespace selion

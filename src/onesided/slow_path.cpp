@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/detail/slow_path.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+#include "meters/record/recorder.hpp"
+#include "onesided/caller.hpp"
+#include "selion/detail/word_access.hpp"
+#include "selion/error.hpp"
+#include "selion/signal.hpp"
+
+namespace selion::detail {
+namespace {
+
+/// Records one operation for its lifetime, if anything is recorded.
+class operation_meter {
+public:
+    operation_meter(rank_context& context, const char* name, std::size_t bytes,
+                    std::source_location site)
+        : context_(context) {
+        if (context.recorder == nullptr) return;
+        event_ = {name, context.clock->now_ns(), 0, bytes, site.file_name(), site.line()};
+    }
+    ~operation_meter() {
+        if (context_.recorder == nullptr) return;
+        event_.end_ns = context_.clock->now_ns();
+        context_.recorder->record(event_);
+    }
+    operation_meter(const operation_meter&) = delete;
+    operation_meter& operator=(const operation_meter&) = delete;
+
+private:
+    rank_context& context_;
+    meters::occurrence event_{};
+};
+
+/// Address of memory that this process maps, whether or not operations are recorded.
+std::byte* mapped_address(const rank_context& context, std::uint64_t bits) {
+    const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
+    if (index >= context.mapped_count) return nullptr;
+    return context.mapped_base + (index << context.stride_log2) + (bits & offset_mask);
+}
+
+shared_word& own_word(rank_context& context, std::uint64_t signal, std::source_location site) {
+    expect_range(signal, sizeof(shared_word), alignof(shared_word), site);
+    const auto rank = static_cast<std::uint32_t>((signal >> offset_bits) & rank_mask);
+    SELION_EXPECT_AT(rank == context.rank, site,
+                     fmt::format("wait_until: the signal belongs to rank {}; a rank waits only for "
+                                 "signals in its own memory",
+                                 rank));
+    return *reinterpret_cast<shared_word*>(mapped_address(context, signal));
+}
+
+}  // namespace
+
+rank_context& context_of_caller(std::source_location site) {
+    rank_context& context = *current_context;
+    if (context.ranks == 0) [[unlikely]] {
+        end_job_for_bug(
+            "this thread belongs to no rank: call Selion from the function that was given to "
+            "selion::run, or make a selion::rank_scope in the thread first",
+            site);
+    }
+    return context;
+}
+
+void expect_range([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::size_t bytes,
+                  [[maybe_unused]] std::size_t alignment, std::source_location site) {
+    [[maybe_unused]] const rank_context& context = context_of_caller(site);
+    [[maybe_unused]] const auto rank =
+        static_cast<std::uint32_t>((target >> offset_bits) & rank_mask);
+    [[maybe_unused]] const std::uint64_t offset = target & offset_mask;
+    SELION_EXPECT_AT(target != null_address, site, std::string("the global pointer is null"));
+    SELION_EXPECT_AT(target >> (offset_bits + rank_bits) == 0, site,
+                     fmt::format("the global pointer names segment {}; only segment 0, the "
+                                 "symmetric heap, exists",
+                                 target >> (offset_bits + rank_bits)));
+    SELION_EXPECT_AT(rank < context.ranks, site,
+                     fmt::format("the global pointer names rank {}; ranks are 0 to {}", rank,
+                                 context.ranks - 1));
+    SELION_EXPECT_AT(bytes <= context.reserve_bytes && offset <= context.reserve_bytes - bytes,
+                     site,
+                     fmt::format("{} bytes at offset {} of rank {} leave the symmetric heap, which "
+                                 "ends at {}",
+                                 bytes, offset, rank, context.reserve_bytes));
+    SELION_EXPECT_AT(offset % alignment == 0, site,
+                     fmt::format("offset {} of rank {} is not a multiple of {}, the alignment of "
+                                 "the element",
+                                 offset, rank, alignment));
+}
+
+void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
+              std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(target, bytes, 1, site);
+    const operation_meter meter(context, "put", bytes, site);
+    if (std::byte* address = mapped_address(context, target)) {
+        std::memcpy(address, source, bytes);
+    } else {
+        context.transport->put(context, target, source, bytes);
+    }
+}
+
+void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(source, bytes, 1, site);
+    const operation_meter meter(context, "get", bytes, site);
+    if (const std::byte* address = mapped_address(context, source)) {
+        std::memcpy(target, address, bytes);
+    } else {
+        context.transport->get(context, target, source, bytes);
+    }
+}
+
+std::uint64_t atomic_slow(const atomic_request& request, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(request.target, request.width, request.width, site);
+    const operation_meter meter(context, "atomic", request.width, site);
+    return context.transport->atomic(context, request);
+}
+
+void signal_slow(std::uint64_t signal, signal_update update, std::source_location site) {
+    put_signal_slow({signal, nullptr, 0, signal, update}, site);
+}
+
+void put_signal_slow(const put_signal_request& request, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(request.target, request.bytes, 1, site);
+    expect_range(request.signal, sizeof(shared_word), alignof(shared_word), site);
+    SELION_EXPECT_AT((request.target ^ request.signal) >> offset_bits == 0, site,
+                     fmt::format("put_signal: the data go to rank {}, the signal to rank {}; both "
+                                 "must belong to one rank",
+                                 (request.target >> offset_bits) & rank_mask,
+                                 (request.signal >> offset_bits) & rank_mask));
+    const operation_meter meter(context, "put_signal", request.bytes, site);
+    context.transport->put_signal(context, request);
+}
+
+void quiet_slow(std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    const operation_meter meter(context, "quiet", 0, site);
+    context.transport->quiet(context);
+}
+
+void wake_sleepers(rank_context& context, shared_word& word) { context.clock->wake(context, word); }
+
+void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    shared_word& word = own_word(context, signal, site);
+    const machine::call_scope scope(context, machine::operation::wait_signal, site);
+    context.clock->wait(context, {word, at_least, machine::wait_reason::signal});
+}
+
+bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::chrono::nanoseconds timeout,
+                     std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    shared_word& word = own_word(context, signal, site);
+    if (word_load(word) >= at_least) return true;
+    const machine::call_scope scope(context, machine::operation::wait_signal, site);
+    const std::int64_t now_ns = context.clock->now_ns();
+    const std::int64_t wait_ns = std::max<std::int64_t>(timeout.count(), 0);
+    const std::int64_t deadline_ns =
+        wait_ns > machine::no_deadline - now_ns ? machine::no_deadline : now_ns + wait_ns;
+    return context.clock->wait(context,
+                               {word, at_least, machine::wait_reason::signal, deadline_ns});
+}
+
+}  // namespace selion::detail

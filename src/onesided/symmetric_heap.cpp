@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onesided/symmetric_heap.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/units.hpp"
+#include "selion/global_ptr.hpp"
+
+namespace selion::onesided {
+namespace {
+
+/// Whole multiples of the alignment; never nothing, so that every allocation has its own address.
+std::uint64_t padded(std::uint64_t bytes, std::uint64_t alignment) {
+    return (std::max<std::uint64_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+}
+
+/// Allocations that fill a cache line do not share one with their neighbours.
+std::uint64_t effective_alignment(std::uint64_t bytes, std::uint64_t alignment) {
+    const std::uint64_t least = bytes >= 64 ? 64 : smallest_alignment;
+    return std::max(alignment, least);
+}
+
+/// Freed ranges from this size on go back to the operating system at once.
+constexpr std::uint64_t release_bytes = 1 << 20;
+
+}  // namespace
+
+symmetric_heap::symmetric_heap(detail::rank_context& context, std::uint64_t runtime_bytes)
+    : context_(context),
+      runtime_bytes_(runtime_bytes),
+      top_(context.reserve_bytes / largest_alignment * largest_alignment) {
+    symmetric_.allocate(padded(runtime_bytes, largest_alignment), largest_alignment, top_);
+}
+
+std::optional<std::uint64_t> symmetric_heap::allocate_symmetric(std::uint64_t bytes,
+                                                                std::uint64_t alignment) {
+    if (bytes > top_) return std::nullopt;
+    const std::uint64_t aligned = effective_alignment(bytes, alignment);
+    const std::uint64_t size = padded(bytes, aligned);
+    if (!context_.host->memory().commit(size)) return std::nullopt;
+    const auto range = symmetric_.allocate(size, aligned, top_ - own_.frontier());
+    if (!range) {
+        context_.host->memory().release(size);
+        return std::nullopt;
+    }
+    prepare(range->start, *range);
+    return range->start;
+}
+
+std::optional<std::uint64_t> symmetric_heap::allocate_own(std::uint64_t bytes,
+                                                          std::uint64_t alignment) {
+    if (bytes > top_) return std::nullopt;
+    const std::uint64_t aligned = effective_alignment(bytes, alignment);
+    const std::uint64_t size = padded(bytes, aligned);
+    if (!context_.host->memory().commit(size)) return std::nullopt;
+    const auto range = own_.allocate(size, aligned, top_ - symmetric_.frontier());
+    if (!range) {
+        context_.host->memory().release(size);
+        return std::nullopt;
+    }
+    const std::uint64_t offset = top_ - range->start - size;
+    own_starts_[offset] = range->start;
+    prepare(offset, *range);
+    return offset;
+}
+
+bool symmetric_heap::deallocate_symmetric(std::uint64_t offset) {
+    if (offset < runtime_bytes_) return false;
+    const auto bytes = symmetric_.deallocate(offset);
+    if (bytes) give_back(offset, *bytes);
+    return bytes.has_value();
+}
+
+bool symmetric_heap::deallocate_own(std::uint64_t offset) {
+    const auto place = own_starts_.find(offset);
+    if (place == own_starts_.end()) return false;
+    give_back(offset, *own_.deallocate(place->second));
+    own_starts_.erase(place);
+    return true;
+}
+
+void symmetric_heap::prepare(std::uint64_t offset, const extent_allocator::extent& range) {
+    if (!range.was_used) return;  // fresh pages are zero
+    const global_ptr<std::byte> start(rank_id(context_.rank), offset);
+    std::memset(start.local(), 0, range.bytes);
+}
+
+void symmetric_heap::give_back(std::uint64_t offset, std::uint64_t bytes) {
+    context_.host->memory().release(bytes);
+    if (bytes >= release_bytes) context_.host->memory().discard(context_, offset, bytes);
+}
+
+std::uint64_t symmetric_heap::used_bytes() const {
+    return symmetric_.used_bytes() + own_.used_bytes();
+}
+
+std::uint64_t symmetric_heap::free_bytes() const {
+    const std::uint64_t reserved = top_ - symmetric_.frontier() - own_.frontier();
+    const machine::memory& memory = context_.host->memory();
+    return std::min(reserved, memory.limit_bytes() - memory.committed_bytes());
+}
+
+std::string symmetric_heap::shortage_text(std::uint64_t bytes) const {
+    const machine::memory& memory = context_.host->memory();
+    return fmt::format(
+        "out of symmetric memory: rank {} of {} asks for {}; it uses {} of the {} reserved for it, "
+        "{} are free in one piece; all ranks of this host use {} of {}; set SELION_HEAP to reserve "
+        "more, or ask for less",
+        context_.rank, context_.ranks, base::bytes_text(bytes), base::bytes_text(used_bytes()),
+        base::bytes_text(top_), base::bytes_text(free_bytes()),
+        base::bytes_text(memory.committed_bytes()), base::bytes_text(memory.limit_bytes()));
+}
+
+}  // namespace selion::onesided

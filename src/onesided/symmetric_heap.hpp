@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "machine/machine.hpp"
+#include "onesided/extent_allocator.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::onesided {
+
+inline constexpr std::uint64_t largest_alignment = 64 * 1024;
+inline constexpr std::uint64_t smallest_alignment = 16;
+
+/// One rank's segment 0. Symmetric allocations grow up from its start, those of the rank alone grow
+/// down from its end, until the two meet. Bookkeeping lies outside the segment: no stray put harms
+/// it. Used by one thread at a time.
+class symmetric_heap {
+public:
+    /// @param runtime_bytes at the start of the segment, kept for the floors above.
+    symmetric_heap(detail::rank_context& context, std::uint64_t runtime_bytes);
+
+    /// Zeroed memory. @return its offset, or nothing when it does not fit.
+    std::optional<std::uint64_t> allocate_symmetric(std::uint64_t bytes, std::uint64_t alignment);
+    std::optional<std::uint64_t> allocate_own(std::uint64_t bytes, std::uint64_t alignment);
+    /// @return whether an allocation of that kind started there.
+    bool deallocate_symmetric(std::uint64_t offset);
+    bool deallocate_own(std::uint64_t offset);
+
+    std::uint64_t used_bytes() const;
+    std::uint64_t reserved_bytes() const { return top_; }
+    /// What is used, free and asked for, and what to change, in one sentence.
+    std::string shortage_text(std::uint64_t bytes) const;
+
+private:
+    std::uint64_t free_bytes() const;
+    void prepare(std::uint64_t offset, const extent_allocator::extent& range);
+    void give_back(std::uint64_t offset, std::uint64_t bytes);
+
+    detail::rank_context& context_;
+    std::uint64_t runtime_bytes_;
+    std::uint64_t top_;
+    extent_allocator symmetric_;
+    extent_allocator own_;  ///< counts distance from the top
+    std::map<std::uint64_t, std::uint64_t> own_starts_;  ///< offset to distance
+};
+
+}  // namespace selion::onesided

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/units.hpp"
+#include "machine/call_record.hpp"
+#include "onesided/caller.hpp"
+#include "selion/error.hpp"
+#include "selion/expect.hpp"
+#include "selion/reduction.hpp"
+#include "world/world_state.hpp"
+
+namespace selion::detail {
+namespace {
+
+using machine::operation;
+using onesided::largest_alignment;
+
+std::uint64_t checked_bytes(const allocation_request& request, std::source_location site) {
+    SELION_EXPECT_AT(std::has_single_bit(request.alignment) &&
+                         request.alignment <= largest_alignment,
+                     site,
+                     fmt::format("allocate: an alignment of {} is not a power of two up to {}",
+                                 request.alignment, largest_alignment));
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(request.count, request.element_bytes, &bytes) ||
+        bytes > offset_mask) {
+        throw error(status::out_of_memory,
+                    fmt::format("allocate: {} elements of {} bytes do not fit into a rank's "
+                                "address range of {}",
+                                request.count, request.element_bytes,
+                                base::bytes_text(offset_mask + 1)));
+    }
+    return bytes;
+}
+
+std::uint64_t global_address(const rank_context& context, std::uint64_t offset) {
+    return (std::uint64_t{context.rank} << offset_bits) | offset;
+}
+
+/// What all ranks must agree on before a symmetric allocation counts.
+struct agreement {
+    std::uint64_t most_bytes;
+    std::uint64_t least_bytes;
+    std::uint64_t most_alignment;
+    std::uint64_t least_alignment;
+    std::uint32_t worst_rank;  ///< of those that have no room
+    std::uint32_t failures;
+};
+
+agreement agree(rank_context& context, const agreement& mine) {
+    constexpr auto both = [](const agreement& a, const agreement& b) {
+        return agreement{std::max(a.most_bytes, b.most_bytes),
+                         std::min(a.least_bytes, b.least_bytes),
+                         std::max(a.most_alignment, b.most_alignment),
+                         std::min(a.least_alignment, b.least_alignment),
+                         a.failures != 0 ? a.worst_rank : b.worst_rank,
+                         a.failures + b.failures};
+    };
+    agreement all = mine;
+    state_of(context).team.all_reduce(reinterpret_cast<std::byte*>(&all), 1,
+                                      erase_reduction<agreement>(both));
+    return all;
+}
+
+error shortage(rank_context& context, std::string_view what, std::uint64_t bytes) {
+    return {status::out_of_memory, state_of(context).heap.shortage_text(bytes),
+            {.rank = context.rank, .peer = {}, .operation = std::string(what), .bytes = bytes}};
+}
+
+}  // namespace
+
+std::uint64_t allocate_symmetric(rank_context& context, const allocation_request& request,
+                                 std::source_location site) {
+    const machine::call_scope scope(context, operation::allocate, site);
+    const std::uint64_t bytes = checked_bytes(request, site);
+    onesided::symmetric_heap& heap = state_of(context).heap;
+    const auto offset = heap.allocate_symmetric(bytes, request.alignment);
+    const agreement all = agree(context, {bytes, bytes, request.alignment, request.alignment,
+                                          context.rank, offset ? 0u : 1u});
+    SELION_EXPECT_AT(all.most_bytes == all.least_bytes &&
+                         all.most_alignment == all.least_alignment,
+                     site,
+                     fmt::format("allocate is collective and symmetric, but one rank asks for {} "
+                                 "bytes and another for {} (this one for {})",
+                                 all.most_bytes, all.least_bytes, bytes));
+    if (all.failures == 0) return global_address(context, *offset);
+    error trouble = shortage(context, "allocate", bytes);
+    if (!offset) throw trouble;
+    heap.deallocate_symmetric(*offset);
+    throw error(status::out_of_memory,
+                fmt::format("out of symmetric memory: rank {} has no room for {} more (this rank "
+                            "has); set SELION_HEAP to reserve more, or ask for less",
+                            all.worst_rank, base::bytes_text(bytes)));
+}
+
+void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source_location site) {
+    if (bits == null_address) return;
+    const machine::call_scope scope(context, operation::deallocate, site);
+    // Nobody's last access may fall into memory that is already someone else's.
+    state_of(context).team.synchronise(machine::wait_reason::collective);
+    const bool was_live = state_of(context).heap.deallocate_symmetric(bits & offset_mask);
+    SELION_EXPECT_AT(was_live, site,
+                     fmt::format("deallocate: no live collective allocation starts at offset {}",
+                                 bits & offset_mask));
+}
+
+std::uint64_t allocate_own(rank_context& context, const allocation_request& request,
+                           std::source_location site) {
+    const std::uint64_t bytes = checked_bytes(request, site);
+    const auto offset = state_of(context).heap.allocate_own(bytes, request.alignment);
+    if (!offset) throw shortage(context, "allocate_local", bytes);
+    return global_address(context, *offset);
+}
+
+void deallocate_own(rank_context& context, std::uint64_t bits, std::source_location site) {
+    if (bits == null_address) return;
+    const auto rank = static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask);
+    SELION_EXPECT_AT(rank == context.rank, site,
+                     fmt::format("deallocate_local: the memory belongs to rank {}; only the rank "
+                                 "that allocated it gives it back",
+                                 rank));
+    const bool was_live = state_of(context).heap.deallocate_own(bits & offset_mask);
+    SELION_EXPECT_AT(was_live, site,
+                     fmt::format("deallocate_local: no live allocation of this rank starts at "
+                                 "offset {}",
+                                 bits & offset_mask));
+}
+
+}  // namespace selion::detail

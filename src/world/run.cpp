@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/run.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <typeinfo>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "machine/call_record.hpp"
+#include "machine/node/hang_report.hpp"
+#include "machine/registry.hpp"
+#include "selion/error.hpp"
+#include "world/record_file.hpp"
+#include "world/world_state.hpp"
+
+namespace selion::detail {
+namespace {
+
+constexpr int usage_status = 2;
+
+/// The program's function, without its type.
+struct rank_function {
+    int (*call)(void* function, world& all);
+    void* function;
+};
+
+std::string type_name(const std::type_info& type) {
+    int trouble = 0;
+    const std::unique_ptr<char, void (*)(void*)> name(
+        abi::__cxa_demangle(type.name(), nullptr, nullptr, &trouble), std::free);
+    return trouble == 0 ? name.get() : type.name();
+}
+
+[[noreturn]] void end_for_exception(rank_context& context, std::string_view what) {
+    context.host->launcher().end_job(
+        context, fmt::format("rank {} of {} ended with {}, {}; the job ends", context.rank,
+                             context.ranks, what, machine::last_call_text(*context.call)));
+    std::abort();  // compilers do not see that a virtual call never returns
+}
+
+int call_function(const rank_function& body, rank_context& context) {
+    world all(context);
+    try {
+        return body.call(body.function, all);
+    } catch (const std::exception& trouble) {
+        end_for_exception(context, fmt::format("an exception of type {}: {}",
+                                               type_name(typeid(trouble)), trouble.what()));
+    } catch (...) {
+        end_for_exception(context, "an exception that is no std::exception");
+    }
+}
+
+int run_rank(const rank_function& body, const record_files& files, rank_context& context) {
+    world_state state(context, files.make_recorder());
+    const int rank_status = call_function(body, context);
+    {
+        const machine::call_scope scope(context, machine::operation::end_of_run,
+                                        std::source_location::current());
+        // Others may still read this rank's memory.
+        state.team.synchronise(machine::wait_reason::end);
+    }
+    if (state.recorder != nullptr) files.append(*state.recorder, context.rank);
+    context.world = nullptr;
+    context.recorder = nullptr;
+    return rank_status;
+}
+
+selion::thread_level choose_level(const run_options& options) {
+    if (!base::knob_text(base::knob::thread_level)) return options.thread_level;
+    constexpr std::array<std::string_view, 3> words{"single", "serialized", "multiple"};
+    return static_cast<selion::thread_level>(
+        base::knob_choice(base::knob::thread_level, words));
+}
+
+std::string choose_spec(const run_options& options) {
+    if (const auto spec = base::knob_text(base::knob::machine)) return *spec;
+    return options.machine.empty() ? "threads" : options.machine;
+}
+
+int run_checked(const run_options& options, const rank_function& body) {
+    const selion::result<std::unique_ptr<machine::machine>> made =
+        machine::make_machine(choose_spec(options));
+    if (!made) throw made.trouble();
+    machine::machine& host = *made.value();
+    const bool is_first = host.launcher().is_first_process();
+    const record_files files;
+    if (is_first) {
+        for (const std::string& warning : base::unknown_knob_warnings()) base::say(warning);
+        files.begin(host.description());
+    }
+    machine::set_active_machine(&host);
+    const int job_status = host.launcher().run(
+        {[&](rank_context& context) { return run_rank(body, files, context); },
+         choose_level(options)});
+    machine::set_active_machine(nullptr);
+    if (is_first) files.end();
+    return job_status;
+}
+
+}  // namespace
+
+int run_job(int, char**, const run_options& options, int (*call)(void* function, world& all),
+            void* function) {
+    try {
+        return run_checked(options, {call, function});
+    } catch (const error& trouble) {
+        base::say(trouble.what());
+        return trouble.code() == status::bad_argument ? usage_status : EXIT_FAILURE;
+    }
+}
+
+}  // namespace selion::detail

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/world.hpp"
+
+#include <fmt/format.h>
+
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+#include "onesided/caller.hpp"
+#include "selion/expect.hpp"
+#include "world/world_state.hpp"
+
+namespace selion {
+namespace detail {
+namespace {
+
+using machine::operation;
+
+constexpr std::uint64_t no_root = ~std::uint64_t{0};
+
+/// A collective in progress: marks the rank as inside, records its time, and compares the ranks'
+/// calls in the checking build.
+class collective_scope {
+public:
+    collective_scope(rank_context& context, const collectives::call_signature& signature,
+                     std::source_location site)
+        : context_(context),
+          what_(static_cast<operation>(signature.what)),
+          call_(context, what_, site),
+          site_(site) {
+        SELION_EXPECT_AT(context.world != nullptr, site,
+                         "collectives may be called only while the rank's function runs");
+        SELION_EXPECT_AT(!context.in_handler, site,
+                         fmt::format("{} is a collective; a handler must not wait",
+                                     name_of(what_)));
+        if (context.recorder != nullptr) start_ns_ = context.clock->now_ns();
+        if constexpr (SELION_CHECK_LEVEL >= 2) {
+            collectives::call_signature mine = signature;
+            mine.site = machine::encode_site(site);
+            state_of(context).team.check(mine);
+        }
+    }
+    ~collective_scope() {
+        if (context_.recorder == nullptr) return;
+        context_.recorder->record({name_of(what_).data(), start_ns_, context_.clock->now_ns(), 0,
+                                   site_.file_name(), site_.line()});
+    }
+    collective_scope(const collective_scope&) = delete;
+    collective_scope& operator=(const collective_scope&) = delete;
+
+private:
+    rank_context& context_;
+    operation what_;
+    machine::call_scope call_;
+    std::source_location site_;
+    std::int64_t start_ns_ = 0;
+};
+
+collectives::call_signature signature_of(operation what) {
+    return {.what = static_cast<std::uint64_t>(what), .site = 0, .count = 0, .element_bytes = 0,
+            .type_hash = 0, .root = no_root};
+}
+
+}  // namespace
+
+world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder> own_recorder)
+    : recorder(std::move(own_recorder)),
+      heap(context, sizeof(collectives::team_block)),
+      team(context) {
+    context.recorder = recorder.get();
+    context.heap = &heap;
+    context.world = this;
+    // While operations are recorded they must come by the slow path.
+    if (recorder != nullptr) context.bypass_count = 0;
+}
+
+void sync(rank_context& context, std::source_location site) {
+    const collective_scope scope(context, signature_of(operation::sync), site);
+    state_of(context).team.synchronise(machine::wait_reason::collective);
+}
+
+void barrier(rank_context& context, std::source_location site) {
+    const collective_scope scope(context, signature_of(operation::barrier), site);
+    // Where everybody maps everything, arriving publishes all earlier stores.
+    if (!context.words_mapped) context.transport->quiet(context);
+    state_of(context).team.synchronise(machine::wait_reason::collective);
+}
+
+void broadcast(rank_context& context, std::span<std::byte> data, team_rank root,
+               std::source_location site) {
+    SELION_EXPECT_AT(root < context.ranks, site,
+                     fmt::format("broadcast: root {} is no member; members are 0 to {}",
+                                 std::uint32_t{root}, context.ranks - 1));
+    collectives::call_signature signature = signature_of(operation::broadcast);
+    signature.count = data.size();
+    signature.element_bytes = 1;
+    signature.root = root;
+    const collective_scope scope(context, signature, site);
+    state_of(context).team.broadcast(data, root);
+}
+
+void all_reduce(rank_context& context, void* data, std::size_t count, const reduction& how,
+                std::source_location site) {
+    SELION_EXPECT_AT(how.element_bytes <= collectives::slot_bytes, site,
+                     fmt::format("all_reduce: an element has {} bytes; at most {} are possible",
+                                 how.element_bytes, collectives::slot_bytes));
+    collectives::call_signature signature = signature_of(operation::all_reduce);
+    signature.count = count;
+    signature.element_bytes = how.element_bytes;
+    signature.type_hash = how.type_hash;
+    const collective_scope scope(context, signature, site);
+    state_of(context).team.all_reduce(static_cast<std::byte*>(data), count, how);
+}
+
+}  // namespace detail
+
+std::int64_t world::now() const { return context().clock->now_ns(); }
+
+const machine_description& world::machine() const { return context().host->description(); }
+
+selion::thread_level world::thread_level() const { return context().host->thread_level(); }
+
+heap_usage world::heap() const {
+    return {context().heap->used_bytes(), context().heap->reserved_bytes()};
+}
+
+std::string world::binding_report() const { return context().host->launcher().binding_report(); }
+
+}  // namespace selion
