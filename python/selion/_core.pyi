@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled part of selion."""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+_Array = TypeVar("_Array", bound=NDArray[Any])
+_Operation = Literal["plus", "times", "minimum", "maximum"]
+
+class MachineKind:
+    """A kind of machine that SELION_MACHINE can name."""
+
+    @property
+    def name(self) -> str:
+        """Its name, the first word of a spec."""
+    @property
+    def forms(self) -> list[str]:
+        """Legal specs."""
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Pairs of capability and value, in words."""
+    @property
+    def available(self) -> bool:
+        """Whether it runs here."""
+    @property
+    def reason(self) -> str:
+        """Why it does not; else empty."""
+
+class Knob:
+    """A SELION_ variable of the environment."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def default_value(self) -> str:
+        """What holds when it is not set."""
+    @property
+    def help(self) -> str:
+        """One line with unit and range."""
+    @property
+    def current(self) -> str:
+        """Its value now; empty when not set."""
+
+def machine_kinds() -> list[MachineKind]:
+    """All machines that this build knows."""
+
+def knobs() -> list[Knob]:
+    """All variables that the runtime reads, sorted by name."""
+
+def usable_cores() -> int:
+    """Processors that this process may use: affinity and cgroup quota respected."""
+
+def version() -> str:
+    """Version of the library."""
+
+def run(rank_main: Callable[[World], tuple[int, str]], machine: str, thread_level: str) -> int:
+    """Runs rank_main(world) -> (status, failure) once on every rank; see selion.run."""
+
+class JoinedThread:
+    """Lets the calling thread work for its rank within a with block."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+class World:
+    """The team of all ranks, seen from one of them."""
+
+    @property
+    def rank(self) -> int:
+        """This rank, 0 .. size - 1."""
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+    @property
+    def machine(self) -> str:
+        """Complete spec of the machine that the job runs on."""
+    def now(self) -> int:
+        """Steady time of the machine in nanoseconds."""
+    def barrier(self) -> None:
+        """Waits for all ranks; puts made before are visible after."""
+    def sync(self) -> None:
+        """Waits for all ranks without completing their puts."""
+    @overload
+    def broadcast(self, value: _Array, root: int = 0) -> _Array: ...
+    @overload
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        """Returns, on every rank, the value that `root` passed: None, a bool, int, float or bytes.
+
+        An array is filled in place: every rank passes one of the same dtype and shape.
+        """
+    @overload
+    def all_reduce(self, value: int, operation: _Operation = "plus") -> int: ...
+    @overload
+    def all_reduce(self, value: float, operation: _Operation = "plus") -> float: ...
+    @overload
+    def all_reduce(self, value: _Array, operation: _Operation = "plus") -> _Array:
+        """Combines one value of every rank, in the order of ranks; all return the same result.
+
+        Arrays are combined element by element into a new one. All ranks pass the same type, and
+        arrays of the same shape.
+        """
+    def allocate(
+        self, shape: SupportsIndex | tuple[SupportsIndex, ...], dtype: DTypeLike = "float64"
+    ) -> GlobalArray:
+        """A zeroed global array; every rank calls this with the same shape and dtype.
+
+        Its memory is given back by `free`, or when the job ends: never by the garbage collector,
+        which runs at different times on different ranks.
+        """
+    def joined_thread(self) -> JoinedThread:
+        """Context in which a thread that the rank started may use selion; see `thread_level`."""
+
+class GlobalArray:
+    """An array of which every rank owns a part of the same shape.
+
+    Offsets and counts are in elements of a part, in C order. Puts and gets are plain copies: order
+    them against other ranks' accesses with a barrier.
+    """
+
+    def __init__(self, world: World, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None: ...
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of each rank's part."""
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type of the elements."""
+    @property
+    def size(self) -> int:
+        """Elements of each rank's part."""
+    @property
+    def local(self) -> NDArray[Any]:
+        """This rank's part, as it lies in memory: no copy. Not to be used after `free`."""
+    def put(self, values: ArrayLike, rank: int, offset: int = 0) -> None:
+        """Writes values into a rank's part.
+
+        Arrays must be of the part's dtype; contiguous ones are not copied first. Numbers and
+        sequences are converted. On return the source may be changed.
+        """
+    @overload
+    def get(self, rank: int, offset: int = 0, count: int | None = None) -> NDArray[Any]: ...
+    @overload
+    def get(
+        self, rank: int, offset: int = 0, count: int | None = None, *, out: _Array
+    ) -> _Array:
+        """Reads from a rank's part.
+
+        Without offset, count and out: the whole part, in its shape. Otherwise `count` elements, by
+        default all that follow; with `out`, a contiguous array of the same dtype, as many as it has,
+        and the result is `out`.
+        """
+    def fetch_add(self, rank: int, offset: int, amount: int) -> int:
+        """Adds to one element atomically; returns its value before. For int32 and int64."""
+    def free(self) -> None:
+        """Gives the memory back; all ranks call it."""

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How commands speak: results on standard output, all else on standard error."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
+
+import typer
+
+from selion.mistake import Mistake
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def complain(command: str, sentence: str) -> None:
+    """One sentence on standard error, after the name of the command."""
+    print(f"selion {command}: {sentence}", file=sys.stderr)
+
+
+def answers_mistakes(name: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Makes a command end with a sentence and its exit status where it would raise a Mistake."""
+
+    def decorate(command: Callable[_P, _R]) -> Callable[_P, _R]:
+        @functools.wraps(command)
+        def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            try:
+                return command(*args, **kwargs)
+            except Mistake as mistake:
+                complain(name, str(mistake))
+                raise typer.Exit(mistake.exit_status) from None
+
+        return guarded
+
+    return decorate
+
+
+def print_json(content: Any) -> None:
+    print(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def print_json_lines(rows: Iterable[Any]) -> None:
+    for row in rows:
+        print(json.dumps(row, ensure_ascii=False), flush=True)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion run: one program on one machine."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+from typing import Annotated
+
+import typer
+
+from selion import foreground, job, spec
+from selion.cli.output import answers_mistakes, complain
+from selion.mistake import Mistake
+
+# Everything after the program is the program's.
+context_settings = {"allow_interspersed_args": False}
+
+_time_is_over = 124
+
+
+def _changes(
+    machine: str | None, ranks: int | None, verbose: bool, trace: str | None, prefix: bool
+) -> dict[str, str]:
+    chosen = machine or os.environ.get("SELION_MACHINE") or (
+        "threads" if ranks is not None else None
+    )
+    if chosen and ranks is not None:
+        chosen = spec.with_ranks(chosen, ranks)
+    changes = {"SELION_PREFIX": "1" if prefix else "0"}
+    if chosen:
+        changes["SELION_MACHINE"] = chosen
+    if verbose:
+        changes["SELION_VERBOSE"] = "1"
+    if trace:
+        changes["SELION_TRACE"] = os.path.abspath(trace)
+    return changes
+
+
+@answers_mistakes("run")
+def command(
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="Program to run.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="ARGUMENTS", help="Its arguments.")
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "-m",
+            "--machine",
+            metavar="SPEC",
+            help="Machine: threads, threads:N@C, processes:N, processes:PxT, ...",
+        ),
+    ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option("-n", "--ranks", metavar="N", help="Ranks, where SPEC leaves them open."),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Say what the runtime chose.")
+    ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="End the job after this time, exit status 124."),
+    ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write a trace for Perfetto or chrome://tracing."),
+    ] = None,
+    prefix: Annotated[
+        bool, typer.Option(help="Put the rank before each line (ranks that are processes).")
+    ] = True,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print what would be run, and do not run it.")
+    ] = False,
+) -> None:
+    """Run a program on a machine, and end as it ends.
+
+    The exit status is the program's, or 128 + the number of the signal that ended it.
+    """
+    if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
+        raise Mistake(f"The time limit is {time_limit} seconds; legal is more than 0.")
+    changes = _changes(machine, ranks, verbose, trace, prefix)
+    line = [job.find_program(program), *(arguments or [])]
+    if show:
+        print(shlex.join(["env", *(f"{key}={value}" for key, value in changes.items()), *line]))
+        return
+    outcome = foreground.run(line, job.environment(changes), time_limit)
+    if outcome.timed_out:
+        complain("run", f"The time limit of {time_limit:g} s is over; the job was ended.")
+        raise typer.Exit(_time_is_over)
+    raise typer.Exit(outcome.status)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check yields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """@param cure one line that says what to do; empty where nothing is amiss."""
+
+    name: str
+    status: Status
+    found: str
+    cure: str = ""
+
+
+def passed(name: str, found: str) -> Check:
+    return Check(name, "ok", found)
+
+
+def judged(name: str, is_good: bool, found: str, otherwise: tuple[Status, str]) -> Check:
+    """Ok, or else the given status and cure."""
+    return passed(name, found) if is_good else Check(name, otherwise[0], found, otherwise[1])

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts a program as a job of its own: one process group that ends with it, and with us."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from selion.mistake import Mistake
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_set_death_signal = 1  # PR_SET_PDEATHSIG
+
+# Variables that only this package reads; the runtime would warn about them.
+_package_variables = ("SELION_BIN", "SELION_STUDIES")
+
+
+def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a program: ours without what only this package reads, with `changes`."""
+    inherited = {key: value for key, value in os.environ.items() if key not in _package_variables}
+    return {**inherited, **(changes or {})}
+
+
+def find_program(name: str) -> str:
+    """The path of a program, looked up as a shell would.
+
+    @error Mistake if there is none, or if it cannot be executed.
+    """
+    if "/" not in name:
+        found = shutil.which(name)
+        if found:
+            return found
+        here = os.path.join(".", name)
+        hint = f" (./{name} exists: did you mean that?)" if os.path.isfile(here) else ""
+        raise Mistake(f"There is no program '{name}' on the PATH{hint}.")
+    if os.path.isdir(name):
+        raise Mistake(f"'{name}' is a directory, not a program.")
+    if not os.path.exists(name):
+        raise Mistake(f"The program '{name}' does not exist.")
+    if not os.access(name, os.X_OK):
+        cure = f"python {name}" if name.endswith(".py") else f"chmod +x {name}"
+        raise Mistake(f"The program '{name}' is not executable; cure: {cure}")
+    return name
+
+
+def start(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    in_child: Callable[[], None] | None = None,
+    **streams: Any,
+) -> subprocess.Popen[bytes]:
+    """Starts `command` in a new process group that is killed when this process dies.
+
+    @param in_child runs between fork and exec, after the group exists.
+    @pre called by the main thread: the death signal is bound to the thread that starts the job.
+    @error Mistake if the file cannot be executed.
+    """
+    parent = os.getpid()
+
+    def prepare() -> None:
+        os.setpgid(0, 0)
+        _libc.prctl(_set_death_signal, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # the parent died before the death signal was set
+            os._exit(128 + signal.SIGKILL)
+        if in_child:
+            in_child()
+
+    try:
+        return subprocess.Popen(command, env=env, preexec_fn=prepare, **streams)
+    except OSError as problem:
+        if problem.errno == errno.ENOEXEC:
+            raise Mistake(
+                f"'{command[0]}' is neither a binary of this machine nor a script "
+                "with a '#!' line."
+            ) from None
+        raise Mistake(f"'{command[0]}' cannot be started: {problem.strerror}.") from None
+
+
+def kill_group(group: int, number: int = signal.SIGKILL) -> None:
+    """Sends a signal to every process of a job; a job that is gone already is no error."""
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        pass
+
+
+def exit_status(code: int) -> int:
+    """What a shell would report for subprocess' return code."""
+    return code if code >= 0 else 128 - code

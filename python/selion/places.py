@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the studies and their programs lie: named by the user, installed, or in a source tree."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from selion import native
+from selion.mistake import Failure, listing
+
+_package = Path(__file__).resolve().parent
+
+
+def source_tree() -> Path | None:
+    """The project's folder if this package is used from its source tree."""
+    root = _package.parents[1]
+    return root if (root / "CMakeLists.txt").is_file() and (root / "studies").is_dir() else None
+
+
+def studies_folder() -> Path:
+    """Folder whose sub-folders hold a study.toml each.
+
+    @error Failure if there is none, with the cure.
+    """
+    named = os.environ.get("SELION_STUDIES")
+    if named:
+        if not Path(named).is_dir():
+            raise Failure(f"SELION_STUDIES is '{named}', which is not a folder.")
+        return Path(named)
+    root = source_tree()
+    for folder in (root / "studies" if root else None, _package / "studies"):
+        if folder and folder.is_dir():
+            return folder
+    raise Failure(
+        "No studies were found; install them with 'pip install .' in the source tree, "
+        "or set SELION_STUDIES to their folder."
+    )
+
+
+def program_folders() -> list[Path]:
+    """Folders that may hold the programs of studies, best first."""
+    named = os.environ.get("SELION_BIN")
+    if named:
+        return [Path(folder) for folder in named.split(os.pathsep) if folder]
+    root = source_tree()
+    built = list((root / "build").glob("*/bin")) if root else []
+    # Figures should come from an optimised build, so that one is looked at first.
+    built.sort(key=lambda folder: (folder.parent.name != "release", folder.parent.name))
+    module, _ = native.try_load()
+    installed = Path(module.__file__).parent if module else _package
+    return [*built, installed / "bin"]
+
+
+def study_program(name: str) -> Path:
+    """Path of a study's program.
+
+    @error Failure if it is not built, with the cure.
+    """
+    folders = program_folders()
+    for folder in folders:
+        if os.access(folder / name, os.X_OK):
+            return folder / name
+    raise Failure(
+        f"The program '{name}' was not found in {listing(folders)}; build it with "
+        "'cmake --preset release && cmake --build build/release', or set SELION_BIN to its folder."
+    )

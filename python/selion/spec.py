@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machine specs as text: KIND[:RANKS][,OPTION...]. The library judges whether one is legal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from selion.mistake import Mistake
+
+_counted = re.compile(r"(?P<first>\d+)(?:x(?P<each>\d+))?(?:@\d+)?")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The three parts of a machine spec; `shape` is what stands between the colon and the comma."""
+
+    kind: str
+    shape: str
+    options: str
+
+    def __str__(self) -> str:
+        return self.kind + (f":{self.shape}" if self.shape else "") + self.options
+
+    @property
+    def ranks(self) -> int | None:
+        """How many ranks the spec asks for; None where it leaves that to the machine."""
+        found = _counted.fullmatch(self.shape)
+        if not found:
+            return None
+        return int(found["first"]) * int(found["each"] or 1)
+
+
+def parse(text: str) -> Spec:
+    """Splits a spec; never fails, since judging it is the library's affair."""
+    head, comma, options = text.partition(",")
+    kind, _, shape = head.partition(":")
+    return Spec(kind, shape, comma + options)
+
+
+def with_ranks(text: str, ranks: int) -> str:
+    """The spec with its rank count filled in.
+
+    @error Mistake if the spec already asks for another number of ranks.
+    """
+    if ranks < 1:
+        raise Mistake(f"{ranks} ranks were asked for; legal is 1 or more.")
+    spec = parse(text)
+    if not spec.shape:
+        return str(Spec(spec.kind, str(ranks), spec.options))
+    if spec.ranks is not None and spec.ranks != ranks:
+        raise Mistake(
+            f"The machine '{text}' has {spec.ranks} ranks but -n asks for {ranks}; "
+            f"leave out one of them, or write '{spec.kind}:{ranks}'."
+        )
+    return text

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds measured rows against the figures of a study's source."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from selion.study.catalog import Study
+from selion.study.plan import Request, canonical
+from selion.study.published import Cell, Published
+from selion.study.rows import Row
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One published figure beside what was measured; measured is the median of repetitions."""
+
+    study: str
+    experiment: str
+    machine: str
+    params: dict[str, Any]
+    metric: str
+    unit: str
+    published: Any
+    measured: Any
+    error_percent: float | None
+    tolerance_percent: float | None
+    is_within: bool | None
+
+    def as_row(self) -> Row:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All comparisons of a study, and how many published figures nothing was measured for."""
+
+    comparisons: tuple[Comparison, ...]
+    published: int
+    not_measured: int
+
+    @property
+    def within(self) -> int:
+        return sum(1 for each in self.comparisons if each.is_within)
+
+    @property
+    def judged(self) -> int:
+        return sum(1 for each in self.comparisons if each.is_within is not None)
+
+    def sentence(self, study: str) -> str:
+        if self.published == 0:
+            return f"The study '{study}' has no published figures to compare with."
+        text = f"{study}: {self.within} of {self.judged} cells within tolerance"
+        unjudged = len(self.comparisons) - self.judged
+        if unjudged:
+            text += f", {unjudged} without a tolerance"
+        if self.not_measured:
+            text += f", {self.not_measured} of {self.published} published figures not measured"
+        return text + "."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _error_percent(published: Any, measured: Any) -> float | None:
+    if not (_is_number(published) and _is_number(measured)):
+        return None
+    if published == measured:
+        return 0.0
+    return None if published == 0 else 100.0 * (measured - published) / abs(published)
+
+
+def _is_within(published: Any, measured: Any, error: float | None, tolerance: float | None):
+    if error is None:
+        return published == measured
+    return None if tolerance is None else abs(error) <= 100.0 * tolerance
+
+
+def _median(values: Sequence[Any]) -> Any:
+    if all(_is_number(value) for value in values) and len(values) > 1:
+        return statistics.median(values)
+    return values[0]
+
+
+def _compare_cell(study: Study, cell: Cell, machine: str, rows: Sequence[Row]) -> Comparison:
+    tolerance = study.experiments[cell.experiment].metrics[cell.metric].tolerance
+    measured = _median([row["value"] for row in rows])
+    error = _error_percent(cell.value, measured)
+    return Comparison(
+        study.name,
+        cell.experiment,
+        machine,
+        dict(cell.params),
+        cell.metric,
+        cell.unit,
+        cell.value,
+        measured,
+        None if error is None else round(error, 3),
+        None if tolerance is None else 100.0 * tolerance,
+        _is_within(cell.value, measured, error, tolerance),
+    )
+
+
+def compare(study: Study, request: Request, rows: Sequence[Row]) -> Verdict:
+    """Compares the rows that have a published figure, per figure and machine.
+
+    @param request whose experiment, if it names one, limits which figures count as not measured.
+    """
+    published = Published(study)
+    wanted = [
+        cell for cell in published.cells if request.experiment in (None, cell.experiment)
+    ]
+    groups: dict[tuple[str, str, str, str], tuple[Cell, list[Row]]] = {}
+    for row in rows:
+        experiment = study.experiments.get(row["experiment"])
+        if experiment is None or "published" not in row:
+            continue
+        cell = published.find(experiment, row["metric"], row["params"])
+        if cell in wanted and row["metric"] in experiment.metrics:
+            key = (cell.experiment, canonical(cell.params), cell.metric, row["machine"])
+            groups.setdefault(key, (cell, []))[1].append(row)
+    comparisons = tuple(
+        _compare_cell(study, cell, key[3], measured) for key, (cell, measured) in groups.items()
+    )
+    return Verdict(comparisons, len(wanted), len(wanted) - len({key[:3] for key in groups}))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first line of results.jsonl: by what, where and with which settings rows were measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from selion import native, places
+from selion.study.rows import Row
+from selion.version import version
+
+
+def _commit() -> str | None:
+    """Commit of the source tree, with a mark if files differ from it; None outside of one."""
+    root = places.source_tree()
+    if root is None or not (root / ".git").exists():
+        return None
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None
+
+
+def cpu_name() -> str:
+    """The processor's name as the kernel gives it."""
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("model name", "Model", "cpu model"):
+            return value.strip()
+    return platform.machine()
+
+
+def header() -> Row:
+    """A header for rows that are measured now."""
+    knobs = {key: value for key, value in sorted(os.environ.items()) if key.startswith("SELION_")}
+    return {
+        "selion": version(),
+        "commit": _commit(),
+        "host": platform.node(),
+        "cpu": cpu_name(),
+        "cores": native.usable_cores(),
+        "kernel": platform.release(),
+        "knobs": knobs,
+    }
+
+
+def differences(then: Row, now: Row) -> list[str]:
+    """What is not as it was when a results file was begun."""
+    return [
+        f"{key} was {then.get(key)}, is {now[key]}"
+        for key in ("selion", "commit", "host", "cpu", "knobs")
+        if then.get(key) != now[key]
+    ]

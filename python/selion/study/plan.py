@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which points a run has: the product of the axes, cut down by the rules, on each machine."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from selion import spec
+from selion.mistake import Mistake, listing
+from selion.study.axes import Axis, Value
+from selion.study.catalog import Experiment, Study
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; empty fields mean the study's own choice."""
+
+    experiment: str | None = None
+    settings: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    repetitions: int = 1
+    seed: int = 1
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a study's program."""
+
+    study: str
+    experiment: Experiment
+    machine: str
+    params: Mapping[str, Value]
+
+    @property
+    def label(self) -> str:
+        params = " ".join(f"{key}={value}" for key, value in self.params.items())
+        return f"{self.study} {self.experiment.name} {params}"
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        return (self.experiment.name, self.machine, canonical(self.params))
+
+
+def canonical(params: Mapping[str, object]) -> str:
+    """Equal text for equal params: sorted keys, and 8.0 written as 8."""
+    plain = {
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in params.items()
+    }
+    return json.dumps(plain, sort_keys=True)
+
+
+def split_settings(settings: Sequence[str]) -> dict[str, str]:
+    """@error Mistake for anything but key=value[,value…], and for a key given twice."""
+    split: dict[str, str] = {}
+    for setting in settings:
+        key, equals, values = setting.partition("=")
+        if not key or not equals or not values:
+            raise Mistake(f"'{setting}' is not a legal --set; legal: key=value[,value...].")
+        if key in split:
+            raise Mistake(f"--set names '{key}' twice; give its values in one list: {key}=a,b.")
+        split[key] = values
+    return split
+
+
+def check_keys(studies: Sequence[Study], request: Request) -> None:
+    """@error Mistake if a key of --set is an axis of none of the experiments asked for."""
+    experiments = [each for study in studies for each in chosen_experiments(study, request)]
+    legal = dict.fromkeys(name for experiment in experiments for name in experiment.axes)
+    for key in split_settings(request.settings):
+        if key not in legal:
+            where = f"experiment '{request.experiment}'" if request.experiment else "experiments"
+            raise Mistake(f"'{key}' is not an axis of the {where}; legal: {listing(legal)}.")
+
+
+def chosen_experiments(study: Study, request: Request) -> list[Experiment]:
+    if request.experiment:
+        return [study.experiment(request.experiment)]
+    return list(study.experiments.values())
+
+
+def _values(axis: Axis, settings: Mapping[str, str], quick: bool) -> tuple[Value, ...]:
+    if axis.name in settings:
+        return axis.parse_list(settings[axis.name])
+    return axis.quick if quick else axis.default
+
+
+def _grid(experiment: Experiment, settings: Mapping[str, str], quick: bool) -> list[dict]:
+    values = [_values(axis, settings, quick) for axis in experiment.axes.values()]
+    grid = [dict(zip(experiment.axes, combination)) for combination in itertools.product(*values)]
+    legal = [params for params in grid if all(rule.allows(params) for rule in experiment.rules)]
+    if not legal:
+        broken = [
+            str(rule)
+            for rule in experiment.rules
+            if not any(rule.allows(params) for params in grid)
+        ] or [str(rule) for rule in experiment.rules]
+        raise Mistake(
+            f"The experiment '{experiment.name}' has no point with these values; "
+            f"legal: {'; '.join(broken)}."
+        )
+    return legal
+
+
+def machine_for(experiment: Experiment, machine: str, params: Mapping[str, Value]) -> str:
+    """The complete spec for a point: by the experiment's template for that kind of machine, else
+    with the rank count of the point's `ranks` or of the study where the spec leaves it open."""
+    kind = spec.parse(machine).kind
+    template = experiment.machine_templates.get(kind, experiment.machine_templates.get("*"))
+    if template is not None:
+        return template.format(machine=machine, **params)
+    ranks = params.get("ranks", experiment.ranks)
+    if ranks is None or kind == "sim":
+        return machine
+    if "ranks" in params:
+        return spec.with_ranks(machine, int(ranks))
+    return machine if spec.parse(machine).shape else spec.with_ranks(machine, int(ranks))
+
+
+def points(study: Study, request: Request) -> list[Point]:
+    """All points of a run, in order.
+
+    @error Mistake if a name or value is not legal; the sentence lists the legal ones.
+    """
+    settings = split_settings(request.settings)
+    return [
+        Point(study.name, experiment, machine_for(experiment, machine, params), params)
+        for experiment in chosen_experiments(study, request)
+        for machine in request.machines or experiment.machines
+        for params in _grid(experiment, settings, request.quick)
+    ]

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Python package share: running the command, and a study that is a script."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import stat
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+root = Path(__file__).resolve().parents[2]
+package_parent = root / "python"
+if str(package_parent) not in sys.path:  # behind an installed package, which may bring its module
+    sys.path.append(str(package_parent))
+
+from selion import native  # noqa: E402
+
+seconds = 60  # for anything that must end; far more than it takes
+
+needs_module = pytest.mark.skipif(
+    native.try_load()[0] is None,
+    reason="the compiled module is not built: pip install --editable .",
+)
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    """Ours without variables of Selion, with `changes`."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("SELION_")}
+    path = os.pathsep.join(filter(None, (inherited.get("PYTHONPATH"), str(package_parent))))
+    return {**inherited, "PYTHONPATH": path, "COLUMNS": "100", **changes}
+
+
+command = [sys.executable, "-m", "selion"]
+
+Selion = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def selion(tmp_path: Path) -> Selion:
+    """Runs the command in an empty folder to its end."""
+
+    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *arguments],
+            cwd=tmp_path,
+            env=clean_environment(**changes),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+
+    return run
+
+
+def wait_for_end(pid: int) -> None:
+    """Returns when a process that may be nobody's child has ended."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([descriptor], [], [], seconds)[0], f"process {pid} goes on"
+    finally:
+        os.close(descriptor)
+
+
+def write_script(path: Path, text: str) -> Path:
+    """An executable Python script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!{sys.executable}\n{textwrap.dedent(text)}", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+_fake_study = """
+    title = "A study for tests"
+    program = "fake"
+    machine = "threads:2"
+    ranks = 2
+
+    [axis.op]
+    type = "string"
+    default = ["put", "get"]
+    quick = ["put"]
+    legal = ["put", "get", "barrier"]
+
+    [axis.bytes]
+    type = "int"
+    unit = "bytes"
+    default = [8, 64]
+    legal = { min = 0, max = 1048576 }
+
+    [[rule]]
+    when = { op = "barrier" }
+    then = { bytes = 0 }
+
+    [experiment.speed]
+    summary = "two metrics"
+    axes = ["op", "bytes"]
+
+    [experiment.speed.metric.latency_ns]
+    unit = "ns"
+    tolerance = 0.1
+
+    [experiment.speed.metric.count]
+    unit = "calls"
+
+    [experiment.links]
+    summary = "several rows for a point"
+    axes = ["bytes"]
+
+    [experiment.links.metric.link_bytes]
+    unit = "bytes"
+    extra = ["from", "to"]
+"""
+
+# Prints what its study declares. FAKE_LOG: file that notes each run. FAKE_STALL: a point at which it
+# prints one row, then waits on FAKE_GATE for ever. FAKE_FAULT: how to go wrong.
+_fake_program = r'''
+    import json, os, sys
+    given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+    params = json.loads(given["--params"])
+    name = given["--experiment"] + given["--params"]
+    fault = os.environ.get("FAKE_FAULT", "")
+
+    def row(metric, value, unit, repetition, **extra):
+        print(json.dumps({"params": {**params, **extra}, "metric": metric, "value": value,
+                          "unit": unit, "repetition": repetition}), flush=True)
+
+    if "FAKE_LOG" in os.environ:
+        with open(os.environ["FAKE_LOG"], "a") as log:
+            log.write(name + " on " + os.environ["SELION_MACHINE"] + "\n")
+    for repetition in range(int(given["--repetitions"])):
+        if given["--experiment"] == "links":
+            row("link_bytes", params["bytes"], "bytes", repetition, **{"from": 0, "to": 1})
+            if os.environ.get("FAKE_STALL") == name:
+                open(os.environ["FAKE_GATE"]).read()
+            row("link_bytes", 2 * params["bytes"], "bytes", repetition, **{"from": 1, "to": 0})
+            continue
+        row("latency_ns", params["bytes"] + 0.5, "s" if fault == "unit" else "ns", repetition)
+        if os.environ.get("FAKE_STALL") == name:
+            open(os.environ["FAKE_GATE"]).read()
+        if fault == "exit":
+            sys.exit("it is broken")
+        if fault == "noise":
+            print("hello")
+        if fault == "metric":
+            row("colour", 1, "calls", repetition)
+        if fault != "missing":
+            row("count", 3, "calls", repetition)
+'''
+
+
+class FakeStudy:
+    """A folder with a study `fake` and its program, and runs of `selion study fake` on it."""
+
+    def __init__(self, folder: Path, selion: Selion) -> None:
+        self.folder = folder
+        self.log = folder / "log"
+        self.gate = folder / "gate"
+        self.results = folder / "selion-out" / "fake" / "results.jsonl"
+        self._selion = selion
+        study = folder / "studies" / "fake"
+        study.mkdir(parents=True)
+        (study / "study.toml").write_text(textwrap.dedent(_fake_study), encoding="utf-8")
+        self.published = study / "published.csv"
+        self.published.write_text("study,experiment,params,metric,value,unit\n")
+        write_script(folder / "bin" / "fake", _fake_program)
+
+    def environment(self, **changes: str) -> dict[str, str]:
+        return {
+            "SELION_STUDIES": str(self.folder / "studies"),
+            "SELION_BIN": str(self.folder / "bin"),
+            "FAKE_LOG": str(self.log),
+            "FAKE_GATE": str(self.gate),
+            **changes,
+        }
+
+    def run(self, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        return self._selion("study", "fake", *arguments, **self.environment(**changes))
+
+    def rows(self, path: Path | None = None) -> list[dict[str, Any]]:
+        """The rows of the results file without its header."""
+        lines = (path or self.results).read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines][1:]
+
+    def runs(self) -> list[str]:
+        """The points that the program was run for, since the last call."""
+        lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return lines
+
+
+@pytest.fixture
+def fake(tmp_path: Path, selion: Selion) -> FakeStudy:
+    return FakeStudy(tmp_path, selion)

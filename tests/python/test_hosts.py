@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`selion machines` and `selion doctor`, and what the package does without its compiled module."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conftest import clean_environment, needs_module, package_parent, root, seconds
+from selion.doctor import package, resources
+
+# Makes the compiled module as good as absent.
+_without_module = "import sys; sys.modules['selion._core'] = None; "
+
+
+def python(text: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", text],
+        env=clean_environment(**changes),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+
+
+def test_version(selion):
+    done = selion("--version")
+    project = next(
+        line for line in (root / "CMakeLists.txt").read_text().splitlines() if "project(" in line
+    )
+    assert done.stdout == f"selion {project.split()[2]}\n"
+
+
+def test_an_unknown_command(selion):
+    done = selion("runn")
+    assert done.returncode == 2
+    assert "runn" in done.stderr
+
+
+# --- without the compiled module ------------------------------------------------------------------
+
+
+def test_import_does_not_need_the_module():
+    done = python(_without_module + "import selion; print(selion.__version__)")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "use", ["selion.run(print)", "selion.World", "selion.machine_kinds()"]
+)
+def test_use_names_the_cure(use):
+    done = python(_without_module + f"import selion; {use}")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert "selion.mistake.Failure: The compiled module selion._core cannot be loaded" in last
+    assert "pip install ." in last
+
+
+def test_import_starts_nothing():
+    done = python("import selion, sys; print('numpy' in sys.modules, 'selion._core' in sys.modules)")
+    assert done.stdout == "False False\n"
+
+
+def test_machines_without_the_module():
+    text = _without_module + "sys.argv = ['selion', 'machines']; import selion.cli; selion.cli.main()"
+    done = python(text)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("selion machines: The compiled module")
+
+
+def test_doctor_without_the_module():
+    text = _without_module + "sys.argv = ['selion', 'doctor']; import selion.cli; selion.cli.main()"
+    done = python(text)
+    assert done.returncode == 1
+    assert "fail  compiled module" in done.stdout
+    assert "cure: 'pip install .' in the source tree" in done.stdout
+
+
+# --- with it --------------------------------------------------------------------------------------
+
+
+@needs_module
+def test_machines(selion):
+    done = selion("machines")
+    assert done.returncode == 0, done.stderr
+    for expected in ("threads:N@C", "processes:PxT"):
+        assert expected in done.stdout
+
+
+@needs_module
+def test_machines_as_json(selion):
+    kinds = json.loads(selion("machines", "--json").stdout)
+    names = {kind["name"]: kind for kind in kinds}
+    assert {"threads", "processes"} <= names.keys()
+    for kind in kinds:
+        assert kind["available"] == (kind["reason"] == "")
+        assert kind["forms"] and kind["summary"] and kind["capabilities"]
+
+
+@needs_module
+def test_one_machine(selion):
+    done = selion("machines", "--explain", "processes")
+    assert done.returncode == 0
+    assert done.stdout.startswith("processes: ")
+    assert "available: yes" in done.stdout
+    one = json.loads(selion("machines", "--explain", "processes", "--json").stdout)
+    assert one["name"] == "processes"
+
+
+@needs_module
+def test_a_machine_that_is_not_there(selion):
+    done = selion("machines", "--explain", "thread")
+    assert done.returncode == 2
+    assert done.stderr.startswith("selion machines: 'thread' is not a machine; legal: ")
+    assert "threads" in done.stderr
+
+
+@needs_module
+def test_doctor(selion):
+    checks = json.loads(selion("doctor", "--json").stdout)
+    by_name = {check["name"]: check for check in checks}
+    for name in ("processors", "memory", "kernel", "memfd_create", "futex", "membarrier"):
+        assert by_name[name]["status"] in ("ok", "warn"), by_name[name]
+    assert by_name["compiled module"]["status"] == "ok"
+    assert by_name["machine threads"]["status"] == "ok"
+    for check in checks:
+        assert (check["cure"] == "") == (check["status"] == "ok")
+
+
+@needs_module
+def test_doctor_names_unknown_variables(selion):
+    done = selion("doctor", SELION_MACHIN="threads:2")
+    assert done.returncode == 0
+    assert "SELION_MACHIN is set, which nobody reads" in done.stdout
+    assert "did you mean SELION_MACHINE?" in done.stdout
+
+
+def test_variables_that_nobody_reads():
+    known = ["SELION_HEAP", "SELION_MACHINE"]
+    (warning,) = package.unknown_variables(["SELION_HEAP", "SELION_HEEP"], known)
+    assert warning.cure == "did you mean SELION_HEAP?"
+    (warning,) = package.unknown_variables(["SELION_ZQX"], known)
+    assert warning.cure == "legal: SELION_HEAP, SELION_MACHINE"
+
+
+def test_limits_of_control_groups_are_found(tmp_path, monkeypatch):
+    own = tmp_path / "cpu.max"
+    monkeypatch.setattr(
+        resources, "own_cgroup_files", lambda _, name: [own] if name == "cpu.max" else []
+    )
+    own.write_text("150000 100000\n")
+    assert resources._cpu_quota() == 1.5
+    own.write_text("max 100000\n")
+    assert resources._cpu_quota() is None
+
+
+def test_the_package_is_typed():
+    assert (package_parent / "selion" / "py.typed").is_file()
+    assert (package_parent / "selion" / "_core.pyi").is_file()

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`selion study` on a study whose program is a script: rows, going on, comparing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import clean_environment, command, seconds
+
+_speed = [(op, size) for op in ("put", "get") for size in (8, 64)]
+
+
+def test_rows_of_all_points(fake):
+    done = fake.run("--repetitions", "2", "--seed", "7")
+    assert done.returncode == 0, done.stderr
+    rows = fake.rows()
+    assert len(rows) == 2 * (2 * 4 + 2 * 2)
+    assert rows[0] == {
+        "study": "fake",
+        "experiment": "speed",
+        "machine": "threads:2",
+        "ranks": 2,
+        "params": {"op": "put", "bytes": 8},
+        "metric": "latency_ns",
+        "value": 8.5,
+        "unit": "ns",
+        "repetition": 0,
+        "seed": 7,
+    }
+    points = [(row["params"]["op"], row["params"]["bytes"]) for row in rows if "op" in row["params"]]
+    assert sorted(set(points)) == sorted(_speed)
+    assert len(fake.runs()) == 6
+    assert f"{len(rows)} rows in selion-out/fake/results.jsonl" in done.stdout
+
+
+def test_integers_stay_integers(fake):
+    fake.run("--experiment", "speed", "--set", "op=put", "--set", "bytes=8")
+    assert [type(row["value"]) for row in fake.rows()] == [float, int]
+    assert '"value": 3,' in fake.results.read_text()
+
+
+def test_the_header(fake):
+    fake.run("--quick", "--experiment", "speed")
+    header = json.loads(fake.results.read_text().splitlines()[0])
+    assert {"selion", "commit", "host", "cpu", "knobs"} <= header.keys()
+    assert header["knobs"]["SELION_BIN"] == str(fake.folder / "bin")
+    assert header["host"] == os.uname().nodename
+
+
+def test_axes_are_replaced(fake):
+    assert fake.run("--experiment", "speed", "--set", "op=get", "--set", "bytes=16,1K").returncode == 0
+    assert {(row["params"]["op"], row["params"]["bytes"]) for row in fake.rows()} == {
+        ("get", 16),
+        ("get", 1024),
+    }
+
+
+def test_a_rule_cuts_the_grid(fake):
+    done = fake.run("--experiment", "speed", "--set", "op=put,barrier", "--set", "bytes=0,8")
+    assert done.returncode == 0
+    found = {(row["params"]["op"], row["params"]["bytes"]) for row in fake.rows()}
+    assert found == {("put", 0), ("put", 8), ("barrier", 0)}
+
+
+def test_other_machines(fake):
+    fake.run("--quick", "--experiment", "speed", "--machine", "threads", "--machine", "processes:3")
+    machines = [(row["machine"], row["ranks"]) for row in fake.rows()]
+    assert set(machines) == {("threads:2", 2), ("processes:3", 3)}
+
+
+def test_json_prints_the_rows(fake):
+    done = fake.run("--quick", "--json", "--out", "here")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert rows == fake.rows(fake.folder / "here" / "results.jsonl")
+    assert len(rows) == 4
+
+
+def test_all_studies(fake, selion):
+    done = selion("study", "all", "--quick", "--out", "all", **fake.environment())
+    assert done.returncode == 0
+    assert len(fake.rows(fake.folder / "all" / "fake" / "results.jsonl")) == 4
+
+
+def test_a_second_run_keeps_the_first_one_aside(fake):
+    fake.run("--quick")
+    first = fake.results.read_text()
+    fake.run("--quick", "--seed", "2")
+    assert fake.results.with_name("results.previous.jsonl").read_text() == first
+    assert {row["seed"] for row in fake.rows()} == {2}
+
+
+@pytest.mark.parametrize(
+    ("fault", "complaint"),
+    [
+        ("exit", "ended with exit status 1; it said:\nit is broken"),
+        ("noise", "printed a line that is not JSON (Expecting value: line 1 column 1 (char 0)): hello"),
+        ("metric", "printed the metric 'colour'; study.toml declares latency_ns, count"),
+        ("unit", "printed 'latency_ns' in the unit 's'; study.toml says 'ns'"),
+        ("missing", "ended without the metric 'count' of repetition 0"),
+    ],
+)
+def test_a_program_that_goes_wrong(fake, fault, complaint):
+    done = fake.run(FAKE_FAULT=fault)
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert "What was measured is kept in" in done.stderr
+    assert len(fake.runs()) == 1  # the run stops there
+
+
+def test_a_failed_point_is_run_again(fake):
+    fake.run("--experiment", "speed", FAKE_FAULT="exit")
+    assert len(fake.rows()) == 1
+    assert fake.run("--experiment", "speed", "--resume").returncode == 0
+    assert [row["metric"] for row in fake.rows()] == ["latency_ns", "count"] * 4
+
+
+# --- interruptions --------------------------------------------------------------------------------
+
+
+def start_and_stall(fake, at: str) -> subprocess.Popen[str]:
+    """Starts a run that stops at a point after its first row there, and reads up to that row."""
+    os.mkfifo(fake.gate)
+    running = subprocess.Popen(
+        [*command, "study", "fake", "--json"],
+        cwd=fake.folder,
+        env=clean_environment(**fake.environment(FAKE_STALL=at)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None
+    for line in running.stdout:
+        row = json.loads(line)
+        if row["experiment"] + json.dumps(row["params"]).split(', "from"')[0].rstrip("}") + "}" == at:
+            return running
+    raise AssertionError(running.communicate()[1])
+
+
+_at_speed = 'speed{"op": "get", "bytes": 8}'
+_at_links = 'links{"bytes": 8}'
+
+
+@pytest.mark.parametrize(("at", "kept"), [(_at_speed, 5), (_at_links, 9)])
+def test_resume_after_kill(fake, at, kept):
+    running = start_and_stall(fake, at)
+    running.kill()
+    running.communicate(timeout=seconds)
+    assert len(fake.rows()) == kept
+    fake.runs()
+    fake.gate.unlink()
+    done = fake.run("--resume", "--json")
+    assert done.returncode == 0, done.stderr
+    again = fake.runs()
+    assert again[0].startswith(at)  # the point that was cut short, and those that never ran
+    assert len(again) == {_at_speed: 4, _at_links: 2}[at]
+    assert len(done.stdout.splitlines()) == 12 - (kept - 1)
+    rows = fake.rows()
+    keys = [json.dumps([row["experiment"], row["metric"], row["params"]]) for row in rows]
+    assert len(keys) == len(set(keys)) == 12
+
+
+def test_ctrl_c_keeps_what_there_is(fake):
+    running = start_and_stall(fake, _at_speed)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=seconds)
+    assert running.returncode == 130
+    assert "Interrupted; what was measured is kept, --resume goes on." in errors
+    assert len(fake.rows()) == 5
+
+
+def test_a_cut_last_line_is_measured_again(fake):
+    fake.run("--experiment", "speed")
+    whole = fake.results.read_bytes()
+    fake.results.write_bytes(whole[:-20])
+    fake.runs()
+    assert fake.run("--experiment", "speed", "--resume").returncode == 0
+    assert len(fake.runs()) == 1
+    assert fake.results.read_bytes() == whole
+
+
+def test_a_finished_run_has_nothing_to_do(fake):
+    fake.run("--experiment", "speed")
+    whole = fake.results.read_bytes()
+    fake.runs()
+    assert fake.run("--experiment", "speed", "--resume").returncode == 0
+    assert fake.runs() == []
+    assert fake.results.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--repetitions", "2"), ("--seed", "2"), ("--machine", "processes:2")],
+)
+def test_resume_tells_points_apart(fake, arguments):
+    fake.run("--quick", "--experiment", "speed")
+    first = fake.rows()
+    fake.runs()
+    assert fake.run("--quick", "--experiment", "speed", "--resume", *arguments).returncode == 0
+    assert len(fake.runs()) == 1
+    rows = fake.rows()
+    assert rows[: len(first)] == first
+    assert len(rows) == 2 * len(first)
+
+
+def test_resume_without_an_earlier_run(fake):
+    assert fake.run("--quick", "--resume").returncode == 0
+    assert len(fake.rows()) == 4
+
+
+def test_other_conditions_are_noticed(fake):
+    fake.run("--quick", SELION_HEAP="1G")
+    done = fake.run("--resume")
+    assert "These results were begun under other conditions: knobs was" in done.stderr
+
+
+def test_a_damaged_line_is_not_thrown_away(fake):
+    fake.run("--quick")
+    lines = fake.results.read_text().splitlines(keepends=True)
+    lines[2] = "{}\n"
+    fake.results.write_text("".join(lines))
+    done = fake.run("--resume")
+    assert done.returncode == 2
+    assert "results.jsonl, line 3 is no row of results" in done.stderr
+    assert fake.results.read_text() == "".join(lines)
+
+
+def test_two_runs_do_not_write_to_one_folder(fake):
+    running = start_and_stall(fake, _at_speed)
+    before = fake.results.read_bytes()
+    done = fake.run("--quick")
+    running.kill()
+    running.communicate(timeout=seconds)
+    assert done.returncode == 2
+    assert "Another run writes to selion-out/fake; choose another --out." in done.stderr
+    assert fake.results.read_bytes() == before
+
+
+# --- published figures ----------------------------------------------------------------------------
+
+
+def publish(fake, *lines: tuple[dict, str, float]) -> None:
+    with fake.published.open("a") as file:
+        for params, metric, value in lines:
+            quoted = json.dumps(params).replace('"', '""')
+            file.write(f'fake,speed,"{quoted}",{metric},{value},ns\n')
+
+
+def test_nothing_published(fake):
+    done = fake.run("--compare", "--quick")
+    assert done.returncode == 0
+    assert done.stdout == "The study 'fake' has no published figures to compare with.\n"
+
+
+def test_compare(fake):
+    publish(
+        fake,
+        ({"op": "put", "bytes": 8}, "latency_ns", 8.5),
+        ({"op": "put", "bytes": 64}, "latency_ns", 60),
+        ({"op": "get", "bytes": 8}, "latency_ns", 17),
+        ({"op": "get", "bytes": 64}, "count", 6),
+        ({"op": "get", "bytes": 128}, "latency_ns", 1),
+    )
+    done = fake.run("--compare", "--experiment", "speed")
+    assert done.returncode == 0, done.stderr
+    table = [line.split() for line in done.stdout.splitlines()]
+    errors = [line[-2:] for line in table if line and line[0] == "speed"]
+    assert errors == [["+0.00", "yes"], ["+7.50", "yes"], ["-50.00", "no"], ["-50.00", "-"]]
+    assert done.stdout.splitlines()[-1] == (
+        "fake: 2 of 3 cells within tolerance, 1 without a tolerance, "
+        "1 of 5 published figures not measured."
+    )
+    assert [row["published"] for row in fake.rows() if "published" in row] == [8.5, 60, 17, 6]
+
+
+def test_compare_measures_only_what_is_missing(fake):
+    publish(fake, ({"op": "put", "bytes": 8}, "latency_ns", 8.5))
+    fake.run("--experiment", "speed", "--set", "op=put")
+    fake.runs()
+    done = fake.run("--compare", "--experiment", "speed", "--json")
+    assert len(fake.runs()) == 2
+    (cell,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (cell["published"], cell["measured"], cell["is_within"]) == (8.5, 8.5, True)
+
+
+def test_figures_hold_for_the_number_of_ranks_of_their_source(fake):
+    publish(fake, ({"op": "put", "bytes": 8}, "latency_ns", 8.5))
+    fake.run("--quick", "--machine", "threads:4")
+    assert not any("published" in row for row in fake.rows())
