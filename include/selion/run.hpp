@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <source_location>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <selion/detail/export.hpp>
 #include <selion/world.hpp>
@@ -17,8 +19,14 @@ struct run_options {
 };
 
 namespace detail {
+/// A program's function without its type, and where `run` was called.
+struct rank_function {
+    int (*call)(void* function, world& all);
+    void* function;
+    std::source_location site;
+};
 SELION_API int run_job(int argc, char** argv, const run_options& options,
-                       int (*call)(void* function, world& all), void* function);
+                       const rank_function& body);
 }
 
 /// Runs `function(world&)` once on every rank of the machine that SELION_MACHINE names, and returns
@@ -32,7 +40,8 @@ SELION_API int run_job(int argc, char** argv, const run_options& options,
 /// happens once per process, and code after it once, in the process that was started by hand.
 /// @error a machine spec that is malformed ends the program with a sentence and exit status 2.
 template <class Function>
-int run(int argc, char** argv, const run_options& options, Function&& function) {
+int run(int argc, char** argv, const run_options& options, Function&& function,
+        std::source_location site = std::source_location::current()) {
     using target = std::remove_reference_t<Function>;
     static_assert(std::is_invocable_v<target&, world&>,
                   "selion::run needs a function that takes selion::world&");
@@ -45,13 +54,15 @@ int run(int argc, char** argv, const run_options& options, Function&& function) 
             return std::invoke(typed, all);
         }
     };
-    return detail::run_job(argc, argv, options, call,
-                           const_cast<void*>(static_cast<const void*>(&function)));
+    return detail::run_job(
+        argc, argv, options,
+        {call, const_cast<void*>(static_cast<const void*>(&function)), site});
 }
 
 template <class Function>
-int run(int argc, char** argv, Function&& function) {
-    return run(argc, argv, run_options{}, std::forward<Function>(function));
+int run(int argc, char** argv, Function&& function,
+        std::source_location site = std::source_location::current()) {
+    return run(argc, argv, run_options{}, std::forward<Function>(function), site);
 }
 
 }  // namespace selion

@@ -24,12 +24,6 @@ namespace {
 
 constexpr int usage_status = 2;
 
-/// The program's function, without its type.
-struct rank_function {
-    int (*call)(void* function, world& all);
-    void* function;
-};
-
 std::string type_name(const std::type_info& type) {
     int trouble = 0;
     const std::unique_ptr<char, void (*)(void*)> name(
@@ -60,8 +54,7 @@ int run_rank(const rank_function& body, const record_files& files, rank_context&
     world_state state(context, files.make_recorder());
     const int rank_status = call_function(body, context);
     {
-        const machine::call_scope scope(context, machine::operation::end_of_run,
-                                        std::source_location::current());
+        const machine::call_scope scope(context, machine::operation::end_of_run, body.site);
         // Others may still read this rank's memory.
         state.team.synchronise(machine::wait_reason::end);
     }
@@ -105,10 +98,9 @@ int run_checked(const run_options& options, const rank_function& body) {
 
 }  // namespace
 
-int run_job(int, char**, const run_options& options, int (*call)(void* function, world& all),
-            void* function) {
+int run_job(int, char**, const run_options& options, const rank_function& body) {
     try {
-        return run_checked(options, {call, function});
+        return run_checked(options, body);
     } catch (const error& trouble) {
         base::say(trouble.what());
         return trouble.code() == status::bad_argument ? usage_status : EXIT_FAILURE;

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <array>
+#include <cstdlib>
 #include <string_view>
 
 #include "base/knobs.hpp"
@@ -13,11 +14,30 @@
 namespace selion::machine::node {
 namespace {
 
+/// Keeps hwloc from loading its plugins while it lives: those for graphics cards take ten times as
+/// long as all the rest, and say nothing about cores.
+class plugins_off {
+public:
+    plugins_off() : was_set_(std::getenv(name) != nullptr) {
+        if (!was_set_) setenv(name, "/nonexistent", 0);
+    }
+    ~plugins_off() {
+        if (!was_set_) unsetenv(name);
+    }
+    plugins_off(const plugins_off&) = delete;
+    plugins_off& operator=(const plugins_off&) = delete;
+
+private:
+    static constexpr const char* name = "HWLOC_PLUGINS_PATH";
+    bool was_set_;
+};
+
 /// hwloc's view of cores and hardware threads only. Its x86 component would visit every processor
 /// and take ten times longer; the kernel's files say the same.
 class core_topology {
 public:
     core_topology() {
+        const plugins_off quick;
         hwloc_topology_init(&topology_);
         hwloc_topology_set_all_types_filter(topology_, HWLOC_TYPE_FILTER_KEEP_NONE);
         hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
@@ -56,18 +76,21 @@ private:
 
 }  // namespace
 
-std::vector<int> processors_by_core() { return core_topology().first_allowed_processors(); }
+const std::vector<int>& processors_by_core() {
+    // Loading takes milliseconds; and once threads are bound, the mask of one says nothing.
+    static const std::vector<int> processors = core_topology().first_allowed_processors();
+    return processors;
+}
 
 std::vector<int> choose_binding(std::uint32_t carriers) {
     constexpr std::array<std::string_view, 3> words{"auto", "on", "off"};
     const std::size_t choice = base::knob_choice(base::knob::bind, words);
     if (choice == 2) return {};
-    std::vector<int> cores = processors_by_core();
+    const std::vector<int>& cores = processors_by_core();
     if (cores.empty() || carriers > cores.size()) return {};
     const bool fills_the_host = carriers == cores.size() && carriers == usable_cores();
     if (choice == 0 && !fills_the_host) return {};
-    cores.resize(carriers);
-    return cores;
+    return {cores.begin(), cores.begin() + carriers};
 }
 
 bool bind_thread(int processor) {
