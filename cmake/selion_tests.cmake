@@ -12,18 +12,37 @@ function(selion_add_test_program name)
     selion_warnings(${name})
 endfunction()
 
-# Registers every GoogleTest case of all sources below `folder` as one ctest each, found just before
-# the tests run.
-function(selion_add_gtest_folder folder target seconds)
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-    if(NOT sources)
-        return()
-    endif()
-    selion_add_test_program(${target} ${sources})
-    target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest_main ${ARGN})
+function(selion_add_gtest_program folder target seconds)
     target_precompile_headers(${target} PRIVATE <gtest/gtest.h>)
     gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${folder}/
         DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${seconds} LABELS ${folder})
+endfunction()
+
+# Registers every GoogleTest case of all sources below `folder` as one ctest each, found just before
+# the tests run. They make one program, <folder>_tests; but the tests in <folder>/NAME make one of
+# their own where there is a target NAME_parts (an example's), which sees public headers only.
+function(selion_add_gtest_folder folder seconds)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    file(GLOB rooms LIST_DIRECTORIES true
+        RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${folder}/*)
+    foreach(room IN LISTS rooms)
+        if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/examples/${room})
+            set(own ${sources})
+            list(FILTER own INCLUDE REGEX "/${folder}/${room}/")
+            list(FILTER sources EXCLUDE REGEX "/${folder}/${room}/")
+            if(own AND TARGET ${room}_parts)
+                selion_add_program(${room}_${folder}_tests ${own})
+                target_link_libraries(${room}_${folder}_tests
+                    PRIVATE ${room}_parts GTest::gtest_main ${ARGN})
+                selion_add_gtest_program(${folder} ${room}_${folder}_tests ${seconds})
+            endif()
+        endif()
+    endforeach()
+    if(sources)
+        selion_add_test_program(${folder}_tests ${sources})
+        target_link_libraries(${folder}_tests PRIVATE GTest::gmock GTest::gtest_main ${ARGN})
+        selion_add_gtest_program(${folder} ${folder}_tests ${seconds})
+    endif()
 endfunction()
 
 # Registers a folder of pytest files as one ctest.
