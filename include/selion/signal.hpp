@@ -113,8 +113,10 @@ SELION_API bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least,
 /// @pre `own` points to memory of the calling rank.
 inline void wait_until(global_ptr<signal> own, std::uint64_t at_least,
                        std::source_location site = std::source_location::current()) {
-    if (std::byte* address = detail::local_address(*detail::current_context, own.bits())) {
-        if (detail::word_load(reinterpret_cast<signal*>(address)->word()) >= at_least) return;
+    const detail::rank_context& context = *detail::current_context;
+    if (std::byte* address = detail::local_address(context, own.bits())) {
+        const detail::shared_word& word = reinterpret_cast<signal*>(address)->word();
+        if (detail::word_arrives_soon(context, word, at_least)) return;
     }
     detail::wait_signal_slow(own.bits(), at_least, site);
 }

@@ -45,6 +45,10 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t stride_log2 = 0;   ///< distance of two ranks' memory
     std::uint32_t rank = 0;
     std::uint32_t ranks = 0;       ///< 0: this thread belongs to no rank
+    std::uint32_t brief_looks = 0;  ///< looks at a word before the way to wait is taken; 0 where
+                                    ///< somebody else needs the processor
+    std::uint32_t* sleepers = nullptr;  ///< threads of the job that sleep or are about to; in a
+                                        ///< line that is written only when one does
     bool fence_signals = true;     ///< a signalling store needs a full fence of its own
     bool words_mapped = false;     ///< every rank's shared words can be addressed
     machine::call_record* call = nullptr;

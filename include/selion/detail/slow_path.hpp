@@ -43,7 +43,7 @@ SELION_API void quiet_slow(std::source_location site);
 SELION_API void expect_range(std::uint64_t target, std::size_t bytes, std::size_t alignment,
                              std::source_location site);
 
-/// Wakes whoever sleeps on the word. Called after a signalling store that saw a sleeper.
+/// Wakes whoever sleeps on the word. Called after a signalling store while somebody sleeps.
 SELION_API void wake_sleepers(rank_context& context, shared_word& word);
 
 }  // namespace selion::detail

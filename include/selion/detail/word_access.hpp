@@ -17,6 +17,26 @@ inline std::uint64_t word_load(const shared_word& word) noexcept {
     return std::atomic_ref(const_cast<std::uint64_t&>(word.value)).load(std::memory_order_acquire);
 }
 
+inline void pause_processor() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+}
+
+/// Looks at a word for a microsecond or two: answers that are on their way already are taken without
+/// the cost of waiting properly. @return whether it is at least `at_least`.
+inline bool word_arrives_soon(const rank_context& context, const shared_word& word,
+                              std::uint64_t at_least) noexcept {
+    if (word_load(word) >= at_least) return true;
+    for (std::uint32_t look = 0; look < context.brief_looks; ++look) {
+        pause_processor();
+        if (word_load(word) >= at_least) return true;
+    }
+    return false;
+}
+
 /// Second half of a signalling store: looks for sleepers after the value is on its way.
 inline void word_changed(rank_context& context, shared_word& word) {
     if (context.fence_signals) {
@@ -27,7 +47,9 @@ inline void word_changed(rank_context& context, shared_word& word) {
         // exchange them. seq_cst: pairs with [word.sleep]
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-    if (std::atomic_ref(word.sleeper).load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    // Not the word's own mark: its line is on its way to the waiting core, and asking for it again
+    // would delay the signal by half.
+    if (std::atomic_ref(*context.sleepers).load(std::memory_order_relaxed) != 0) [[unlikely]] {
         wake_sleepers(context, word);
     }
 }

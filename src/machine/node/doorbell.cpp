@@ -24,6 +24,12 @@ bool register_heavy_fences() {
     return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
 }
 
+void host_access::change_sleepers(std::int32_t by) const {
+    // Ordered before the value by the heavy fence, as the mark is.
+    std::atomic_ref(control_.sleepers)
+        .fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+}
+
 void host_access::set_sleeping(doorbell& bell, std::uint32_t value) const {
     // seq_cst: flag before count; pairs with the ringer's count before flag [bell.sleeping]
     std::atomic_ref(bell.sleeping).store(value, std::memory_order_seq_cst);
@@ -81,7 +87,7 @@ void host_access::heavy_fence() const {
     // seq_cst: mark before value; with membarrier it also stands for every signaller's own fence
     // [word.sleep]
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (has_heavy_fence_) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    if (control_.fence_signals == 0) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
 std::int64_t steady_now_ns() {

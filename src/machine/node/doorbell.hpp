@@ -15,12 +15,13 @@ bool register_heavy_fences();
 /// The atomics of `sleep_protocol` on real memory.
 class host_access {
 public:
+    /// @param control of the job; its count of sleepers is kept up to date.
     /// @param is_shared words and bells are used by several processes.
-    /// @param has_heavy_fence what `register_heavy_fences` said for the job.
     /// @param deadline_ns on the steady clock; sleeping ends then at the latest.
-    host_access(bool is_shared, bool has_heavy_fence, std::int64_t deadline_ns)
-        : is_shared_(is_shared), has_heavy_fence_(has_heavy_fence), deadline_ns_(deadline_ns) {}
+    host_access(control_block& control, bool is_shared, std::int64_t deadline_ns)
+        : control_(control), is_shared_(is_shared), deadline_ns_(deadline_ns) {}
 
+    void change_sleepers(std::int32_t by) const;
     void set_sleeping(doorbell& bell, std::uint32_t value) const;
     bool is_sleeping(const doorbell& bell) const;
     std::uint32_t bell_count(const doorbell& bell) const;
@@ -34,8 +35,8 @@ public:
     void heavy_fence() const;
 
 private:
+    control_block& control_;
     bool is_shared_;
-    bool has_heavy_fence_;
     std::int64_t deadline_ns_;
 };
 

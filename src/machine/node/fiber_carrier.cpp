@@ -159,7 +159,7 @@ void fiber_carrier::sleep() {
     for (const auto& rank : ranks_) {
         if (!rank->has_ended_) deadline_ns = std::min(deadline_ns, rank->deadline_ns_);
     }
-    host_access access(setting_.is_shared, setting_.has_heavy_fence, deadline_ns);
+    host_access access(*setting_.control, setting_.is_shared, deadline_ns);
     const std::uint32_t count = sleep_protocol::announce(access, *setting_.bell);
     for (const auto& rank : ranks_) {
         if (rank->has_ended_) continue;

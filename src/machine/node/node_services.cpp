@@ -65,7 +65,7 @@ bool node_clock::wait(detail::rank_context& context, const wait_request& request
 }
 
 void node_clock::wake(detail::rank_context&, detail::shared_word& word) {
-    host_access access(mapping_.is_shared(), mapping_.control().fence_signals == 0, no_deadline);
+    host_access access(mapping_.control(), mapping_.is_shared(), no_deadline);
     sleep_protocol::wake(access, word, [&](std::uint32_t who) {
         if (who != sleep_protocol::many) {
             sleep_protocol::ring(access, mapping_.bell(who - 1));

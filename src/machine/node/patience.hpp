@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "machine/node/doorbell.hpp"
+#include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
 
@@ -16,18 +17,14 @@ struct patience {
     std::int64_t yield_ns;  ///< then lets others run between looks; then it sleeps
 };
 
+/// Looks before a rank takes the way to wait, where its thread has a core to itself: below the time
+/// that a line takes to come from another core several times over.
+inline constexpr std::uint32_t brief_looks_with_core = 64;
+
 /// Patience of a job whose threads all have a core of their own, and of one with more threads than
 /// cores, where spinning only keeps the awaited thread from running.
 inline constexpr patience patience_with_cores{50'000, 150'000};
 inline constexpr patience patience_without_cores{0, 2'000'000};
-
-inline void pause_processor() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");
-#endif
-}
 
 enum class idle_outcome { arrived, late, tired };
 
@@ -42,7 +39,7 @@ idle_outcome stay_awake(const patience& how, std::int64_t deadline_ns, Look arri
         do {
             for (int i = 0; i < looks_per_clock; ++i) {
                 if (arrived()) return idle_outcome::arrived;
-                pause_processor();
+                detail::pause_processor();
             }
             const std::int64_t now_ns = steady_now_ns();
             if (end_ns == 0) end_ns = now_ns + how.spin_ns;

@@ -40,8 +40,8 @@ rank_host::rank_host(const job_setting& setting, const shared_mapping& mapping, 
 }
 
 wait_setting rank_host::waiting_of(std::uint32_t bell) const {
-    return {&mapping_.bell(bell), bell, mapping_.is_shared(),
-            mapping_.control().fence_signals == 0, setting_.how_long};
+    return {&mapping_.bell(bell), bell, &mapping_.control(), mapping_.is_shared(),
+            setting_.how_long};
 }
 
 void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank) {
@@ -60,6 +60,10 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     context.reserve_bytes = control.reserve_bytes;
     context.fence_signals = control.fence_signals != 0;
     context.words_mapped = setting_.is_direct;
+    if (!setting_.shape.has_fibers() && setting_.how_long.spin_ns > 0) {
+        context.brief_looks = brief_looks_with_core;
+    }
+    context.sleepers = &mapping_.control().sleepers;
     context.call = &mapping_.record(rank);
     context.transport = &transport_;
     context.clock = &clock_;

@@ -14,6 +14,7 @@ inline constexpr std::uint32_t many = ~std::uint32_t{0};
 /// Sleeper, steps 1 and 2: says that it may sleep. @return the bell's count to sleep on.
 template <class Access, class Bell>
 std::uint32_t announce(Access& access, Bell& bell) {
+    access.change_sleepers(1);
     access.set_sleeping(bell, 1);
     return access.bell_count(bell);
 }
@@ -36,13 +37,16 @@ bool sleep_unless(Access& access, Bell& bell, std::uint32_t count, Look must_sta
     const bool sleeps = !must_stay_awake();
     if (sleeps) access.sleep_while_count_is(bell, count);
     access.set_sleeping(bell, 0);
+    access.change_sleepers(-1);
     return sleeps;
 }
 
-/// Signaller, after the word's value has changed and the light fence: takes the mark away and rings.
+/// Signaller, steps 4 and 5, once it has seen after the light fence that somebody of the job sleeps:
+/// takes the word's mark away and rings.
 /// @param ring called with a doorbell's number + 1, or with `many`.
 template <class Access, class Word, class Ring>
 void wake(Access& access, Word& word, Ring ring) {
+    if (access.mark_of(word) == nobody) return;
     const std::uint32_t who = access.take_mark(word);
     if (who != nobody) ring(who);
 }

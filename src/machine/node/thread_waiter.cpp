@@ -13,7 +13,7 @@ bool thread_waiter::wait(const wait_request& request) {
         case idle_outcome::late: return false;
         case idle_outcome::tired: break;
     }
-    host_access access(setting_.is_shared, setting_.has_heavy_fence, request.deadline_ns);
+    host_access access(*setting_.control, setting_.is_shared, request.deadline_ns);
     while (!arrived()) {
         if (request.deadline_ns != no_deadline && steady_now_ns() >= request.deadline_ns) {
             return false;

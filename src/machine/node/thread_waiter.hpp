@@ -13,8 +13,8 @@ namespace selion::machine::node {
 struct wait_setting {
     doorbell* bell;             ///< of the thread that may sleep
     std::uint32_t bell_number;  ///< its index in the job
-    bool is_shared;             ///< words are used by several processes
-    bool has_heavy_fence;
+    control_block* control;
+    bool is_shared;  ///< words are used by several processes
     patience how_long;
 };
 
