@@ -56,7 +56,7 @@ public:
         const detail::rank_context& context = *detail::current_context;
         const std::uint64_t index = (bits_ >> detail::offset_bits) - context.first_mapped;
         if (index >= context.mapped_count) return nullptr;
-        return reinterpret_cast<T*>(context.mapped_base + (index << context.stride_log2) +
+        return reinterpret_cast<T*>(context.mapped_base + index * context.stride_bytes +
                                     offset());
     }
 

@@ -42,7 +42,7 @@ concept allocatable = transferable<T> || std::is_trivially_destructible_v<T>;
 }  // namespace detail
 
 /// Collective: every rank gets `count` elements at the same offset, zeroed. Includes a barrier.
-/// @param alignment power of two, in bytes, at most 64 KiB; default: that of T, at least 16.
+/// @param alignment power of two, in bytes, at most 4 KiB; default: that of T, at least 16.
 /// @return pointer to the caller's own part; `.on(rank)` gives another rank's.
 /// @error out_of_memory
 /// @pre all ranks pass the same count and alignment.

@@ -44,4 +44,14 @@ struct team_block {
     alignas(detail::line_bytes) std::byte slots[slot_sets][slot_bytes];
 };
 
+/// Where a rank's block starts in its segment 0. Ranks differ, so that the same word of many blocks
+/// does not meet in one set of a first-level cache (whose sets repeat every page).
+constexpr std::uint64_t block_offset(std::uint32_t rank) {
+    constexpr std::uint64_t places = 4096 / detail::line_bytes;
+    return rank % places * detail::line_bytes;
+}
+
+/// Bytes of segment 0 that blocks may lie in.
+inline constexpr std::uint64_t runtime_bytes = sizeof(team_block) + 4096;
+
 }  // namespace selion::collectives

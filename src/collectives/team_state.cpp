@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t share_bytes = 64 * 1024;
 
 std::uint64_t address_in_block(std::uint32_t rank, std::size_t offset) {
-    return (std::uint64_t{rank} << detail::offset_bits) + offset;
+    return (std::uint64_t{rank} << detail::offset_bits) + block_offset(rank) + offset;
 }
 
 }  // namespace
@@ -28,7 +28,8 @@ team_state::team_state(detail::rank_context& context)
 
 team_block& team_state::block(std::uint32_t rank) const {
     const std::uint64_t index = rank - context_.first_mapped;
-    return *reinterpret_cast<team_block*>(context_.mapped_base + (index << context_.stride_log2));
+    return *reinterpret_cast<team_block*>(context_.mapped_base + index * context_.stride_bytes +
+                                          block_offset(rank));
 }
 
 std::byte* team_state::own_slot() { return own_.slots[slot_turn_ % slot_sets]; }

@@ -43,7 +43,7 @@ private:
 std::byte* mapped_address(const rank_context& context, std::uint64_t bits) {
     const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
     if (index >= context.mapped_count) return nullptr;
-    return context.mapped_base + (index << context.stride_log2) + (bits & offset_mask);
+    return context.mapped_base + index * context.stride_bytes + (bits & offset_mask);
 }
 
 shared_word& own_word(rank_context& context, std::uint64_t signal, std::source_location site) {

@@ -12,7 +12,7 @@
 
 namespace selion::onesided {
 
-inline constexpr std::uint64_t largest_alignment = 64 * 1024;
+inline constexpr std::uint64_t largest_alignment = 4096;
 inline constexpr std::uint64_t smallest_alignment = 16;
 
 /// One rank's segment 0. Symmetric allocations grow up from its start, those of the rank alone grow

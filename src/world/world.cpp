@@ -64,7 +64,7 @@ collectives::call_signature signature_of(operation what) {
 
 world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder> own_recorder)
     : recorder(std::move(own_recorder)),
-      heap(context, sizeof(collectives::team_block)),
+      heap(context, collectives::runtime_bytes),
       team(context) {
     context.recorder = recorder.get();
     context.heap = &heap;

@@ -42,7 +42,8 @@ struct alignas(line_bytes) rank_context {
     std::uint64_t bypass_count = 0;  ///< ranks that inline puts and gets reach; 0 while operations
                                      ///< are recorded or the bypass is switched off
     std::uint64_t mapped_count = 0;  ///< ranks whose memory this process can address
-    std::uint32_t stride_log2 = 0;   ///< distance of two ranks' memory
+    std::uint64_t stride_bytes = 0;  ///< distance of two ranks' memory; no power of two, so that equal
+                                     ///< offsets of many ranks do not meet in one set of a cache
     std::uint32_t rank = 0;
     std::uint32_t ranks = 0;       ///< 0: this thread belongs to no rank
     std::uint32_t brief_looks = 0;  ///< looks at a word before the way to wait is taken; 0 where
@@ -78,7 +79,7 @@ extern SELION_API constinit thread_local rank_context* current_context
 inline std::byte* local_address(const rank_context& context, std::uint64_t bits) noexcept {
     const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
     if (index >= context.bypass_count) [[unlikely]] return nullptr;
-    std::byte* address = context.mapped_base + (index << context.stride_log2) + (bits & offset_mask);
+    std::byte* address = context.mapped_base + index * context.stride_bytes + (bits & offset_mask);
     if (address == nullptr) __builtin_unreachable();  // spares callers a second test
     return address;
 }

@@ -33,9 +33,9 @@ struct control_block {
     std::uint64_t bells_offset;
     std::uint64_t slices_offset;
     std::uint64_t reserve_bytes;  ///< of each rank's segment 0
+    std::uint64_t stride_bytes;   ///< from one rank's segment 0 to the next
     std::uint64_t memory_limit;   ///< bytes of the host that may be committed
     std::uint64_t committed;
-    std::uint32_t stride_log2;
     std::uint32_t ranks;
     std::uint32_t bells;
     std::uint32_t fence_signals;

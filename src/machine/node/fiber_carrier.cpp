@@ -60,9 +60,13 @@ fiber_carrier::fiber_carrier(const wait_setting& setting,
         auto rank = std::make_unique<fiber_rank>(*this, &context);
         context.waiter = rank.get();
         const boost::context::stack_context stack = stacks.allocate();
-        rank->sanitizer_.set_stack(static_cast<std::byte*>(stack.sp) - stack.size, stack.size);
+        // Fibers that stop at the same depth must not meet in one set of the first-level cache.
+        const std::size_t shift = ranks_.size() % 32 * detail::line_bytes;
+        std::byte* const top = static_cast<std::byte*>(stack.sp) - shift;
+        rank->sanitizer_.set_stack(top - (stack.size - shift), stack.size - shift);
         rank->fiber_ = boost::context::fiber(
-            std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack), stacks,
+            std::allocator_arg, boost::context::preallocated(top, stack.size - shift, stack),
+            stacks,
             [this, self = rank.get()](boost::context::fiber&& from) {
                 return enter(*self, std::move(from));
             });

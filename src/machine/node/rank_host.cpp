@@ -56,7 +56,7 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     context.mapped_count = setting_.is_direct ? control.ranks : 1;
     context.bypass_count = context.mapped_count;
     context.mapped_base = mapping_.slice(static_cast<std::uint32_t>(context.first_mapped));
-    context.stride_log2 = control.stride_log2;
+    context.stride_bytes = control.stride_bytes;
     context.reserve_bytes = control.reserve_bytes;
     context.fence_signals = control.fence_signals != 0;
     context.words_mapped = setting_.is_direct;

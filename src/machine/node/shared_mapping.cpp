@@ -22,7 +22,7 @@ namespace {
 /// has, and small under sanitizers, whose shadow memory leaves less.
 constexpr std::uint64_t default_total_reserve = is_sanitized() ? 1ull << 38 : 1ull << 44;
 constexpr std::uint64_t smallest_reserve = 1ull << 20;
-/// Mapping and slices start at multiples of this, so that large alignments and huge pages come out.
+/// The mapping and its first slice start at a multiple of this, so that huge pages come out.
 constexpr std::uint64_t slice_alignment = 1ull << 21;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
@@ -35,6 +35,8 @@ std::uint64_t default_reserve(std::uint32_t ranks) {
                       std::max(share, smallest_reserve));
 }
 
+/// The distance of two ranks is an odd number of pages: equal offsets of many ranks, which collectives
+/// touch one after another, then spread over the sets of the caches.
 control_block lay_out(const mapping_plan& plan) {
     const std::uint32_t ranks = plan.shape.ranks();
     const std::uint64_t wanted =
@@ -44,8 +46,7 @@ control_block lay_out(const mapping_plan& plan) {
     control.ranks = ranks;
     control.bells = plan.shape.carriers() + plan.shape.processes * plan.joined_threads;
     control.reserve_bytes = round_up(std::max(wanted, smallest_reserve), page_bytes());
-    control.stride_log2 =
-        static_cast<std::uint32_t>(std::countr_zero(std::bit_ceil(control.reserve_bytes)));
+    control.stride_bytes = round_up(control.reserve_bytes, 2 * page_bytes()) + page_bytes();
     control.records_offset = round_up(sizeof(control_block), detail::line_bytes);
     control.processes_offset = control.records_offset + ranks * sizeof(call_record);
     control.bells_offset =
@@ -53,7 +54,7 @@ control_block lay_out(const mapping_plan& plan) {
     control.slices_offset =
         round_up(control.bells_offset + control.bells * sizeof(doorbell), slice_alignment);
     control.total_bytes =
-        control.slices_offset + (std::uint64_t{ranks} << control.stride_log2);
+        control.slices_offset + ranks * control.stride_bytes;
     control.memory_limit = memory_limit_bytes();
     control.fence_signals = plan.fence_signals ? 1 : 0;
     return control;
@@ -102,7 +103,7 @@ std::byte* map(std::uint64_t bytes, int file) {
 
 result<shared_mapping> shared_mapping::create(const mapping_plan& plan) {
     const control_block control = lay_out(plan);
-    if (control.stride_log2 > detail::offset_bits) {
+    if (control.reserve_bytes > detail::offset_mask) {
         return error(status::bad_argument,
                      fmt::format("SELION_HEAP asks for {} per rank; an address reaches {}",
                                  base::bytes_text(control.reserve_bytes),
@@ -163,7 +164,7 @@ doorbell& shared_mapping::bell(std::uint32_t index) const {
 }
 
 std::byte* shared_mapping::slice(std::uint32_t rank) const {
-    return start_ + control().slices_offset + (std::uint64_t{rank} << control().stride_log2);
+    return start_ + control().slices_offset + rank * control().stride_bytes;
 }
 
 }  // namespace selion::machine::node
