@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure.hpp"
+
+#include <chrono>
+#include <vector>
+
+namespace host {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// A clock that is read in about 20 ns adds 0.1 % to a block of this length.
+constexpr std::int64_t block_ns = std::chrono::nanoseconds(20us).count();
+constexpr std::int64_t most_ns = std::chrono::nanoseconds(2s).count();
+constexpr std::size_t most_samples = 101;
+constexpr std::size_t fewest_samples = 7;
+constexpr int warm_up_blocks = 3;
+constexpr std::uint64_t most_calls = std::uint64_t{1} << 24;  // for calls that take no time
+
+/// Time of one block; all ranks that take part get the same answer, and so decide alike.
+std::int64_t time_block(selion::world& world, const repeated_call& call, std::uint64_t count,
+                        callers who) {
+    if (who == callers::all_ranks) world.barrier();
+    const std::int64_t start = world.now();
+    call(count);
+    const std::int64_t elapsed = world.now() - start;
+    return who == callers::all_ranks ? world.all_reduce(elapsed, selion::maximum) : elapsed;
+}
+
+std::uint64_t calls_per_block(selion::world& world, const repeated_call& call, callers who) {
+    std::uint64_t count = 1;
+    while (count < most_calls && time_block(world, call, count, who) < block_ns) count *= 2;
+    return count;
+}
+
+std::vector<double> sample(selion::world& world, const repeated_call& call, callers who) {
+    const std::uint64_t count = calls_per_block(world, call, who);
+    for (int i = 0; i < warm_up_blocks; ++i) time_block(world, call, count, who);
+    std::vector<double> samples;
+    std::int64_t spent = 0;
+    while (samples.size() < fewest_samples || (samples.size() < most_samples && spent < most_ns)) {
+        const std::int64_t elapsed = time_block(world, call, count, who);
+        samples.push_back(static_cast<double>(elapsed) / static_cast<double>(count));
+        spent += elapsed;
+    }
+    return samples;
+}
+
+}  // namespace
+
+study::spread time_calls(selion::world& world, const repeated_call& call, callers who) {
+    study::spread measured;
+    world.barrier();
+    if (who == callers::all_ranks || world.rank() == 0) {
+        measured = study::spread_of(sample(world, call, who));
+    }
+    world.barrier();
+    return measured;
+}
+
+}  // namespace host
