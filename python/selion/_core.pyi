@@ -61,8 +61,8 @@ def usable_cores() -> int:
 def version() -> str:
     """Version of the library."""
 
-def run(rank_main: Callable[[World], tuple[int, str]], machine: str, thread_level: str) -> int:
-    """Runs rank_main(world) -> (status, failure) once on every rank; see selion.run."""
+def run(rank_main: Callable[[World], str], machine: str, thread_level: str) -> int:
+    """Runs rank_main(world) -> failure once on every rank; see selion.run."""
 
 class JoinedThread:
     """Lets the calling thread work for its rank within a with block."""
@@ -153,14 +153,12 @@ class GlobalArray:
     @overload
     def get(self, rank: int, offset: int = 0, count: int | None = None) -> NDArray[Any]: ...
     @overload
-    def get(
-        self, rank: int, offset: int = 0, count: int | None = None, *, out: _Array
-    ) -> _Array:
+    def get(self, rank: int, offset: int = 0, count: int | None = None, *, out: _Array) -> _Array:
         """Reads from a rank's part.
 
         Without offset, count and out: the whole part, in its shape. Otherwise `count` elements, by
-        default all that follow; with `out`, a contiguous array of the same dtype, as many as it has,
-        and the result is `out`.
+        default all that follow; with `out`, a contiguous array of the same dtype, as many as it
+        has, and the result is `out`.
         """
     def fetch_add(self, rank: int, offset: int, amount: int) -> int:
         """Adds to one element atomically; returns its value before. For int32 and int64."""

@@ -12,6 +12,7 @@ from selion._core import GlobalArray, World
 
 
 def _shape_of(shape: Any) -> tuple[int, ...]:
+    extents: tuple[int, ...]
     try:
         extents = (operator.index(shape),)
     except TypeError:

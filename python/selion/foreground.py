@@ -2,12 +2,13 @@
 """Runs one job in the foreground: signals, terminal, time limit, exit status.
 
 The job has its own process group, so that all of it can be ended at once. A terminal sends Ctrl-C
-and Ctrl-Z to its foreground group and stops readers of any other, so the terminal is lent to the job,
-as a shell does, and taken back when the job stops or ends.
+and Ctrl-Z to its foreground group and stops readers of any other, so the terminal is lent to the
+job, as a shell does, and taken back when the job stops or ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -120,7 +121,7 @@ class _ForegroundJob:
             self._kill_at = now + _grace_seconds
 
     def _stop_with_job(self) -> None:
-        """Ctrl-Z: stops this process too, so that the shell gets the terminal; goes on with `fg`."""
+        """Ctrl-Z: stops this process too, so that the shell gets the terminal, until `fg`."""
         if self._terminal is None:
             return
         self._take_terminal()
@@ -131,10 +132,8 @@ class _ForegroundJob:
 
     def _take_terminal(self) -> None:
         if self._terminal is not None:
-            try:
+            with contextlib.suppress(OSError):  # it is gone, which is how such a job often ends
                 os.tcsetpgrp(self._terminal, os.getpgrp())
-            except OSError:  # the terminal is gone, which is how such a job often ends
-                pass
 
     def _reap(self) -> int:
         # The group's number cannot be given to others before its leader is reaped.
@@ -142,9 +141,7 @@ class _ForegroundJob:
         return job.exit_status(self._child.wait())
 
 
-def run(
-    command: Sequence[str], env: Mapping[str, str], time_limit: float | None = None
-) -> Outcome:
+def run(command: Sequence[str], env: Mapping[str, str], time_limit: float | None = None) -> Outcome:
     """Runs a job to its end, with this process' standard streams.
 
     @param time_limit seconds after which the whole job is ended; None for no limit.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -77,18 +78,15 @@ def start(
     except OSError as problem:
         if problem.errno == errno.ENOEXEC:
             raise Mistake(
-                f"'{command[0]}' is neither a binary of this machine nor a script "
-                "with a '#!' line."
+                f"'{command[0]}' is neither a binary of this machine nor a script with a '#!' line."
             ) from None
         raise Mistake(f"'{command[0]}' cannot be started: {problem.strerror}.") from None
 
 
 def kill_group(group: int, number: int = signal.SIGKILL) -> None:
     """Sends a signal to every process of a job; a job that is gone already is no error."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(group, number)
-    except ProcessLookupError:
-        pass
 
 
 def exit_status(code: int) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from selion import native, spec
+from selion.mistake import Mistake
 
 if TYPE_CHECKING:
     from selion._core import World
@@ -23,12 +25,12 @@ _cure = "set SELION_MACHINE=processes:N, or leave it unset for one process per c
 def _check_machine(machine: str) -> None:
     wanted = spec.parse(machine)
     if wanted.kind == "threads":
-        raise NotImplementedError(
-            f"Ranks in Python are processes, because threads of one interpreter wait for each other; "
-            f"the machine is '{machine}': {_cure}."
+        raise Mistake(
+            "Ranks in Python are processes, because threads of one interpreter wait for each "
+            f"other; the machine is '{machine}': {_cure}."
         )
     if "x" in wanted.shape and wanted.ranks is not None and not wanted.shape.endswith("x1"):
-        raise NotImplementedError(
+        raise Mistake(
             f"Ranks in Python have a process each, but '{machine}' puts several into one: {_cure}."
         )
 
@@ -36,54 +38,63 @@ def _check_machine(machine: str) -> None:
 def _check_script() -> None:
     """Ranks are started by running the same command again, which must lead to the same call."""
     if hasattr(sys, "ps1") or "ipykernel" in sys.modules or sys.argv[:1] == ["-"]:
-        raise RuntimeError(
-            "selion.run starts the ranks by running this program again, which an interactive session "
-            "or a script on standard input does not allow: write a file and run that."
+        raise Mistake(
+            "selion.run starts the ranks by running this program again, which an interactive "
+            "session or a script on standard input does not allow: write a file and run that."
         )
 
 
-def _exit_status(code: object) -> int:
-    """What the interpreter makes of the argument of sys.exit."""
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code
-    print(code, file=sys.stderr)
-    return 1
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
 
 
-def _call(function: Callable[[World], Any], world: World) -> tuple[int, str]:
-    """Calls the user's function; its exit status and, if it raised, what."""
-    try:
-        returned = function(world)
-    except SystemExit as end:
-        return _exit_status(end.code), ""
-    except BaseException as raised:
-        mark = f"[rank {world.rank}] "
-        lines = traceback.format_exc().rstrip().split("\n")
-        sys.stderr.write("".join(f"{mark}{line}\n" for line in lines))
-        return 1, "".join(traceback.format_exception_only(raised)).strip()
-    is_status = isinstance(returned, int) and not isinstance(returned, bool)
-    return (returned if is_status else 0), ""
+def _finish() -> None:
+    """What the interpreter does at its end: the process of a rank ends by the runtime's hand."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    _flush()
 
 
-def _rank_main(function: Callable[[World], Any]) -> Callable[[World], tuple[int, str]]:
-    """The life of a rank. Its process ends by the runtime's hand, so that what the interpreter
-    does at its end is done here."""
+def _end_early(code: object) -> None:
+    """A rank that exits with a status ends the job: others may be waiting for it."""
+    if code is None or code == 0:
+        return
+    status = code if isinstance(code, int) else 1
+    if not isinstance(code, int):
+        print(code, file=sys.stderr)
+    _finish()
+    os._exit(status & 0xFF or 1)
 
-    def rank_main(world: World) -> tuple[int, str]:
-        if os.environ.get("SELION_PREFIX") and sys.stdout is not None:
-            sys.stdout.reconfigure(line_buffering=True)  # lines get their prefix as they come
-        status, failure = _call(function, world)
-        if not failure:
-            for thread in threading.enumerate():
-                if thread is not threading.current_thread() and not thread.daemon:
-                    thread.join()
-        atexit._run_exitfuncs()
+
+def _report(raised: BaseException, rank: int) -> str:
+    """Prints a traceback, each line after the rank's number; its last line is the answer."""
+    raised.__traceback__ = raised.__traceback__ and raised.__traceback__.tb_next  # not this module
+    lines = "".join(traceback.format_exception(raised)).rstrip().split("\n")
+    sys.stderr.write("".join(f"[rank {rank}] {line}\n" for line in lines))
+    return traceback.format_exception_only(raised)[-1].strip().split("\n")[0]
+
+
+def _rank_main(function: Callable[[World], Any]) -> Callable[[World], str]:
+    """The life of a rank: what is called answers with how it failed, or with nothing."""
+
+    def rank_main(world: World) -> str:
         for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
-        return status, failure
+            if isinstance(stream, io.TextIOWrapper):  # so that the lines of ranks do not mix
+                stream.reconfigure(line_buffering=True, write_through=False)
+        try:
+            function(world)
+        except SystemExit as end:
+            _end_early(end.code)
+        except BaseException as raised:
+            failure = _report(raised, world.rank)
+            _flush()
+            return failure
+        _finish()
+        return ""
 
     return rank_main
 
@@ -95,14 +106,14 @@ def run(function: Callable[[World], Any], *, thread_level: str = "single") -> No
     a rank. Ranks are processes: each runs the program anew, up to this call, calls the function,
     and ends. Code after the call happens once, in the process that was started by hand.
 
-    A rank that raises prints its traceback and ends the job. If the job fails, or a rank returns or
-    exits with a status that is not 0, this call raises SystemExit with the job's status.
-
-    What a function returns is its exit status if it is an int, and ignored if it is anything else.
+    A rank that raises prints its traceback and ends the job, as does one that calls sys.exit with a
+    status that is not 0. This call then raises SystemExit with the job's status. What the function
+    returns is ignored.
 
     @param thread_level "single": only the rank's own thread calls selion; "serialized" or
         "multiple": threads that it starts may join with `world.joined_thread()`.
-    @error Failure if the compiled module is not there; the sentence names the cure.
+    @error Failure if the compiled module is not there, Mistake if the machine or the way in which
+        the program was started does not suit; the sentence names the cure.
     """
     core = native.load()
     machine = os.environ.get("SELION_MACHINE", "")
@@ -112,8 +123,7 @@ def run(function: Callable[[World], Any], *, thread_level: str = "single") -> No
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _flush()
     try:
         status = core.run(_rank_main(function), f"processes:{core.usable_cores()}", thread_level)
     finally:

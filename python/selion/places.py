@@ -48,7 +48,7 @@ def program_folders() -> list[Path]:
     # Figures should come from an optimised build, so that one is looked at first.
     built.sort(key=lambda folder: (folder.parent.name != "release", folder.parent.name))
     module, _ = native.try_load()
-    installed = Path(module.__file__).parent if module else _package
+    installed = Path(module.__file__).parent if module and module.__file__ else _package
     return [*built, installed / "bin"]
 
 

@@ -123,9 +123,9 @@ _fake_study = """
     extra = ["from", "to"]
 """
 
-# Prints what its study declares. FAKE_LOG: file that notes each run. FAKE_STALL: a point at which it
-# prints one row, then waits on FAKE_GATE for ever. FAKE_FAULT: how to go wrong.
-_fake_program = r'''
+# Prints what its study declares. FAKE_LOG: file that notes each run. FAKE_STALL: a point at which
+# it prints one row, then waits on FAKE_GATE for ever. FAKE_FAULT: how to go wrong.
+_fake_program = r"""
     import json, os, sys
     given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
     params = json.loads(given["--params"])
@@ -157,7 +157,7 @@ _fake_program = r'''
             row("colour", 1, "calls", repetition)
         if fault != "missing":
             row("count", 3, "calls", repetition)
-'''
+"""
 
 
 class FakeStudy:
@@ -203,3 +203,51 @@ class FakeStudy:
 @pytest.fixture
 def fake(tmp_path: Path, selion: Selion) -> FakeStudy:
     return FakeStudy(tmp_path, selion)
+
+
+# --- ranks in Python ------------------------------------------------------------------------------
+
+_job_head = """
+import os, signal, sys, threading
+import numpy as np
+import selion
+"""
+
+
+class Job:
+    """Runs the body of a rank's function as a program."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, body: str, after: str = "", options: str = "") -> Path:
+        path = self._folder / "program.py"
+        function = "def main(world):\n" + textwrap.indent(textwrap.dedent(body), "    ")
+        path.write_text(f"{_job_head}\n{function}\nselion.run(main{options})\n{after}\n")
+        return path
+
+    def start(self, body: str, machine: str, **parts: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, str(self.write(body, **parts))],
+            env=clean_environment(SELION_MACHINE=machine, JOB_FOLDER=str(self._folder)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, body: str, machine: str = "processes:2", **parts: str) -> tuple[int, str, str]:
+        """Exit status, standard output, standard error."""
+        running = self.start(body, machine, **parts)
+        out, errors = running.communicate(timeout=seconds)
+        return running.returncode, out, errors
+
+    def expect_no_fault(self, body: str, machine: str = "processes:2", **parts: str) -> str:
+        status, out, errors = self.run(body, machine, **parts)
+        assert (status, errors) == (0, "")
+        return out
+
+
+@pytest.fixture
+def job(tmp_path) -> Job:
+    return Job(tmp_path)

@@ -48,9 +48,7 @@ def test_import_does_not_need_the_module():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    "use", ["selion.run(print)", "selion.World", "selion.machine_kinds()"]
-)
+@pytest.mark.parametrize("use", ["selion.run(print)", "selion.World", "selion.machine_kinds()"])
 def test_use_names_the_cure(use):
     done = python(_without_module + f"import selion; {use}")
     assert done.returncode == 1
@@ -60,12 +58,16 @@ def test_use_names_the_cure(use):
 
 
 def test_import_starts_nothing():
-    done = python("import selion, sys; print('numpy' in sys.modules, 'selion._core' in sys.modules)")
+    done = python(
+        "import selion, sys; print('numpy' in sys.modules, 'selion._core' in sys.modules)"
+    )
     assert done.stdout == "False False\n"
 
 
 def test_machines_without_the_module():
-    text = _without_module + "sys.argv = ['selion', 'machines']; import selion.cli; selion.cli.main()"
+    text = (
+        _without_module + "sys.argv = ['selion', 'machines']; import selion.cli; selion.cli.main()"
+    )
     done = python(text)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("selion machines: The compiled module")

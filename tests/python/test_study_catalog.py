@@ -29,7 +29,10 @@ def read(tmp_path, text: str) -> catalog.Study:
         (_metric, "experiment 'e': program is missing"),
         (_head + _metric + _axis.replace("int", "real"), "axis 'n': type is 'real'"),
         (_head + _metric + _axis.replace("default = 1", ""), "axis 'n': default is missing"),
-        (_head + _metric + _axis.replace("= 1", "= 'one'"), "axis 'n': default has the value 'one'"),
+        (
+            _head + _metric + _axis.replace("= 1", "= 'one'"),
+            "axis 'n': default has the value 'one'",
+        ),
         (_head + _metric + _axis.replace("= 1", "= []"), "need at least one value"),
         (_head + _metric + _axis.replace("'any'", "[2, 3]"), "1 is not among its own legal values"),
         (_head + _metric + _axis.replace("'any'", "{ least = 2 }"), "legal values must be"),

@@ -23,8 +23,8 @@ _time_is_over = 124
 def _changes(
     machine: str | None, ranks: int | None, verbose: bool, trace: str | None, prefix: bool
 ) -> dict[str, str]:
-    chosen = machine or os.environ.get("SELION_MACHINE") or (
-        "threads" if ranks is not None else None
+    chosen = (
+        machine or os.environ.get("SELION_MACHINE") or ("threads" if ranks is not None else None)
     )
     if chosen and ranks is not None:
         chosen = spec.with_ranks(chosen, ranks)

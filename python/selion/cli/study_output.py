@@ -119,7 +119,7 @@ def _print_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None
     for line in (columns, *lines):
         cells = (
             cell.rjust(width) if is_right else cell.ljust(width)
-            for cell, width, is_right in zip(line, widths, right)
+            for cell, width, is_right in zip(line, widths, right, strict=True)
         )
         print("  ".join(cells).rstrip())
 

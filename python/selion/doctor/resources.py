@@ -34,9 +34,9 @@ def _cpu_quota() -> float | None:
     """Processors' worth of time that the control group allows; None for no limit."""
     quotas = []
     for path in own_cgroup_files("cpu", "cpu.max"):
-        quota, period = path.read_text(encoding="utf-8").split()
-        if quota != "max":
-            quotas.append(int(quota) / int(period))
+        allowed, window = path.read_text(encoding="utf-8").split()
+        if allowed != "max":
+            quotas.append(int(allowed) / int(window))
     for path in own_cgroup_files("cpu", "cpu.cfs_quota_us"):
         quota = int(path.read_text(encoding="utf-8"))
         period = int(path.with_name("cpu.cfs_period_us").read_text(encoding="utf-8"))

@@ -71,7 +71,7 @@ class Axis:
     def parse(self, text: str) -> Value:
         """The value that a user wrote.
 
-        @error Mistake if it is not of the axis' type or not legal; the sentence lists the legal ones.
+        @error Mistake if it is not of the axis' type or not legal; it lists the legal ones.
         """
         try:
             value = self._convert(text.strip())

@@ -15,8 +15,8 @@ from selion.study.axes import Axis, Legal, Value, check_default_present, read_ax
 
 @dataclass(frozen=True)
 class Condition:
-    """Some values of some axes: what a metric's `when` and both halves of a rule say. A single value
-    or a list names values; a table gives a range."""
+    """Some values of some axes: what a metric's `when` and both halves of a rule say. A single
+    value or a list names values; a table gives a range."""
 
     values: Mapping[str, Legal] = field(default_factory=dict)
 
@@ -183,7 +183,8 @@ def _read_rules(study: Mapping[str, Any], own: Any, axes: Mapping[str, Axis]) ->
 
 def _read_experiment(name: str, table: Any, study: Mapping[str, Any]) -> Experiment:
     _expect_keys(f"experiment '{name}'", table, _experiment_keys)
-    given = {**{key: study[key] for key in ("program", "machine", "ranks") if key in study}, **table}
+    shared = {key: study[key] for key in ("program", "machine", "ranks") if key in study}
+    given = {**shared, **table}
     for key in ("program", "machine", "metric"):
         if not given.get(key):
             raise Mistake(f"experiment '{name}': {key} is missing")

@@ -74,9 +74,11 @@ def _error_percent(published: Any, measured: Any) -> float | None:
     return None if published == 0 else 100.0 * (measured - published) / abs(published)
 
 
-def _is_within(published: Any, measured: Any, error: float | None, tolerance: float | None):
+def _is_within(
+    published: Any, measured: Any, error: float | None, tolerance: float | None
+) -> bool | None:
     if error is None:
-        return published == measured
+        return bool(published == measured)
     return None if tolerance is None else abs(error) <= 100.0 * tolerance
 
 
@@ -111,9 +113,7 @@ def compare(study: Study, request: Request, rows: Sequence[Row]) -> Verdict:
     @param request whose experiment, if it names one, limits which figures count as not measured.
     """
     published = Published(study)
-    wanted = [
-        cell for cell in published.cells if request.experiment in (None, cell.experiment)
-    ]
+    wanted = [cell for cell in published.cells if request.experiment in (None, cell.experiment)]
     groups: dict[tuple[str, str, str, str], tuple[Cell, list[Row]]] = {}
     for row in rows:
         experiment = study.experiments.get(row["experiment"])

@@ -20,7 +20,16 @@ def _commit() -> str | None:
         return None
     try:
         found = subprocess.run(
-            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            [
+                "git",
+                "-C",
+                str(root),
+                "describe",
+                "--always",
+                "--dirty",
+                "--abbrev=40",
+                "--exclude=*",
+            ],
             capture_output=True,
             text=True,
             check=True,

@@ -89,9 +89,14 @@ def _values(axis: Axis, settings: Mapping[str, str], quick: bool) -> tuple[Value
     return axis.quick if quick else axis.default
 
 
-def _grid(experiment: Experiment, settings: Mapping[str, str], quick: bool) -> list[dict]:
+def _grid(
+    experiment: Experiment, settings: Mapping[str, str], quick: bool
+) -> list[dict[str, Value]]:
     values = [_values(axis, settings, quick) for axis in experiment.axes.values()]
-    grid = [dict(zip(experiment.axes, combination)) for combination in itertools.product(*values)]
+    grid = [
+        dict(zip(experiment.axes, combination, strict=True))
+        for combination in itertools.product(*values)
+    ]
     legal = [params for params in grid if all(rule.allows(params) for rule in experiment.rules)]
     if not legal:
         broken = [

@@ -58,8 +58,8 @@ def _read_cells(path: Path, study: str) -> Iterator[Cell]:
 class Published:
     """Looks up the published figure for a row.
 
-    A figure belongs to a row if experiment, metric and params agree. Where a row has params that the
-    figure lacks, these must have the only default of their axis: the source had them fixed there.
+    A figure belongs to a row if experiment, metric and params agree. Where a row has params that
+    the figure lacks, these must have the only default of their axis: the source had them fixed.
     """
 
     def __init__(self, study: Study) -> None:

@@ -187,7 +187,9 @@ class Finished:
     run stops at a point that fails.
     """
 
-    def __init__(self, rows: Sequence[Row], experiments: Mapping[str, Experiment], seed: int) -> None:
+    def __init__(
+        self, rows: Sequence[Row], experiments: Mapping[str, Experiment], seed: int
+    ) -> None:
         self._experiments = experiments
         self._metrics: dict[tuple[tuple[str, str, str], int], set[str]] = {}
         self._seed = seed

@@ -41,8 +41,8 @@ class _Output:
         self.errors = b""
         self._rest = b""
         self._selector = selectors.DefaultSelector()
-        self._out, self._err = child.stdout, child.stderr
-        for stream in (self._out, self._err):
+        self._err = child.stderr
+        for stream in filter(None, (child.stdout, child.stderr)):
             self._selector.register(stream, selectors.EVENT_READ)
 
     def lines(self) -> Iterator[str]:

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <selion/machines.hpp>
+
+#include "module.hpp"
+
+namespace bindings {
+
+void add_machines(nb::module_& module) {
+    using selion::knob_info;
+    using selion::machine_kind_info;
+
+    nb::class_<machine_kind_info>(module, "MachineKind",
+                                  "A kind of machine that SELION_MACHINE can name.")
+        .def_ro("name", &machine_kind_info::name, "Its name, the first word of a spec.")
+        .def_ro("forms", &machine_kind_info::forms, "Legal specs.")
+        .def_ro("summary", &machine_kind_info::summary, "One sentence.")
+        .def_ro("facts", &machine_kind_info::facts, "Pairs of capability and value, in words.")
+        .def_ro("available", &machine_kind_info::available, "Whether it runs here.")
+        .def_ro("reason", &machine_kind_info::reason, "Why it does not; else empty.");
+
+    nb::class_<knob_info>(module, "Knob", "A SELION_ variable of the environment.")
+        .def_ro("name", &knob_info::name, "Its name.")
+        .def_ro("default_value", &knob_info::default_value, "What holds when it is not set.")
+        .def_ro("help", &knob_info::help, "One line with unit and range.")
+        .def_ro("current", &knob_info::current, "Its value now; empty when not set.");
+
+    module.def("machine_kinds", &selion::machine_kinds, "All machines that this build knows.");
+    module.def("knobs", &selion::knobs, "All variables that the runtime reads, sorted by name.");
+    module.def("usable_cores", &selion::usable_cores,
+               "Processors that this process may use: affinity and cgroup quota respected.");
+    module.def("version", &selion::version, "Version of the library.");
+}
+
+}  // namespace bindings

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string_view>
+
+#include <selion/world.hpp>
+
+namespace bindings {
+
+/// all_reduce of an int, a float, or an array of numbers; the result is a new object.
+/// @error ValueError for an unknown operation, TypeError for values that cannot be combined.
+nanobind::object all_reduce(const selion::world& all, nanobind::handle value,
+                            std::string_view operation);
+
+/// broadcast of None, a bool, int, float, bytes, or of an array, which is filled in place.
+/// @error TypeError for anything else at the root.
+nanobind::object broadcast(const selion::world& all, nanobind::handle value, std::int64_t root);
+
+}  // namespace bindings

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/string.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <selion/run.hpp>
+
+#include "module.hpp"
+
+namespace bindings {
+
+namespace {
+
+/// Calls `rank_main(world)`, which answers with how it failed, or with nothing.
+int call_rank(nb::handle rank_main, selion::world& all) {
+    if (all.machine().processes != all.size()) {
+        throw std::runtime_error("ranks in Python need a process each: SELION_MACHINE=processes:N");
+    }
+    const nb::gil_scoped_acquire hold;
+    const auto failure =
+        nb::cast<std::string>(rank_main(nb::cast(&all, nb::rv_policy::reference)));
+    // Leaves the rank as an exception of C++, which ends the job for the other ranks too.
+    if (!failure.empty()) throw std::runtime_error(failure);
+    return 0;
+}
+
+selion::thread_level level_named(std::string_view name) {
+    if (name == "single") return selion::thread_level::single;
+    if (name == "serialized") return selion::thread_level::serialized;
+    if (name == "multiple") return selion::thread_level::multiple;
+    const std::string sentence =
+        "thread_level is '" + std::string(name) + "'; legal: single, serialized, multiple.";
+    throw nb::value_error(sentence.c_str());
+}
+
+int run(nb::callable rank_main, const std::string& machine, const std::string& thread_level) {
+    const selion::run_options options{machine, level_named(thread_level)};
+    const nb::gil_scoped_release free;
+    std::string name = "python";
+    char* argv[] = {name.data(), nullptr};
+    return selion::run(1, argv, options,
+                       [&](selion::world& all) { return call_rank(rank_main, all); });
+}
+
+}  // namespace
+
+void add_run(nb::module_& module) {
+    module.def("run", &run, nb::arg("rank_main"), nb::arg("machine"), nb::arg("thread_level"),
+               "Runs rank_main(world) -> failure once on every rank; see selion.run.");
+}
+
+}  // namespace bindings

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <memory>
+
+#include <selion/rank_scope.hpp>
+#include <selion/world.hpp>
+
+#include "caller.hpp"
+#include "module.hpp"
+#include "reduce.hpp"
+
+namespace bindings {
+
+namespace {
+
+/// `with world.joined_thread():`
+class joined_thread {
+public:
+    explicit joined_thread(const selion::world& all) : all_(all) {}
+    void enter() { scope_ = std::make_unique<selion::rank_scope>(all_); }
+    void leave() { scope_.reset(); }
+
+private:
+    const selion::world& all_;
+    std::unique_ptr<selion::rank_scope> scope_;
+};
+
+void barrier(const selion::world& all) {
+    expect_rank();
+    const nb::gil_scoped_release free;
+    all.barrier();
+}
+
+void sync(const selion::world& all) {
+    expect_rank();
+    const nb::gil_scoped_release free;
+    all.sync();
+}
+
+}  // namespace
+
+void add_world(nb::module_& module) {
+    using selion::world;
+
+    nb::class_<joined_thread>(module, "JoinedThread",
+                              "Lets the calling thread work for its rank within a with block.")
+        .def("__enter__", &joined_thread::enter)
+        .def("__exit__", [](joined_thread& self, const nb::args&) { self.leave(); });
+
+    nb::class_<world>(module, "World", "The team of all ranks, seen from one of them.")
+        .def_prop_ro(
+            "rank", [](const world& all) -> std::uint32_t { return all.rank(); },
+            "This rank, 0 .. size - 1.")
+        .def_prop_ro("size", &world::size, "How many ranks there are.")
+        .def_prop_ro(
+            "machine", [](const world& all) { return all.machine().spec; },
+            "Complete spec of the machine that the job runs on.")
+        .def("now", &world::now, "Steady time of the machine in nanoseconds.")
+        .def("barrier", &barrier, "Waits for all ranks; puts made before are visible after.")
+        .def("sync", &sync, "Waits for all ranks without completing their puts.")
+        .def("broadcast", &broadcast, nb::arg("value").none(), nb::arg("root") = 0,
+             "Returns, on every rank, the value that `root` passed.")
+        .def("all_reduce", &all_reduce, nb::arg("value"), nb::arg("operation") = "plus",
+             "Combines one value of every rank; all return the same result.")
+        .def(
+            "allocate",
+            [](nb::handle all, nb::handle shape, nb::handle dtype) {
+                return nb::module_::import_("selion.arrays").attr("allocate")(all, shape, dtype);
+            },
+            nb::arg("shape"), nb::arg("dtype") = "float64",
+            "A zeroed global array; every rank calls this with the same shape and dtype.")
+        .def(
+            "joined_thread", [](const world& all) { return joined_thread(all); },
+            nb::keep_alive<0, 1>(),
+            "Context in which a thread that the rank started may use selion.")
+        .def("__repr__", [](const world& all) {
+            return "<selion.World rank " + std::to_string(all.rank()) + " of " +
+                   std::to_string(all.size()) + ">";
+        });
+}
+
+}  // namespace bindings

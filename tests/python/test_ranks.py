@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks in Python: how they start and end, their threads, and the GIL."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from conftest import clean_environment, needs_module, seconds, wait_for_end
+
+pytestmark = needs_module
+
+
+# --- start and end --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_ranks(job, ranks):
+    out = job.expect_no_fault(
+        "print(world.rank, world.size, world.machine, repr(world))",
+        f"processes:{ranks}",
+        after="print('once')",
+    )
+    lines = out.splitlines()
+    assert lines[-1] == "once"
+    assert sorted(lines[:-1]) == [
+        f"{rank} {ranks} processes:{ranks} <selion.World rank {rank} of {ranks}>"
+        for rank in range(ranks)
+    ]
+
+
+def test_the_default_is_a_process_per_core(job):
+    import selion
+
+    path = job.write("world.rank or print(world.machine)")
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.stdout == f"processes:{selion.usable_cores()}\n"
+
+
+@pytest.mark.parametrize("machine", ["threads", "threads:2", "threads:4@2", "processes:2x2"])
+def test_machines_that_share_an_interpreter(job, machine):
+    status, out, errors = job.run("print('ran')", machine)
+    assert (status, out) == (1, "")
+    assert f"'{machine}'" in errors
+    assert "set SELION_MACHINE=processes:N" in errors
+
+
+def test_a_machine_that_is_not_there(job):
+    status, out, errors = job.run("print('ran')", "processor:2")
+    assert (status, out) == (2, "")
+    assert 'there is no kind "processor"' in errors
+    assert "Traceback" not in errors
+
+
+def test_arguments_reach_every_rank(tmp_path, job):
+    path = job.write("print(sys.argv[1:])")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(path), "a b", ""],
+        env=clean_environment(SELION_MACHINE="processes:2"),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert (done.stdout, done.stderr) == ("['a b', '']\n" * 2, "")
+
+
+def test_a_program_on_standard_input():
+    done = subprocess.run(
+        [sys.executable, "-"],
+        input="import selion\nselion.run(print)\n",
+        env=clean_environment(SELION_MACHINE="processes:2"),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.returncode == 1
+    assert "write a file and run that" in done.stderr
+
+
+def test_several_runs(job):
+    out = job.expect_no_fault(
+        "world.rank or print('first')",
+        after="selion.run(lambda world: world.rank or print('second'))\nprint('end')",
+    )
+    assert out == "first\nsecond\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("return None", 0),
+        ("return 7", 0),
+        ("sys.exit(7 * world.rank)", 7),
+        ("sys.exit()", 0),
+        ("sys.exit('a sentence')", 1),
+    ],
+)
+def test_the_exit_status(job, body, status):
+    found, out, errors = job.run(body, "processes:2", after="print('end')")
+    assert found == status, errors
+    assert out == ("" if status else "end\n")
+    assert ("a sentence" in errors) == ("sentence" in body)
+
+
+def test_an_exit_ends_the_job(job):
+    status, out, errors = job.run("world.rank and sys.exit(3)\nworld.barrier()")
+    assert (status, out) == (3, "")
+    assert "rank 1 of 2 left with exit status 3" in errors
+
+
+def test_an_exception_ends_the_job(job):
+    status, out, errors = job.run(
+        """
+        if world.rank == 1:
+            raise ValueError("no such luck")
+        world.barrier()
+        print("never")
+        """,
+        after="print('never')",
+    )
+    assert (status != 0, out) == (True, "")
+    lines = errors.splitlines()
+    assert lines[0] == "[rank 1] Traceback (most recent call last):"
+    assert "[rank 1] ValueError: no such luck" in lines
+    assert not any("launch.py" in line for line in lines)
+    assert any("rank 1 of 2" in line and "no such luck" in line for line in lines)
+
+
+def test_a_killed_rank_ends_the_job(job):
+    status, out, errors = job.run(
+        """
+        if world.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        world.barrier()
+        """
+    )
+    assert (status, out) == (128 + signal.SIGKILL, "")
+    assert "rank 1 of 2" in errors
+
+
+def test_what_the_interpreter_does_at_its_end(job):
+    out = job.expect_no_fault(
+        """
+        import atexit
+        atexit.register(print, "at exit")
+        threading.Thread(target=print, args=("thread",)).start()
+        sys.stdout.write("unfinished line;")
+        """,
+        "processes:1",
+    )
+    assert sorted(out.replace("line;", "line;\n").split("\n")) == [
+        "",
+        "at exit",
+        "thread",
+        "unfinished line;",
+    ]
+
+
+def test_ctrl_c_while_ranks_wait(job):
+    running = job.start(
+        """
+        print(os.getpid())
+        if world.rank == 0:
+            signal.pause()
+        world.barrier()
+        """,
+        "processes:2",
+    )
+    ranks = [int(running.stdout.readline()) for _ in range(2)]
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=seconds)
+    assert running.returncode == -signal.SIGINT
+    for pid in ranks:
+        wait_for_end(pid)
+
+
+def test_run_by_the_command(selion, job, tmp_path):
+    path = job.write("print('a\\nb')")
+    done = selion("run", "-m", "processes:2", sys.executable, str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == ["[0] a", "[0] b", "[1] a", "[1] b"]
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+# Rank 1 reaches the call only after a thread of rank 0, whose main thread is inside the call, has
+# written to a pipe: which it can only if the GIL was released. The long switch interval keeps the
+# thread from getting the GIL in another way.
+_waits_while_a_thread_works = """
+gate = os.path.join(os.environ["JOB_FOLDER"], "gate")
+array = world.allocate(2)
+if world.rank == 0:
+    sys.setswitchinterval(1000)
+    def open_gate():
+        ready.wait()
+        open(gate, "w").close()
+    ready = threading.Event()
+    threading.Thread(target=open_gate, daemon=True).start()
+    ready.set()
+else:
+    open(gate).read()
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "world.barrier()",
+        "world.sync()",
+        "world.all_reduce(1)",
+        "world.all_reduce(np.zeros(3))",
+        "world.broadcast(1, 1)",
+        "world.broadcast(b'x', 1)",
+        "world.broadcast(np.zeros(3), 1)",
+        "world.allocate(3)",
+        "array.free()",
+    ],
+)
+def test_calls_that_wait_release_the_gil(job, tmp_path, call):
+    os.mkfifo(tmp_path / "gate")
+    job.expect_no_fault(_waits_while_a_thread_works.format(call=call))
+
+
+def test_a_thread_that_has_not_joined(job):
+    out = job.expect_no_fault(
+        """
+        def work():
+            try:
+                world.barrier()
+            except RuntimeError as error:
+                print(error)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        """,
+        "processes:1",
+    )
+    assert "This thread works for no rank" in out
+    assert "with world.joined_thread():" in out
+
+
+def test_a_thread_that_has_joined(job):
+    job.expect_no_fault(
+        """
+        array = world.allocate(4, np.int64)
+        def work(number):
+            with world.joined_thread():
+                array.put(number, 1 - world.rank, number)
+                array.fetch_add(1 - world.rank, 3, 1)
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        world.barrier()
+        assert array.local.tolist() == [0, 1, 2, 3]
+        """,
+        options=", thread_level='multiple'",
+    )
+
+
+def test_a_thread_level_that_is_not_there(job):
+    status, _, errors = job.run("pass", options=", thread_level='many'", after="")
+    assert status == 1
+    assert "thread_level is 'many'; legal: single, serialized, multiple." in errors
