@@ -65,10 +65,3 @@ function(selion_add_pytest_folder folder seconds)
     set_tests_properties(${folder} PROPERTIES TIMEOUT ${seconds} LABELS ${folder}
         ENVIRONMENT "${environment}")
 endfunction()
-
-# Registers one run of `program` on one machine.
-function(selion_add_machine_test label program spec ranks seconds)
-    add_test(NAME ${label}/${spec} COMMAND ${program} ${ARGN})
-    set_tests_properties(${label}/${spec} PROPERTIES TIMEOUT ${seconds} LABELS ${label}
-        PROCESSORS ${ranks} ENVIRONMENT SELION_MACHINE=${spec})
-endfunction()

@@ -2,7 +2,7 @@
 # Steps that ./quickstart and ./run-tests share. Each does nothing if its work is done already.
 # Sourced in the project's folder, under `set -euo pipefail`.
 
-export LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8 PIP_DISABLE_PIP_VERSION_CHECK=1
 logs=build/logs
 venv=.venv
 jobs=$(nproc)
@@ -73,7 +73,6 @@ make_venv() {
     local python=/usr/bin/python3 # Debian's own, whatever else the PATH offers
     [[ -x $python ]] || python=python3
     "$python" -m venv "$venv"
-    export PIP_DISABLE_PIP_VERSION_CHECK=1
     "$venv/bin/pip" install -r scripts/setup/python-requirements.txt
     "$venv/bin/pip" install --no-deps -r scripts/setup/python-requirements-no-deps.txt
     venv_recipe >"$venv/recipe"
@@ -107,10 +106,16 @@ python_package_is_fresh() {
         -type f ! -name '*.py' ! -path '*/__pycache__/*' -newer "$1" -print -quit) ]]
 }
 
+# The package is built in build/release, where the library has been compiled already.
+install_python_package() {
+    local with=--config-settings
+    "$venv/bin/pip" install --no-build-isolation --no-deps $with=build-dir=build/release \
+        $with=cmake.define.SELION_EXAMPLES=AUTO $with=cmake.define.SELION_BENCH=AUTO --editable .
+}
+
 ensure_python_package() {
     local stamp=$venv/package-stamp
     python_package_is_fresh "$stamp" && return 0
-    quietly python-package "Building the Python package into $venv" \
-        "$venv/bin/pip" install --no-build-isolation --no-deps --editable .
+    quietly python-package "Building the Python package into $venv" install_python_package
     touch "$stamp"
 }
