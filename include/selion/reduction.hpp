@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <typeinfo>
 
 #include <selion/global_ptr.hpp>
@@ -53,13 +54,15 @@ struct reduction {
 
 template <transferable T, class Operation>
 reduction erase_reduction(const Operation& operation) {
+    // A plain function is its own address; a function object lives in the caller's frame.
+    using pointer = std::conditional_t<std::is_function_v<Operation>, Operation*, const Operation*>;
     return {[](const void* erased, void* left, const void* right, std::size_t count) {
-                const auto& combine = *static_cast<const Operation*>(erased);
+                const auto& combine = *reinterpret_cast<pointer>(const_cast<void*>(erased));
                 T* into = static_cast<T*>(left);
                 const T* from = static_cast<const T*>(right);
                 for (std::size_t i = 0; i < count; ++i) into[i] = combine(into[i], from[i]);
             },
-            &operation, sizeof(T),
+            reinterpret_cast<const void*>(&operation), sizeof(T),
             typeid(T).hash_code() * 31 + typeid(Operation).hash_code()};
 }
 

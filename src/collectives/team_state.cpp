@@ -49,7 +49,7 @@ void team_state::meet(detail::shared_word& counter, std::uint64_t target,
     if (detail::word_add_quietly(counter, 1) + 1 == target) {
         detail::word_changed(context_, counter);  // only the last arrival may find sleepers
     } else if (!detail::word_arrives_soon(context_, counter, target)) {
-        context_.clock->wait(context_, {counter, target, reason});
+        context_.clock->wait(*detail::current_context, {counter, target, reason});
     }
 }
 
@@ -68,7 +68,8 @@ void team_state::synchronise_mapped(machine::wait_reason reason) {
         meet(centre, round_ * context_.groups, reason);
         detail::word_store(context_, group.group_release.word, round_);
     } else if (!detail::word_arrives_soon(context_, group.group_release.word, round_)) {
-        context_.clock->wait(context_, {group.group_release.word, round_, reason});
+        context_.clock->wait(*detail::current_context,
+                             {group.group_release.word, round_, reason});
     }
 }
 
@@ -83,7 +84,7 @@ void team_state::synchronise_by_signals(machine::wait_reason reason) {
         context_.transport->put_signal(context_, {signal, nullptr, 0, signal, signal_add(1)});
         detail::shared_word& mine = own_.rounds[k].word;
         if (!detail::word_arrives_soon(context_, mine, round_)) {
-            context_.clock->wait(context_, {mine, round_, reason});
+            context_.clock->wait(*detail::current_context, {mine, round_, reason});
         }
     }
 }

@@ -74,6 +74,9 @@ public:
     call_scope(detail::rank_context& context, operation what, std::source_location site)
         : record_(*context.call), is_outermost_(!context.is_foreign_thread &&
                                                 record_.entries % 2 == 0) {
+        if (context.is_foreign_thread && is_collective(what)) {
+            publish(record_.instance, record_.instance + 1);  // the rank takes part all the same
+        }
         if (!is_outermost_) return;
         publish(record_.site, encode_site(site));
         publish(record_.what, static_cast<std::uint32_t>(what));

@@ -60,6 +60,15 @@ collectives::call_signature signature_of(operation what) {
             .type_hash = 0, .root = no_root};
 }
 
+/// The calling thread's context: a thread that has joined a rank waits in a way of its own.
+rank_context& caller_for(const rank_context& member, std::source_location site) {
+    rank_context& caller = context_of_caller(site);
+    SELION_EXPECT_AT(caller.rank == member.rank, site,
+                     fmt::format("the world of rank {} is used by a thread that works for rank {}",
+                                 member.rank, caller.rank));
+    return caller;
+}
+
 }  // namespace
 
 world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder> own_recorder)
@@ -73,20 +82,23 @@ world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder
     if (recorder != nullptr) context.bypass_count = 0;
 }
 
-void sync(rank_context& context, std::source_location site) {
+void sync(rank_context& member, std::source_location site) {
+    rank_context& context = caller_for(member, site);
     const collective_scope scope(context, signature_of(operation::sync), site);
     state_of(context).team.synchronise(machine::wait_reason::collective);
 }
 
-void barrier(rank_context& context, std::source_location site) {
+void barrier(rank_context& member, std::source_location site) {
+    rank_context& context = caller_for(member, site);
     const collective_scope scope(context, signature_of(operation::barrier), site);
     // Where everybody maps everything, arriving publishes all earlier stores.
     if (!context.words_mapped) context.transport->quiet(context);
     state_of(context).team.synchronise(machine::wait_reason::collective);
 }
 
-void broadcast(rank_context& context, std::span<std::byte> data, team_rank root,
+void broadcast(rank_context& member, std::span<std::byte> data, team_rank root,
                std::source_location site) {
+    rank_context& context = caller_for(member, site);
     SELION_EXPECT_AT(root < context.ranks, site,
                      fmt::format("broadcast: root {} is no member; members are 0 to {}",
                                  std::uint32_t{root}, context.ranks - 1));
@@ -98,8 +110,9 @@ void broadcast(rank_context& context, std::span<std::byte> data, team_rank root,
     state_of(context).team.broadcast(data, root);
 }
 
-void all_reduce(rank_context& context, void* data, std::size_t count, const reduction& how,
+void all_reduce(rank_context& member, void* data, std::size_t count, const reduction& how,
                 std::source_location site) {
+    rank_context& context = caller_for(member, site);
     SELION_EXPECT_AT(how.element_bytes <= collectives::slot_bytes, site,
                      fmt::format("all_reduce: an element has {} bytes; at most {} are possible",
                                  how.element_bytes, collectives::slot_bytes));
