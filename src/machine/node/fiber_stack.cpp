@@ -6,6 +6,7 @@
 
 #include "base/units.hpp"
 #include "machine/node/host.hpp"
+#include "machine/node/sanitizer_fiber.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::node {
@@ -22,6 +23,7 @@ boost::context::stack_context fiber_stack::allocate() {
                                 "size, use fewer ranks, or raise `sysctl vm.max_map_count`",
                                 base::bytes_text(usable)));
     }
+    mark_fresh_stack(low, total);
     boost::context::stack_context stack;
     stack.size = total;
     stack.sp = static_cast<std::byte*>(low) + total;

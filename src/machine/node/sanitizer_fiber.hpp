@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -11,6 +12,14 @@
 #endif
 
 namespace selion::machine::node {
+
+/// Tells the address sanitizer that a stack is new. A stack that is unmapped keeps the marks of the
+/// frames that were never left, and the next one may be mapped at its address.
+inline void mark_fresh_stack([[maybe_unused]] const void* low, [[maybe_unused]] std::size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(low, bytes);
+#endif
+}
 
 /// Tells sanitizers which stack runs. Empty in ordinary builds. Boost.Context 1.74 as Debian builds
 /// it does not do so itself.
