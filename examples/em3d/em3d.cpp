@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// EM3D: electric and magnetic fields on an object, the application of Culler et al., "Parallel
+// programming in Split-C" (Supercomputing 1993). Each rank owns some of the nodes and reads the
+// values of its neighbours through global pointers.
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <selion/selion.hpp>
+
+#include "bad_file.hpp"
+#include "distributed_fields.hpp"
+#include "mesh_file.hpp"
+#include "mesh_graph.hpp"
+#include "options.hpp"
+#include "random_graph.hpp"
+#include "report.hpp"
+#include "sequential.hpp"
+
+namespace em3d {
+
+namespace {
+
+/// The graph with what it is in words.
+struct problem {
+    std::unique_ptr<field_graph> graph;
+    std::string description;
+};
+
+problem make_problem(const options& chosen) {
+    if (chosen.mesh_file) {
+        const mesh object = read_mesh(*chosen.mesh_file);
+        return {std::make_unique<mesh_graph>(object, chosen.graph.seed),
+                *chosen.mesh_file + ": " + std::to_string(object.vertices.size()) + " vertices, " +
+                    std::to_string(object.face_count()) + " faces"};
+    }
+    const random_graph_settings& graph = chosen.graph;
+    char remote[32];
+    std::snprintf(remote, sizeof remote, "%g", graph.remote);
+    return {std::make_unique<random_graph>(graph),
+            "random: " + std::to_string(graph.graph_processors) + " graph processors, " +
+                std::to_string(graph.nodes) + " nodes each, degree " +
+                std::to_string(graph.degree) + ", remote " + remote + ", dist_span " +
+                std::to_string(graph.dist_span) + ", seed " + std::to_string(graph.seed)};
+}
+
+/// Rank 0 compares every node with the reference.
+/// @return the same on all ranks: whether all are equal; the words on rank 0 only.
+bool verify(selion::world& world, const distributed_fields& fields, const problem& input,
+            report& run) {
+    bool is_equal = true;
+    if (world.rank() == 0) {
+        const auto iterations = static_cast<std::uint32_t>(run.iteration_ns.size());
+        run.difference =
+            describe_difference(fields.gather(), run_sequentially(*input.graph, iterations));
+        is_equal = run.difference->empty();
+    }
+    return world.broadcast(is_equal, 0);
+}
+
+/// What every rank does.
+int solve(selion::world& world, const problem& input, const options& chosen) {
+    distributed_fields fields(world, *input.graph);
+    const division_summary division = fields.summarise();
+    report run;
+    run.graph = input.description;
+    run.machine = world.machine().spec;
+    run.ranks = world.size();
+    run.electric_nodes = input.graph->node_count(field::electric);
+    run.magnetic_nodes = input.graph->node_count(field::magnetic);
+    run.dependencies = division.dependencies;
+    run.cut = division.cut;
+    run.iteration_ns.reserve(chosen.iterations);
+    world.barrier();
+    std::int64_t before = world.now();
+    for (std::uint32_t i = 0; i < chosen.iterations; ++i) {
+        fields.iterate();
+        const std::int64_t after = world.now();
+        run.iteration_ns.push_back(after - before);
+        before = after;
+    }
+
+    run.remote_reads = world.all_reduce(fields.remote_reads(), selion::plus);
+    run.checksum = fields.checksum();
+    const bool is_right = !chosen.is_verified || verify(world, fields, input, run);
+    if (world.rank() == 0) {
+        std::fputs((chosen.is_json ? as_json(run) : as_text(run)).c_str(), stdout);
+    }
+    fields.release();
+    return is_right ? 0 : 1;
+}
+
+}  // namespace
+
+}  // namespace em3d
+
+int main(int argc, char** argv) {
+    // Everything that can be wrong with the input is found here, before there are ranks. Under
+    // `processes` each of them comes this way as well, after the first process found it right.
+    em3d::options chosen;
+    em3d::problem input;
+    try {
+        const std::vector<const char*> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+        chosen = em3d::parse_options(arguments);
+        if (chosen.is_help) {
+            std::fputs(em3d::help_text(), stdout);
+            return 0;
+        }
+        input = em3d::make_problem(chosen);
+    } catch (const em3d::bad_option& wrong) {
+        std::fprintf(stderr, "em3d: %s\n", wrong.what());
+        return 2;
+    } catch (const em3d::bad_file& wrong) {
+        std::fprintf(stderr, "em3d: %s\n", wrong.what());
+        return 2;
+    }
+    return selion::run(argc, argv,
+                       [&](selion::world& world) { return em3d::solve(world, input, chosen); });
+}
