@@ -32,6 +32,11 @@ void add_machines(nb::module_& module) {
     module.def("knobs", &selion::knobs, "All variables that the runtime reads, sorted by name.");
     module.def("usable_cores", &selion::usable_cores,
                "Processors that this process may use: affinity and cgroup quota respected.");
+#if defined(__clang__)
+    module.attr("compiler") = "clang " __clang_version__;
+#else
+    module.attr("compiler") = "g++ " __VERSION__;
+#endif
     module.def("version", &selion::version, "Version of the library.");
 }
 

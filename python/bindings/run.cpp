@@ -19,8 +19,7 @@ int call_rank(nb::handle rank_main, selion::world& all) {
         throw std::runtime_error("ranks in Python need a process each: SELION_MACHINE=processes:N");
     }
     const nb::gil_scoped_acquire hold;
-    const auto failure =
-        nb::cast<std::string>(rank_main(nb::cast(&all, nb::rv_policy::reference)));
+    const auto failure = nb::cast<std::string>(rank_main(nb::cast(&all, nb::rv_policy::reference)));
     // Leaves the rank as an exception of C++, which ends the job for the other ranks too.
     if (!failure.empty()) throw std::runtime_error(failure);
     return 0;

@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 _Array = TypeVar("_Array", bound=NDArray[Any])
 _Operation = Literal["plus", "times", "minimum", "maximum"]
 
+compiler: str
+"""The compiler that made the module, with its version."""
+
 class MachineKind:
     """A kind of machine that SELION_MACHINE can name."""
 

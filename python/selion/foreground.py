@@ -47,6 +47,7 @@ def _own_terminal() -> int | None:
 class _ForegroundJob:
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
         self._terminal = _own_terminal()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever started us may ignore its children
         self._mask = signal.pthread_sigmask(
             signal.SIG_BLOCK, (*_forwarded, signal.SIGCHLD, signal.SIGTTOU)
         )

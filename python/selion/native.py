@@ -35,6 +35,12 @@ def load() -> ModuleType:
     return module
 
 
+def compiler() -> str | None:
+    """The compiler that made the module, and with it the programs of the studies."""
+    module, _ = try_load()
+    return str(module.compiler) if module else None
+
+
 def usable_cores() -> int:
     """Processors that this process may use."""
     module, _ = try_load()

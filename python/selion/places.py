@@ -39,17 +39,20 @@ def studies_folder() -> Path:
 
 
 def program_folders() -> list[Path]:
-    """Folders that may hold the programs of studies, best first."""
+    """Folders that may hold the programs of studies."""
     named = os.environ.get("SELION_BIN")
     if named:
         return [Path(folder) for folder in named.split(os.pathsep) if folder]
-    root = source_tree()
-    built = list((root / "build").glob("*/bin")) if root else []
-    # Figures should come from an optimised build, so that one is looked at first.
-    built.sort(key=lambda folder: (folder.parent.name != "release", folder.parent.name))
     module, _ = native.try_load()
     installed = Path(module.__file__).parent if module and module.__file__ else _package
-    return [*built, installed / "bin"]
+    root = source_tree()
+    return [installed / "bin", *(sorted((root / "build").glob("*/bin")) if root else [])]
+
+
+def _preference(program: Path) -> tuple[bool, float]:
+    """Figures should come from an optimised build without costly checks, and from the last one."""
+    is_for_measuring = program.parent.parent.name in ("selion", "release", "python")
+    return (is_for_measuring, program.stat().st_mtime)
 
 
 def study_program(name: str) -> Path:
@@ -58,9 +61,9 @@ def study_program(name: str) -> Path:
     @error Failure if it is not built, with the cure.
     """
     folders = program_folders()
-    for folder in folders:
-        if os.access(folder / name, os.X_OK):
-            return folder / name
+    found = [folder / name for folder in folders if os.access(folder / name, os.X_OK)]
+    if found:
+        return found[0] if os.environ.get("SELION_BIN") else max(found, key=_preference)
     raise Failure(
         f"The program '{name}' was not found in {listing(folders)}; build it with "
         "'cmake --preset release && cmake --build build/release', or set SELION_BIN to its folder."

@@ -139,6 +139,9 @@ _fake_program = r"""
     if "FAKE_LOG" in os.environ:
         with open(os.environ["FAKE_LOG"], "a") as log:
             log.write(name + " on " + os.environ["SELION_MACHINE"] + "\n")
+    if fault == "skip":
+        print(json.dumps({"skipped": "no such thing here"}))
+        sys.exit()
     for repetition in range(int(given["--repetitions"])):
         if given["--experiment"] == "links":
             row("link_bytes", params["bytes"], "bytes", repetition, **{"from": 0, "to": 1})

@@ -276,6 +276,19 @@ def test_ctrl_c_on_a_terminal(tmp_path):
         wait_for_end(pid)
 
 
+def test_ctrl_z_stops_the_command_with_its_job(tmp_path):
+    script = write_script(tmp_path / "reader", "print('name?', flush=True)\nprint(input()[::-1])")
+    terminal = _Terminal("run", str(script))
+    terminal.read_until("name?")
+    terminal.type("\x1a")
+    _, status = os.waitpid(terminal.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    os.kill(terminal.pid, signal.SIGCONT)
+    terminal.type("nolies\n")
+    terminal.read_until("seilon")
+    assert terminal.end() == 0
+
+
 def test_the_program_may_read_from_the_terminal(tmp_path):
     script = write_script(tmp_path / "reader", "print('name?', flush=True)\nprint(input()[::-1])")
     terminal = _Terminal("run", str(script))

@@ -34,7 +34,7 @@ def classes() -> list[ast.ClassDef]:
 
 
 def test_names_of_the_module():
-    assert declared(_stub.body) == present(vars(native.load()))
+    assert declared(_stub.body) | {"compiler"} == present(vars(native.load()))
 
 
 @pytest.mark.parametrize("node", classes(), ids=lambda node: node.name)

@@ -94,6 +94,13 @@ def test_a_second_run_keeps_the_first_one_aside(fake):
     assert {row["seed"] for row in fake.rows()} == {2}
 
 
+def test_a_point_that_is_left_out(fake):
+    done = fake.run("--experiment", "speed", "--set", "op=put", FAKE_FAULT="skip")
+    assert done.returncode == 0
+    assert "left out on 'threads:2': no such thing here." in done.stderr
+    assert fake.rows() == []
+
+
 @pytest.mark.parametrize(
     ("fault", "complaint"),
     [

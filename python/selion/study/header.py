@@ -14,10 +14,12 @@ from selion.version import version
 
 
 def _commit() -> str | None:
-    """Commit of the source tree, with a mark if files differ from it; None outside of one."""
+    """Commit of the source tree, with a mark if files differ from it; of an installed package what
+    its build wrote down; None where nobody knows."""
     root = places.source_tree()
     if root is None or not (root / ".git").exists():
-        return None
+        written = Path(__file__).resolve().parents[1] / "commit"
+        return written.read_text(encoding="utf-8").strip() if written.is_file() else None
     try:
         found = subprocess.run(
             [
@@ -59,6 +61,7 @@ def header() -> Row:
         "cpu": cpu_name(),
         "cores": native.usable_cores(),
         "kernel": platform.release(),
+        "compiler": native.compiler(),
         "knobs": knobs,
     }
 
