@@ -13,7 +13,6 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "machine/call_record.hpp"
-#include "machine/node/hang_report.hpp"
 #include "machine/registry.hpp"
 #include "selion/error.hpp"
 #include "world/record_file.hpp"
