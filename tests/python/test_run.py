@@ -231,8 +231,9 @@ def test_a_program_may_answer_ctrl_c_itself(tmp_path):
 
 
 def test_the_program_dies_with_the_command(tmp_path):
-    running = _start(tmp_path)
-    program = _pids(running)[0]
+    alone = "import os, signal\nprint(os.getpid(), flush=True)\nsignal.pause()"
+    running = _start(tmp_path, program=alone)
+    (program,) = _pids(running)
     running.kill()
     running.wait(timeout=seconds)
     wait_for_end(program)
