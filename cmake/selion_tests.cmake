@@ -13,6 +13,9 @@ function(selion_add_test_program name)
 endfunction()
 
 function(selion_add_gtest_program folder target seconds)
+    if(folder STREQUAL "unit")
+        add_dependencies(short_tests ${target})
+    endif()
     target_precompile_headers(${target} PRIVATE <gtest/gtest.h>)
     gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${folder}/
         DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${seconds} LABELS ${folder})
