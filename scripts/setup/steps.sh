@@ -45,7 +45,7 @@ missing_packages() {
 
 ensure_packages() {
     command -v dpkg-query >/dev/null || fail "This script installs packages on Debian and its" \
-        "relatives; elsewhere install what scripts/setup/apt-packages.txt names and build with CMake."
+        "relatives; elsewhere install what scripts/setup/apt-packages.txt names, then use CMake."
     local packages as_root=() apt
     packages=$(missing_packages | tr '\n' ' ')
     [[ -z $packages ]] && return 0
