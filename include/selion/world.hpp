@@ -64,8 +64,8 @@ public:
     }
 
     /// Fills every member's `data` with that of `root`. All members pass equally many elements.
-    template <transferable T>
-    void broadcast(std::span<T> data, team_rank root,
+    template <transferable T, std::size_t Extent>
+    void broadcast(std::span<T, Extent> data, team_rank root,
                    std::source_location site = std::source_location::current()) const {
         detail::broadcast(*context_, std::as_writable_bytes(data), root, site);
     }
@@ -81,8 +81,8 @@ public:
     }
 
     /// Combines element by element, in place. All members pass equally many elements.
-    template <transferable T, class Operation>
-    void all_reduce(std::span<T> data, const Operation& operation,
+    template <transferable T, std::size_t Extent, class Operation>
+    void all_reduce(std::span<T, Extent> data, const Operation& operation,
                     std::source_location site = std::source_location::current()) const {
         detail::all_reduce(*context_, data.data(), data.size(),
                            detail::erase_reduction<T>(operation), site);

@@ -24,7 +24,9 @@ std::uint64_t address_in_block(std::uint32_t rank, std::size_t offset) {
 }  // namespace
 
 team_state::team_state(detail::rank_context& context)
-    : context_(context), own_(block(context.rank)) {}
+    : context_(context), own_(block(context.rank)) {
+    if (!context.words_mapped) buffer_ = std::make_unique_for_overwrite<slot_copy>();
+}
 
 team_block& team_state::block(std::uint32_t rank) const {
     const std::uint64_t index = rank - context_.first_mapped;
@@ -94,10 +96,9 @@ const std::byte* team_state::slot_of(std::uint32_t rank, std::size_t offset, std
     if (rank - context_.first_mapped < context_.mapped_count) {
         return block(rank).slots[set] + offset;
     }
-    buffer_.resize(std::max(buffer_.size(), bytes));
     const std::size_t place = offsetof(team_block, slots) + set * slot_bytes + offset;
-    context_.transport->get(context_, buffer_.data(), address_in_block(rank, place), bytes);
-    return buffer_.data();
+    context_.transport->get(context_, buffer_->bytes, address_in_block(rank, place), bytes);
+    return buffer_->bytes;
 }
 
 void team_state::broadcast(std::span<std::byte> data, std::uint32_t root) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <source_location>
-#include <vector>
 
 #include "collectives/team_block.hpp"
 #include "machine/call_record.hpp"
@@ -38,12 +38,17 @@ private:
     const std::byte* slot_of(std::uint32_t rank, std::size_t offset, std::size_t bytes);
     team_block& block(std::uint32_t rank) const;
 
+    /// As aligned as a slot, for elements that must be.
+    struct alignas(detail::line_bytes) slot_copy {
+        std::byte bytes[slot_bytes];
+    };
+
     detail::rank_context& context_;
     team_block& own_;
     std::uint64_t round_ = 0;       ///< synchronisations so far
     std::uint64_t slot_turn_ = 0;   ///< collectives that used slots so far
     std::uint64_t check_turn_ = 0;
-    std::vector<std::byte> buffer_;
+    std::unique_ptr<slot_copy> buffer_;  ///< null where all slots are mapped
 };
 
 }  // namespace selion::collectives
