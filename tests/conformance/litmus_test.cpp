@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What may be seen in which order: small programs of two or three ranks, repeated, each with an
+/// outcome that the headers forbid. All pairs of ranks play at the same time.
+#include <array>
+
+#include "conformance/memory_parts.hpp"
+
+namespace {
+
+/// Rounds of a test whose cost all ranks share; enough that rare outcomes come up.
+constexpr std::uint32_t whole = 20000;
+
+SPMD_TEST(litmus, message_passing_by_signal) {
+    // Payload far from the signal, in several lines, then the signal: who sees the signal sees all.
+    spmd::symmetric_array<std::uint64_t> payload(world, 64);
+    spmd::symmetric_array<selion::signal> bells(world, 2);
+    const std::uint32_t to = test.neighbour();
+    for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
+        for (std::size_t i = 0; i < 64; i += 9) selion::put(payload.at(to, i), round + i);
+        selion::notify(bells.at(to, 0), selion::signal_set(round));
+        selion::wait_until(bells.own(0), round);
+        for (std::size_t i = 0; i < 64; i += 9) test.equal(selion::get(payload.own(i)), round + i);
+        selion::notify(bells.at(test.neighbour_before(), 1), selion::signal_set(round));
+        selion::wait_until(bells.own(1), round);
+    }
+    world.barrier();
+}
+
+SPMD_TEST(litmus, message_passing_by_a_signal_that_is_only_read) {
+    spmd::symmetric_array<std::uint64_t> payload(world, 64);
+    spmd::symmetric_array<selion::signal> bells(world, 2);
+    const spmd::way_giver give_way(world);
+    const std::uint32_t to = test.neighbour();
+    for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
+        selion::put(payload.at(to, 40), round);
+        selion::notify(bells.at(to, 0), selion::signal_add(1));
+        while (selion::read_signal(bells.own(0)) < round) give_way();
+        test.equal(selion::get(payload.own(40)), round);
+        selion::notify(bells.at(test.neighbour_before(), 1), selion::signal_add(1));
+        while (selion::read_signal(bells.own(1)) < round) give_way();
+    }
+    world.barrier();
+}
+
+SPMD_TEST(litmus, message_passing_by_fence_and_atomic) {
+    // put data; fence; atomic_put flag || atomic_get flag; get data. Forbidden: flag new, data old.
+    spmd::symmetric_array<std::uint64_t> payload(world, 64);
+    spmd::symmetric_array<std::uint64_t> flags(world, 64);
+    const spmd::way_giver give_way(world);
+    const std::uint32_t to = test.neighbour();
+    const std::uint32_t from = test.neighbour_before();
+    for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
+        selion::put(payload.at(to, 5), round);
+        selion::put(payload.at(to, 50), round * 2);
+        selion::fence();
+        selion::atomic_put(flags.at(to, 0), round);
+        while (selion::atomic_get(flags.own(0)) < round) give_way();
+        test.equal(selion::get(payload.own(5)), round);
+        test.equal(selion::get(payload.own(50)), round * 2);
+        selion::atomic_put(flags.at(from, 32), round);
+        while (selion::atomic_get(flags.own(32)) < round) give_way();
+    }
+    world.barrier();
+}
+
+SPMD_TEST(litmus, message_passing_by_fetch_add) {
+    spmd::symmetric_array<std::uint64_t> payload(world, 1);
+    spmd::symmetric_array<std::uint32_t> flags(world, 64);
+    const spmd::way_giver give_way(world);
+    const std::uint32_t to = test.neighbour();
+    for (std::uint32_t round = 1; round <= test.rounds(whole); ++round) {
+        selion::put(payload.at(to), std::uint64_t{round} * 5);
+        selion::fetch_add(flags.at(to, 0), 1);
+        while (selion::fetch_add(flags.own(0), 0) < round) give_way();
+        test.equal(selion::get(payload.own()), std::uint64_t{round} * 5);
+        selion::fetch_add(flags.at(test.neighbour_before(), 32), 1);
+        while (selion::fetch_add(flags.own(32), 0) < round) give_way();
+    }
+    world.barrier();
+}
+
+SPMD_TEST(litmus, store_buffering_with_quiet) {
+    // x := 1; quiet; read y || y := 1; quiet; read x. Forbidden: both read the old value.
+    const std::uint32_t pair = world.rank() / 2 * 2;
+    const bool has_partner = pair + 1 < world.size();
+    const bool is_first = world.rank() == pair;
+    spmd::symmetric_array<std::uint64_t> cells(world, 64);
+    spmd::symmetric_array<std::uint64_t> seen(world, 64);
+    // The variables lie at the first of the pair: 0 is x, 32 is y.
+    const auto mine = cells.at(pair, is_first ? 0 : 32);
+    const auto theirs = cells.at(pair, is_first ? 32 : 0);
+    for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
+        world.sync();
+        if (has_partner) {
+            selion::atomic_put(mine, round);
+            selion::quiet();
+            const std::uint64_t other = selion::atomic_get(theirs);
+            selion::put(seen.at(pair, is_first ? 0 : 32), other);
+        }
+        world.barrier();
+        if (has_partner && is_first) {
+            test.that(seen.mine()[0] == round || seen.mine()[32] == round,
+                      "at least one of the two sees the other's store");
+        }
+    }
+}
+
+SPMD_TEST(litmus, quiet_reaches_third_ranks) {
+    // A puts to C; quiet; calls B. B calls C. C must see A's data, though A never called C.
+    spmd::symmetric_array<std::uint64_t> payload(world, 64);
+    spmd::symmetric_array<selion::signal> bells(world, 3);
+    const std::uint32_t b = test.neighbour(1);
+    const std::uint32_t c = test.neighbour(2);
+    for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
+        selion::put(payload.at(c, 33), round * 7);
+        selion::quiet();
+        selion::notify(bells.at(b, 0), selion::signal_set(round));
+        selion::wait_until(bells.own(0), round);
+        selion::notify(bells.at(test.neighbour(), 1), selion::signal_set(round));
+        selion::wait_until(bells.own(1), round);
+        test.equal(selion::get(payload.own(33)), round * 7);
+        selion::notify(bells.at(test.neighbour_before(2), 2), selion::signal_set(round));
+        selion::wait_until(bells.own(2), round);
+    }
+    world.barrier();
+}
+
+SPMD_TEST(litmus, one_place_never_goes_back) {
+    // One rank raises a place; whoever reads it twice never sees the later value first.
+    spmd::symmetric_array<std::uint64_t> place(world, 1);
+    const std::uint64_t last = test.rounds(whole * 4);
+    std::uint64_t before = 0;
+    for (std::uint64_t i = 1; i <= last; ++i) {
+        selion::atomic_put(place.own(), i);
+        const std::uint64_t now = selion::atomic_get(place.at(test.neighbour()));
+        test.at_least(now, before);
+        before = now;
+    }
+    world.barrier();
+    test.equal(selion::atomic_get(place.at(test.neighbour())), last);
+}
+
+SPMD_TEST(litmus, two_places_in_order_of_a_fence) {
+    // x := i; fence; y := i || read y; read x. Forbidden: x older than y.
+    spmd::symmetric_array<std::uint64_t> places(world, 64);
+    const std::uint32_t peer = test.neighbour();
+    for (std::uint64_t i = 1; i <= test.rounds(whole * 4); ++i) {
+        selion::atomic_put(places.own(0), i);
+        selion::fence();
+        selion::atomic_put(places.own(32), i);
+        const std::uint64_t y = selion::atomic_get(places.at(peer, 32));
+        const std::uint64_t x = selion::atomic_get(places.at(peer, 0));
+        test.at_least(x, y);
+    }
+    world.barrier();
+}
+
+}  // namespace

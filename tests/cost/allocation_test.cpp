@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/// After start-up the data path asks for no memory.
+#include <fmt/format.h>
+
+#include <array>
+#include <new>
+
+#include "conformance/memory_parts.hpp"
+#include "cost/counted_allocations.hpp"
+
+namespace {
+
+constexpr std::uint32_t repetitions = 200;
+
+/// Runs `operation` once to warm up, then counts.
+template <class Operation>
+void expect_none(spmd::test_run& test, const char* name, Operation operation) {
+    operation(0);
+    const std::uint64_t before = cost::allocations_of_this_thread();
+    for (std::uint32_t i = 1; i <= repetitions; ++i) operation(i);
+    const std::uint64_t count = cost::allocations_of_this_thread() - before;
+    if (count != 0) {
+        test.fail(fmt::format("{} allocates {} times in {} calls", name, count, repetitions));
+    }
+}
+
+SPMD_TEST(allocations, the_counter_counts) {
+    const std::uint64_t before = cost::allocations_of_this_thread();
+    // Called as functions, because compilers may leave out a `new` whose memory nobody uses.
+    ::operator delete(::operator new(10));
+    ::operator delete[](::operator new[](10));
+    ::operator delete(::operator new(10, std::nothrow));
+    constexpr std::align_val_t line{128};
+    ::operator delete(::operator new(10, line), line);
+    test.equal(cost::allocations_of_this_thread() - before, 4u);
+}
+
+SPMD_TEST(allocations, none_in_one_sided_operations) {
+    spmd::symmetric_array<std::uint64_t> cells(world, 4096);
+    spmd::symmetric_array<selion::signal> bell(world, 1);
+    std::array<std::uint64_t, 4096> buffer{};
+    for (std::uint32_t d = 0; d < std::min(world.size(), 3u); ++d) {
+        const auto there = cells.at(test.neighbour(d));
+        const auto their_bell = bell.at(test.neighbour(d));
+        expect_none(test, "put of a value", [&](std::uint64_t i) { selion::put(there, i); });
+        expect_none(test, "get of a value",
+                    [&](std::uint32_t) { static_cast<void>(selion::get(there)); });
+        expect_none(test, "put of a span", [&](std::uint32_t) {
+            selion::put(there, std::span<const std::uint64_t>(buffer));
+        });
+        expect_none(test, "get of a span",
+                    [&](std::uint32_t) { selion::get(std::span(buffer), there); });
+        expect_none(test, "fetch_add", [&](std::uint64_t i) { selion::fetch_add(there, i); });
+        expect_none(test, "compare_swap",
+                    [&](std::uint64_t i) { selion::compare_swap(there, i, i + 1); });
+        expect_none(test, "atomic_put and atomic_get", [&](std::uint64_t i) {
+            selion::atomic_put(there, i);
+            static_cast<void>(selion::atomic_get(there));
+        });
+        expect_none(test, "put_signal of a value", [&](std::uint64_t i) {
+            selion::put_signal(there, i, their_bell, selion::signal_add(1));
+        });
+        expect_none(test, "put_signal of a span", [&](std::uint32_t) {
+            selion::put_signal(there, std::span<const std::uint64_t>(buffer), their_bell,
+                               selion::signal_add(1));
+        });
+        expect_none(test, "notify",
+                    [&](std::uint32_t) { selion::notify(their_bell, selion::signal_add(1)); });
+        expect_none(test, "fence and quiet", [&](std::uint32_t) {
+            selion::fence();
+            selion::quiet();
+        });
+        world.barrier();
+    }
+}
+
+SPMD_TEST(allocations, none_in_waits) {
+    spmd::symmetric_array<selion::signal> bell(world, 2);
+    expect_none(test, "a ring of signals", [&](std::uint64_t i) {
+        selion::notify(bell.at(test.neighbour()), selion::signal_set(i + 1));
+        selion::wait_until(bell.own(), i + 1);
+        world.sync();
+    });
+    expect_none(test, "a wait that ends at its time", [&](std::uint32_t) {
+        static_cast<void>(selion::wait_until(bell.own(1), 1, std::chrono::nanoseconds(1000)));
+    });
+}
+
+SPMD_TEST(allocations, none_in_collectives) {
+    std::array<double, 10'000> data{};
+    expect_none(test, "barrier", [&](std::uint32_t) { world.barrier(); });
+    expect_none(test, "sync", [&](std::uint32_t) { world.sync(); });
+    expect_none(test, "broadcast of a value",
+                [&](std::uint32_t i) { static_cast<void>(world.broadcast(i, i % world.size())); });
+    expect_none(test, "all_reduce of a value",
+                [&](std::uint32_t i) { static_cast<void>(world.all_reduce(i, selion::plus)); });
+    expect_none(test, "broadcast of a span", [&](std::uint32_t i) {
+        if (i < 20) world.broadcast(std::span(data), i % world.size());
+    });
+    expect_none(test, "all_reduce of a span", [&](std::uint32_t i) {
+        if (i < 20) world.all_reduce(std::span(data), selion::plus);
+    });
+}
+
+}  // namespace

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Operations on mapped memory, and waits that last for moments only, need nothing of the kernel.
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "conformance/memory_parts.hpp"
+#include "cost/system_call_watch.hpp"
+
+namespace {
+
+using cost::system_call_watch;
+
+bool can_watch(spmd::test_run& test, selion::world& world) {
+    const bool can = system_call_watch::prepare();
+    if (world.all_reduce(can ? 1 : 0, selion::minimum) == 1) return true;
+    test.skip("system calls cannot be watched here");
+    return false;
+}
+
+SPMD_TEST(system_calls, the_watch_sees_one) {
+    if (!can_watch(test, world)) return;
+    system_call_watch::start();
+    const pid_t parent = getppid();
+    test.equal(system_call_watch::stop(), long{SYS_getppid});
+    test.equal(parent, getppid());
+    system_call_watch::start();
+    test.equal(system_call_watch::stop(), -1);
+}
+
+template <class Operation>
+void expect_none(spmd::test_run& test, const char* name, Operation operation) {
+    system_call_watch::start();
+    for (std::uint32_t i = 0; i < 1000; ++i) operation(i);
+    const long call = system_call_watch::stop();
+    if (call >= 0) test.fail(fmt::format("{} makes system call {}", name, call));
+}
+
+SPMD_TEST(system_calls, none_in_one_sided_operations) {
+    if (!can_watch(test, world)) return;
+    spmd::symmetric_array<std::uint64_t> cells(world, 512);
+    spmd::symmetric_array<selion::signal> bell(world, 1);
+    std::array<std::uint64_t, 512> buffer{};
+    const auto there = cells.at(test.neighbour());
+    const auto their_bell = bell.at(test.neighbour());
+    expect_none(test, "put", [&](std::uint64_t i) { selion::put(there, i); });
+    expect_none(test, "get", [&](std::uint32_t) { static_cast<void>(selion::get(there)); });
+    expect_none(test, "put of a span",
+                [&](std::uint32_t) { selion::put(there, std::span<const std::uint64_t>(buffer)); });
+    expect_none(test, "get of a span",
+                [&](std::uint32_t) { selion::get(std::span(buffer), there); });
+    expect_none(test, "fetch_add", [&](std::uint64_t i) { selion::fetch_add(there, i); });
+    expect_none(test, "compare_swap",
+                [&](std::uint64_t i) { selion::compare_swap(there, i, i + 1); });
+    expect_none(test, "put_signal", [&](std::uint64_t i) {
+        selion::put_signal(there, i, their_bell, selion::signal_add(1));
+    });
+    expect_none(test, "a wait for what has arrived",
+                [&](std::uint32_t) { selion::wait_until(bell.own(), 0); });
+    expect_none(test, "fence and quiet", [&](std::uint32_t) {
+        selion::fence();
+        selion::quiet();
+    });
+    world.barrier();
+}
+
+/// Whether `operation`, which waits for others, gets by without the kernel: it must in some batch,
+/// on all ranks at once, as soon as the host lets all of their threads run at the same time.
+template <class Operation>
+void expect_none_in_some_batch(spmd::test_run& test, selion::world& world, const char* name,
+                               Operation operation) {
+    constexpr std::int64_t patience_ns = 20'000'000'000;
+    const std::int64_t start_ns = world.now();
+    std::int64_t passed_ns = 0;
+    while (passed_ns < patience_ns) {
+        world.barrier();
+        system_call_watch::start();
+        for (std::uint32_t i = 0; i < 20; ++i) operation();
+        const bool is_clean = system_call_watch::stop() < 0;
+        if (world.all_reduce(is_clean ? 1 : 0, selion::minimum) == 1) return;
+        passed_ns = world.broadcast(world.now() - start_ns, 0);
+    }
+    test.fail(fmt::format("{} makes system calls in every batch", name));
+}
+
+bool has_a_core_for_each_thread(spmd::test_run& test, const selion::world& world) {
+    if (world.machine().carriers <= selion::usable_cores()) return true;
+    test.skip("more threads than cores");
+    return false;
+}
+
+SPMD_TEST(system_calls, none_in_waits_that_end_soon) {
+    if (!can_watch(test, world) || !has_a_core_for_each_thread(test, world)) return;
+    spmd::symmetric_array<selion::signal> bell(world, 1);
+    std::uint64_t round = 0;
+    expect_none_in_some_batch(test, world, "barrier", [&] { world.barrier(); });
+    expect_none_in_some_batch(test, world, "all_reduce",
+                              [&] { static_cast<void>(world.all_reduce(1, selion::plus)); });
+    expect_none_in_some_batch(test, world, "a ring of signals", [&] {
+        selion::notify(bell.at(test.neighbour()), selion::signal_set(++round));
+        selion::wait_until(bell.own(), round);
+        world.sync();
+    });
+}
+
+}  // namespace
