@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The code of the documentation compiles, and its programs print what the pages show."""
+
+import os
+import re
+import shlex
+import subprocess
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from pages import Page, read_pages, root
+
+_build = Path(os.environ["TEST_BUILD_DIR"])
+_pages = {page.name: page for page in read_pages()}
+_seconds = 60
+
+
+@cache
+def cached(variable: str) -> str:
+    """A variable of the build that the tests belong to."""
+    cache_text = (_build / "CMakeCache.txt").read_text(encoding="utf-8")
+    found = re.search(rf"^{variable}:\w+=(.*)$", cache_text, re.M)
+    return found[1] if found else ""
+
+
+def compile_command(page: Page) -> list[str]:
+    # Only the page about the inside of the library sees the inside.
+    inside = ["-I", str(root / "src")] if page.name.endswith("write-a-machine.md") else []
+    return [
+        os.environ.get("CXX", "c++"), "-std=c++20", "-O0", "-Wall", "-Wextra", "-Wpedantic",
+        "-Wconversion", "-Wshadow", "-Werror", "-fopenmp", "-I", str(root / "include"), *inside,
+        f"-DSELION_CHECK_LEVEL={cached('SELION_CHECK_LEVEL')}",
+        *shlex.split(cached("CMAKE_CXX_FLAGS")),
+    ]
+
+
+def run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Makes a folder with a page's files and programs, once for each page."""
+
+    @cache
+    def build(name: str) -> Path:
+        page = _pages[name]
+        folder = tmp_path_factory.mktemp(Path(name).stem)
+        for file, text in page.files.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        libraries = [str(_build / "src" / "libselion.a"), "-lboost_context", "-lhwloc", "-lfmt"]
+        for program in page.programs:
+            run([*compile_command(page), f"{program}.cpp", "-o", program, *libraries], folder)
+        return folder
+
+    return build
+
+
+def masked(lines: list[str], varies: bool) -> Counter:
+    """Lines in any order, since ranks print when they like; without their numbers if these vary."""
+    kept = (re.sub(r"\d+(\.\d+)?( [KMGT]iB)?", "N", line) if varies else line for line in lines)
+    return Counter(line.rstrip() for line in kept if line.strip())
+
+
+def printed_by(command: str, folder: Path) -> str:
+    """All that a command line prints, to both streams."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("SELION_")}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=clean, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_seconds,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", [name for name, page in _pages.items() if page.programs])
+def test_programs_compile(name, built):
+    built(name)
+
+
+@pytest.mark.parametrize("name", [name for name, page in _pages.items() if page.fragments])
+def test_fragments_compile(name, tmp_path):
+    page = _pages[name]
+    text = "#include <selion/selion.hpp>\n"
+    for number, block in enumerate(page.fragments):
+        given = block.mark.removeprefix("given: ") if block.mark.startswith("given: ") else ""
+        text += f"{given}\nvoid fragment_{number}([[maybe_unused]] selion::world& world) {{\n"
+        text += f"{block.text}}}\n"
+    (tmp_path / "fragments.cpp").write_text(text, encoding="utf-8")
+    run([*compile_command(page), "-Wno-unused-function", "-fsyntax-only", "fragments.cpp"], tmp_path)
+
+
+_examples = [
+    pytest.param(name, example, id=f"{name}: {example.commands[0]}")
+    for name, page in _pages.items()
+    for example in page.examples
+]
+
+
+@pytest.mark.skipif(
+    cached("SELION_CHECK_LEVEL") != "2" or "-fsanitize" in cached("CMAKE_CXX_FLAGS"),
+    reason="the pages show what the checking build prints, without a sanitizer's words",
+)
+@pytest.mark.parametrize(("name", "example"), _examples)
+def test_programs_print_what_the_page_shows(name, example, built):
+    folder = built(name)
+    lines = [
+        line for command in example.commands for line in printed_by(command, folder).splitlines()
+    ]
+    assert masked(lines, example.varies) == masked(example.output, example.varies)
+
+
+def test_there_are_examples():
+    assert len(_examples) >= 15
+    assert "README.md" in {example.values[0] for example in _examples}
+
+
+# --- the checks can fail --------------------------------------------------------------------------
+
+_sample = Page(
+    "sample.md",
+    "```cpp\n// a.cpp\nint main() {}\n```\n"
+    "<!-- given: int n; -->\n```cpp\nn = 1;\n```\n"
+    "<!-- output varies -->\n```console\n$ A=1 ./a\n5 s\n```\n"
+    "```console\n$ ./b\n```\n",
+)
+
+
+def test_blocks_are_told_apart():
+    assert _sample.programs == ["a"]
+    assert [block.mark for block in _sample.fragments] == ["given: int n;"]
+    assert [(example.commands, example.output) for example in _sample.examples] == [
+        (["A=1 ./a"], ["5 s"])
+    ]
+
+
+def test_other_output_is_found():
+    assert masked(["b", "a 1"], False) == masked(["a 1", "b"], False)
+    assert masked(["a 1"], False) != masked(["a 2"], False)
+    assert masked(["a 1"], True) == masked(["a 22.5"], True)
+    assert masked(["a 1"], True) != masked(["b 1"], True)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages name exists: links, files of the project, decisions, and the library's variables."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pages import read_pages, root
+
+_pages = read_pages()
+_link = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
+_path = re.compile(
+    r"`((?:bench|build|cmake|docs|examples|include|python|scripts|src|studies|tests)/[\w./-]*)`"
+)
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+
+
+def broken_links(name: str, text: str) -> list[str]:
+    folder = (root / name).parent
+    return [f"{name}: {link}" for link in _link.findall(without_code(text))
+            if not (folder / link).exists()]
+
+
+def missing_paths(name: str, text: str) -> list[str]:
+    """Files that are named in `` and do not exist; a line about what is planned may name them."""
+    return [
+        f"{name}: {path}"
+        for line in without_code(text).splitlines()
+        if "planned" not in line
+        for path in _path.findall(line)
+        if not path.startswith("build/") and "NAME" not in path and not (root / path).exists()
+    ]
+
+
+@pytest.mark.parametrize("page", _pages, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    assert broken_links(page.name, page.text) == []
+
+
+@pytest.mark.parametrize("page", _pages, ids=lambda page: page.name)
+def test_paths_exist(page):
+    assert missing_paths(page.name, page.text) == []
+
+
+def test_every_page_is_linked():
+    linked = {
+        str((root / page.name).parent.joinpath(link).resolve().relative_to(root))
+        for page in _pages
+        for link in _link.findall(page.text)
+    }
+    assert sorted({page.name for page in _pages} - linked - {"README.md"}) == []
+
+
+def test_decisions_are_numbered_without_gaps():
+    numbers = sorted(
+        int(Path(page.name).name[:4]) for page in _pages if re.match(r"docs/adr/\d", page.name)
+    )
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_the_readme_is_short():
+    assert (root / "README.md").read_text(encoding="utf-8").count("\n") <= 150
+
+
+# --- variables ------------------------------------------------------------------------------------
+
+_print_knobs = """
+#include <cstdio>
+#include <selion/machines.hpp>
+int main() {
+    for (const selion::knob_info& knob : selion::knobs()) {
+        std::printf("| `%s` | %s | %s |\\n", knob.name.c_str(), knob.default_value.c_str(),
+                    knob.help.c_str());
+    }
+}
+"""
+
+
+def test_the_table_of_variables_is_the_library_s(tmp_path):
+    (tmp_path / "knobs.cpp").write_text(_print_knobs, encoding="utf-8")
+    build = Path(os.environ["TEST_BUILD_DIR"])
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    flags = re.search(r"^CMAKE_CXX_FLAGS:\w+=(.*)$", cache, re.M)[1].split()
+    subprocess.run(
+        [os.environ.get("CXX", "c++"), "-std=c++20", "-I", root / "include", *flags, "knobs.cpp",
+         "-o", "knobs", build / "src" / "libselion.a", "-lboost_context", "-lhwloc", "-lfmt"],
+        cwd=tmp_path, check=True,
+    )
+    told = subprocess.run([tmp_path / "knobs"], capture_output=True, text=True, check=True).stdout
+    page = (root / "docs/reference/environment.md").read_text(encoding="utf-8")
+    shown = [line for line in page.splitlines() if line.startswith("| `SELION_")]
+    assert shown == told.splitlines()
+
+
+# --- the checks can fail --------------------------------------------------------------------------
+
+
+def test_a_broken_link_is_found():
+    assert broken_links("docs/a.md", "see [it](nowhere.md)") == ["docs/a.md: nowhere.md"]
+    assert not broken_links("docs/a.md", "see [it](../README.md#limits), [b](https://b.example)")
+
+
+def test_a_missing_path_is_found():
+    assert missing_paths("a.md", "see `src/nowhere/`") == ["a.md: src/nowhere/"]
+    assert not missing_paths("a.md", "`src/nowhere/` is planned; `src/base/` and `src/NAME/` not")
