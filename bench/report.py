@@ -73,26 +73,14 @@ def best_rival(contest: Contest, names: list[str]) -> str | None:
     return min(present, key=lambda name: statistics.median(contest.rivals[name]), default=None)
 
 
-def verdicts(contest: Contest, goals: list[dict]) -> dict[str | None, str]:
-    """The goal and whether it is met, for each rival that one names (None: Selion's own time)."""
-    found = {}
-    for goal in goals:
-        if goal["operation"] != contest.operation:
-            continue
-        if goal.get("ranks", contest.ranks) != contest.ranks:
-            continue
-        if goal.get("kind", contest.kind) != contest.kind:
-            continue
-        if "most_ns" in goal:
-            met = statistics.median(contest.selion) <= goal["most_ns"]
-            found[None] = f"at most {time_text(goal['most_ns'])}: {'met' if met else 'NOT MET'}"
-            continue
-        rival = best_rival(contest, goal["rivals"])
-        if rival is None:
-            continue
-        met = statistics.median(contest.ratios(rival)) <= goal["most_ratio"]
-        found[rival] = f"at most {goal['most_ratio']}: {'met' if met else 'NOT MET'}"
-    return found
+def matching(contest: Contest, goals: list[dict]) -> list[dict]:
+    return [
+        goal
+        for goal in goals
+        if goal["operation"] == contest.operation
+        and goal.get("ranks", contest.ranks) == contest.ranks
+        and goal.get("kind", contest.kind) == contest.kind
+    ]
 
 
 def time_text(ns: float) -> str:
@@ -102,23 +90,58 @@ def time_text(ns: float) -> str:
     return f"{ns:.3g} ns"
 
 
-def table(all_contests: list[Contest], goals: list[dict]) -> list[str]:
+def place_text(contest: Contest) -> str:
+    return contest.machine + (f", {contest.distance}" if contest.distance else "")
+
+
+def ratio_text(ratio: Spread) -> str:
+    return f"{ratio.median:.2f} ({ratio.p5:.2f} to {ratio.p95:.2f}, {ratio.n})"
+
+
+def judge(contest: Contest, goal: dict) -> list[str] | None:
+    """Cells of a goal's line: what was measured, the goal, and whether it is met. None where the
+    rival was not there."""
+    own = spread(contest.selion)
+    if "most_ns" in goal:
+        measured = (f"{time_text(own.median)} ({time_text(own.p5)} to {time_text(own.p95)}, "
+                    f"{own.n})")
+        return [measured, time_text(goal["most_ns"]),
+                "yes" if own.median <= goal["most_ns"] else "**no**"]
+    rival = best_rival(contest, goal["rivals"])
+    if rival is None:
+        return None
+    ratio = spread(contest.ratios(rival))
+    return [f"{ratio_text(ratio)} of {rival}", str(goal["most_ratio"]),
+            "yes" if ratio.median <= goal["most_ratio"] else "**no**"]
+
+
+def ordered(all_contests: list[Contest]) -> list[Contest]:
+    return sorted(all_contests, key=lambda one: (one.ranks, one.operation, one.machine,
+                                                 one.distance == "near"))
+
+
+def goal_table(all_contests: list[Contest], goals: list[dict]) -> list[str]:
+    lines = ["| operation | machine | Selion (p5 to p95, n) | at most | met |",
+             "|---|---|---|---|---|"]
+    for contest in ordered(all_contests):
+        for goal in matching(contest, goals):
+            cells = judge(contest, goal)
+            if cells is not None:
+                lines.append(f"| {contest.operation} | {place_text(contest)} | "
+                             f"{' | '.join(cells)} |")
+    return lines
+
+
+def full_table(all_contests: list[Contest]) -> list[str]:
     """Lines of a Markdown table: one for each rival."""
-    lines = ["| operation | machine | Selion | rival | its time | ratio (p5 to p95, n) | goal |",
-             "|---|---|---|---|---|---|---|"]
-    for contest in sorted(all_contests, key=lambda one: (one.ranks, one.distance == "near")):
-        said = verdicts(contest, goals)
-        where = contest.machine + (f", {contest.distance}" if contest.distance else "")
-        own = time_text(statistics.median(contest.selion))
+    lines = ["| operation | machine | Selion | rival | its time | ratio (p5 to p95, n) |",
+             "|---|---|---|---|---|---|"]
+    for contest in ordered(all_contests):
+        own = spread(contest.selion)
+        start = f"| {contest.operation} | {place_text(contest)} | {time_text(own.median)} "
         if not contest.rivals:
-            low_high = spread(contest.selion)
-            lines.append(f"| {contest.operation} | {where} | {own} | | | ({time_text(low_high.p5)} "
-                         f"to {time_text(low_high.p95)}, {low_high.n}) | {said.get(None, '')} |")
+            lines.append(start + f"| | | ({time_text(own.p5)} to {time_text(own.p95)}, {own.n}) |")
         for rival, times in contest.rivals.items():
-            ratio = spread(contest.ratios(rival))
-            goal = "; ".join(said[key] for key in (None, rival) if key in said)
-            lines.append(
-                f"| {contest.operation} | {where} | {own} | {rival} "
-                f"| {time_text(statistics.median(times))} "
-                f"| {ratio.median:.2f} ({ratio.p5:.2f} to {ratio.p95:.2f}, {ratio.n}) | {goal} |")
+            lines.append(start + f"| {rival} | {time_text(statistics.median(times))} "
+                         f"| {ratio_text(spread(contest.ratios(rival)))} |")
     return lines

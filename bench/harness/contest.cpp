@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/contest.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -106,6 +108,12 @@ void play_round(selion::world& world, game& one, const loop& probe, const settin
     for (entry& each : one.entries) each.rounds.push_back(each.least_ns);
 }
 
+/// Whether the calling thread has one processor to itself by order.
+bool is_bound() {
+    cpu_set_t processors;
+    return sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) == 1;
+}
+
 void print_list(const char* key, const std::vector<double>& numbers) {
     std::printf(", \"%s\": [", key);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -119,8 +127,8 @@ void print(const selion::world& world, const game& one) {
         std::printf("{\"operation\": \"%s\", \"machine\": \"%s\", \"contestant\": \"%s\"",
                     each.of->operation.c_str(), world.machine().spec.c_str(),
                     each.who->name.c_str());
-        std::printf(", \"is_selion\": %s, \"block_iterations\": %llu",
-                    &each == &one.entries.front() ? "true" : "false",
+        std::printf(", \"is_selion\": %s, \"is_bound\": %s, \"block_iterations\": %llu",
+                    &each == &one.entries.front() ? "true" : "false", is_bound() ? "true" : "false",
                     static_cast<unsigned long long>(each.count));
         print_list("ns", each.rounds);
         if (each.of->crosses_cores) print_list("signal_ns", one.signal_ns);

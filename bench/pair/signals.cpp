@@ -146,25 +146,28 @@ contest transfer_contest(const selion::world& world) {
 }  // namespace
 
 std::vector<contest> signal_contests(const selion::world& world) {
+    using enum bare::between_looks;
     std::vector<contest> all;
     all.push_back(transfer_contest(world));
     all.push_back(notify_contest(world));
-    all.push_back({"put_signal 8 B, one line, one way",
-                   {{"selion", selion_ping_pong(world, same_line)},
-                    {"bare flag", bare_ping_pong(world, 0)},
-                    {"bare flag and payload in a line", bare_ping_pong(world, same_line)},
-                    {"bare flag and payload in a line, pause",
-                     bare_ping_pong<bare::between_looks::pause>(world, same_line)}},
-                   2,
-                   true});
-    all.push_back({"put_signal 8 B, two lines, one way",
-                   {{"selion", selion_ping_pong(world, other_line)},
-                    {"bare flag", bare_ping_pong(world, 0)},
-                    {"bare flag, payload elsewhere", bare_ping_pong(world, other_line)},
-                    {"bare flag, payload elsewhere, pause",
-                     bare_ping_pong<bare::between_looks::pause>(world, other_line)}},
-                   2,
-                   true});
+    all.push_back(
+        {"put_signal 8 B, one line, one way",
+         {{"selion", selion_ping_pong(world, same_line)},
+          {"bare flag", bare_ping_pong(world, 0)},
+          {"bare flag, pause", bare_ping_pong<pause>(world, 0)},
+          {"bare flag and payload in a line", bare_ping_pong(world, same_line)},
+          {"bare flag and payload in a line, pause", bare_ping_pong<pause>(world, same_line)}},
+         2,
+         true});
+    all.push_back(
+        {"put_signal 8 B, two lines, one way",
+         {{"selion", selion_ping_pong(world, other_line)},
+          {"bare flag", bare_ping_pong(world, 0)},
+          {"bare flag, pause", bare_ping_pong<pause>(world, 0)},
+          {"bare flag, payload elsewhere", bare_ping_pong(world, other_line)},
+          {"bare flag, payload elsewhere, pause", bare_ping_pong<pause>(world, other_line)}},
+         2,
+         true});
     return all;
 }
 
