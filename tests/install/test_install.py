@@ -18,6 +18,8 @@ _consumer = Path(__file__).resolve().parent / "consumer"
 _scratch = Path(os.environ["TEST_BUILD_DIR"]) / "tests" / "install"
 _options = ["PYTHON", "TESTS", "EXAMPLES", "BENCH", "STUDIES"]
 
+pytestmark = pytest.mark.timeout(600)  # compiles
+
 
 def run(*command: object, **environment: str) -> str:
     """Output of a command that must succeed."""
