@@ -100,8 +100,9 @@ bench::contest barrier_contest(selion::world& world, const cpu_set_t& cores) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // Equal blocks for all: the ranks start one after another, and that is part of each block.
     const bench::settings how = bench::parse_settings(
-        argc, argv, {.rounds = 11, .blocks = 5, .block_ns = 5'000'000, .only = {}});
+        argc, argv, {.rounds = 15, .blocks = 24, .iterations = 16, .only = {}});
     cpu_set_t cores;  // all: the ranks' own threads may be bound
     sched_getaffinity(0, sizeof cores, &cores);
     return selion::run(argc, argv, {.machine = "threads:64"}, [&](selion::world& world) {

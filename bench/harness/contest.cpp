@@ -42,9 +42,13 @@ std::int64_t quickest_block(selion::world& world, const loop& run, std::uint64_t
     return least_ns;
 }
 
-void choose_count(selion::world& world, entry& one, std::int64_t block_ns) {
+void choose_count(selion::world& world, entry& one, const settings& how) {
+    if (how.iterations != 0) {
+        one.count = how.iterations;
+        return;
+    }
     while (one.count < most_iterations &&
-           quickest_block(world, one.who->run, one.count) < block_ns) {
+           quickest_block(world, one.who->run, one.count) < how.block_ns) {
         one.count *= 2;
     }
 }
@@ -143,7 +147,7 @@ void measure(selion::world& world, const std::vector<contest>& contests, const l
     std::vector<game> all = games_of(contests, how.only);
     std::mt19937_64 random(how.seed);  // equal on all ranks, so that they agree on the order
     for (game& one : all) {
-        for (entry& each : one.entries) choose_count(world, each, how.block_ns);
+        for (entry& each : one.entries) choose_count(world, each, how);
     }
     std::vector<game*> order;
     for (game& one : all) order.push_back(&one);

@@ -12,6 +12,7 @@ struct settings {
     std::uint32_t rounds = 21;
     std::uint32_t blocks = 12;
     std::int64_t block_ns = 50'000;
+    std::uint64_t iterations = 0;  ///< of every block; 0: as many as fill block_ns, for each
     std::uint64_t seed = 1;
     std::string only;  ///< part of the names of the operations to measure; empty: all
 };
