@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include "selion/detail/word_access.hpp"
 #include "selion/expect.hpp"
@@ -16,6 +17,19 @@ namespace {
 
 /// From this many bytes over all ranks, each rank combines its share instead of everything.
 constexpr std::size_t share_bytes = 64 * 1024;
+
+/// "broadcast of 24 bytes from root 0 at solver.cpp:12".
+std::string text_of(const call_signature& call) {
+    const auto what = static_cast<machine::operation>(call.what);
+    std::string text(name_of(what));
+    if (what == machine::operation::broadcast) {
+        text += fmt::format(" of {} bytes from root {}", call.count, call.root);
+    } else if (what == machine::operation::all_reduce) {
+        text += fmt::format(" of {} element{} of {} bytes", call.count, call.count == 1 ? "" : "s",
+                            call.element_bytes);
+    }
+    return text + " at " + machine::site_text(call.site);
+}
 
 std::uint64_t address_in_block(std::uint32_t rank, std::size_t offset) {
     return (std::uint64_t{rank} << detail::offset_bits) + block_offset(rank) + offset;
@@ -179,19 +193,15 @@ void team_state::check(const call_signature& mine) {
         context_.transport->get(context_, &first, address_in_block(0, place), sizeof first);
     }
     if (mine.agrees_with(first)) return;
-    const auto text = [](const call_signature& call) {
-        return fmt::format("{} of {} elements of {} bytes{} at {}",
-                           name_of(static_cast<machine::operation>(call.what)), call.count,
-                           call.element_bytes,
-                           call.root == ~std::uint64_t{0} ? std::string()
-                                                          : fmt::format(" from root {}", call.root),
-                           machine::site_text(call.site));
-    };
+    const bool is_same_call = mine.what == first.what;
     context_.host->launcher().end_job(
         context_,
         fmt::format("the ranks disagree about collective #{}: rank {} calls {}, rank 0 calls {}{}",
-                    machine::look_at(context_.call->instance), context_.rank, text(mine), text(first),
-                    mine.type_hash != first.type_hash ? "; types or operations differ" : ""));
+                    machine::look_at(context_.call->instance), context_.rank, text_of(mine),
+                    text_of(first),
+                    is_same_call && mine.type_hash != first.type_hash
+                        ? "; types or operations differ"
+                        : ""));
 }
 
 }  // namespace selion::collectives

@@ -24,7 +24,7 @@ void end_job_for_bug(const std::string& sentence, std::source_location site) {
     machine::machine* host = context.ranks != 0 ? context.host : machine::active_machine();
     const std::string who = context.ranks != 0
                                 ? fmt::format("rank {} of {}", context.rank, context.ranks)
-                                : std::string("a thread that belongs to no rank");
+                                : std::string("a thread of the program");
     const std::string text =
         fmt::format("{}: {}\n  called at {}:{}", who, sentence, site.file_name(), site.line());
     if (host != nullptr) host->launcher().end_job(context, text);

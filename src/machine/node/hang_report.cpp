@@ -35,19 +35,19 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", rank_list(ranks));
 }
 
-/// What the ranks do that have not begun a collective which others wait in.
+/// What the ranks do that others wait for in a collective: they have not begun it, or have returned.
 std::string absentees_text(const shared_mapping& mapping, std::uint64_t instance) {
     std::map<std::string, std::vector<std::uint32_t>> by_activity;
     for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
         const rank_state state = state_of(mapping.record(rank));
-        if (state.instance >= instance) continue;
+        if (state.instance >= instance && !state.has_finished) continue;
         by_activity[last_call_text(mapping.record(rank))].push_back(rank);
     }
     std::string text;
     for (const auto& [activity, ranks] : by_activity) {
         text += fmt::format("\n    absent: {}: {}", ranks_text(ranks), activity);
     }
-    return text.empty() ? "\n    absent: nobody; the last rank has just arrived" : text;
+    return text.empty() ? "\n    absent: nobody; who waits goes on once its thread is free" : text;
 }
 
 std::string signal_text(const shared_mapping& mapping, std::uint32_t rank,

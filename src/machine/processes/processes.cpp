@@ -13,6 +13,7 @@
 #include "base/knobs.hpp"
 #include "machine/node/crash_handler.hpp"
 #include "machine/node/doorbell.hpp"
+#include "machine/node/exit_watch.hpp"
 #include "machine/node/node_machine.hpp"
 #include "machine/processes/job_environment.hpp"
 #include "machine/processes/supervisor.hpp"
@@ -84,7 +85,11 @@ private:
         if (base::knob_is_on(base::knob::prefix)) {
             std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
         }
-        const int status = ranks_->run(work, true);
+        int status = 0;
+        {
+            const node::exit_watch exits(*mapping_);
+            status = ranks_->run(work, true);
+        }
         publish(mapping_->process(place.process).has_finished, 1u);
         std::exit(status);
     }

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/threads/threads.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
 #include <thread>
 
-#include "base/log.hpp"
-#include "machine/call_record.hpp"
 #include "machine/node/crash_handler.hpp"
 #include "machine/node/doorbell.hpp"
+#include "machine/node/exit_watch.hpp"
 #include "machine/node/job_monitor.hpp"
 #include "machine/node/node_machine.hpp"
 
@@ -40,29 +33,6 @@ private:
     int file_;
 };
 
-/// Mapping of the job whose ranks run in this process; null between jobs.
-const node::shared_mapping* running = nullptr;
-
-/// A rank that calls exit takes all ranks with it; that must not look like success.
-void on_exit_of_process(int status, void*) {
-    if (running == nullptr) return;
-    const detail::rank_context& context = *detail::current_context;
-    const std::string who = context.ranks != 0
-                                ? fmt::format("rank {} of {}", context.rank, context.ranks)
-                                : std::string("a thread of the job");
-    const std::string what =
-        context.ranks != 0 ? ", " + last_call_text(*context.call) : std::string();
-    base::say(fmt::format("{} called exit({}) before its function returned{}; the job ends", who,
-                          status, what));
-    std::fflush(nullptr);
-    _exit(std::max(1, status));
-}
-
-void watch_for_exit() {
-    static const bool is_registered = on_exit(on_exit_of_process, nullptr) == 0;
-    static_cast<void>(is_registered);
-}
-
 class threads_machine final : public node::node_machine {
 public:
     using node_machine::node_machine;
@@ -77,9 +47,7 @@ public:
         mapping_->control().thread_level = static_cast<std::uint32_t>(work.thread_level);
         say_choices();
         node::install_crash_handler(*mapping_, false);
-        watch_for_exit();
-        running = &*mapping_;
-
+        const node::exit_watch exits(*mapping_);
         node::signal_inbox inbox({SIGUSR1});
         const completion_event done;
         int status = 0;
@@ -89,7 +57,6 @@ public:
         });
         watch(inbox, done);
         ranks.join();
-        running = nullptr;
         return status;
     }
 

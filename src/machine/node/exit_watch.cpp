@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/exit_watch.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "base/log.hpp"
+#include "machine/call_record.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+const shared_mapping* watched = nullptr;
+pid_t watching_process = 0;
+
+void on_exit_of_process(int status, void*) {
+    // A process that a rank has forked may come and go.
+    if (watched == nullptr || watching_process != getpid()) return;
+    std::uint32_t nobody = 0;
+    const bool is_first = std::atomic_ref(watched->control().ending)
+                              .compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
+    // Whoever is late leaves the ending to the first, whose words must not be cut off.
+    while (!is_first) pause();
+    const detail::rank_context& context = *detail::current_context;
+    const std::string who = context.ranks != 0
+                                ? fmt::format("rank {} of {}", context.rank, context.ranks)
+                                : std::string("a thread of the job");
+    const std::string what =
+        context.ranks != 0 ? ", " + last_call_text(*context.call) : std::string();
+    base::say(fmt::format("{} called exit({}) before its function returned{}; the job ends", who,
+                          status, what));
+    // Another rank may hold a stream's lock for ever; then the alarm ends the process.
+    alarm(1);
+    std::fflush(nullptr);
+    _exit(std::max(1, status));
+}
+
+}  // namespace
+
+exit_watch::exit_watch(const shared_mapping& mapping) {
+    static const bool is_registered = on_exit(on_exit_of_process, nullptr) == 0;
+    static_cast<void>(is_registered);
+    watching_process = getpid();
+    watched = &mapping;
+}
+
+exit_watch::~exit_watch() { watched = nullptr; }
+
+}  // namespace selion::machine::node

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "machine/node/shared_mapping.hpp"
+
+namespace selion::machine::node {
+
+/// While it lives, a rank that calls exit ends the job with a sentence that names it and a non-zero
+/// status: exit takes all ranks of the process with it, and must not look like success. One at a
+/// time in a process.
+class exit_watch {
+public:
+    explicit exit_watch(const shared_mapping& mapping);
+    ~exit_watch();
+    exit_watch(const exit_watch&) = delete;
+    exit_watch& operator=(const exit_watch&) = delete;
+};
+
+}  // namespace selion::machine::node
