@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bench/run makes of the rounds that the benchmarks print."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import report  # noqa: E402
+
+
+def row(contestant: str, ns: list[float], **more) -> dict:
+    return {"operation": "barrier", "machine": "threads:2", "contestant": contestant,
+            "is_selion": contestant == "selion", "ns": ns, **more}
+
+
+def test_near_and_far_rounds_are_kept_apart():
+    signals = {"signal_ns": [50.0, 250.0, 51.0]}
+    near, far = sorted(
+        report.contests([row("selion", [30, 160, 31], **signals),
+                         row("flag", [40, 200, 41], **signals)]),
+        key=lambda one: one.distance, reverse=True)
+    assert (near.distance, near.selion, near.rivals) == ("near", [30, 31], {"flag": [40, 41]})
+    assert (far.distance, far.selion, far.rivals) == ("far", [160], {"flag": [200]})
+
+
+def test_runs_of_one_contest_are_joined_round_by_round():
+    rows = [row("selion", [10.0]), row("flag", [20.0]), row("selion", [30.0]), row("flag", [10.0])]
+    [contest] = report.contests(rows)
+    assert contest.ratios("flag") == [0.5, 3.0]
+
+
+def test_the_best_rival_counts():
+    [contest] = report.contests([row("selion", [105.0, 105.0]), row("slow", [200.0, 200.0]),
+                                 row("quick", [100.0, 100.0])])
+    goal = {"operation": "barrier", "rivals": ["slow", "quick", "absent"], "most_ratio": 1.1}
+    assert report.judge(contest, goal) == ["1.05 (1.05 to 1.05, 2) of quick", "1.1", "yes"]
+    assert report.judge(contest, {**goal, "most_ratio": 1})[2] == "**no**"
+    assert report.judge(contest, {**goal, "rivals": ["absent"]}) is None
+
+
+@pytest.mark.parametrize(("more", "count"), [({}, 1), ({"ranks": 2}, 1), ({"ranks": 64}, 0),
+                                             ({"kind": "processes"}, 0)])
+def test_goals_name_ranks_and_kind_of_machine(more, count):
+    contests = report.contests([row("selion", [1.0])])
+    goal = {"operation": "barrier", "most_ns": 2, **more}
+    assert len(report.goal_table(contests, [goal])) == 2 + count
+
+
+def test_spread_is_median_and_percentiles():
+    assert report.spread([float(n) for n in range(101)]) == report.Spread(50.0, 5.0, 95.0, 101)
