@@ -78,6 +78,18 @@ public:
     }
     constexpr auto operator<=>(const global_ptr&) const noexcept = default;
 
+    /// A member of the struct pointed to, for example its signal: `cell.member(&cell_type::arrived)`.
+    template <class Member, class Struct>
+        requires(std::is_same_v<std::remove_const_t<T>, Struct> && !std::is_function_v<Member>)
+    global_ptr<std::conditional_t<std::is_const_v<T>, const Member, Member>> member(
+        Member Struct::*place) const noexcept {
+        alignas(Struct) const std::byte model[sizeof(Struct)]{};  // only its addresses are used
+        const auto* object = reinterpret_cast<const Struct*>(model);
+        const auto distance = reinterpret_cast<const std::byte*>(&(object->*place)) - model;
+        return global_ptr<std::conditional_t<std::is_const_v<T>, const Member, Member>>(
+            bits_ + static_cast<std::uint64_t>(distance));
+    }
+
     /// The same address seen as another type. @pre suitably aligned.
     template <class U>
     constexpr global_ptr<U> reinterpret() const noexcept {

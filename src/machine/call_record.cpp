@@ -35,10 +35,9 @@ program_range find_program() {
 
 const program_range program = find_program();
 
-// libstdc++ and libc++ hold a source location as one pointer to constant data of the caller.
-static_assert(sizeof(std::source_location) == sizeof(std::uint64_t));
-
 }  // namespace
+
+const std::uint64_t program_start = program.start;
 
 std::string_view name_of(operation what) {
     switch (what) {
@@ -53,10 +52,6 @@ std::string_view name_of(operation what) {
         case operation::end_of_run: return "the end of run";
     }
     return "an unknown call";
-}
-
-std::uint64_t encode_site(std::source_location site) {
-    return std::bit_cast<std::uint64_t>(site) - program.start;
 }
 
 std::string site_text(std::uint64_t encoded) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -46,12 +47,21 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t crash_signal; ///< set by the handler of a fatal signal
     std::uint64_t crash_address;
     std::uint32_t thread_id;    ///< of the kernel
-    std::int32_t processor;     ///< bound to; -1 when free to move
+    std::uint32_t bound_to;     ///< processor + 1; 0 while free to move
 };
 static_assert(sizeof(call_record) == detail::line_bytes);
 
+/// Where the main program lies in this process.
+extern const std::uint64_t program_start;
+
+// libstdc++ and libc++ hold a source location as one pointer to constant data of the caller.
+static_assert(sizeof(std::source_location) == sizeof(std::uint64_t));
+
 /// The record's site field for a place in the main program.
-std::uint64_t encode_site(std::source_location site);
+inline std::uint64_t encode_site(std::source_location site) {
+    return std::bit_cast<std::uint64_t>(site) - program_start;
+}
+
 /// "file.cpp:12" of an encoded site, or "an unknown place".
 std::string site_text(std::uint64_t encoded);
 

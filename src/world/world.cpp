@@ -62,11 +62,30 @@ collectives::call_signature signature_of(operation what) {
 
 /// The calling thread's context: a thread that has joined a rank waits in a way of its own.
 rank_context& caller_for(const rank_context& member, std::source_location site) {
+    if (current_context == &member) [[likely]] return *current_context;
     rank_context& caller = context_of_caller(site);
     SELION_EXPECT_AT(caller.rank == member.rank, site,
                      fmt::format("the world of rank {} is used by a thread that works for rank {}",
                                  member.rank, caller.rank));
     return caller;
+}
+
+/// Nothing is recorded or compared, and the call is allowed: a collective is then its bare steps, and
+/// the fewest of them count where two ranks share a core.
+bool is_plain(const rank_context& context) {
+    return SELION_CHECK_LEVEL < 2 && context.recorder == nullptr && context.world != nullptr &&
+           !context.in_handler;
+}
+
+void synchronise_as(operation what, rank_context& member, std::source_location site) {
+    rank_context& context = caller_for(member, site);
+    if (is_plain(context)) {
+        const machine::call_scope call(context, what, site);
+        state_of(context).team.synchronise(machine::wait_reason::collective);
+        return;
+    }
+    const collective_scope scope(context, signature_of(what), site);
+    state_of(context).team.synchronise(machine::wait_reason::collective);
 }
 
 }  // namespace
@@ -83,17 +102,13 @@ world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder
 }
 
 void sync(rank_context& member, std::source_location site) {
-    rank_context& context = caller_for(member, site);
-    const collective_scope scope(context, signature_of(operation::sync), site);
-    state_of(context).team.synchronise(machine::wait_reason::collective);
+    synchronise_as(operation::sync, member, site);
 }
 
 void barrier(rank_context& member, std::source_location site) {
-    rank_context& context = caller_for(member, site);
-    const collective_scope scope(context, signature_of(operation::barrier), site);
     // Where everybody maps everything, arriving publishes all earlier stores.
-    if (!context.words_mapped) context.transport->quiet(context);
-    state_of(context).team.synchronise(machine::wait_reason::collective);
+    if (!member.words_mapped) member.transport->quiet(member);
+    synchronise_as(operation::barrier, member, site);
 }
 
 void broadcast(rank_context& member, std::span<std::byte> data, team_rank root,

@@ -48,6 +48,8 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t ranks = 0;       ///< 0: this thread belongs to no rank
     std::uint32_t brief_looks = 0;  ///< looks at a word before the way to wait is taken; 0 where
                                     ///< somebody else needs the processor
+    std::uint32_t brief_yields = 0;  ///< then, looks between which other threads may run; 0 where
+                                     ///< that is the business of the rank's way to wait
     std::uint32_t* sleepers = nullptr;  ///< threads of the job that sleep or are about to; in a
                                         ///< line that is written only when one does
     bool fence_signals = true;     ///< a signalling store needs a full fence of its own

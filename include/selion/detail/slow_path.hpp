@@ -43,6 +43,11 @@ SELION_API void quiet_slow(std::source_location site);
 SELION_API void expect_range(std::uint64_t target, std::size_t bytes, std::size_t alignment,
                              std::source_location site);
 
+/// Looks at a word `brief_yields` times and lets other threads run in between: where ranks are more
+/// than cores, the way to wait touches more memory than a rank's turn is worth.
+SELION_API bool word_arrives_between_yields(const rank_context& context, const shared_word& word,
+                                            std::uint64_t at_least) noexcept;
+
 /// Wakes whoever sleeps on the word. Called after a signalling store while somebody sleeps.
 SELION_API void wake_sleepers(rank_context& context, shared_word& word);
 

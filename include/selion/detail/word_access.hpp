@@ -34,7 +34,7 @@ inline bool word_arrives_soon(const rank_context& context, const shared_word& wo
         pause_processor();
         if (word_load(word) >= at_least) return true;
     }
-    return false;
+    return context.brief_yields != 0 && word_arrives_between_yields(context, word, at_least);
 }
 
 /// Second half of a signalling store: looks for sleepers after the value is on its way.

@@ -20,6 +20,8 @@ struct patience {
 /// Looks before a rank takes the way to wait, where its thread has a core to itself: below the time
 /// that a line takes to come from another core several times over.
 inline constexpr std::uint32_t brief_looks_with_core = 64;
+/// The same where threads share cores: enough for every other thread to have had several turns.
+inline constexpr std::uint32_t brief_yields_without_core = 32;
 
 /// Patience of a job whose threads all have a core of their own, and of one with more threads than
 /// cores, where spinning only keeps the awaited thread from running.

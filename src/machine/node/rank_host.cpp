@@ -60,8 +60,10 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     context.reserve_bytes = control.reserve_bytes;
     context.fence_signals = control.fence_signals != 0;
     context.words_mapped = setting_.is_direct;
-    if (!setting_.shape.has_fibers() && setting_.how_long.spin_ns > 0) {
-        context.brief_looks = brief_looks_with_core;
+    if (!setting_.shape.has_fibers()) {
+        const bool has_core = setting_.how_long.spin_ns > 0;
+        context.brief_looks = has_core ? brief_looks_with_core : 0;
+        context.brief_yields = has_core ? 0 : brief_yields_without_core;
     }
     context.sleepers = &mapping_.control().sleepers;
     context.call = &mapping_.record(rank);
@@ -89,14 +91,14 @@ int rank_host::run(const job& work, bool may_use_caller) {
 void rank_host::run_carrier(const job& work, std::uint32_t carrier) {
     const signal_stack stack_for_signals;
     const std::uint32_t bell = process_ * setting_.shape.carriers_per_process + carrier;
-    int processor = -1;
+    std::uint32_t bound_to = 0;
     if (!setting_.binding.empty() && bind_thread(setting_.binding[bell])) {
-        processor = setting_.binding[bell];
+        bound_to = static_cast<std::uint32_t>(setting_.binding[bell]) + 1;
     }
     const std::span ranks(contexts_.data() + first_rank_[carrier],
                           first_rank_[carrier + 1] - first_rank_[carrier]);
     for (detail::rank_context& context : ranks) {
-        publish(context.call->processor, processor);
+        publish(context.call->bound_to, bound_to);
         publish(context.call->thread_id, static_cast<std::uint32_t>(gettid()));
     }
     if (setting_.shape.has_fibers()) {
@@ -151,11 +153,11 @@ std::string rank_host::binding_report() const {
     std::string text;
     for (std::uint32_t rank = 0; rank < mapping_.control().ranks; ++rank) {
         const call_record& record = mapping_.record(rank);
-        const std::int32_t processor = look_at(record.processor);
+        const std::uint32_t bound_to = look_at(record.bound_to);
         text += fmt::format("rank {}: process {}, thread {}, {}\n", rank,
                             rank / setting_.shape.ranks_per_process, look_at(record.thread_id),
-                            processor < 0 ? "free to move over the usable cores"
-                                          : fmt::format("bound to processor {}", processor));
+                            bound_to == 0 ? "free to move over the usable cores"
+                                          : fmt::format("bound to processor {}", bound_to - 1));
     }
     return text;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/thread_waiter.hpp"
 
+#include <sched.h>
+
 #include "machine/node/sleep_protocol.hpp"
 #include "selion/detail/word_access.hpp"
 
@@ -26,3 +28,16 @@ bool thread_waiter::wait(const wait_request& request) {
 }
 
 }  // namespace selion::machine::node
+
+namespace selion::detail {
+
+bool word_arrives_between_yields(const rank_context& context, const shared_word& word,
+                                 std::uint64_t at_least) noexcept {
+    for (std::uint32_t look = 0; look < context.brief_yields; ++look) {
+        sched_yield();
+        if (word_load(word) >= at_least) return true;
+    }
+    return false;
+}
+
+}  // namespace selion::detail
