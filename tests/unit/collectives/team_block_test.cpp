@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/team_block.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace selion::collectives {
+namespace {
+
+TEST(team_block, words_that_different_ranks_write_have_lines_of_their_own) {
+    static_assert(sizeof(lonely_word) == detail::line_bytes);
+    static_assert(offsetof(team_block, arrivals) % detail::line_bytes == 0);
+    static_assert(offsetof(team_block, group_release) % detail::line_bytes == 0);
+    static_assert(offsetof(team_block, rounds) % detail::line_bytes == 0);
+    static_assert(offsetof(team_block, signatures) % detail::line_bytes == 0);
+    static_assert(offsetof(team_block, slots) % detail::line_bytes == 0);
+    static_assert(sizeof(team_block{}.rounds) / sizeof(lonely_word) >= detail::rank_bits);
+    SUCCEED();
+}
+
+TEST(team_block, lies_within_the_bytes_that_are_kept_for_it) {
+    std::set<std::uint64_t> places;
+    for (std::uint32_t rank = 0; rank < 1000; ++rank) {
+        EXPECT_EQ(block_offset(rank) % detail::line_bytes, 0u);
+        EXPECT_LE(block_offset(rank) + sizeof(team_block), runtime_bytes);
+        places.insert(block_offset(rank) % 4096);
+    }
+    EXPECT_EQ(places.size(), 4096 / detail::line_bytes);  // spread over all sets of a cache
+}
+
+TEST(call_signature, agrees_in_all_but_the_place) {
+    const call_signature call{1, 100, 8, 4, 77, 2};
+    EXPECT_TRUE(call.agrees_with(call));
+    for (std::uint64_t call_signature::*field :
+         {&call_signature::what, &call_signature::count, &call_signature::element_bytes,
+          &call_signature::type_hash, &call_signature::root}) {
+        call_signature other = call;
+        ++(other.*field);
+        EXPECT_FALSE(call.agrees_with(other));
+    }
+    call_signature elsewhere = call;
+    ++elsewhere.site;
+    EXPECT_TRUE(call.agrees_with(elsewhere));
+}
+
+}  // namespace
+}  // namespace selion::collectives

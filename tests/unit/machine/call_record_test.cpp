@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/call_record.hpp"
+
+#include <gmock/gmock.h>
+
+namespace selion::machine {
+namespace {
+
+using testing::HasSubstr;
+
+class call_record_test : public testing::Test {
+protected:
+    call_record_test() { context_.call = &record_; }
+    call_record record_{};
+    detail::rank_context context_;
+};
+
+TEST_F(call_record_test, a_rank_that_has_called_nothing) {
+    EXPECT_EQ(last_call_text(record_), "before its first collective call or wait");
+}
+
+TEST_F(call_record_test, inside_and_after_a_call) {
+    const auto site = std::source_location::current();
+    const std::string place = std::string(site.file_name()) + ":" + std::to_string(site.line());
+    {
+        const call_scope scope(context_, operation::barrier, site);
+        EXPECT_EQ(last_call_text(record_), "in barrier #1 at " + place);
+    }
+    EXPECT_EQ(last_call_text(record_), "in its own code, after barrier #1 at " + place);
+    {
+        const call_scope scope(context_, operation::wait_signal, site);
+        EXPECT_EQ(last_call_text(record_), "in wait_until at " + place);
+    }
+    const call_scope scope(context_, operation::all_reduce, site);
+    EXPECT_EQ(last_call_text(record_), "in all_reduce #2 at " + place);
+}
+
+TEST_F(call_record_test, the_outermost_call_gives_the_name) {
+    const auto site = std::source_location::current();
+    const call_scope outer(context_, operation::allocate, site);
+    {
+        const call_scope inner(context_, operation::barrier, std::source_location::current());
+        EXPECT_THAT(last_call_text(record_), HasSubstr("in allocate #1"));
+    }
+    EXPECT_THAT(last_call_text(record_), HasSubstr("in allocate #1"));
+    EXPECT_EQ(record_.instance, 1u);
+}
+
+TEST_F(call_record_test, a_joined_thread_counts_collectives_and_leaves_the_rest) {
+    context_.is_foreign_thread = true;
+    {
+        const call_scope scope(context_, operation::wait_signal, std::source_location::current());
+        EXPECT_EQ(record_.entries, 0u);
+    }
+    const call_scope scope(context_, operation::barrier, std::source_location::current());
+    EXPECT_EQ(record_.entries, 0u);
+    EXPECT_EQ(record_.instance, 1u);
+}
+
+TEST_F(call_record_test, a_rank_that_has_returned) {
+    record_.has_finished = 1;
+    EXPECT_EQ(last_call_text(record_), "its function has returned");
+}
+
+TEST_F(call_record_test, places_outside_the_program_are_unknown) {
+    EXPECT_EQ(site_text(0), "an unknown place");
+    EXPECT_EQ(site_text(~std::uint64_t{0}), "an unknown place");
+    const auto site = std::source_location::current();
+    EXPECT_THAT(site_text(encode_site(site)), testing::EndsWith(":" + std::to_string(site.line())));
+}
+
+TEST(operation, every_one_has_a_name) {
+    for (std::uint32_t what = 0; what <= static_cast<std::uint32_t>(operation::end_of_run);
+         ++what) {
+        EXPECT_NE(name_of(static_cast<operation>(what)), "an unknown call") << what;
+    }
+    EXPECT_FALSE(is_collective(operation::wait_signal));
+    EXPECT_FALSE(is_collective(operation::none));
+    EXPECT_TRUE(is_collective(operation::deallocate));
+}
+
+}  // namespace
+}  // namespace selion::machine

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/hang_report.hpp"
+
+#include <gmock/gmock.h>
+
+#include "unit/machine/mapping_parts.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(rank_list, names_runs_by_their_ends) {
+    EXPECT_EQ(rank_list({}), "");
+    EXPECT_EQ(rank_list({5}), "5");
+    EXPECT_EQ(rank_list({0, 1}), "0-1");
+    EXPECT_EQ(rank_list({0, 1, 2, 3, 7}), "0-3, 7");
+    EXPECT_EQ(rank_list({1, 3, 5, 6, 9, 10, 11}), "1, 3, 5-6, 9-11");
+}
+
+class hang_report_test : public testing::Test {
+protected:
+    hang_report_test() : mapping_(small_mapping(1, 4)) {}
+
+    /// Lets a rank begin a call and leave it open; waits in it when told so.
+    void begin(std::uint32_t rank, operation what, std::source_location site,
+               bool is_waiting = true) {
+        call_record& record = mapping_.record(rank);
+        record.site = encode_site(site);
+        record.what = static_cast<std::uint32_t>(what);
+        if (is_collective(what)) ++record.instance;
+        record.entries |= 1;
+        record.is_waiting = is_waiting ? 1 : 0;
+    }
+    void end(std::uint32_t rank) {
+        ++mapping_.record(rank).entries;
+        mapping_.record(rank).is_waiting = 0;
+    }
+    void wait_for_signal(std::uint32_t rank, std::uint64_t has, std::uint64_t wants) {
+        auto& word = *reinterpret_cast<detail::shared_word*>(mapping_.slice(rank) + 4096);
+        word.value = has;
+        begin(rank, operation::wait_signal, std::source_location::current());
+        call_record& record = mapping_.record(rank);
+        record.word_offset =
+            static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&word) - mapping_.start());
+        record.at_least = wants;
+    }
+    std::string place(std::source_location site) {
+        return std::string(site.file_name()) + ":" + std::to_string(site.line());
+    }
+
+    shared_mapping mapping_;
+};
+
+TEST_F(hang_report_test, nobody_waits) {
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("no rank waits"));
+    begin(1, operation::barrier, std::source_location::current(), false);
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("no rank waits"));
+}
+
+TEST_F(hang_report_test, who_waits_in_a_collective_and_who_is_absent) {
+    const auto site = std::source_location::current();
+    for (const std::uint32_t rank : {0u, 1u, 3u}) begin(rank, operation::barrier, site);
+    const std::string text = explain_waits(mapping_);
+    EXPECT_THAT(text, HasSubstr("ranks 0-1, 3 wait in barrier #1 at " + place(site)));
+    EXPECT_THAT(text, HasSubstr("absent: rank 2: before its first collective call or wait"));
+}
+
+TEST_F(hang_report_test, the_absent_are_grouped_by_what_they_do) {
+    const auto first = std::source_location::current();
+    for (std::uint32_t rank = 0; rank < 4; ++rank) begin(rank, operation::sync, first);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) end(rank);
+    begin(0, operation::all_reduce, std::source_location::current());
+    mapping_.record(2).has_finished = 1;
+    const std::string text = explain_waits(mapping_);
+    EXPECT_THAT(text, HasSubstr("rank 0 waits in all_reduce #2"));
+    EXPECT_THAT(text,
+                HasSubstr("absent: ranks 1, 3: in its own code, after sync #1 at " + place(first)));
+    EXPECT_THAT(text, HasSubstr("absent: rank 2: its function has returned"));
+}
+
+TEST_F(hang_report_test, different_calls_are_told_apart) {
+    const auto one = std::source_location::current();
+    begin(0, operation::barrier, one);
+    begin(1, operation::barrier, one);
+    const auto other = std::source_location::current();
+    begin(2, operation::broadcast, other);
+    begin(3, operation::broadcast, other);
+    const std::string text = explain_waits(mapping_);
+    EXPECT_THAT(text, HasSubstr("ranks 0-1 wait in barrier #1 at " + place(one)));
+    EXPECT_THAT(text, HasSubstr("ranks 2-3 wait in broadcast #1 at " + place(other)));
+}
+
+TEST_F(hang_report_test, a_signal_is_told_with_its_value) {
+    wait_for_signal(2, 5, 9);
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("rank 2 waits in wait_until at "));
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("for a signal of at least 9; it is 5"));
+}
+
+TEST_F(hang_report_test, a_watch_reports_each_long_wait_once) {
+    hang_watch watch(mapping_, 100);
+    begin(0, operation::barrier, std::source_location::current());
+    EXPECT_FALSE(watch.sample(1000));
+    EXPECT_FALSE(watch.sample(1099));
+    EXPECT_TRUE(watch.sample(1100));
+    EXPECT_FALSE(watch.sample(5000));
+    end(0);
+    EXPECT_FALSE(watch.sample(6000));
+    begin(0, operation::barrier, std::source_location::current());
+    EXPECT_FALSE(watch.sample(7000));
+    EXPECT_TRUE(watch.sample(7100));
+}
+
+TEST_F(hang_report_test, a_watch_lets_short_waits_pass) {
+    hang_watch watch(mapping_, 100);
+    for (std::int64_t now = 1; now < 2000; now += 60) {
+        begin(0, operation::barrier, std::source_location::current());
+        EXPECT_FALSE(watch.sample(now));
+        end(0);
+    }
+}
+
+TEST_F(hang_report_test, a_watch_without_time_never_reports) {
+    hang_watch watch(mapping_, 0);
+    begin(0, operation::barrier, std::source_location::current());
+    EXPECT_FALSE(watch.sample(1));
+    EXPECT_FALSE(watch.sample(1'000'000'000'000));
+}
+
+}  // namespace
+}  // namespace selion::machine::node
