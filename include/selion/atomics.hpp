@@ -78,8 +78,8 @@ inline T compare_swap(global_ptr<T> target, std::type_identity_t<T> expected,
 
 /// Reads an element that other ranks update atomically.
 template <atomic_integer T>
-[[nodiscard]] inline T atomic_get(
-    global_ptr<T> source, std::source_location site = std::source_location::current()) {
+[[nodiscard]] inline T atomic_get(global_ptr<T> source,
+                                  std::source_location site = std::source_location::current()) {
     if (T* address = detail::atomic_address(source, site)) [[likely]] {
         // acquire: pairs with any atomic on the element [element.atomic]
         return std::atomic_ref<T>(*address).load(std::memory_order_acquire);

@@ -18,9 +18,10 @@ namespace selion::detail {
 /// unless `condition` holds. For bugs of the calling program; never an exception, because one rank
 /// that unwinds while others wait is a hang. Compiled out at SELION_CHECK_LEVEL 0.
 #if SELION_CHECK_LEVEL >= 1
-#define SELION_EXPECT_AT(condition, site, sentence)                                       \
-    do {                                                                                  \
-        if (!(condition)) [[unlikely]] ::selion::detail::end_job_for_bug((sentence), (site)); \
+#define SELION_EXPECT_AT(condition, site, sentence)                \
+    do {                                                           \
+        if (!(condition)) [[unlikely]]                             \
+            ::selion::detail::end_job_for_bug((sentence), (site)); \
     } while (false)
 #else
 #define SELION_EXPECT_AT(condition, site, sentence) \

@@ -56,13 +56,11 @@ public:
         const detail::rank_context& context = *detail::current_context;
         const std::uint64_t index = (bits_ >> detail::offset_bits) - context.first_mapped;
         if (index >= context.mapped_count) return nullptr;
-        return reinterpret_cast<T*>(context.mapped_base + index * context.stride_bytes +
-                                    offset());
+        return reinterpret_cast<T*>(context.mapped_base + index * context.stride_bytes + offset());
     }
 
     constexpr global_ptr operator+(std::ptrdiff_t count) const noexcept {
-        return global_ptr(bits_ +
-                          static_cast<std::uint64_t>(count * std::ptrdiff_t{sizeof(T)}));
+        return global_ptr(bits_ + static_cast<std::uint64_t>(count * std::ptrdiff_t{sizeof(T)}));
     }
     constexpr global_ptr operator-(std::ptrdiff_t count) const noexcept { return *this + -count; }
     constexpr global_ptr& operator+=(std::ptrdiff_t count) noexcept {
@@ -78,7 +76,8 @@ public:
     }
     constexpr auto operator<=>(const global_ptr&) const noexcept = default;
 
-    /// A member of the struct pointed to, for example its signal: `cell.member(&cell_type::arrived)`.
+    /// A member of the struct pointed to, for example its signal:
+    /// `cell.member(&cell_type::arrived)`.
     template <class Member, class Struct>
         requires(std::is_same_v<std::remove_const_t<T>, Struct> && !std::is_function_v<Member>)
     global_ptr<std::conditional_t<std::is_const_v<T>, const Member, Member>> member(

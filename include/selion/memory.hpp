@@ -47,9 +47,9 @@ concept allocatable = transferable<T> || std::is_trivially_destructible_v<T>;
 /// @error out_of_memory
 /// @pre all ranks pass the same count and alignment.
 template <detail::allocatable T>
-[[nodiscard]] global_ptr<T> allocate(
-    const world& all, std::size_t count, std::size_t alignment = alignof(T),
-    std::source_location site = std::source_location::current()) {
+[[nodiscard]] global_ptr<T> allocate(const world& all, std::size_t count,
+                                     std::size_t alignment = alignof(T),
+                                     std::source_location site = std::source_location::current()) {
     static_cast<void>(all);
     return global_ptr<T>(detail::allocate_symmetric(detail::context_of_caller(site),
                                                     {count, sizeof(T), alignment}, site));
@@ -71,8 +71,8 @@ template <detail::allocatable T>
     const world& all, std::size_t count, std::size_t alignment = alignof(T),
     std::source_location site = std::source_location::current()) {
     static_cast<void>(all);
-    return global_ptr<T>(detail::allocate_own(detail::context_of_caller(site),
-                                              {count, sizeof(T), alignment}, site));
+    return global_ptr<T>(
+        detail::allocate_own(detail::context_of_caller(site), {count, sizeof(T), alignment}, site));
 }
 
 /// Gives back what `allocate_local` returned to this rank. A null pointer does nothing.

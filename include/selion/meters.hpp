@@ -38,12 +38,12 @@ private:
 
 /// What one meter of one rank has gathered.
 struct meter_reading {
-    std::string name;       ///< the user's, or "put", "get", "barrier", "wait: signal", …
-    std::string unit;       ///< "events" or "ns"
+    std::string name;        ///< the user's, or "put", "get", "barrier", "wait: signal", …
+    std::string unit;        ///< "events" or "ns"
     std::int64_t count = 0;  ///< events, or times the timer ran
     std::int64_t total = 0;  ///< sum of amounts; for timers nanoseconds
     std::int64_t bytes = 0;  ///< moved by operations of this name
-    std::string site;       ///< file:line of the first use, where known
+    std::string site;        ///< file:line of the first use, where known
 };
 
 /// Readings of the calling rank so far; empty when nothing is recorded.

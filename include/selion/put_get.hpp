@@ -19,8 +19,7 @@ namespace selion {
 namespace detail {
 
 /// Range check of an inline access; only the checking build pays for it.
-inline void check_access([[maybe_unused]] std::uint64_t target,
-                         [[maybe_unused]] std::size_t bytes,
+inline void check_access([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::size_t bytes,
                          [[maybe_unused]] std::size_t alignment,
                          [[maybe_unused]] std::source_location site) {
     if constexpr (SELION_CHECK_LEVEL >= 2) expect_range(target, bytes, alignment, site);

@@ -27,7 +27,7 @@ struct rank_function {
 };
 SELION_API int run_job(int argc, char** argv, const run_options& options,
                        const rank_function& body);
-}
+}  // namespace detail
 
 /// Runs `function(world&)` once on every rank of the machine that SELION_MACHINE names, and returns
 /// the exit status of the job: 0, or the first non-zero value that a rank returned, or, when a rank
@@ -54,9 +54,8 @@ int run(int argc, char** argv, const run_options& options, Function&& function,
             return std::invoke(typed, all);
         }
     };
-    return detail::run_job(
-        argc, argv, options,
-        {call, const_cast<void*>(static_cast<const void*>(&function)), site});
+    return detail::run_job(argc, argv, options,
+                           {call, const_cast<void*>(static_cast<const void*>(&function)), site});
 }
 
 template <class Function>

@@ -40,11 +40,12 @@ constexpr detail::signal_update signal_add(std::uint64_t amount) noexcept { retu
 /// Changes a signal and wakes its owner. All earlier puts of this rank to the owner of the signal
 /// are visible to a rank that sees the new value.
 inline void notify(global_ptr<signal> target, detail::signal_update update,
-                  std::source_location site = std::source_location::current()) {
+                   std::source_location site = std::source_location::current()) {
     detail::check_access(target.bits(), sizeof(signal), alignof(signal), site);
     detail::rank_context& context = *detail::current_context;
     std::byte* address = detail::local_address(context, target.bits());
-    if (address == nullptr) [[unlikely]] return detail::signal_slow(target.bits(), update, site);
+    if (address == nullptr) [[unlikely]]
+        return detail::signal_slow(target.bits(), update, site);
     detail::shared_word& word = reinterpret_cast<signal*>(address)->word();
     if (update.adds) {
         detail::word_add(context, word, update.amount);
@@ -63,8 +64,7 @@ struct put_signal_request {
     std::uint64_t signal;
     signal_update update;
 };
-SELION_API void put_signal_slow(const put_signal_request& request,
-                                std::source_location site);
+SELION_API void put_signal_slow(const put_signal_request& request, std::source_location site);
 
 }  // namespace detail
 
@@ -104,8 +104,7 @@ namespace detail {
 SELION_API void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least,
                                  std::source_location site);
 SELION_API bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least,
-                                std::chrono::nanoseconds timeout,
-                                std::source_location site);
+                                std::chrono::nanoseconds timeout, std::source_location site);
 }  // namespace detail
 
 /// Waits until the caller's own signal is at least `at_least`. Makes progress, lets other ranks of
@@ -122,9 +121,9 @@ inline void wait_until(global_ptr<signal> own, std::uint64_t at_least,
 }
 
 /// As above, for at most `timeout`. @return whether the signal arrived.
-[[nodiscard]] inline bool wait_until(
-    global_ptr<signal> own, std::uint64_t at_least, std::chrono::nanoseconds timeout,
-    std::source_location site = std::source_location::current()) {
+[[nodiscard]] inline bool wait_until(global_ptr<signal> own, std::uint64_t at_least,
+                                     std::chrono::nanoseconds timeout,
+                                     std::source_location site = std::source_location::current()) {
     return detail::wait_signal_for(own.bits(), at_least, timeout, site);
 }
 

@@ -56,9 +56,8 @@ public:
     /// Every member returns the value that `root` passed.
     /// @param root a member, 0 .. size() - 1.
     template <transferable T>
-    [[nodiscard]] T broadcast(
-        T value, team_rank root,
-        std::source_location site = std::source_location::current()) const {
+    [[nodiscard]] T broadcast(T value, team_rank root,
+                              std::source_location site = std::source_location::current()) const {
         detail::broadcast(*context_, std::as_writable_bytes(std::span(&value, 1)), root, site);
         return value;
     }
@@ -73,9 +72,8 @@ public:
     /// Combines one value of every member, in the order of the ranks; all return the result, bit
     /// for bit the same.
     template <transferable T, class Operation>
-    [[nodiscard]] T all_reduce(
-        T value, const Operation& operation,
-        std::source_location site = std::source_location::current()) const {
+    [[nodiscard]] T all_reduce(T value, const Operation& operation,
+                               std::source_location site = std::source_location::current()) const {
         detail::all_reduce(*context_, &value, 1, detail::erase_reduction<T>(operation), site);
         return value;
     }

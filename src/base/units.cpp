@@ -12,8 +12,8 @@ namespace {
 
 std::optional<double> parse_decimal(std::string_view text, std::string_view& rest) {
     double number = 0;
-    const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), number,
-                                                std::chars_format::fixed);
+    const auto [end, trouble] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
     if (trouble != std::errc{} || number < 0 || !std::isfinite(number)) return std::nullopt;
     rest = text.substr(static_cast<std::size_t>(end - text.data()));
     return number;
@@ -28,8 +28,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     double scale = 1;
     if (!suffix.empty()) {
         constexpr std::string_view letters = "KMGT";
-        const char letter = suffix.front() >= 'a' ? static_cast<char>(suffix.front() - 'a' + 'A')
-                                                  : suffix.front();
+        const char letter =
+            suffix.front() >= 'a' ? static_cast<char>(suffix.front() - 'a' + 'A') : suffix.front();
         if (const auto place = letters.find(letter); place != std::string_view::npos) {
             scale = std::ldexp(1.0, 10 * (static_cast<int>(place) + 1));
             suffix.remove_prefix(1);

@@ -30,15 +30,16 @@ struct call_signature {
 };
 
 inline constexpr std::size_t slot_bytes = 32 * 1024;
-/// A rank that writes one slot is at most one collective ahead of a rank that still reads the other.
+/// A rank that writes one slot is at most one collective ahead of a rank that still reads the
+/// other.
 inline constexpr std::size_t slot_sets = 2;
 
 /// Each rank's part of the state of a team, at the start of its segment 0. All zero is the initial
 /// state. Counters only grow, so nothing is ever reset while somebody may look.
 struct team_block {
-    lonely_word arrivals;          ///< in rank 0: carriers (or ranks) that have arrived, ever
-    lonely_word group_arrivals;    ///< in a group's first rank: its ranks that have arrived, ever
-    lonely_word group_release;     ///< in a group's first rank: the last round that is complete
+    lonely_word arrivals;        ///< in rank 0: carriers (or ranks) that have arrived, ever
+    lonely_word group_arrivals;  ///< in a group's first rank: its ranks that have arrived, ever
+    lonely_word group_release;   ///< in a group's first rank: the last round that is complete
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
     alignas(detail::line_bytes) call_signature signatures[slot_sets];
     alignas(detail::line_bytes) std::byte slots[slot_sets][slot_bytes];

@@ -84,19 +84,19 @@ void team_state::synchronise_mapped(machine::wait_reason reason) {
         meet(centre, round_ * context_.groups, reason);
         detail::word_store(context_, group.group_release.word, round_);
     } else if (!detail::word_arrives_soon(context_, group.group_release.word, round_)) {
-        context_.clock->wait(*detail::current_context,
-                             {group.group_release.word, round_, reason});
+        context_.clock->wait(*detail::current_context, {group.group_release.word, round_, reason});
     }
 }
 
-/// Dissemination: in round k every rank signals the one 2^k behind it, and waits for the one before.
+/// Dissemination: in round k every rank signals the one 2^k behind it, and waits for the one
+/// before.
 void team_state::synchronise_by_signals(machine::wait_reason reason) {
     context_.transport->quiet(context_);
     for (std::uint32_t k = 0; (std::uint64_t{1} << k) < context_.ranks; ++k) {
-        const auto peer = static_cast<std::uint32_t>(
-            (context_.rank + (std::uint64_t{1} << k)) % context_.ranks);
-        const std::uint64_t signal = address_in_block(
-            peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
+        const auto peer =
+            static_cast<std::uint32_t>((context_.rank + (std::uint64_t{1} << k)) % context_.ranks);
+        const std::uint64_t signal =
+            address_in_block(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
         context_.transport->put_signal(context_, {signal, nullptr, 0, signal, signal_add(1)});
         detail::shared_word& mine = own_.rounds[k].word;
         if (!detail::word_arrives_soon(context_, mine, round_)) {
@@ -159,8 +159,8 @@ void team_state::combine_slots(std::byte* data, std::size_t first, std::size_t c
     }
 }
 
-/// Each rank combines its share of the elements, puts it into its own slot where only it has looked,
-/// and then everybody copies all shares.
+/// Each rank combines its share of the elements, puts it into its own slot where only it has
+/// looked, and then everybody copies all shares.
 void team_state::combine_shares(std::byte* data, std::size_t count, const detail::reduction& how) {
     const auto first_of = [&](std::uint64_t rank) { return count * rank / context_.ranks; };
     const std::size_t first = first_of(context_.rank);
@@ -188,20 +188,18 @@ void team_state::check(const call_signature& mine) {
     if (context_.mapped_count == context_.ranks) {
         first = block(0).signatures[set];
     } else {
-        const std::size_t place =
-            offsetof(team_block, signatures) + set * sizeof(call_signature);
+        const std::size_t place = offsetof(team_block, signatures) + set * sizeof(call_signature);
         context_.transport->get(context_, &first, address_in_block(0, place), sizeof first);
     }
     if (mine.agrees_with(first)) return;
     const bool is_same_call = mine.what == first.what;
     context_.host->launcher().end_job(
         context_,
-        fmt::format("the ranks disagree about collective #{}: rank {} calls {}, rank 0 calls {}{}",
-                    machine::look_at(context_.call->instance), context_.rank, text_of(mine),
-                    text_of(first),
-                    is_same_call && mine.type_hash != first.type_hash
-                        ? "; types or operations differ"
-                        : ""));
+        fmt::format(
+            "the ranks disagree about collective #{}: rank {} calls {}, rank 0 calls {}{}",
+            machine::look_at(context_.call->instance), context_.rank, text_of(mine), text_of(first),
+            is_same_call && mine.type_hash != first.type_hash ? "; types or operations differ"
+                                                              : ""));
 }
 
 }  // namespace selion::collectives

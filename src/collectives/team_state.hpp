@@ -13,8 +13,9 @@
 
 namespace selion::collectives {
 
-/// One rank's private view of the team of all: how far it has come, and the steps of each collective.
-/// Simple algorithms: an arrival counter (per carrier, then central), and slots that everybody reads.
+/// One rank's private view of the team of all: how far it has come, and the steps of each
+/// collective. Simple algorithms: an arrival counter (per carrier, then central), and slots that
+/// everybody reads.
 class team_state {
 public:
     explicit team_state(detail::rank_context& context);
@@ -45,8 +46,8 @@ private:
 
     detail::rank_context& context_;
     team_block& own_;
-    std::uint64_t round_ = 0;       ///< synchronisations so far
-    std::uint64_t slot_turn_ = 0;   ///< collectives that used slots so far
+    std::uint64_t round_ = 0;      ///< synchronisations so far
+    std::uint64_t slot_turn_ = 0;  ///< collectives that used slots so far
     std::uint64_t check_turn_ = 0;
     std::unique_ptr<slot_copy> buffer_;  ///< null where all slots are mapped
 };

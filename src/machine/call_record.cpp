@@ -67,8 +67,8 @@ std::string last_call_text(const call_record& record) {
     const std::string number =
         is_collective(what) ? fmt::format(" #{}", look_at(record.instance)) : std::string();
     const bool is_inside = look_at(record.entries) % 2 == 1;
-    return fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ",
-                       name_of(what), number, site_text(look_at(record.site)));
+    return fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ", name_of(what),
+                       number, site_text(look_at(record.site)));
 }
 
 }  // namespace selion::machine

@@ -36,18 +36,18 @@ constexpr bool is_collective(operation what) {
 /// as distance from the program's load address, so that another process of the same program can
 /// follow it.
 struct alignas(detail::line_bytes) call_record {
-    std::uint64_t entries;      ///< calls begun and ended; odd while inside one
-    std::uint64_t site;         ///< of the last call, see encode_site; 0 when unknown
-    std::uint64_t instance;     ///< collectives that this rank has begun
-    std::uint64_t word_offset;  ///< of the awaited word, from the start of the shared mapping
-    std::uint64_t at_least;     ///< awaited value
-    std::uint32_t what;         ///< an `operation`
-    std::uint32_t is_waiting;   ///< beyond the first look at a word
-    std::uint32_t has_finished; ///< the rank's function has returned
-    std::uint32_t crash_signal; ///< set by the handler of a fatal signal
+    std::uint64_t entries;       ///< calls begun and ended; odd while inside one
+    std::uint64_t site;          ///< of the last call, see encode_site; 0 when unknown
+    std::uint64_t instance;      ///< collectives that this rank has begun
+    std::uint64_t word_offset;   ///< of the awaited word, from the start of the shared mapping
+    std::uint64_t at_least;      ///< awaited value
+    std::uint32_t what;          ///< an `operation`
+    std::uint32_t is_waiting;    ///< beyond the first look at a word
+    std::uint32_t has_finished;  ///< the rank's function has returned
+    std::uint32_t crash_signal;  ///< set by the handler of a fatal signal
     std::uint64_t crash_address;
-    std::uint32_t thread_id;    ///< of the kernel
-    std::uint32_t bound_to;     ///< processor + 1; 0 while free to move
+    std::uint32_t thread_id;  ///< of the kernel
+    std::uint32_t bound_to;   ///< processor + 1; 0 while free to move
 };
 static_assert(sizeof(call_record) == detail::line_bytes);
 
@@ -82,8 +82,8 @@ Field look_at(const Field& field) {
 class call_scope {
 public:
     call_scope(detail::rank_context& context, operation what, std::source_location site)
-        : record_(*context.call), is_outermost_(!context.is_foreign_thread &&
-                                                record_.entries % 2 == 0) {
+        : record_(*context.call),
+          is_outermost_(!context.is_foreign_thread && record_.entries % 2 == 0) {
         if (context.is_foreign_thread && is_collective(what)) {
             publish(record_.instance, record_.instance + 1);  // the rank takes part all the same
         }

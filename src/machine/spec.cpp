@@ -62,12 +62,12 @@ result<machine_spec> split_spec(std::string_view text) {
                          fmt::format("machine \"{}\": option \"{}\" is not of the form key=value",
                                      text, option));
         }
-        const auto [place, is_new] = spec.options.emplace(option.substr(0, equals),
-                                                          option.substr(equals + 1));
+        const auto [place, is_new] =
+            spec.options.emplace(option.substr(0, equals), option.substr(equals + 1));
         if (!is_new) {
-            return error(status::bad_argument,
-                         fmt::format("machine \"{}\": option {} is given twice", text,
-                                     place->first));
+            return error(
+                status::bad_argument,
+                fmt::format("machine \"{}\": option {} is given twice", text, place->first));
         }
     }
     return spec;
@@ -135,9 +135,9 @@ std::string spec_of(std::string_view kind, const node_shape& shape) {
                    ? fmt::format("processes:{}", shape.processes)
                    : fmt::format("processes:{}x{}", shape.processes, shape.ranks_per_process);
     }
-    return shape.has_fibers() || shape.carriers_given ? fmt::format("{}:{}@{}", kind, shape.ranks_per_process,
-                                            shape.carriers_per_process)
-                              : fmt::format("{}:{}", kind, shape.ranks_per_process);
+    return shape.has_fibers() || shape.carriers_given
+               ? fmt::format("{}:{}@{}", kind, shape.ranks_per_process, shape.carriers_per_process)
+               : fmt::format("{}:{}", kind, shape.ranks_per_process);
 }
 
 }  // namespace selion::machine

@@ -44,7 +44,7 @@ private:
     std::uint64_t runtime_bytes_;
     std::uint64_t top_;
     extent_allocator symmetric_;
-    extent_allocator own_;  ///< counts distance from the top
+    extent_allocator own_;                               ///< counts distance from the top
     std::map<std::uint64_t, std::uint64_t> own_starts_;  ///< offset to distance
 };
 

@@ -22,19 +22,18 @@ using machine::operation;
 using onesided::largest_alignment;
 
 std::uint64_t checked_bytes(const allocation_request& request, std::source_location site) {
-    SELION_EXPECT_AT(std::has_single_bit(request.alignment) &&
-                         request.alignment <= largest_alignment,
-                     site,
-                     fmt::format("allocate: an alignment of {} is not a power of two up to {}",
-                                 request.alignment, largest_alignment));
+    SELION_EXPECT_AT(
+        std::has_single_bit(request.alignment) && request.alignment <= largest_alignment, site,
+        fmt::format("allocate: an alignment of {} is not a power of two up to {}",
+                    request.alignment, largest_alignment));
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(request.count, request.element_bytes, &bytes) ||
         bytes > offset_mask) {
-        throw error(status::out_of_memory,
-                    fmt::format("allocate: {} elements of {} bytes do not fit into a rank's "
-                                "address range of {}",
-                                request.count, request.element_bytes,
-                                base::bytes_text(offset_mask + 1)));
+        throw error(
+            status::out_of_memory,
+            fmt::format("allocate: {} elements of {} bytes do not fit into a rank's "
+                        "address range of {}",
+                        request.count, request.element_bytes, base::bytes_text(offset_mask + 1)));
     }
     return bytes;
 }
@@ -69,7 +68,8 @@ agreement agree(rank_context& context, const agreement& mine) {
 }
 
 error shortage(rank_context& context, std::string_view what, std::uint64_t bytes) {
-    return {status::out_of_memory, state_of(context).heap.shortage_text(bytes),
+    return {status::out_of_memory,
+            state_of(context).heap.shortage_text(bytes),
             {.rank = context.rank, .peer = {}, .operation = std::string(what), .bytes = bytes}};
 }
 
@@ -83,8 +83,7 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     const auto offset = heap.allocate_symmetric(bytes, request.alignment);
     const agreement all = agree(context, {bytes, bytes, request.alignment, request.alignment,
                                           context.rank, offset ? 0u : 1u});
-    SELION_EXPECT_AT(all.most_bytes == all.least_bytes &&
-                         all.most_alignment == all.least_alignment,
+    SELION_EXPECT_AT(all.most_bytes == all.least_bytes && all.most_alignment == all.least_alignment,
                      site,
                      fmt::format("allocate is collective and symmetric, but one rank asks for {} "
                                  "bytes and another for {} (this one for {})",

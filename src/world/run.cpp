@@ -66,8 +66,7 @@ int run_rank(const rank_function& body, const record_files& files, rank_context&
 selion::thread_level choose_level(const run_options& options) {
     if (!base::knob_text(base::knob::thread_level)) return options.thread_level;
     constexpr std::array<std::string_view, 3> words{"single", "serialized", "multiple"};
-    return static_cast<selion::thread_level>(
-        base::knob_choice(base::knob::thread_level, words));
+    return static_cast<selion::thread_level>(base::knob_choice(base::knob::thread_level, words));
 }
 
 std::string choose_spec(const run_options& options) {
@@ -87,9 +86,9 @@ int run_checked(const run_options& options, const rank_function& body) {
         files.begin(host.description());
     }
     machine::set_active_machine(&host);
-    const int job_status = host.launcher().run(
-        {[&](rank_context& context) { return run_rank(body, files, context); },
-         choose_level(options)});
+    const int job_status =
+        host.launcher().run({[&](rank_context& context) { return run_rank(body, files, context); },
+                             choose_level(options)});
     machine::set_active_machine(nullptr);
     if (is_first) files.end();
     return job_status;

@@ -29,9 +29,9 @@ public:
           site_(site) {
         SELION_EXPECT_AT(context.world != nullptr, site,
                          "collectives may be called only while the rank's function runs");
-        SELION_EXPECT_AT(!context.in_handler, site,
-                         fmt::format("{} is a collective; a handler must not wait",
-                                     name_of(what_)));
+        SELION_EXPECT_AT(
+            !context.in_handler, site,
+            fmt::format("{} is a collective; a handler must not wait", name_of(what_)));
         if (context.recorder != nullptr) start_ns_ = context.clock->now_ns();
         if constexpr (SELION_CHECK_LEVEL >= 2) {
             collectives::call_signature mine = signature;
@@ -56,13 +56,18 @@ private:
 };
 
 collectives::call_signature signature_of(operation what) {
-    return {.what = static_cast<std::uint64_t>(what), .site = 0, .count = 0, .element_bytes = 0,
-            .type_hash = 0, .root = no_root};
+    return {.what = static_cast<std::uint64_t>(what),
+            .site = 0,
+            .count = 0,
+            .element_bytes = 0,
+            .type_hash = 0,
+            .root = no_root};
 }
 
 /// The calling thread's context: a thread that has joined a rank waits in a way of its own.
 rank_context& caller_for(const rank_context& member, std::source_location site) {
-    if (current_context == &member) [[likely]] return *current_context;
+    if (current_context == &member) [[likely]]
+        return *current_context;
     rank_context& caller = context_of_caller(site);
     SELION_EXPECT_AT(caller.rank == member.rank, site,
                      fmt::format("the world of rank {} is used by a thread that works for rank {}",
@@ -70,8 +75,8 @@ rank_context& caller_for(const rank_context& member, std::source_location site) 
     return caller;
 }
 
-/// Nothing is recorded or compared, and the call is allowed: a collective is then its bare steps, and
-/// the fewest of them count where two ranks share a core.
+/// Nothing is recorded or compared, and the call is allowed: a collective is then its bare steps,
+/// and the fewest of them count where two ranks share a core.
 bool is_plain(const rank_context& context) {
     return SELION_CHECK_LEVEL < 2 && context.recorder == nullptr && context.world != nullptr &&
            !context.in_handler;
@@ -91,9 +96,7 @@ void synchronise_as(operation what, rank_context& member, std::source_location s
 }  // namespace
 
 world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder> own_recorder)
-    : recorder(std::move(own_recorder)),
-      heap(context, collectives::runtime_bytes),
-      team(context) {
+    : recorder(std::move(own_recorder)), heap(context, collectives::runtime_bytes), team(context) {
     context.recorder = recorder.get();
     context.heap = &heap;
     context.world = this;

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of the documentation, cut into code blocks.
 
-    ```cpp with a first line `// NAME.cpp`   a file of the page; a program if it has a main
-    ```cpp without                           statements of a rank's function; declarations that they
-                                             need stand in a comment before: <!-- given: ... -->
-    ```console                               commands after `$ `, and what they print. A block is run
-                                             if all its commands start programs of the page.
-                                             <!-- output varies --> before it: numbers may differ
-    ```                                      anything else"""
+    ```cpp with a first line `// NAME.cpp`  a file of the page; a program if it has a main
+    ```cpp without                          statements of a rank's function; declarations that they
+                                            need stand in a comment before: <!-- given: ... -->
+    ```console                              commands after `$ `, and what they print. A block is run
+                                            if all its commands start programs of the page.
+                                            <!-- output varies --> before it: numbers may differ
+    ```                                     anything else"""
 
 import re
 import subprocess

@@ -90,7 +90,8 @@ def test_fragments_compile(name, tmp_path):
         text += f"{given}\nvoid fragment_{number}([[maybe_unused]] selion::world& world) {{\n"
         text += f"{block.text}}}\n"
     (tmp_path / "fragments.cpp").write_text(text, encoding="utf-8")
-    run([*compile_command(page), "-Wno-unused-function", "-fsyntax-only", "fragments.cpp"], tmp_path)
+    command = [*compile_command(page), "-Wno-unused-function", "-fsyntax-only", "fragments.cpp"]
+    run(command, tmp_path)
 
 
 _examples = [

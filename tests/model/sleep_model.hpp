@@ -116,8 +116,8 @@ public:
     }
 
     /// The kernel compares and queues under one lock. It promises no more: neither that it sees the
-    /// latest count, nor that the call is a barrier. Nothing wakes a thread for no reason here: that
-    /// could only hide a lost wake-up.
+    /// latest count, nor that the call is a barrier. Nothing wakes a thread for no reason here:
+    /// that could only hide a lost wake-up.
     void sleep_while_count_is(bell& own, std::uint32_t count) {
         if (lacks(fault::late_flag)) own.sleeping.store(1, rl::mo_seq_cst, $);
         if (lacks(fault::early_count)) count = own.count.load(rl::mo_seq_cst, $);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/sleep_model.hpp"
 
-/// Checks src/machine/node/waiting.md under the schedules and stale reads that the checker makes: no
-/// wake-up is lost (a deadlock for the checker), and what was written before a signal is visible
+/// Checks src/machine/node/waiting.md under the schedules and stale reads that the checker makes:
+/// no wake-up is lost (a deadlock for the checker), and what was written before a signal is visible
 /// after it (else a data race). With each part of the protocol taken away, it must find a failure.
 namespace {
 

@@ -42,18 +42,19 @@ struct alignas(line_bytes) rank_context {
     std::uint64_t bypass_count = 0;  ///< ranks that inline puts and gets reach; 0 while operations
                                      ///< are recorded or the bypass is switched off
     std::uint64_t mapped_count = 0;  ///< ranks whose memory this process can address
-    std::uint64_t stride_bytes = 0;  ///< distance of two ranks' memory; no power of two, so that equal
-                                     ///< offsets of many ranks do not meet in one set of a cache
+    /// Distance of two ranks' memory; no power of two, so that equal offsets of many ranks do not
+    /// meet in one set of a cache.
+    std::uint64_t stride_bytes = 0;
     std::uint32_t rank = 0;
-    std::uint32_t ranks = 0;       ///< 0: this thread belongs to no rank
-    std::uint32_t brief_looks = 0;  ///< looks at a word before the way to wait is taken; 0 where
-                                    ///< somebody else needs the processor
+    std::uint32_t ranks = 0;         ///< 0: this thread belongs to no rank
+    std::uint32_t brief_looks = 0;   ///< looks at a word before the way to wait is taken; 0 where
+                                     ///< somebody else needs the processor
     std::uint32_t brief_yields = 0;  ///< then, looks between which other threads may run; 0 where
                                      ///< that is the business of the rank's way to wait
     std::uint32_t* sleepers = nullptr;  ///< threads of the job that sleep or are about to; in a
                                         ///< line that is written only when one does
-    bool fence_signals = true;     ///< a signalling store needs a full fence of its own
-    bool words_mapped = false;     ///< every rank's shared words can be addressed
+    bool fence_signals = true;          ///< a signalling store needs a full fence of its own
+    bool words_mapped = false;          ///< every rank's shared words can be addressed
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;
 
@@ -63,11 +64,11 @@ struct alignas(line_bytes) rank_context {
     machine::machine* host = nullptr;
     meters::recorder* recorder = nullptr;  ///< null when nothing is recorded
     onesided::symmetric_heap* heap = nullptr;
-    void* world = nullptr;          ///< state of the floors above
+    void* world = nullptr;            ///< state of the floors above
     std::uint64_t reserve_bytes = 0;  ///< bytes of each rank's segment 0
-    std::uint32_t group_first = 0;  ///< ranks that share my carrier thread: the first one …
-    std::uint32_t group_size = 1;   ///< … and how many, all neighbours in number
-    std::uint32_t groups = 1;       ///< carriers of the whole job
+    std::uint32_t group_first = 0;    ///< ranks that share my carrier thread: the first one …
+    std::uint32_t group_size = 1;     ///< … and how many, all neighbours in number
+    std::uint32_t groups = 1;         ///< carriers of the whole job
     bool is_foreign_thread = false;
     bool in_handler = false;
 };
@@ -80,7 +81,8 @@ extern SELION_API constinit thread_local rank_context* current_context
 /// Address of a global address if this process maps it, else null.
 inline std::byte* local_address(const rank_context& context, std::uint64_t bits) noexcept {
     const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
-    if (index >= context.bypass_count) [[unlikely]] return nullptr;
+    if (index >= context.bypass_count) [[unlikely]]
+        return nullptr;
     std::byte* address = context.mapped_base + index * context.stride_bytes + (bits & offset_mask);
     if (address == nullptr) __builtin_unreachable();  // spares callers a second test
     return address;

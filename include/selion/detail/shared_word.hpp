@@ -10,9 +10,9 @@ namespace selion::detail {
 /// fetch lines in adjacent pairs.
 inline constexpr std::size_t line_bytes = 128;
 
-/// A word that one rank may wait on while others change it. `sleeper` says who sleeps on it: 0 nobody,
-/// a doorbell's number + 1 one thread, all ones several (src/machine/node/waiting.md).
-/// All zero is a valid word of value 0.
+/// A word that one rank may wait on while others change it. `sleeper` says who sleeps on it: 0
+/// nobody, a doorbell's number + 1 one thread, all ones several (src/machine/node/waiting.md). All
+/// zero is a valid word of value 0.
 struct alignas(16) shared_word {
     std::uint64_t value;
     std::uint32_t sleeper;

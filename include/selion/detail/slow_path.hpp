@@ -33,10 +33,8 @@ SELION_API void put_slow(std::uint64_t target, const void* source, std::size_t b
                          std::source_location site);
 SELION_API void get_slow(void* target, std::uint64_t source, std::size_t bytes,
                          std::source_location site);
-SELION_API std::uint64_t atomic_slow(const atomic_request& request,
-                                     std::source_location site);
-SELION_API void signal_slow(std::uint64_t signal, signal_update update,
-                            std::source_location site);
+SELION_API std::uint64_t atomic_slow(const atomic_request& request, std::source_location site);
+SELION_API void signal_slow(std::uint64_t signal, signal_update update, std::source_location site);
 SELION_API void quiet_slow(std::source_location site);
 
 /// Ends the job unless `bytes` bytes at `target` lie in the address space and `target` is aligned.

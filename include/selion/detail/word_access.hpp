@@ -25,8 +25,8 @@ inline void pause_processor() noexcept {
 #endif
 }
 
-/// Looks at a word for a microsecond or two: answers that are on their way already are taken without
-/// the cost of waiting properly. @return whether it is at least `at_least`.
+/// Looks at a word for a microsecond or two: answers that are on their way already are taken
+/// without the cost of waiting properly. @return whether it is at least `at_least`.
 inline bool word_arrives_soon(const rank_context& context, const shared_word& word,
                               std::uint64_t at_least) noexcept {
     if (word_load(word) >= at_least) return true;

@@ -8,8 +8,8 @@
 namespace selion::machine::node {
 
 /// One processor (hardware thread) of each core that this process may use, in the order of the
-/// cores, as the program found them when it first asked. The affinity mask is respected; the cgroup's
-/// quota of time is not a matter of cores.
+/// cores, as the program found them when it first asked. The affinity mask is respected; the
+/// cgroup's quota of time is not a matter of cores.
 const std::vector<int>& processors_by_core();
 
 /// Processors to bind a job's threads to, in their order; empty when they shall stay free. Follows

@@ -41,8 +41,8 @@ struct control_block {
     std::uint32_t fence_signals;
     std::uint32_t ending;        ///< 1 once a rank has claimed to end the job
     std::uint32_t thread_level;  ///< of the job; a `selion::thread_level`
-    /// Threads that sleep or are about to. Every signalling store reads it, so it shares its line with
-    /// nothing that changes while ranks are awake.
+    /// Threads that sleep or are about to. Every signalling store reads it, so it shares its line
+    /// with nothing that changes while ranks are awake.
     alignas(detail::line_bytes) std::uint32_t sleepers;
 };
 

@@ -37,8 +37,8 @@ void host_access::set_sleeping(doorbell& bell, std::uint32_t value) const {
 
 bool host_access::is_sleeping(const doorbell& bell) const {
     // seq_cst: see set_sleeping [bell.sleeping]
-    return std::atomic_ref(const_cast<doorbell&>(bell).sleeping)
-               .load(std::memory_order_seq_cst) != 0;
+    return std::atomic_ref(const_cast<doorbell&>(bell).sleeping).load(std::memory_order_seq_cst) !=
+           0;
 }
 
 std::uint32_t host_access::bell_count(const doorbell& bell) const {

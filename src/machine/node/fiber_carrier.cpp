@@ -33,9 +33,7 @@ public:
 
     bool wait(const wait_request& request) override { return owner_.wait(*this, request); }
 
-    bool has_arrived() const {
-        return word_ == nullptr || detail::word_load(*word_) >= at_least_;
-    }
+    bool has_arrived() const { return word_ == nullptr || detail::word_load(*word_) >= at_least_; }
 
     fiber_carrier& owner_;
     detail::rank_context* context_;
@@ -48,8 +46,8 @@ public:
     bool has_ended_ = false;
 };
 
-fiber_carrier::fiber_carrier(const wait_setting& setting,
-                             std::span<detail::rank_context> contexts, std::size_t stack_bytes,
+fiber_carrier::fiber_carrier(const wait_setting& setting, std::span<detail::rank_context> contexts,
+                             std::size_t stack_bytes,
                              std::function<void(detail::rank_context&)> body)
     : setting_(setting),
       body_(std::move(body)),
@@ -66,8 +64,7 @@ fiber_carrier::fiber_carrier(const wait_setting& setting,
         rank->sanitizer_.set_stack(top - (stack.size - shift), stack.size - shift);
         rank->fiber_ = boost::context::fiber(
             std::allocator_arg, boost::context::preallocated(top, stack.size - shift, stack),
-            stacks,
-            [this, self = rank.get()](boost::context::fiber&& from) {
+            stacks, [this, self = rank.get()](boost::context::fiber&& from) {
                 return enter(*self, std::move(from));
             });
         ranks_.push_back(std::move(rank));

@@ -25,9 +25,13 @@ struct rank_state {
 };
 
 rank_state state_of(const call_record& record) {
-    return {static_cast<operation>(look_at(record.what)), look_at(record.site),
-            look_at(record.instance), look_at(record.word_offset), look_at(record.at_least),
-            look_at(record.entries) % 2 == 1, look_at(record.is_waiting) != 0,
+    return {static_cast<operation>(look_at(record.what)),
+            look_at(record.site),
+            look_at(record.instance),
+            look_at(record.word_offset),
+            look_at(record.at_least),
+            look_at(record.entries) % 2 == 1,
+            look_at(record.is_waiting) != 0,
             look_at(record.has_finished) != 0};
 }
 
@@ -35,7 +39,8 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", rank_list(ranks));
 }
 
-/// What the ranks do that others wait for in a collective: they have not begun it, or have returned.
+/// What the ranks do that others wait for in a collective: they have not begun it, or have
+/// returned.
 std::string absentees_text(const shared_mapping& mapping, std::uint64_t instance) {
     std::map<std::string, std::vector<std::uint32_t>> by_activity;
     for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
@@ -54,8 +59,9 @@ std::string signal_text(const shared_mapping& mapping, std::uint32_t rank,
                         const rank_state& state) {
     const auto& word =
         *reinterpret_cast<const detail::shared_word*>(mapping.start() + state.word_offset);
-    return fmt::format("\n  rank {} waits in wait_until at {} for a signal of at least {}; it is {}",
-                       rank, site_text(state.site), state.at_least, detail::word_load(word));
+    return fmt::format(
+        "\n  rank {} waits in wait_until at {} for a signal of at least {}; it is {}", rank,
+        site_text(state.site), state.at_least, detail::word_load(word));
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ std::uint32_t usable_cores() {
     const std::size_t cores = machine::node::processors_by_core().size();
     const double known = cores != 0 ? static_cast<double>(cores)
                                     : static_cast<double>(std::thread::hardware_concurrency());
-    return std::max(1u, static_cast<std::uint32_t>(std::ceil(std::min(known, processors_in_quota()))));
+    return std::max(1u,
+                    static_cast<std::uint32_t>(std::ceil(std::min(known, processors_in_quota()))));
 }
 
 }  // namespace selion

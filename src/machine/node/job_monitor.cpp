@@ -66,8 +66,7 @@ int job_monitor::poll_timeout_ms() const {
 
 bool job_monitor::sample() {
     if (!watch_.sample(steady_now_ns())) return false;
-    base::say(fmt::format("hang: a rank of {} has waited for {:g} s{}",
-                          setting_.description.spec,
+    base::say(fmt::format("hang: a rank of {} has waited for {:g} s{}", setting_.description.spec,
                           static_cast<double>(setting_.hang_timeout_ns) / 1e9,
                           explain_waits(mapping_)));
     if (setting_.aborts_on_hang) base::say("SELION_HANG_ACTION=abort: the job ends");

@@ -32,19 +32,19 @@ void node_machine::say_choices() const {
     const node_shape& shape = setting_.shape;
     if (shape.fibers_by_default) {
         base::say_verbose(fmt::format(
-            "{}: {} ranks run as fibers on {} threads, because {} cores are usable", 
+            "{}: {} ranks run as fibers on {} threads, because {} cores are usable",
             setting_.description.spec, shape.ranks(), shape.carriers(), usable_cores()));
     } else if (shape.carriers() > usable_cores()) {
         base::say_verbose(fmt::format("{}: {} ranks share {} cores; waiting ranks yield early",
                                       setting_.description.spec, shape.ranks(), usable_cores()));
     }
     const control_block& control = mapping_->control();
-    base::say_verbose(fmt::format(
-        "{}: {} ranks, {} of symmetric memory reserved for each, {} of memory, {}, {}",
-        setting_.description.spec, control.ranks, base::bytes_text(control.reserve_bytes),
-        base::bytes_text(control.memory_limit),
-        setting_.binding.empty() ? "threads free to move" : "threads bound to cores",
-        control.fence_signals != 0 ? "signals with fences" : "signals without fences"));
+    base::say_verbose(
+        fmt::format("{}: {} ranks, {} of symmetric memory reserved for each, {} of memory, {}, {}",
+                    setting_.description.spec, control.ranks,
+                    base::bytes_text(control.reserve_bytes), base::bytes_text(control.memory_limit),
+                    setting_.binding.empty() ? "threads free to move" : "threads bound to cores",
+                    control.fence_signals != 0 ? "signals with fences" : "signals without fences"));
 }
 
 }  // namespace selion::machine::node

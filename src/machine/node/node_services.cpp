@@ -57,8 +57,9 @@ bool node_clock::wait(detail::rank_context& context, const wait_request& request
     const std::int64_t start_ns = context.recorder != nullptr ? steady_now_ns() : 0;
     const bool has_arrived = context.waiter->wait(request);
     if (context.recorder != nullptr) {
-        context.recorder->record(
-            {.name = name_of(request.reason).data(), .start_ns = start_ns, .end_ns = steady_now_ns()});
+        context.recorder->record({.name = name_of(request.reason).data(),
+                                  .start_ns = start_ns,
+                                  .end_ns = steady_now_ns()});
     }
     if (!context.is_foreign_thread) publish(record.is_waiting, 0u);
     return has_arrived;
@@ -78,8 +79,7 @@ void node_clock::wake(detail::rank_context&, detail::shared_word& word) {
 }
 
 std::byte* mapped_transport::address_of(std::uint64_t bits) const {
-    const auto rank =
-        static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
+    const auto rank = static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
     return mapping_.slice(rank) + (bits & detail::offset_mask);
 }
 
@@ -140,7 +140,9 @@ void mapped_memory::discard(detail::rank_context& context, std::uint64_t offset,
     madvise(start, last - first, mapping_.is_shared() ? MADV_REMOVE : MADV_DONTNEED);
 }
 
-std::uint64_t mapped_memory::committed_bytes() const { return look_at(mapping_.control().committed); }
+std::uint64_t mapped_memory::committed_bytes() const {
+    return look_at(mapping_.control().committed);
+}
 
 std::uint64_t mapped_memory::limit_bytes() const { return mapping_.control().memory_limit; }
 

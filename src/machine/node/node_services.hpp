@@ -43,8 +43,7 @@ public:
     explicit mapped_memory(const shared_mapping& mapping) : mapping_(mapping) {}
     bool commit(std::uint64_t bytes) override;
     void release(std::uint64_t bytes) override;
-    void discard(detail::rank_context& context, std::uint64_t offset,
-                 std::uint64_t bytes) override;
+    void discard(detail::rank_context& context, std::uint64_t offset, std::uint64_t bytes) override;
     std::uint64_t committed_bytes() const override;
     std::uint64_t limit_bytes() const override;
 

@@ -31,8 +31,7 @@ rank_host::rank_host(const job_setting& setting, const shared_mapping& mapping, 
         first_rank_.push_back(static_cast<std::uint32_t>(std::uint64_t{ranks} * c / carriers));
     }
     for (std::uint32_t r = 0; r < ranks; ++r) prepare(contexts_[r], r);
-    const std::uint32_t first_bell =
-        setting.shape.carriers() + process * setting.joined_threads;
+    const std::uint32_t first_bell = setting.shape.carriers() + process * setting.joined_threads;
     for (std::uint32_t i = 0; i < setting.joined_threads; ++i) {
         joined_.emplace_back(waiting_of(first_bell + i));
     }
@@ -49,7 +48,8 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     const std::uint32_t rank = process_ * setting_.shape.ranks_per_process + local_rank;
     const auto carrier =
         static_cast<std::uint32_t>(std::ranges::upper_bound(first_rank_, local_rank) -
-                                   first_rank_.begin()) - 1;
+                                   first_rank_.begin()) -
+        1;
     context.rank = rank;
     context.ranks = control.ranks;
     context.first_mapped = setting_.is_direct ? 0 : rank;

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 /// How a thread sleeps until a shared word changes, and how whoever changes the word wakes it. The
-/// steps stand here once, over an `Access` that supplies the atomics: std's in the library, those of
-/// a model checker in tests/model. Why no wake-up is lost: waiting.md.
+/// steps stand here once, over an `Access` that supplies the atomics: std's in the library, those
+/// of a model checker in tests/model. Why no wake-up is lost: waiting.md.
 namespace selion::machine::sleep_protocol {
 
 inline constexpr std::uint32_t nobody = 0;
@@ -41,8 +41,8 @@ bool sleep_unless(Access& access, Bell& bell, std::uint32_t count, Look must_sta
     return sleeps;
 }
 
-/// Signaller, steps 4 and 5, once it has seen after the light fence that somebody of the job sleeps:
-/// takes the word's mark away and rings.
+/// Signaller, steps 4 and 5, once it has seen after the light fence that somebody of the job
+/// sleeps: takes the word's mark away and rings.
 /// @param ring called with a doorbell's number + 1, or with `many`.
 template <class Access, class Word, class Ring>
 void wake(Access& access, Word& word, Ring ring) {

@@ -80,8 +80,9 @@ private:
 machine_kind_info describe_threads() {
     return {.name = "threads",
             .forms = {"threads", "threads:N", "threads:N@C"},
-            .summary = "ranks are threads of one process, or fibers on C threads; fastest start, "
-                       "and more ranks than cores work well",
+            .summary =
+                "ranks are threads of one process, or fibers on C threads; fastest start, "
+                "and more ranks than cores work well",
             .facts = {{"memory", "shared; put and get are stores and loads"},
                       {"ranks", "one per usable core unless given; fibers beyond the cores"},
                       {"isolation", "none: ranks share globals and libraries"},

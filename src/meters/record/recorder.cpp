@@ -56,10 +56,10 @@ void recorder::record(const occurrence& what) {
 std::vector<meter_reading> recorder::readings() const {
     std::vector<meter_reading> all;
     for (const auto& [name, from] : slots_) {
-        all.push_back({std::string(name), from.is_timer ? "ns" : "events", from.count, from.total,
-                       static_cast<std::int64_t>(from.bytes),
-                       from.file == nullptr ? std::string()
-                                            : fmt::format("{}:{}", from.file, from.line)});
+        all.push_back(
+            {std::string(name), from.is_timer ? "ns" : "events", from.count, from.total,
+             static_cast<std::int64_t>(from.bytes),
+             from.file == nullptr ? std::string() : fmt::format("{}:{}", from.file, from.line)});
     }
     return all;
 }
@@ -67,14 +67,16 @@ std::vector<meter_reading> recorder::readings() const {
 std::string recorder::trace_events(std::uint32_t rank) const {
     fmt::memory_buffer out;
     auto to = std::back_inserter(out);
-    fmt::format_to(to,
-                   R"({{"ph":"M","pid":0,"tid":{},"name":"thread_name","args":{{"name":"rank {}"}}}},)"
-                   "\n",
-                   rank, rank);
+    fmt::format_to(
+        to,
+        R"({{"ph":"M","pid":0,"tid":{},"name":"thread_name","args":{{"name":"rank {}"}}}},)"
+        "\n",
+        rank, rank);
     for (const occurrence& event : events_) {
-        fmt::format_to(to, R"({{"ph":"X","pid":0,"tid":{},"name":{},"ts":{},"dur":{},"args":{{"bytes":{})",
-                       rank, quoted(event.name), microseconds(event.start_ns),
-                       microseconds(event.end_ns - event.start_ns), event.bytes);
+        fmt::format_to(
+            to, R"({{"ph":"X","pid":0,"tid":{},"name":{},"ts":{},"dur":{},"args":{{"bytes":{})",
+            rank, quoted(event.name), microseconds(event.start_ns),
+            microseconds(event.end_ns - event.start_ns), event.bytes);
         if (event.file != nullptr) {
             fmt::format_to(to, R"(,"at":{})", quoted(fmt::format("{}:{}", event.file, event.line)));
         }
@@ -82,16 +84,18 @@ std::string recorder::trace_events(std::uint32_t rank) const {
     }
     for (const auto& [name, from] : slots_) {
         if (from.is_timer || events_.empty()) continue;
-        fmt::format_to(to, R"({{"ph":"C","pid":0,"tid":{},"name":{},"ts":{},"args":{{"total":{}}}}},)"
-                           "\n",
+        fmt::format_to(to,
+                       R"({{"ph":"C","pid":0,"tid":{},"name":{},"ts":{},"args":{{"total":{}}}}},)"
+                       "\n",
                        rank, quoted(fmt::format("{} (rank {})", name, rank)),
                        microseconds(events_.back().end_ns), from.total);
     }
     if (dropped_ != 0) {
-        fmt::format_to(to,
-                       R"({{"ph":"M","pid":0,"tid":{},"name":"dropped_events","args":{{"count":{}}}}},)"
-                       "\n",
-                       rank, dropped_);
+        fmt::format_to(
+            to,
+            R"({{"ph":"M","pid":0,"tid":{},"name":"dropped_events","args":{{"count":{}}}}},)"
+            "\n",
+            rank, dropped_);
     }
     return fmt::to_string(out);
 }
@@ -109,12 +113,16 @@ std::string recorder::reading_lines(std::uint32_t rank) const {
 }
 
 std::string trace_head(std::string_view machine, std::uint32_t ranks) {
-    return fmt::format("[\n"
-                       R"({{"ph":"M","pid":0,"name":"process_name","args":{{"name":{}}}}},)"
-                       "\n",
-                       quoted(fmt::format("{} ranks on {}", ranks, machine)));
+    return fmt::format(
+        "[\n"
+        R"({{"ph":"M","pid":0,"name":"process_name","args":{{"name":{}}}}},)"
+        "\n",
+        quoted(fmt::format("{} ranks on {}", ranks, machine)));
 }
 
-std::string trace_tail() { return R"({"ph":"M","pid":0,"name":"end_of_trace","args":{}}])" "\n"; }
+std::string trace_tail() {
+    return R"({"ph":"M","pid":0,"name":"end_of_trace","args":{}}])"
+           "\n";
+}
 
 }  // namespace selion::meters
