@@ -82,6 +82,15 @@ bool knob_is_on(knob which) {
     return value != "0" && value != "off" && value != "no" && value != "false";
 }
 
+void expect_switch(knob which) {
+    const std::string_view standard = entry_of(which).default_value;
+    const std::string value = knob_text(which).value_or(std::string(standard));
+    constexpr std::array<std::string_view, 8> words{"on",  "1", "yes", "true",
+                                                    "off", "0", "no",  "false"};
+    if (value == standard || std::ranges::find(words, value) != words.end()) return;
+    refuse(which, value, standard == "auto" ? "auto or off" : "on or off");
+}
+
 std::size_t knob_choice(knob which, std::span<const std::string_view> words) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
     const auto found = std::ranges::find(words, value);

@@ -44,6 +44,9 @@ std::optional<std::string> knob_text(knob which);
 /// "1", "on", "yes", "true" and, for knobs that take a file, any name.
 bool knob_is_on(knob which);
 
+/// Throws `error` (bad_argument) unless a knob that is on or off is set to one of these.
+void expect_switch(knob which);
+
 /// One of `words`. Throws `error` (bad_argument) with the legal words otherwise.
 /// @return the index of the word.
 std::size_t knob_choice(knob which, std::span<const std::string_view> words);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -21,7 +22,8 @@ bool is_switch(std::string_view value) {
 
 std::string file_of(base::knob which) {
     const std::string value = base::knob_text(which).value_or("");
-    return is_switch(value) ? std::string() : value;
+    if (value.empty() || is_switch(value)) return {};
+    return std::filesystem::absolute(value);  // ranks may change their folder
 }
 
 /// One write per call, at the end of the file, so that parts of ranks do not mix.

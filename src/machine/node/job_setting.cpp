@@ -47,6 +47,9 @@ void read_options(const machine_spec& spec, job_setting& setting) {
 
 void read_knobs(job_setting& setting) {
     using base::knob;
+    for (const knob which : {knob::crash_report, knob::membarrier, knob::prefix, knob::verbose}) {
+        base::expect_switch(which);
+    }
     if (base::knob_text(knob::heap)) setting.heap_bytes = base::knob_bytes(knob::heap);
     setting.stack_bytes = base::knob_bytes(knob::stack) * stack_factor;
     if (setting.stack_bytes < smallest_stack) {

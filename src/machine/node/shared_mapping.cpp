@@ -103,7 +103,7 @@ std::byte* map(std::uint64_t bytes, int file) {
 
 result<shared_mapping> shared_mapping::create(const mapping_plan& plan) {
     const control_block control = lay_out(plan);
-    if (control.reserve_bytes > detail::offset_mask) {
+    if (control.reserve_bytes > detail::offset_mask + 1) {
         return error(status::bad_argument,
                      fmt::format("SELION_HEAP asks for {} per rank; an address reaches {}",
                                  base::bytes_text(control.reserve_bytes),

@@ -30,15 +30,12 @@ child_output::~child_output() {
 
 void child_output::pass_on() {
     std::array<char, 65536> block;
-    while (source_ >= 0) {
+    bool has_ended = false;
+    while (source_ >= 0 && !has_ended) {
         const ssize_t bytes = read(source_, block.data(), block.size());
         if (bytes < 0 && errno == EINTR) continue;
         if (bytes < 0) break;
-        if (bytes == 0) {
-            close(std::exchange(source_, -1));
-            if (!rest_.empty()) write_line(std::exchange(rest_, {}) + '\n');
-            return;
-        }
+        has_ended = bytes == 0;
         rest_.append(block.data(), static_cast<std::size_t>(bytes));
     }
     std::size_t start = 0;
@@ -47,6 +44,9 @@ void child_output::pass_on() {
         start = end + 1;
     }
     rest_.erase(0, start);
+    if (!has_ended) return;
+    close(std::exchange(source_, -1));
+    if (!rest_.empty()) write_line(std::exchange(rest_, {}) + '\n');
 }
 
 void child_output::write_line(std::string_view line) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <sstream>
@@ -23,15 +24,22 @@ std::vector<std::string> job_environment::to_variables() const {
 std::optional<job_environment> job_environment::take() {
     const char* place = std::getenv(place_name);
     const char* earlier = std::getenv(earlier_name);
-    if (place == nullptr || earlier == nullptr) return std::nullopt;
-    job_environment found;
-    std::istringstream place_text(place);
-    if (!(place_text >> found.memory_file >> found.process >> found.parent)) return std::nullopt;
-    std::istringstream earlier_text(earlier);
-    for (int status = 0; earlier_text >> status;) found.earlier.push_back(status);
+    const std::string place_text = place != nullptr ? place : "";
+    const std::string earlier_text = earlier != nullptr ? earlier : "";
     unsetenv(place_name);
     unsetenv(earlier_name);
+    job_environment found;
+    std::istringstream place_words(place_text);
+    if (!(place_words >> found.memory_file >> found.process >> found.parent)) return std::nullopt;
+    // Meant for the process that started this one, before it called `run`.
+    if (found.parent != getppid()) return std::nullopt;
+    std::istringstream earlier_words(earlier_text);
+    for (int status = 0; earlier_words >> status;) found.earlier.push_back(status);
     return found;
+}
+
+bool job_environment::owns(std::string_view variable) {
+    return variable.starts_with(place_name) || variable.starts_with(earlier_name);
 }
 
 }  // namespace selion::machine

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace selion::machine {
@@ -20,6 +21,8 @@ struct job_environment {
     /// The calling process's part in a job, if it has one. The variables are taken away, so that
     /// programs which the rank starts do not believe to be ranks.
     static std::optional<job_environment> take();
+    /// Whether a "NAME=value" string is one of those variables.
+    static bool owns(std::string_view variable);
 };
 
 }  // namespace selion::machine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/processes/processes.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,6 +33,31 @@ run_history history;
 
 void forward_to_parent(int number) { kill(getppid(), number); }
 
+/// Without these, files that the job opens would take the places of the standard ones.
+void hold_standard_files() {
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
+        if (fcntl(file, F_GETFD) < 0) open("/dev/null", O_RDWR);
+    }
+}
+
+/// While it lives, children that end wait until they are asked for, also in a program that was
+/// started by one that ignores its children.
+class kept_children {
+public:
+    kept_children() {
+        sigaction(SIGCHLD, nullptr, &before_);
+        if (before_.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
+    }
+    ~kept_children() {
+        if (before_.sa_handler == SIG_IGN) sigaction(SIGCHLD, &before_, nullptr);
+    }
+    kept_children(const kept_children&) = delete;
+    kept_children& operator=(const kept_children&) = delete;
+
+private:
+    struct sigaction before_ {};
+};
+
 class processes_machine final : public node::node_machine {
 public:
     explicit processes_machine(node::job_setting setting) : node_machine(std::move(setting)) {
@@ -57,6 +83,8 @@ public:
 
 private:
     int supervise(const job& work) {
+        hold_standard_files();
+        const kept_children children;
         const bool fence_signals = !node::register_heavy_fences();
         result<node::shared_mapping> mapping =
             node::shared_mapping::create(setting_.plan(true, fence_signals));

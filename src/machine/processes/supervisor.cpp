@@ -26,6 +26,8 @@ namespace {
 /// How long processes may take to end when asked, before they are killed.
 constexpr std::int64_t grace_ns = 500'000'000;
 constexpr int grace_poll_ms = 20;
+/// How late the end of a process is noticed where the program handles SIGCHLD itself.
+constexpr int longest_poll_ms = 1000;
 
 std::vector<std::string> own_arguments() {
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -95,6 +97,7 @@ int supervisor::run() {
         base::say(fmt::format("interrupted by {}; all ranks have ended", strsignal(interrupted_by_)));
         inbox_.restore_mask();
         raise(interrupted_by_);
+        return 128 + interrupted_by_;  // the signal is blocked or handled
     }
     return status_;
 }
@@ -110,6 +113,7 @@ void supervisor::start(std::uint32_t process) {
                                     children_.size(), std::strerror(errno)));
         }
     }
+    const pid_t own_id = getpid();
     const pid_t id = fork();
     if (id < 0) {
         throw error(status::system_failure,
@@ -117,7 +121,7 @@ void supervisor::start(std::uint32_t process) {
                                 "fewer processes",
                                 process, children_.size(), std::strerror(errno)));
     }
-    if (id == 0) become(process, ends);
+    if (id == 0) become(process, own_id, ends);
     children_[process].id = id;
     ++running_;
     if (ends.empty()) return;
@@ -132,10 +136,10 @@ void supervisor::start(std::uint32_t process) {
 }
 
 /// The rest of a forked process's life as copy of this one: prepares and executes the program anew.
-void supervisor::become(std::uint32_t process, const std::vector<int>& output_ends) {
-    const pid_t parent = getppid();
+void supervisor::become(std::uint32_t process, pid_t parent,
+                        const std::vector<int>& output_ends) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
+    if (getppid() != parent) _exit(1);  // it died before it could be a reason to die
     inbox_.restore_mask();
     fcntl(mapping_.file(), F_SETFD, 0);
     if (process != 0) {
@@ -150,7 +154,7 @@ void supervisor::become(std::uint32_t process, const std::vector<int>& output_en
     std::vector<std::string> arguments = own_arguments();
     std::vector<std::string> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {
-        variables.emplace_back(*variable);
+        if (!job_environment::owns(*variable)) variables.emplace_back(*variable);
     }
     const job_environment place{mapping_.file(), process, parent, earlier_};
     std::ranges::move(place.to_variables(), std::back_inserter(variables));
@@ -164,7 +168,9 @@ void supervisor::wait_for_event() {
     for (const child_output& output : outputs_) {
         if (output.file() >= 0) files.push_back({output.file(), POLLIN, 0});
     }
-    poll(files.data(), files.size(), kill_at_ns_ != 0 ? grace_poll_ms : monitor_.poll_timeout_ms());
+    const int sample_ms = monitor_.poll_timeout_ms();
+    const int idle_ms = sample_ms < 0 ? longest_poll_ms : sample_ms;
+    poll(files.data(), files.size(), kill_at_ns_ != 0 ? grace_poll_ms : idle_ms);
 }
 
 void supervisor::take_signals() {
@@ -181,11 +187,19 @@ void supervisor::collect_ended() {
     for (std::uint32_t process = 0; process < children_.size(); ++process) {
         child& one = children_[process];
         int wait_status = 0;
-        if (one.has_ended || waitpid(one.id, &wait_status, WNOHANG) != one.id) continue;
+        const pid_t ended = one.has_ended ? 0 : waitpid(one.id, &wait_status, WNOHANG);
+        if (ended == 0) continue;
+        if (ended < 0) wait_status = noted_status(process);
         one.has_ended = true;
         --running_;
         judge(process, wait_status);
     }
+}
+
+/// What a process left behind whose status a handler of the program has taken, as wait tells it.
+int supervisor::noted_status(std::uint32_t process) const {
+    const node::process_record& record = mapping_.process(process);
+    return W_EXITCODE(look_at(record.has_finished) != 0 ? look_at(record.status) & 0xff : 1, 0);
 }
 
 /// Decides what the end of one process means for the job.

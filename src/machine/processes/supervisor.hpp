@@ -36,11 +36,13 @@ private:
     };
 
     void start(std::uint32_t process);
-    [[noreturn]] void become(std::uint32_t process, const std::vector<int>& output_ends);
+    [[noreturn]] void become(std::uint32_t process, pid_t parent,
+                             const std::vector<int>& output_ends);
     void wait_for_event();
     void take_signals();
     void collect_ended();
     void judge(std::uint32_t process, int wait_status);
+    int noted_status(std::uint32_t process) const;
     void end_all();
     std::string death_text(std::uint32_t process, int wait_status) const;
 
