@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// dying HOW RANK [FIRST]: all ranks meet, then RANK dies as HOW says, while the others wait in a
+// barrier. Rank 0 does so too, or works without calling Selion ("busy"), and perhaps ignores
+// SIGTERM
+// ("deaf"), or reads standard input ("reading").
+
+#include <signal.h>
+#include <unistd.h>
+#include <selion/selion.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace {
+
+volatile bool goes_on = true;
+
+int overflow(int depth) {
+    volatile char frame[512] = {};
+    frame[0] = static_cast<char>(depth);
+    if (goes_on) return overflow(depth + 1) + frame[0];
+    return frame[0];
+}
+
+int* volatile no_memory = nullptr;
+
+void die(std::string_view how) {
+    if (how == "segv") *no_memory = 1;
+    if (how == "abort") std::abort();
+    if (how == "throw") throw std::runtime_error("the cause is told");
+    if (how == "throw_int") throw 42;
+    if (how == "exit0") std::exit(0);
+    if (how == "exit7") std::exit(7);
+    if (how == "_exit3") _exit(3);
+    if (how == "overflow") overflow(0);
+}
+
+/// Returns only for "barrier".
+void keep_away(std::string_view how) {
+    if (how == "barrier") return;
+    if (how == "deaf") signal(SIGTERM, SIG_IGN);
+    if (how == "reading") {
+        while (std::getchar() != EOF) {
+        }
+    }
+    // Paced only so that the machine has time for the rest of the test.
+    while (true) usleep(1000);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view how = argc > 1 ? argv[1] : "";
+    const unsigned victim = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 0;
+    const std::string_view first = argc > 3 ? argv[3] : "barrier";
+    return selion::run(argc, argv, [&](selion::world& world) {
+        const auto never = selion::allocate<selion::signal>(world, 1);
+        const auto away = selion::allocate<selion::signal>(world, 1);
+        const std::string line =
+            "rank " + std::to_string(world.rank()) + " process " + std::to_string(getpid()) + "\n";
+        if (write(STDOUT_FILENO, line.data(), line.size()) < 0) return;
+        world.barrier();  // site: last call
+        if (world.rank() == victim) {
+            if (write(STDOUT_FILENO, "dying\n", 6) < 0) return;
+            if (first != "barrier") selion::wait_until(away, 1);
+            die(how);
+            selion::wait_until(never, 1);  // site: waits to be killed
+        }
+        if (world.rank() == 0) {
+            selion::notify(away.on(victim), selion::signal_set(1));
+            keep_away(first);
+        }
+        world.barrier();  // site: others wait
+    });
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// misusing WHAT: rank 1 makes one mistake, or all ranks together where the call is collective.
+// misusing build: prints what this build checks.
+
+#include <selion/selion.hpp>
+
+#include <cstdio>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+void mistake_alone(selion::world& world, std::string_view what) {
+    const auto number = selion::allocate<int>(world, 4);
+    const auto signal = selion::allocate<selion::signal>(world, 1);
+    if (world.rank() == 1) {
+        if (what == "rank") selion::put(number.on(99), 1);                   // site: rank
+        if (what == "get") std::printf("%d\n", selion::get(number.on(99)));  // site: get
+        if (what == "null") selion::put(selion::global_ptr<int>(), 1);       // site: null
+        if (what == "offset") {
+            const selion::global_ptr<int> far(world.rank(), world.heap().reserved_bytes);
+            selion::put(far, 1);  // site: offset
+        }
+        if (what == "unaligned") {
+            const selion::global_ptr<int> odd(world.rank(), number.offset() + 2);
+            selion::fetch_add(odd, 1);  // site: unaligned
+        }
+        if (what == "signal") selion::wait_until(signal.on(0), 1);  // site: signal
+        if (what == "foreign") {
+            std::thread([&] { selion::put(number, 1); }).join();  // site: foreign
+        }
+        if (what == "foreign_collective") {
+            std::thread([&] { world.barrier(); }).join();  // site: foreign_collective
+        }
+        if (what == "scope") {
+            std::thread([&] { const selion::rank_scope scope(world); }).join();  // site: scope
+        }
+        if (what == "local") {
+            const auto own = selion::allocate_local<int>(world, 1);
+            selion::deallocate_local(world, own.on(0));  // site: local
+        }
+        if (what == "local_twice") {
+            const auto own = selion::allocate_local<int>(world, 1);
+            selion::deallocate_local(world, own);
+            selion::deallocate_local(world, own);  // site: local_twice
+        }
+    }
+    world.barrier();
+}
+
+void mistake_together(selion::world& world, std::string_view what) {
+    const bool is_odd = world.rank() == 1;
+    if (what == "root") static_cast<void>(world.broadcast(1, 99));  // site: root
+    if (what == "twice") {
+        const auto numbers = selion::allocate<int>(world, 4);
+        selion::deallocate(world, numbers);
+        selion::deallocate(world, numbers);  // site: twice
+    }
+    if (what == "sizes") {
+        std::vector<double> values(is_odd ? 3 : 4);
+        if (is_odd) {
+            world.all_reduce(std::span(values), selion::plus);  // site: three
+        } else {
+            world.all_reduce(std::span(values), selion::plus);  // site: four
+        }
+    }
+    if (what == "types") {
+        if (is_odd) {
+            static_cast<void>(world.all_reduce(1L, selion::plus));  // site: long
+        } else {
+            static_cast<void>(world.all_reduce(1.0, selion::plus));  // site: double
+        }
+    }
+    if (what == "roots") static_cast<void>(world.broadcast(1, is_odd ? 1 : 0));  // site: roots
+    if (what == "calls") {
+        if (is_odd) {
+            static_cast<void>(world.all_reduce(1, selion::plus));  // site: all_reduce
+        } else {
+            world.barrier();  // site: barrier
+        }
+    }
+    if (what == "amounts")
+        static_cast<void>(selion::allocate<int>(world, is_odd ? 8 : 4));  // site: amounts
+}
+
+constexpr bool is_sanitized() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view what = argc > 1 ? argv[1] : "";
+    if (what == "build") {
+        std::printf("%d %d\n", SELION_CHECK_LEVEL, is_sanitized() ? 1 : 0);
+        return 0;
+    }
+    return selion::run(argc, argv, [&](selion::world& world) {
+        mistake_alone(world, what);
+        mistake_together(world, what);
+    });
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// surroundings WHAT ...: what of arguments, environment, input and output reaches which rank.
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <selion/selion.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace {
+
+void say(const std::string& text) {
+    if (write(STDOUT_FILENO, text.data(), text.size()) < 0) std::abort();
+}
+
+std::string name_of(const selion::world& world) { return "rank " + std::to_string(world.rank()); }
+
+void tell_arguments(const selion::world& world, int argc, char** argv) {
+    const char* colour = std::getenv("COLOUR");
+    std::string text = name_of(world) + " sees";
+    for (int i = 2; i < argc; ++i) text += std::string(" <") + argv[i] + ">";
+    say(text + " and " + (colour != nullptr ? colour : "no colour") + "\n");
+}
+
+void print_lines(const selion::world& world, bool leaves_one_open) {
+    std::printf("one\n");
+    flockfile(stdout);  // the process may have other ranks
+    std::printf("two ");
+    std::printf("halves\n");
+    funlockfile(stdout);
+    std::fprintf(stderr, "trouble\n");
+    if (world.rank() == 0 && leaves_one_open) std::printf("no end of line");
+}
+
+void read_input(const selion::world& world) {
+    std::size_t bytes = 0;
+    while (std::getchar() != EOF) ++bytes;
+    say(name_of(world) + " reads " + std::to_string(bytes) + "\n");
+}
+
+/// Lists the variables that a program which a rank starts would take for its own place in a job.
+int start_programs(const selion::world& world, const std::string& self) {
+    if (world.rank() != 1) return 0;
+    const std::string list = "env | grep SELION_JOB_; true";
+    const std::string again = "SELION_MACHINE=processes:2 '" + self + "' arguments inner";
+    return std::system(list.c_str()) | std::system(again.c_str());
+}
+
+/// Its child leaves as any program may.
+int fork_one() {
+    const pid_t child = fork();
+    if (child == 0) std::exit(9);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 1;
+    say("the child left with " + std::to_string(WEXITSTATUS(status)) + "\n");
+    return 0;
+}
+
+void print_much(const selion::world& world, int count) {
+    for (int i = 0; i < count; ++i) {
+        std::printf("%s line %d of %d\n", name_of(world).c_str(), i, count);
+    }
+}
+
+/// Every kind of operation, for traces and meters.
+void exchange(selion::world& world) {
+    const auto number = selion::allocate<long>(world, 1);
+    const auto signal = selion::allocate<selion::signal>(world, 1);
+    const selion::rank_id next = (world.rank() + 1) % world.size();
+    {
+        const selion::timer_scope timer("exchange \"quoted\"");
+        selion::put(number.on(next), 1L);
+        selion::notify(signal.on(next), selion::signal_add(1));
+        selion::wait_until(signal, 1);
+    }
+    selion::count("exchanges");
+    static_cast<void>(world.all_reduce(selion::get(number), selion::plus));
+    world.barrier();  // site: recorded barrier
+}
+
+int run_once(selion::world& world, int argc, char** argv) {
+    const std::string_view what = argv[1];
+    if (what == "arguments") tell_arguments(world, argc, argv);
+    if (what == "lines") print_lines(world, argc > 2);
+    if (what == "input") read_input(world);
+    if (what == "fork") return fork_one();
+    if (what == "much") print_much(world, std::atoi(argv[2]));
+    if (what == "programs") return start_programs(world, argv[0]);
+    if (what == "exchange") exchange(world);
+    if (what == "allocate") {
+        static_cast<void>(selion::allocate<char>(world, std::strtoull(argv[2], nullptr, 10)));
+    }
+    if (what == "before") say("started with " + std::to_string(argc) + "\n");
+    if (what == "reaping") return world.rank() == 1 ? std::atoi(argv[2]) : 0;
+    if (what == "status") return world.rank() == 1 ? std::atoi(argv[2]) : 0;
+    return 0;
+}
+
+/// A program that takes the status of all its children before anybody else can.
+void take_all_children(int) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+}
+
+/// Two jobs in one program; the second starts after the first has failed.
+int run_twice(int argc, char** argv) {
+    const int first = selion::run(argc, argv, [](selion::world& world) {
+        say("first " + name_of(world) + "\n");
+        return world.rank() == 1 ? 5 : 0;
+    });
+    const int second = selion::run(argc, argv, [first](selion::world& world) {
+        say("second " + name_of(world) + " after " + std::to_string(first) + "\n");
+        world.barrier();
+    });
+    std::printf("statuses %d %d\n", first, second);
+    return second;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) return 64;
+    if (std::string_view(argv[1]) == "twice") return run_twice(argc, argv);
+    if (std::string_view(argv[1]) == "reaping") signal(SIGCHLD, take_all_children);
+    if (std::string_view(argv[1]) == "before" && argc == 2) {
+        const std::string inner =
+            "SELION_MACHINE=processes:2 '" + std::string(argv[0]) + "' before x";
+        if (std::system(inner.c_str()) != 0) return 1;
+    }
+    return selion::run(argc, argv,
+                       [&](selion::world& world) { return run_once(world, argc, argv); });
+}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rank that dies ends the job in under 2 s, and standard error says which rank, how, and what it
+was doing; nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from jobs import (
+    Job, files_used_by, is_alive, is_sanitized, members_of, site, soon, wait_until_gone,
+)
+
+machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
+process_machines = {name: ranks for name, ranks in machines.items() if "processes" in name}
+#: What the sentence must say of each death, and the exit status.
+deaths = {
+    "segv": ("signal 11", {-11, 139}),
+    "abort": ("signal 6", {-6, 134}),
+    "overflow": ("signal 11", {-11, 139}),
+    "throw": ("an exception of type std::runtime_error: the cause is told", {1}),
+    "throw_int": ("an exception that is no std::exception", {1}),
+    "exit0": (r"exit\(0\)|exit status 0", {1}),
+    "exit7": (r"exit\(7\)|exit status 7", {7}),
+    "_exit3": ("exit status 3", {3}),
+}
+by_signal = ("segv", "abort", "overflow")
+# Where a rank never calls Selion, the one that dies must not share its thread.
+apart = {"threads:3@3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
+
+
+def end_of(victim: int, machine: str, ranks: int, how: str, first: str = "barrier"):
+    with Job("dying", how, str(victim), first, machine=machine) as job:
+        processes = job.processes(ranks)
+        job.wait_for("^dying$")
+        start = time.monotonic()
+        outcome = job.end(within=soon)
+        print(f"{machine} {how}, first {first}: ended after {time.monotonic() - start:.3f} s")
+        assert not any(is_alive(one) for one in processes.values())
+        return outcome
+
+
+@pytest.mark.parametrize("how", deaths)
+@pytest.mark.parametrize("machine", machines)
+def test_a_death_is_told(machine: str, how: str):
+    if is_sanitized and how in by_signal:
+        pytest.skip("the sanitizer reports fatal signals itself")
+    if how == "_exit3" and machine not in process_machines:
+        pytest.skip("_exit ends the process that all ranks are in, with no chance to say anything")
+    ranks = machines[machine]
+    outcome = end_of(1, machine, ranks, how)
+    what, statuses = deaths[how]
+    assert outcome.status in statuses
+    [sentence] = outcome.sentences()
+    assert outcome.err == f"selion: {sentence}\n"
+    assert re.search(what, sentence)
+    if how == "_exit3" and machine == "processes:2x2":
+        assert "ranks 0-1 of 4" in sentence  # the kernel does not say which thread it was
+    else:
+        assert sentence.startswith(f"rank 1 of {ranks} ")
+        assert f"after barrier #3 at {site('dying.cpp', 'last call')}" in sentence
+
+
+@pytest.mark.parametrize("first", ["busy", "deaf"])
+@pytest.mark.parametrize("how", ["segv", "throw", "exit0"])
+@pytest.mark.parametrize("machine", apart)
+def test_ranks_that_work_end_too(machine: str, how: str, first: str):
+    if is_sanitized and how in by_signal:
+        pytest.skip("the sanitizer reports fatal signals itself")
+    outcome = end_of(apart[machine] - 1, machine, apart[machine], how, first)
+    assert outcome.status != 0
+    assert len(outcome.sentences()) == 1
+
+
+@pytest.mark.parametrize("how", ["throw", "exit0"])
+@pytest.mark.parametrize("machine", apart)
+def test_a_rank_that_reads_input_ends_too(machine: str, how: str):
+    """It holds the lock of its stream, which must not keep the job from ending."""
+    outcome = end_of(apart[machine] - 1, machine, apart[machine], how, "reading")
+    assert outcome.status != 0
+    assert len(outcome.sentences()) == 1
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("machine", process_machines)
+def test_any_process_may_be_killed(machine: str, number: int):
+    ranks = process_machines[machine]
+    with Job("dying", "wait", "1", machine=machine) as job:
+        processes = job.processes(ranks)
+        job.wait_for("^dying$")
+        if number >= len(set(processes.values())):
+            pytest.skip(f"{machine} has no such process")
+        target = sorted(set(processes.values()))[number]
+        killed = sorted(rank for rank, process in processes.items() if process == target)
+        start = time.monotonic()
+        os.kill(target, signal.SIGKILL)
+        outcome = job.end(within=soon)
+        print(f"{machine}: ended {time.monotonic() - start:.3f} s after SIGKILL")
+        assert not any(is_alive(one) for one in processes.values())
+    [sentence] = outcome.sentences()
+    if len(killed) > 1:
+        assert f"(ranks {killed[0]}-{killed[-1]} of {ranks})" in sentence
+    else:
+        assert f"rank {killed[0]} of {ranks} " in sentence
+        calls = ("last call", "waits to be killed" if killed == [1] else "others wait")
+        assert any(site("dying.cpp", call) in sentence for call in calls)
+    assert "signal 9 (Killed)" in sentence
+    assert outcome.status == 137
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_the_first_process_may_be_killed(machine: str):
+    with Job("dying", "wait", "1", machine=machine) as job:
+        processes = set(job.processes(machines[machine]).values())
+        job.wait_for("^dying$")
+        start = time.monotonic()
+        os.kill(job.process.pid, signal.SIGKILL)
+        assert wait_until_gone(processes, soon) == []
+        print(f"{machine}: all gone {time.monotonic() - start:.3f} s after SIGKILL of the first")
+        assert job.end(within=soon).status == -9
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("machine", machines)
+def test_any_moment_will_do(machine: str, seed: int):
+    """While processes are being started, too, nobody is forgotten."""
+    moments = random.Random(seed)
+    with Job("dying", "wait", "1", machine=machine) as job:
+        job.run_for(moments.uniform(0, 0.03))
+        number = moments.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+        os.kill(job.process.pid, number)
+        assert job.end(within=soon).status == -number
+        assert wait_until_gone(members_of(job.process.pid), soon) == []
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_nothing_has_a_name_in_a_file_system(machine: str):
+    """What has no name cannot be left behind, whoever is killed."""
+    def places() -> set[str]:
+        return {name for place in ("/dev/shm", "/tmp") for name in os.listdir(place)
+                if "selion" in name or "test_dying" in name}
+
+    before = places()
+    with Job("dying", "wait", "1", machine=machine) as job:
+        processes = set(job.processes(machines[machine]).values())
+        job.wait_for("^dying$")
+        for process in {job.process.pid, *processes}:
+            for name in files_used_by(process):
+                is_removed = name.endswith(" (deleted)")
+                assert not name.startswith(("/dev/shm/", "/tmp/")) or is_removed, name
+                if is_removed:
+                    assert name.startswith("/memfd:selion"), name
+        os.kill(job.process.pid, signal.SIGKILL)
+        assert wait_until_gone(processes, soon) == []
+    assert places() == before
+    assert not Path(f"/proc/{job.process.pid}").exists()

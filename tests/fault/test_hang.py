@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wait that lasts too long is explained: who is absent from which call, and where; so is the
+state of a job that is asked for it."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+from jobs import Job, is_sanitized, run, site
+
+machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
+timeout = "2" if is_sanitized else "0.3"
+
+
+def others(ranks: int, but: int = 1) -> str:
+    """`0, 2-7`: all ranks but one."""
+    left = [rank for rank in range(ranks) if rank != but]
+    parts = []
+    for rank in left:
+        if parts and parts[-1][1] == rank - 1:
+            parts[-1][1] = rank
+        else:
+            parts.append([rank, rank])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_skipped_barrier_is_explained_and_ended(machine: str):
+    outcome = run("waiting", "skip", machine=machine, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    barrier, instead = site("waiting.cpp", "barrier"), site("waiting.cpp", "instead")
+    assert outcome.status == 1
+    first, *middle, last = outcome.err.strip().split("\n")
+    assert re.fullmatch(rf"selion: hang: a rank of {machine}(@\d+)? has waited for {timeout} s",
+                        first)
+    assert middle == [
+        f"  ranks {others(machines[machine])} wait in barrier #2 at {barrier}",
+        f"    absent: rank 1: in wait_until at {instead}",
+        f"  rank 1 waits in wait_until at {instead} for a signal of at least 1; it is 0",
+    ]
+    assert last == "selion: SELION_HANG_ACTION=abort: the job ends"
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_report_comes_once_and_the_job_goes_on(machine: str):
+    with Job("waiting", "line", machine=machine, SELION_HANG_TIMEOUT=timeout) as job:
+        job.wait_for("^ready$")
+        job.wait_for(r"for a signal of at least 3; it is 1$", machines[machine] - 1)
+        job.say("go on\n")
+        outcome = job.end()
+    assert outcome.status == 0
+    [sentence] = outcome.sentences()
+    assert sentence.startswith("hang: ")
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_signal_asks_for_the_state(machine: str):
+    ranks = machines[machine]
+    with Job("waiting", "line", machine=machine) as job:
+        job.wait_for("^ready$")
+        lines = [f"  rank {rank} waits in wait_until at {site('waiting.cpp', 'signal')} for a "
+                 "signal of at least 3; it is 1" for rank in range(1, ranks)]
+        for number in range(1, 1000):
+            job.process.send_signal(signal.SIGUSR1)
+            job.wait_for("^selion: state of the job on", number)
+            report = job.err.rsplit("selion: ", 1)[1].rstrip("\n").split("\n")[1:]
+            if [line for line in report if not line.startswith("  rank 0 ")] == lines:
+                break  # until then a rank was on its way into the wait
+        else:
+            raise AssertionError(job.err)
+        job.say("go on\n")
+        assert job.end().status == 0
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_rank_that_has_returned_is_absent(machine: str):
+    outcome = run("waiting", "return", machine=machine, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    assert "    absent: rank 1: its function has returned\n" in outcome.err
+
+
+@pytest.mark.parametrize("machine", ["threads:3@3", "processes:3"])
+def test_a_rank_that_works_for_ever_is_absent(machine: str):
+    outcome = run("waiting", "work", machine=machine, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    allocate, sync = site("waiting.cpp", "allocate"), site("waiting.cpp", "sync")
+    assert (f"  ranks 0, 2 wait in sync #2 at {sync}\n    absent: rank 1: in its own code, "
+            f"after allocate #1 at {allocate}\n") in outcome.err
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_rank_whose_thread_is_busy_is_told_from_an_absent_one(machine: str):
+    if machine.startswith("processes:3") or machine == "threads:3":
+        pytest.skip("ranks may have threads of their own")
+    outcome = run("waiting", "work", machine=machine, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    assert "    absent: rank 1: in its own code, after allocate #1 at " in outcome.err
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_healthy_job_says_nothing(machine: str):
+    outcome = run("waiting", "often", "1000", machine=machine, SELION_HANG_TIMEOUT=timeout)
+    assert outcome.status == 0
+    assert outcome.err == ""
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_reports_can_be_switched_off(machine: str):
+    with Job("waiting", "line", machine=machine, SELION_HANG_TIMEOUT="0") as job:
+        job.wait_for("^ready$")
+        job.process.send_signal(signal.SIGUSR1)
+        job.wait_for("^selion: state of the job on")
+        job.say("go on\n")
+        outcome = job.end()
+    assert outcome.status == 0
+    assert "hang" not in outcome.err

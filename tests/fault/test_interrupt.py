@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C and SIGTERM end a job at once, with a status that tells why."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import time
+
+import pytest
+from jobs import Job, clean_environment, is_alive, limit, programs, soon, wait_until_gone
+
+machines = {"threads:3@3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
+
+
+@pytest.mark.parametrize("first", ["barrier", "busy", "deaf"])
+@pytest.mark.parametrize("whom", ["group", "first"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("machine", machines)
+def test_a_signal_ends_the_job(machine: str, number: signal.Signals, whom: str, first: str):
+    if "threads" in machine and first == "deaf" and number == signal.SIGTERM:
+        pytest.skip("a program that ignores SIGTERM in its only process is not ended by it")
+    with Job("dying", "wait", str(machines[machine] - 1), first, machine=machine) as job:
+        processes = job.processes(machines[machine])
+        job.wait_for("^dying$")
+        start = time.monotonic()
+        if whom == "group":
+            os.killpg(job.process.pid, number)
+        else:
+            os.kill(job.process.pid, number)
+        outcome = job.end(within=soon)
+        print(f"{machine} {number.name}: ended after {time.monotonic() - start:.3f} s")
+        assert outcome.status == -number
+        assert not any(is_alive(one) for one in processes.values())
+        if "processes" in machine:
+            [sentence] = outcome.sentences()
+            assert sentence.startswith("interrupted by ")
+        else:
+            assert outcome.err == ""
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_ctrl_c_at_a_terminal(machine: str):
+    own, theirs = pty.openpty()
+    program = subprocess.Popen(
+        [programs / "test_dying", "wait", "1"],
+        env=clean_environment(SELION_MACHINE=machine),
+        stdin=theirs, stdout=theirs, stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)),  # now it controls us
+    )
+    os.close(theirs)
+    try:
+        text = b""
+        while b"dying" not in text:
+            text += os.read(own, 4096)
+        ranks = {int(line.split()[3]) for line in text.decode().split("\r\n")
+                 if line.startswith("rank ")}
+        os.write(own, b"\x03")
+        assert program.wait(timeout=soon) == -signal.SIGINT
+        assert wait_until_gone(ranks, soon) == []
+    finally:
+        program.kill()
+        program.wait(timeout=limit)
+        os.close(own)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bug of the program ends the job with a sentence that names rank, call site, the wrong value and
+the legal ones."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from jobs import check_level, run, site
+
+machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4,
+            "threads:3,direct=off": 3}
+
+# What the sentence must say; {last} is the last rank. The check level from which on it is noticed.
+alone = {
+    "rank": (r"the global pointer names rank 99; ranks are 0 to {last}$", 1),
+    "get": (r"the global pointer names rank 99; ranks are 0 to {last}$", 1),
+    "null": (r"the global pointer is null$", 1),
+    "offset": (r"4 bytes at offset (\d+) of rank 1 leave the symmetric heap, which ends at \1$", 2),
+    "unaligned": (r"offset \d+ of rank 1 is not a multiple of 4, the alignment of the element$", 2),
+    "signal": (r"belongs to rank 0; a rank waits only for signals in its own memory$", 1),
+    "local": (r"the memory belongs to rank 0; only the rank that allocated it gives it back$", 1),
+    "local_twice": (r"no live allocation of this rank starts at offset \d+$", 1),
+}
+by_foreign_thread = {
+    "foreign": r"this thread belongs to no rank: .* make a selion::rank_scope in the thread first$",
+    "foreign_collective": r"this thread belongs to no rank: .*selion::rank_scope",
+    "scope": r"thread level is single; .* or set SELION_THREAD_LEVEL=multiple$",
+}
+together = {
+    "root": r"broadcast: root 99 is no member; members are 0 to {last}$",
+    "twice": r"deallocate: no live collective allocation starts at offset \d+$",
+    "amounts": r"one rank asks for 32 bytes and another for 16 \(this one for (16|32)\)$",
+}
+# What rank 1 and rank 0 call, and where.
+disagreements = {
+    "sizes": (("all_reduce of 3 elements of 8 bytes", "three"),
+              ("all_reduce of 4 elements of 8 bytes", "four")),
+    "types": (("all_reduce of 1 element of 8 bytes", "long"),
+              ("all_reduce of 1 element of 8 bytes", "double")),
+    "roots": (("broadcast of 4 bytes from root 1", "roots"),
+              ("broadcast of 4 bytes from root 0", "roots")),
+    "calls": (("all_reduce of 1 element of 4 bytes", "all_reduce"), ("barrier", "barrier")),
+}
+
+
+def complaint(machine: str, what: str) -> list[str]:
+    """The lines of the one complaint that ends the job."""
+    outcome = run("misusing", what, machine=machine)
+    assert outcome.status == 1, outcome.err
+    assert outcome.out == ""
+    assert len(outcome.sentences()) == 1
+    return outcome.err.rstrip("\n").split("\n")
+
+
+def expect(machine: str, what: str, pattern: str, who: str) -> None:
+    first, second = complaint(machine, what)
+    assert re.match(rf"selion: {who}: ", first)
+    assert re.search(pattern.format(last=machines[machine] - 1), first)
+    assert second == f"  called at {site('misusing.cpp', what)}"
+
+
+@pytest.mark.parametrize("what", alone)
+@pytest.mark.parametrize("machine", machines)
+def test_a_mistake_of_one_rank(machine: str, what: str):
+    pattern, level = alone[what]
+    if check_level < level:
+        pytest.skip(f"noticed from check level {level} on")
+    expect(machine, what, pattern, f"rank 1 of {machines[machine]}")
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("what", by_foreign_thread)
+@pytest.mark.parametrize("machine", machines)
+def test_a_mistake_of_a_foreign_thread(machine: str, what: str):
+    expect(machine, what, by_foreign_thread[what], "a thread of the program")
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("what", together)
+@pytest.mark.parametrize("machine", machines)
+def test_a_mistake_of_all_ranks_is_told_once(machine: str, what: str):
+    expect(machine, what, together[what], rf"rank \d of {machines[machine]}")
+
+
+@pytest.mark.skipif(check_level < 2, reason="noticed in the checking build")
+@pytest.mark.parametrize("what", disagreements)
+@pytest.mark.parametrize("machine", machines)
+def test_ranks_that_disagree(machine: str, what: str):
+    [line] = complaint(machine, what)
+    (odd, odd_site), (even, even_site) = disagreements[what]
+    assert line.startswith(
+        f"selion: the ranks disagree about collective #4: rank 1 calls {odd} at "
+        f"{site('misusing.cpp', odd_site)}, rank 0 calls {even} at "
+        f"{site('misusing.cpp', even_site)}")
+    assert line.endswith("; types or operations differ") == (what == "types")

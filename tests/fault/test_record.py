@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces and meters hold what all ranks did, in forms that other programs read; nothing is written
+unless asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jobs import programs, run, site
+
+machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_trace_holds_events_of_all_ranks(machine: str, tmp_path: Path):
+    path = tmp_path / "trace.json"
+    outcome = run("surroundings", "exchange", machine=machine, SELION_TRACE=str(path))
+    assert outcome.status == 0 and outcome.err == outcome.out == ""
+    events = json.loads(path.read_text())
+    assert isinstance(events, list)
+    ranks = range(machines[machine])
+    names = {event["tid"]: event["args"]["name"] for event in events
+             if event["name"] == "thread_name"}
+    assert names == {rank: f"rank {rank}" for rank in ranks}
+    slices = [event for event in events if event["ph"] == "X"]
+    for event in slices:
+        assert {"name", "ts", "dur", "pid", "tid"} <= set(event)
+        assert event["dur"] >= 0
+    for name in ("put", "get", "all_reduce", "barrier", 'exchange "quoted"'):
+        assert {event["tid"] for event in slices if event["name"] == name} == set(ranks), name
+    [own] = {event["args"]["at"] for event in slices if event["name"] == "barrier"}
+    assert own == site("surroundings.cpp", "recorded barrier")
+    counters = {event["tid"]: event["args"]["total"] for event in events if event["ph"] == "C"}
+    assert counters == dict.fromkeys(ranks, 1)
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_meters_are_json_lines(machine: str, tmp_path: Path):
+    path = tmp_path / "meters.jsonl"
+    assert run("surroundings", "exchange", machine=machine, SELION_METERS=str(path)).status == 0
+    readings = [json.loads(line) for line in path.read_text().split("\n") if line]
+    ranks = set(range(machines[machine]))
+    for name in ("put", "get", "barrier", "exchanges", 'exchange "quoted"'):
+        own = [reading for reading in readings if reading["name"] == name]
+        assert {reading["rank"] for reading in own} == ranks, name
+    assert {reading["bytes"] for reading in readings if reading["name"] == "put"} == {8}
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_second_job_replaces_the_files(machine: str, tmp_path: Path):
+    path = tmp_path / "trace.json"
+    for _ in range(2):
+        assert run("surroundings", "exchange", machine=machine, SELION_TRACE=str(path)).status == 0
+    barriers = [event for event in json.loads(path.read_text()) if event["name"] == "barrier"]
+    assert len(barriers) == machines[machine]
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_nothing_is_written_unasked(machine: str, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("surroundings", "exchange", machine=machine).status == 0
+    assert list(tmp_path.iterdir()) == []
+    assert programs.is_absolute()
+
+
+@pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])
+def test_a_trace_of_a_job_that_dies_is_valid(machine: str, tmp_path: Path):
+    path = tmp_path / "trace.json"
+    assert run("dying", "throw", "1", machine=machine, SELION_TRACE=str(path)).status == 1
+    assert json.loads(path.read_text())

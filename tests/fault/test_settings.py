@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A setting that makes no sense is told in one sentence that names it and what is legal."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import pytest
+from jobs import is_sanitized, run
+
+machines = ("threads:2", "processes:2")
+
+bad_machines = {
+    "threads:0": ['"0" is not a number of ranks', "threads:N"],
+    "threads:-1": ['"-1" is not a number of ranks', "threads:N"],
+    "threads:99999999999": ["is not a number of ranks", "1 to 1048575"],
+    "thread:4": ['no kind "thread"', "did you mean threads?", "threads:N@C", "processes:PxT"],
+    "thraeds": ["did you mean threads?"],
+    "fabric": ['no kind "fabric"', "processes:PxT"],
+    "processes:2x": ['"" is not a number of threads', "processes:PxT"],
+    "processes:x2": ['"" is not a number of processes', "processes:PxT"],
+    "processes:2x2x2": ['"2x2" is not a number of threads', "processes:PxT"],
+    "processes:0": ['"0" is not a number of processes', "processes:N"],
+    "threads:4@0": ['"0" is not a number of threads', "threads:N@C"],
+    "threads:2@4": ["4 threads for 2 ranks", "threads:N@C"],
+    "threads:": ["nothing follows the colon"],
+    ":4": ["no kind before the colon"],
+    "threads:4,fast=on": ['no option "fast"', "direct=on"],
+    "threads:4,direct=maybe": ["direct=maybe is neither on nor off"],
+    "threads:4,direct": ['option "direct" is not of the form key=value'],
+    "threads:4,": ["is not of the form key=value"],
+    "threads:4,direct=on,direct=off": ["direct is given twice"],
+}
+bad_values = {
+    ("SELION_HEAP", "banana"): "512M",
+    ("SELION_HEAP", "0"): "512M",
+    ("SELION_HEAP", "-1G"): "512M",
+    ("SELION_HEAP", "2T"): "1 TiB",
+    ("SELION_HANG_TIMEOUT", "soon"): "0.5 or 60",
+    ("SELION_HANG_TIMEOUT", "1e9999"): "0.5 or 60",
+    ("SELION_HANG_ACTION", "explode"): "report, abort",
+    ("SELION_BIND", "maybe"): "auto, on, off",
+    ("SELION_STACK", "1"): "64K",
+    ("SELION_STACK", "tall"): "a size such as",
+    ("SELION_SPIN", "-1"): "a whole number",
+    ("SELION_JOINED_THREADS", "many"): "a whole number",
+    ("SELION_THREAD_LEVEL", "all"): "single, serialized, multiple",
+    ("SELION_PREFIX", "perhaps"): "on or off",
+    ("SELION_VERBOSE", "loud"): "on or off",
+    ("SELION_MEMBARRIER", "maybe"): "auto or off",
+    ("SELION_CRASH_REPORT", "sometimes"): "on or off",
+}
+
+
+def complaint(**settings: str) -> str:
+    outcome = run("surroundings", "arguments", **settings)
+    assert outcome.out == "", settings
+    [sentence] = outcome.err.rstrip("\n").split("\n")
+    assert sentence.startswith("selion: ")
+    assert outcome.status == 2, sentence
+    return sentence
+
+
+@pytest.mark.parametrize("spec", bad_machines)
+def test_a_malformed_machine(spec: str):
+    sentence = complaint(SELION_MACHINE=spec)
+    assert f'machine "{spec}"' in sentence
+    for part in bad_machines[spec]:
+        assert part in sentence
+
+
+@pytest.mark.parametrize("machine", machines)
+@pytest.mark.parametrize("setting", bad_values, ids="=".join)
+def test_a_malformed_value(machine: str, setting: tuple[str, str]):
+    name, value = setting
+    sentence = complaint(SELION_MACHINE=machine, **{name: value})
+    assert name in sentence
+    assert value in sentence or value == "2T" and "2 TiB" in sentence or name == "SELION_STACK"
+    assert bad_values[setting] in sentence
+
+
+@pytest.mark.parametrize("name", ["SELION_TRACE", "SELION_METERS"])
+@pytest.mark.parametrize("machine", machines)
+def test_a_file_that_cannot_be_written(machine: str, name: str, tmp_path):
+    path = tmp_path / "no such folder" / "file"
+    sentence = complaint(SELION_MACHINE=machine, **{name: str(path)})
+    assert f"{name}={path}" in sentence and "No such file or directory" in sentence
+
+
+@pytest.mark.parametrize("machine", [*machines, "processes:2x2"])
+def test_a_variable_that_nobody_reads(machine: str):
+    outcome = run("surroundings", "arguments", machine=machine, SELION_HANG_TIMEOT="5",
+                  SELION_SOMETHING_ELSE_ENTIRELY="1")
+    assert outcome.status == 0
+    assert sorted(outcome.err.rstrip("\n").split("\n")) == [
+        "selion: warning: SELION_HANG_TIMEOT is not a variable of Selion; did you mean "
+        "SELION_HANG_TIMEOUT?",
+        "selion: warning: SELION_SOMETHING_ELSE_ENTIRELY is not a variable of Selion",
+    ]
+
+
+@pytest.mark.skipif(is_sanitized, reason="a sanitizer needs the address space itself")
+@pytest.mark.parametrize("machine", machines)
+def test_too_little_address_space(machine: str):
+    limit = 1 << 30
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        outcome = run("surroundings", "arguments", machine=machine, SELION_HEAP="1G")
+        fitting = run("surroundings", "arguments", machine=machine, SELION_HEAP="16M")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    [sentence] = outcome.err.rstrip("\n").split("\n")
+    assert sentence.startswith("selion: cannot ")
+    for part in ("2 ranks of 1 GiB each", "SELION_HEAP", "ulimit -v"):
+        assert part in sentence
+    assert outcome.status == 1 and outcome.out == ""
+    assert fitting.status == 0 and fitting.err == ""
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_more_address_space_than_a_process_has(machine: str):
+    outcome = run("surroundings", "arguments", machine=machine.replace("2", "512"),
+                  SELION_HEAP="1T")
+    [sentence] = outcome.err.rstrip("\n").split("\n")
+    assert "512 ranks of 1 TiB each" in sentence and "SELION_HEAP" in sentence
+    assert outcome.status == 1 and outcome.out == ""
+
+
+@pytest.mark.parametrize("machine", [*machines, "threads:2,direct=off"])
+def test_an_allocation_that_does_not_fit(machine: str):
+    outcome = run("surroundings", "allocate", str(1 << 30), machine=machine, SELION_HEAP="64M")
+    assert outcome.status == 1
+    [sentence] = outcome.err.rstrip("\n").split("\n")
+    for part in ("ended with an exception of type selion::error", "out of symmetric memory",
+                 "asks for 1 GiB", "of the 64 MiB reserved", "set SELION_HEAP"):
+        assert part in sentence
+
+
+def test_memory_that_the_host_does_not_have():
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    outcome = run("surroundings", "allocate", str(memory), machine="threads:2")
+    assert outcome.status == 1
+    [sentence] = outcome.err.rstrip("\n").split("\n")
+    assert "out of symmetric memory" in sentence
+
+
+def test_binding_more_ranks_than_processors_is_no_mistake():
+    outcome = run("surroundings", "status", "0", machine="processes:8", SELION_BIND="on")
+    assert outcome.status == 0

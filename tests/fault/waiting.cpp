@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// waiting HOW [MILLISECONDS]: jobs that wait for a long time, or for ever.
+
+#include <poll.h>
+#include <unistd.h>
+#include <selion/selion.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+using signal_ptr = selion::global_ptr<selion::signal>;
+
+/// Rank 1 leaves a barrier out and waits for what would come after it.
+void skip_a_barrier(selion::world& world, signal_ptr mine) {
+    if (world.rank() != 1) {
+        world.barrier();  // site: barrier
+        selion::notify(mine.on(1), selion::signal_add(1));
+    } else {
+        selion::wait_until(mine, 1);  // site: instead
+    }
+}
+
+/// Rank 1 leaves a barrier out and returns.
+void return_early(selion::world& world) {
+    if (world.rank() == 1) return;
+    world.barrier();  // site: before the end
+}
+
+/// Rank 1 works for ever.
+void work_for_ever(selion::world& world) {
+    if (world.rank() == 1) {
+        while (world.now() > 0) {
+        }
+    }
+    world.sync();  // site: sync
+}
+
+bool has_line() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return poll(&input, 1, 0) != 0;
+}
+
+/// The others want a signal of 3, get 1, and 3 when rank 0 can read a line. Rank 0 does not block:
+/// it may share its thread with others.
+void wait_for_line(selion::world& world, signal_ptr mine) {
+    if (world.rank() != 0) {
+        selion::wait_until(mine, 3);  // site: signal
+        return;
+    }
+    for (std::uint32_t rank = 1; rank < world.size(); ++rank) {
+        selion::notify(mine.on(rank), selion::signal_set(1));
+    }
+    std::puts("ready");
+    std::fflush(stdout);
+    while (!has_line()) {
+        if (selion::wait_until(mine, 1, std::chrono::milliseconds(10))) return;  // site: pause
+    }
+    for (std::uint32_t rank = 1; rank < world.size(); ++rank) {
+        selion::notify(mine.on(rank), selion::signal_set(3));
+    }
+}
+
+/// All but the last wait for a signal that comes late; the last waits for the time to pass.
+void wait_long(selion::world& world, signal_ptr mine, std::chrono::milliseconds duration) {
+    world.barrier();
+    if (world.rank() + 1 != world.size()) {
+        selion::wait_until(mine, 1);
+        return;
+    }
+    if (selion::wait_until(mine, 1, duration)) std::puts("a signal that nobody sent");
+    for (std::uint32_t rank = 0; rank + 1 < world.size(); ++rank) {
+        selion::notify(mine.on(rank), selion::signal_set(1));
+    }
+}
+
+/// Meets again and again, until rank 0 says that it is enough.
+void meet_often(selion::world& world, std::chrono::milliseconds duration) {
+    const std::int64_t end_ns = world.now() + std::chrono::nanoseconds(duration).count();
+    while (world.broadcast(world.now() < end_ns, 0)) {
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view how = argc > 1 ? argv[1] : "";
+    const std::chrono::milliseconds duration(argc > 2 ? std::atoi(argv[2]) : 0);
+    return selion::run(argc, argv, [&](selion::world& world) {
+        const auto mine = selion::allocate<selion::signal>(world, 1);  // site: allocate
+        if (how == "skip") skip_a_barrier(world, mine);
+        if (how == "return") return_early(world);
+        if (how == "work") work_for_ever(world);
+        if (how == "line") wait_for_line(world, mine);
+        if (how == "long") wait_long(world, mine, duration);
+        if (how == "often") meet_often(world, duration);
+    });
+}
