@@ -62,9 +62,8 @@ static_assert([] {
 }());
 
 [[noreturn]] void refuse(knob which, std::string_view value, std::string_view legal) {
-    throw error(status::bad_argument,
-                fmt::format("{}={} is not understood; it takes {}", entry_of(which).name, value,
-                            legal));
+    throw error(status::bad_argument, fmt::format("{}={} is not understood; it takes {}",
+                                                  entry_of(which).name, value, legal));
 }
 
 }  // namespace
@@ -120,9 +119,8 @@ std::uint64_t knob_whole(knob which) {
 }
 
 bool is_reserved_name(std::string_view name) {
-    return std::ranges::any_of(reserved, [&](std::string_view start) {
-        return name.starts_with(start);
-    });
+    return std::ranges::any_of(reserved,
+                               [&](std::string_view start) { return name.starts_with(start); });
 }
 
 std::vector<std::string> unknown_knob_warnings() {

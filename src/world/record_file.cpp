@@ -43,9 +43,8 @@ bool write_to(const std::string& path, int flags, std::string_view text) {
 void begin_file(const std::string& path, base::knob which, std::string_view head) {
     if (path.empty() || write_to(path, O_TRUNC, head)) return;
     const auto name = base::knob_table()[static_cast<std::size_t>(which)].name;
-    throw error(status::bad_argument,
-                fmt::format("{}={}: cannot write this file ({})", name, path,
-                            std::strerror(errno)));
+    throw error(status::bad_argument, fmt::format("{}={}: cannot write this file ({})", name, path,
+                                                  std::strerror(errno)));
 }
 
 }  // namespace
@@ -73,9 +72,10 @@ void record_files::append(const meters::recorder& recorder, std::uint32_t rank) 
     if (!trace_path_.empty()) write_to(trace_path_, 0, recorder.trace_events(rank));
     if (!meters_path_.empty()) write_to(meters_path_, 0, recorder.reading_lines(rank));
     if (recorder.dropped_events() != 0) {
-        base::say(fmt::format("rank {}: the trace keeps {} events; {} more were counted but not "
-                              "kept",
-                              rank, meters::recorder::most_events, recorder.dropped_events()));
+        base::say(
+            fmt::format("rank {}: the trace keeps {} events; {} more were counted but not "
+                        "kept",
+                        rank, meters::recorder::most_events, recorder.dropped_events()));
     }
 }
 

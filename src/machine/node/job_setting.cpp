@@ -37,9 +37,9 @@ void read_options(const machine_spec& spec, job_setting& setting) {
                                     spec.text, key, spec.kind));
         }
         if (value != "on" && value != "off") {
-            throw error(status::bad_argument,
-                        fmt::format("machine \"{}\": direct={} is neither on nor off", spec.text,
-                                    value));
+            throw error(
+                status::bad_argument,
+                fmt::format("machine \"{}\": direct={} is neither on nor off", spec.text, value));
         }
         setting.is_direct = value == "on";
     }
@@ -80,19 +80,18 @@ result<job_setting> make_setting(const machine_spec& spec, const node_shape& sha
     read_knobs(setting);
     setting.how_long = choose_patience(shape);
     setting.binding = choose_binding(shape.carriers());
-    setting.description.spec =
-        spec_of(spec.kind, shape) + (setting.is_direct ? "" : ",direct=off");
+    setting.description.spec = spec_of(spec.kind, shape) + (setting.is_direct ? "" : ",direct=off");
     setting.description.kind = spec.kind;
     setting.description.ranks = shape.ranks();
     setting.description.processes = shape.processes;
     setting.description.carriers = shape.carriers();
-    setting.description.capabilities = {.shares_memory = setting.is_direct,
-                                        .isolates_ranks = shape.ranks_per_process == 1 &&
-                                                          spec.kind == "processes",
-                                        .real_time = true,
-                                        .detects_death = true,
-                                        .progress = progress_kind::automatic,
-                                        .max_ranks = max_ranks};
+    setting.description.capabilities = {
+        .shares_memory = setting.is_direct,
+        .isolates_ranks = shape.ranks_per_process == 1 && spec.kind == "processes",
+        .real_time = true,
+        .detects_death = true,
+        .progress = progress_kind::automatic,
+        .max_ranks = max_ranks};
     return setting;
 } catch (const error& trouble) {
     return trouble;

@@ -35,12 +35,11 @@ std::uint64_t default_reserve(std::uint32_t ranks) {
                       std::max(share, smallest_reserve));
 }
 
-/// The distance of two ranks is an odd number of pages: equal offsets of many ranks, which collectives
-/// touch one after another, then spread over the sets of the caches.
+/// The distance of two ranks is an odd number of pages: equal offsets of many ranks, which
+/// collectives touch one after another, then spread over the sets of the caches.
 control_block lay_out(const mapping_plan& plan) {
     const std::uint32_t ranks = plan.shape.ranks();
-    const std::uint64_t wanted =
-        plan.heap_bytes != 0 ? plan.heap_bytes : default_reserve(ranks);
+    const std::uint64_t wanted = plan.heap_bytes != 0 ? plan.heap_bytes : default_reserve(ranks);
     control_block control{};
     control.magic = control_magic;
     control.ranks = ranks;
@@ -49,12 +48,10 @@ control_block lay_out(const mapping_plan& plan) {
     control.stride_bytes = round_up(control.reserve_bytes, 2 * page_bytes()) + page_bytes();
     control.records_offset = round_up(sizeof(control_block), detail::line_bytes);
     control.processes_offset = control.records_offset + ranks * sizeof(call_record);
-    control.bells_offset =
-        control.processes_offset + plan.shape.processes * sizeof(process_record);
+    control.bells_offset = control.processes_offset + plan.shape.processes * sizeof(process_record);
     control.slices_offset =
         round_up(control.bells_offset + control.bells * sizeof(doorbell), slice_alignment);
-    control.total_bytes =
-        control.slices_offset + ranks * control.stride_bytes;
+    control.total_bytes = control.slices_offset + ranks * control.stride_bytes;
     control.memory_limit = memory_limit_bytes();
     control.fence_signals = plan.fence_signals ? 1 : 0;
     return control;
@@ -62,11 +59,12 @@ control_block lay_out(const mapping_plan& plan) {
 
 error failure(std::string_view what, const control_block& control) {
     const std::string why = std::strerror(errno);
-    return {status::out_of_memory,
-            fmt::format("cannot {} {} of address space for {} ranks of {} each ({}); set SELION_HEAP "
-                        "to a smaller size, or raise `ulimit -v`",
-                        what, base::bytes_text(control.total_bytes), control.ranks,
-                        base::bytes_text(control.reserve_bytes), why)};
+    return {
+        status::out_of_memory,
+        fmt::format("cannot {} {} of address space for {} ranks of {} each ({}); set SELION_HEAP "
+                    "to a smaller size, or raise `ulimit -v`",
+                    what, base::bytes_text(control.total_bytes), control.ranks,
+                    base::bytes_text(control.reserve_bytes), why)};
 }
 
 /// A memfd that nobody can resize or unseal any more; it has no name in any file system.

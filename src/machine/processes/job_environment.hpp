@@ -13,8 +13,8 @@ namespace selion::machine {
 struct job_environment {
     int memory_file = -1;
     std::uint32_t process = 0;
-    int parent = 0;             ///< its process id, to notice a parent that died meanwhile
-    std::vector<int> earlier;   ///< status of each `run` that the program made before this one
+    int parent = 0;            ///< its process id, to notice a parent that died meanwhile
+    std::vector<int> earlier;  ///< status of each `run` that the program made before this one
 
     /// "NAME=value" strings.
     std::vector<std::string> to_variables() const;

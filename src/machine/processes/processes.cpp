@@ -136,10 +136,12 @@ machine_kind_info describe_processes() {
     machine_kind_info info{
         .name = "processes",
         .forms = {"processes", "processes:N", "processes:PxT"},
-        .summary = "ranks are processes over one shared mapping, or T threads in each of P "
-                   "processes; private memory is private",
-        .facts = {{"memory", "shared mapping (a sealed memory file); put and get are stores and "
-                             "loads"},
+        .summary =
+            "ranks are processes over one shared mapping, or T threads in each of P "
+            "processes; private memory is private",
+        .facts = {{"memory",
+                   "shared mapping (a sealed memory file); put and get are stores and "
+                   "loads"},
                   {"ranks", "one process per usable core unless given; more than cores is allowed"},
                   {"isolation", "private memory, globals and libraries of each process"},
                   {"death of a rank", "ends the job within a second, with a sentence"}},
@@ -147,8 +149,9 @@ machine_kind_info describe_processes() {
         .reason = {}};
     if (!has_memory_files()) {
         info.available = false;
-        info.reason = "the kernel refuses memfd_create (Linux 3.17 or newer, not blocked by a "
-                      "sandbox)";
+        info.reason =
+            "the kernel refuses memfd_create (Linux 3.17 or newer, not blocked by a "
+            "sandbox)";
     }
     return info;
 }

@@ -94,7 +94,8 @@ int supervisor::run() {
     }
     outputs_.clear();
     if (interrupted_by_ != 0) {
-        base::say(fmt::format("interrupted by {}; all ranks have ended", strsignal(interrupted_by_)));
+        base::say(
+            fmt::format("interrupted by {}; all ranks have ended", strsignal(interrupted_by_)));
         inbox_.restore_mask();
         raise(interrupted_by_);
         return 128 + interrupted_by_;  // the signal is blocked or handled
@@ -136,8 +137,7 @@ void supervisor::start(std::uint32_t process) {
 }
 
 /// The rest of a forked process's life as copy of this one: prepares and executes the program anew.
-void supervisor::become(std::uint32_t process, pid_t parent,
-                        const std::vector<int>& output_ends) {
+void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<int>& output_ends) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);  // it died before it could be a reason to die
     inbox_.restore_mask();
@@ -242,16 +242,16 @@ std::string supervisor::death_text(std::uint32_t process, int wait_status) const
     const call_record& record = mapping_.record(rank);
     const std::string what = last_call_text(record);
     if (WIFEXITED(wait_status)) {
-        return fmt::format("{} left with exit status {} before its function returned, {}; the job "
-                           "ends",
-                           who, WEXITSTATUS(wait_status), what);
+        return fmt::format(
+            "{} left with exit status {} before its function returned, {}; the job "
+            "ends",
+            who, WEXITSTATUS(wait_status), what);
     }
     const int number = WTERMSIG(wait_status);
     const bool has_address = record.crash_signal != 0 && (number == SIGSEGV || number == SIGBUS);
-    return fmt::format("{} was ended by signal {} ({}{}), {}; the job ends", who, number,
-                       strsignal(number),
-                       has_address ? fmt::format(" at address {:#x}", record.crash_address) : "",
-                       what);
+    return fmt::format(
+        "{} was ended by signal {} ({}{}), {}; the job ends", who, number, strsignal(number),
+        has_address ? fmt::format(" at address {:#x}", record.crash_address) : "", what);
 }
 
 }  // namespace selion::machine

@@ -56,7 +56,8 @@ private:
     std::uint32_t running_ = 0;
     int status_ = 0;
     int interrupted_by_ = 0;
-    std::int64_t kill_at_ns_ = 0;  ///< when those that ignored the request are killed; 0: no request
+    std::int64_t kill_at_ns_ =
+        0;  ///< when those that ignored the request are killed; 0: no request
 };
 
 }  // namespace selion::machine
