@@ -14,20 +14,25 @@
 namespace selion::machine {
 namespace {
 
-error unknown_kind(const machine_spec& spec) {
+std::string legal_forms() {
     std::vector<std::string> forms;
-    std::vector<std::string> names;
     for (const machine_kind& kind : kinds()) {
         const machine_kind_info info = kind.describe();
-        names.push_back(info.name);
         forms.insert(forms.end(), info.forms.begin(), info.forms.end());
     }
+    return fmt::format("legal forms are {}, and key=value options after commas",
+                       fmt::join(forms, ", "));
+}
+
+error unknown_kind(const machine_spec& spec) {
+    std::vector<std::string> names;
+    for (const machine_kind& kind : kinds()) names.push_back(kind.describe().name);
     const std::vector<std::string_view> views(names.begin(), names.end());
     const std::string_view near = base::nearest_name(spec.kind, views);
     return {status::bad_argument,
-            fmt::format("machine \"{}\": there is no kind \"{}\"{}; legal forms are {}", spec.text,
-                        spec.kind, near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                        fmt::join(forms, ", "))};
+            fmt::format("machine \"{}\": there is no kind \"{}\"{}; {}", spec.text, spec.kind,
+                        near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                        legal_forms())};
 }
 
 }  // namespace
@@ -40,7 +45,10 @@ std::span<const machine_kind> kinds() {
 
 result<std::unique_ptr<machine>> make_machine(std::string_view text) {
     const result<machine_spec> spec = split_spec(text);
-    if (!spec) return spec.trouble();
+    if (!spec) {
+        return error(status::bad_argument,
+                     fmt::format("{}; {}", spec.trouble().what(), legal_forms()));
+    }
     for (const machine_kind& kind : kinds()) {
         if (kind.describe().name == spec.value().kind) return kind.make(spec.value());
     }
