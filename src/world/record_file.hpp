@@ -10,8 +10,8 @@
 
 namespace selion::detail {
 
-/// The files that SELION_TRACE and SELION_METERS name. The first process begins and ends them; every
-/// rank appends its part, whole, when its function has returned.
+/// The files that SELION_TRACE and SELION_METERS name. The first process begins and ends them;
+/// every rank appends its part, whole, when its function has returned.
 class record_files {
 public:
     record_files();

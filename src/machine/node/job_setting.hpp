@@ -16,7 +16,8 @@ namespace selion::machine::node {
 struct job_setting {
     machine_description description;
     node_shape shape;
-    bool is_direct = true;  ///< option direct=off: each rank maps only its own memory, as on a cluster
+    /// Option direct=off: each rank maps only its own memory, as on a cluster.
+    bool is_direct = true;
     std::uint64_t heap_bytes = 0;
     std::uint64_t stack_bytes = 0;
     std::uint32_t joined_threads = 0;
