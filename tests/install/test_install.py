@@ -113,7 +113,10 @@ def test_a_missing_dependency_is_named(prefix, tmp_path):
     if list(prefix.glob("lib*/**/libselion.so")):
         pytest.skip("a shared library brings its dependencies itself")
     done = subprocess.run(
-        ["cmake", "-S", _consumer, "-B", tmp_path, "-D", f"CMAKE_PREFIX_PATH={prefix}"],
+        [
+            "cmake", "-G", "Ninja", "-S", _consumer, "-B", tmp_path,
+            "-D", f"CMAKE_PREFIX_PATH={prefix}",
+        ],
         env={**os.environ, "PKG_CONFIG_LIBDIR": str(tmp_path)}, capture_output=True, text=True,
     )
     assert done.returncode != 0
