@@ -27,12 +27,14 @@ public:
     std::uint64_t used_bytes() const { return used_; }
     /// End of the ground that was ever handed out and is not wholly free behind.
     std::uint64_t frontier() const { return frontier_; }
+    /// The frontier at its highest: beyond it memory is fresh.
+    std::uint64_t highest() const { return highest_; }
 
 private:
     std::map<std::uint64_t, std::uint64_t> free_;  ///< start and bytes; neighbours are merged
     std::map<std::uint64_t, std::uint64_t> live_;
     std::uint64_t frontier_ = 0;
-    std::uint64_t highest_ = 0;  ///< the frontier at its highest: beyond it memory is fresh
+    std::uint64_t highest_ = 0;
     std::uint64_t used_ = 0;
 };
 

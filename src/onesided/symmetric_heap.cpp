@@ -46,7 +46,8 @@ std::optional<std::uint64_t> symmetric_heap::allocate_symmetric(std::uint64_t by
         context_.host->memory().release(size);
         return std::nullopt;
     }
-    prepare(range->start, *range);
+    // Beyond the frontier lies fresh memory, unless the other side once came so far.
+    if (range->was_used || range->start + size > top_ - own_.highest()) clear(range->start, size);
     return range->start;
 }
 
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> symmetric_heap::allocate_own(std::uint64_t bytes,
     }
     const std::uint64_t offset = top_ - range->start - size;
     own_starts_[offset] = range->start;
-    prepare(offset, *range);
+    if (range->was_used || offset < symmetric_.highest()) clear(offset, size);
     return offset;
 }
 
@@ -82,10 +83,9 @@ bool symmetric_heap::deallocate_own(std::uint64_t offset) {
     return true;
 }
 
-void symmetric_heap::prepare(std::uint64_t offset, const extent_allocator::extent& range) {
-    if (!range.was_used) return;  // fresh pages are zero
+void symmetric_heap::clear(std::uint64_t offset, std::uint64_t bytes) {
     const global_ptr<std::byte> start(rank_id(context_.rank), offset);
-    std::memset(start.local(), 0, range.bytes);
+    std::memset(start.local(), 0, bytes);
 }
 
 void symmetric_heap::give_back(std::uint64_t offset, std::uint64_t bytes) {

@@ -37,7 +37,7 @@ public:
 
 private:
     std::uint64_t free_bytes() const;
-    void prepare(std::uint64_t offset, const extent_allocator::extent& range);
+    void clear(std::uint64_t offset, std::uint64_t bytes);
     void give_back(std::uint64_t offset, std::uint64_t bytes);
 
     detail::rank_context& context_;

@@ -180,6 +180,31 @@ bool has_small_heap(spmd::test_run& test, selion::world& world) {
     return false;
 }
 
+/// Allocates pieces until no more fit; all must be zero, and none is left so.
+template <class Allocate>
+std::vector<selion::global_ptr<std::byte>> use_up(spmd::test_run& test, Allocate allocate) {
+    constexpr std::size_t piece = 50'000;
+    std::vector<selion::global_ptr<std::byte>> pieces;
+    while (!is_refused(test, piece, [&] { return pieces.emplace_back(allocate(piece)); })) {
+        test.that(is_zero(pieces.back(), piece), "a piece is zeroed");
+        dirty(pieces.back(), piece);
+    }
+    return pieces;
+}
+
+// Before all tests that use the symmetric side up: afterwards no ground is new to it.
+SPMD_TEST(heap, ground_of_the_other_side_is_zeroed) {
+    if (!has_small_heap(test, world)) return;
+    const auto own =
+        use_up(test, [&](std::size_t n) { return selion::allocate_local<std::byte>(world, n); });
+    for (const auto one : own) selion::deallocate_local(world, one);
+    world.barrier();
+    const auto all =
+        use_up(test, [&](std::size_t n) { return selion::allocate<std::byte>(world, n); });
+    test.equal(all.size(), own.size());
+    for (const auto one : all) selion::deallocate(world, one);
+}
+
 SPMD_TEST(heap, used_up_in_pieces) {
     if (!has_small_heap(test, world)) return;
     const std::uint64_t used = world.heap().used_bytes;
