@@ -38,15 +38,22 @@ SPMD_TEST(atomics, each_alone) {
     alone<long long>(test, world);
 }
 
+/// Contention comes in bursts, which all ranks begin together: else one might be done with all its
+/// operations before the next is awake.
+constexpr std::uint32_t burst = 500;
+
+std::uint32_t bursts(const spmd::test_run& test) { return test.rounds(400, 3); }
+
 /// All ranks draw numbers from one counter: each number comes once.
 template <class T>
 void draw_numbers(spmd::test_run& test, selion::world& world, T step) {
-    const std::uint32_t draws = test.rounds(40000, 100);
+    const std::uint32_t draws = bursts(test) * burst;
     const T last = static_cast<T>(step * static_cast<T>(draws * world.size()));
     spmd::symmetric_array<T> counter(world, 1);
     std::uint64_t sum = 0;
     T before = 0;
     for (std::uint32_t i = 0; i < draws; ++i) {
+        if (i % burst == 0) world.sync();
         const T number = selion::fetch_add(counter.at(world.size() / 2), step);
         const T drawn = static_cast<T>(number / step);
         if (i != 0) test.that(drawn > before, "the numbers that one rank draws grow");
@@ -67,8 +74,9 @@ SPMD_TEST(atomics, everybody_draws_from_one_counter) {
 
 SPMD_TEST(atomics, everybody_adds_everywhere) {
     spmd::symmetric_array<std::uint32_t> cells(world, 2);
-    const std::uint32_t rounds = test.rounds(20000 / world.size(), 10);
+    const std::uint32_t rounds = bursts(test) * burst / world.size();
     for (std::uint32_t i = 0; i < rounds; ++i) {
+        if (i * world.size() % burst < world.size()) world.sync();
         for (std::uint32_t d = 0; d < world.size(); ++d) {
             selion::fetch_add(cells.at(test.neighbour(d), 1), world.rank() + 1);
         }
@@ -82,9 +90,10 @@ SPMD_TEST(atomics, everybody_adds_everywhere) {
 template <class T>
 void increment_by_compare_swap(spmd::test_run& test, selion::world& world) {
     spmd::symmetric_array<T> counter(world, 1);
-    const std::uint32_t rounds = test.rounds(20000, 50);
+    const std::uint32_t rounds = bursts(test) * burst;
     const auto cell = counter.at(world.size() - 1);
     for (std::uint32_t i = 0; i < rounds; ++i) {
+        if (i % burst == 0) world.sync();
         T seen = selion::atomic_get(cell);
         while (true) {
             const T before = selion::compare_swap(cell, seen, static_cast<T>(seen + 1));

@@ -49,8 +49,8 @@ inline std::vector<std::byte> message(std::uint32_t sender, std::size_t bytes,
 inline constexpr std::size_t guard_bytes = 64;
 inline constexpr std::byte canary{0xa5};
 
-inline bool is_untouched(std::span<const std::byte> guard) {
-    return std::ranges::all_of(guard, [](std::byte value) { return value == canary; });
+inline bool is_untouched(std::span<const std::byte> guard, std::byte expected = canary) {
+    return std::ranges::all_of(guard, [=](std::byte value) { return value == expected; });
 }
 
 /// On every rank a range for `most` bytes with guard bytes on either side. Collective.

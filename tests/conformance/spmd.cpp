@@ -115,7 +115,7 @@ int follow(selion::world& world) {
     while (true) {
         const std::uint32_t number = world.broadcast(no_more_tests, 0);
         if (number == no_more_tests) return has_failed ? 1 : 0;
-        const outcome result = run_case(all_cases()[number], world);
+        const outcome result = run_case(all_cases().at(number), world);
         has_failed |= result.own_failures != 0 || result.all.failures != 0;
     }
 }

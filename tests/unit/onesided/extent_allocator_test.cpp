@@ -89,6 +89,8 @@ TEST(extent_allocator, knows_what_has_had_an_owner) {
     EXPECT_TRUE(all.allocate(32, 16, no_limit)->was_used);
     EXPECT_TRUE(all.allocate(64, 16, no_limit)->was_used);  // a part of it
     EXPECT_FALSE(all.allocate(64, 16, no_limit)->was_used);
+    all.deallocate(0);  // a gap before others
+    EXPECT_TRUE(all.allocate(32, 16, no_limit)->was_used);
 }
 
 TEST(extent_allocator, what_nobody_holds_cannot_be_given_back) {
