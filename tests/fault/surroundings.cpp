@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <selion/selion.hpp>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -102,8 +103,10 @@ int run_once(selion::world& world, int argc, char** argv) {
 
 /// A program that takes the status of all its children before anybody else can.
 void take_all_children(int) {
+    const int before = errno;
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
+    errno = before;
 }
 
 /// Two jobs in one program; the second starts after the first has failed.
