@@ -24,8 +24,11 @@ namespace selion::detail {
             ::selion::detail::end_job_for_bug((sentence), (site)); \
     } while (false)
 #else
-#define SELION_EXPECT_AT(condition, site, sentence) \
-    do {                                            \
+#define SELION_EXPECT_AT(condition, site, sentence)                                \
+    do {                                                                           \
+        if (false) {                                                               \
+            static_cast<void>(condition), static_cast<void>(site), void(sentence); \
+        }                                                                          \
     } while (false)
 #endif
 #define SELION_EXPECT(condition, sentence) \
