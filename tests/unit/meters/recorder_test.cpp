@@ -109,6 +109,7 @@ TEST(trace, has_times_in_microseconds_and_a_row_for_each_rank) {
             EXPECT_EQ(event["args"]["at"], "a.cpp:3");
         }
         if (event["name"] == "get") {
+            EXPECT_DOUBLE_EQ(event["ts"].get<double>(), 0.005);
             EXPECT_DOUBLE_EQ(event["dur"].get<double>(), 1e6);
             EXPECT_FALSE(event["args"].contains("at"));
         }
