@@ -39,7 +39,14 @@ std::uint64_t address_in_block(std::uint32_t rank, std::size_t offset) {
 
 team_state::team_state(detail::rank_context& context)
     : context_(context), own_(block(context.rank)) {
-    if (!context.words_mapped) buffer_ = std::make_unique_for_overwrite<slot_copy>();
+    if (!context.words_mapped) {
+        buffer_ = std::make_unique_for_overwrite<slot_copy>();
+    } else if (context.group_size == 1 || context.groups == 1) {
+        // The centre counts groups, or ranks where there is one group. A rank alone on its carrier
+        // is its group.
+        centre_ = &block(0).arrivals.word;
+        centre_members_ = context.groups == 1 ? context.ranks : context.groups;
+    }
 }
 
 team_block& team_state::block(std::uint32_t rank) const {
@@ -51,37 +58,39 @@ team_block& team_state::block(std::uint32_t rank) const {
 std::byte* team_state::own_slot() { return own_.slots[slot_turn_ % slot_sets]; }
 
 void team_state::synchronise(machine::wait_reason reason) {
+    if (centre_ != nullptr) {
+        if (arrive_at_centre()) {
+            release_centre();
+        } else {
+            wait_at_centre(reason);
+        }
+        return;
+    }
     ++round_;
     if (context_.words_mapped) {
-        synchronise_mapped(reason);
+        synchronise_groups(reason);
     } else {
         synchronise_by_signals(reason);
     }
 }
 
-/// Arrives at a counter that everybody of a group raises by one per round.
-void team_state::meet(detail::shared_word& counter, std::uint64_t target,
-                      machine::wait_reason reason) {
-    if (detail::word_add_quietly(counter, 1) + 1 == target) {
-        detail::word_changed(context_, counter);  // only the last arrival may find sleepers
-    } else if (!detail::word_arrives_soon(context_, counter, target)) {
-        context_.clock->wait(*detail::current_context, {counter, target, reason});
+/// The last rank of each carrier meets those of the others.
+void team_state::meet_groups(machine::wait_reason reason) {
+    detail::shared_word& centre = block(0).arrivals.word;
+    const std::uint64_t everybody = round_ * context_.groups;
+    if (detail::word_add_quietly(centre, 1) + 1 == everybody) {
+        detail::word_changed(context_, centre);  // only the last arrival may find sleepers
+    } else if (!detail::word_arrives_soon(context_, centre, everybody)) {
+        context_.clock->wait(*detail::current_context, {centre, everybody, reason});
     }
 }
 
-void team_state::synchronise_mapped(machine::wait_reason reason) {
-    detail::shared_word& centre = block(0).arrivals.word;
-    if (context_.group_size == 1 || context_.groups == 1) {
-        // The centre counts groups, or ranks where there is one group. A rank alone on its carrier
-        // is its group.
-        const std::uint64_t members = context_.groups == 1 ? context_.ranks : context_.groups;
-        meet(centre, round_ * members, reason);
-        return;
-    }
+/// Meets the ranks of the own carrier first; the last of them meets the other carriers.
+void team_state::synchronise_groups(machine::wait_reason reason) {
     team_block& group = block(context_.group_first);
     const std::uint64_t everybody_here = round_ * context_.group_size;
     if (detail::word_add_quietly(group.group_arrivals.word, 1) + 1 == everybody_here) {
-        meet(centre, round_ * context_.groups, reason);
+        meet_groups(reason);
         detail::word_store(context_, group.group_release.word, round_);
     } else if (!detail::word_arrives_soon(context_, group.group_release.word, round_)) {
         context_.clock->wait(*detail::current_context, {group.group_release.word, round_, reason});

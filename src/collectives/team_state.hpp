@@ -8,6 +8,7 @@
 #include "collectives/team_block.hpp"
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
+#include "selion/detail/word_access.hpp"
 #include "selion/reduction.hpp"
 #include "selion/world.hpp"
 
@@ -22,15 +23,35 @@ public:
 
     /// Waits until all have arrived.
     void synchronise(machine::wait_reason reason);
+
+    /// Whether all members meet at one counter that this process maps; then the next two calls, in
+    /// this order, are a `synchronise` whose caller may do something between them. The last one to
+    /// arrive is the first at the next meeting: the less it does between, the more often its core
+    /// still owns the counter's line.
+    bool meets_at_centre() const { return centre_ != nullptr; }
+    /// @return whether all have arrived, so that there is nothing to wait for.
+    bool arrive_at_centre() {
+        goal_ += centre_members_;
+        ++round_;
+        return detail::word_add_quietly(*centre_, 1) + 1 == goal_;
+    }
+    /// After the last arrival: wakes those who sleep.
+    void release_centre() { detail::word_changed(context_, *centre_); }
+    /// After another arrival: waits for the rest.
+    void wait_at_centre(machine::wait_reason reason) {
+        if (!detail::word_arrives_soon(context_, *centre_, goal_)) {
+            context_.clock->wait(*detail::current_context, {*centre_, goal_, reason});
+        }
+    }
     void broadcast(std::span<std::byte> data, std::uint32_t root);
     void all_reduce(std::byte* data, std::size_t count, const detail::reduction& how);
     /// Checking build: compares what all ranks are about to do; ends the job when they disagree.
     void check(const call_signature& mine);
 
 private:
-    void synchronise_mapped(machine::wait_reason reason);
+    void synchronise_groups(machine::wait_reason reason);
+    void meet_groups(machine::wait_reason reason);
     void synchronise_by_signals(machine::wait_reason reason);
-    void meet(detail::shared_word& counter, std::uint64_t target, machine::wait_reason reason);
     void combine_slots(std::byte* data, std::size_t first, std::size_t count,
                        const detail::reduction& how);
     void combine_shares(std::byte* data, std::size_t count, const detail::reduction& how);
@@ -46,6 +67,10 @@ private:
 
     detail::rank_context& context_;
     team_block& own_;
+    /// Where all members meet, one arrival for each: null where groups or messages come first.
+    detail::shared_word* centre_ = nullptr;
+    std::uint64_t centre_members_ = 0;
+    std::uint64_t goal_ = 0;       ///< arrivals at the centre that end this round
     std::uint64_t round_ = 0;      ///< synchronisations so far
     std::uint64_t slot_turn_ = 0;  ///< collectives that used slots so far
     std::uint64_t check_turn_ = 0;

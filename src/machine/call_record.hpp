@@ -78,6 +78,13 @@ Field look_at(const Field& field) {
     return std::atomic_ref(const_cast<Field&>(field)).load(std::memory_order_relaxed);
 }
 
+/// Notes what a rank's last call is and where it was made.
+inline void note_call(call_record& record, operation what, std::source_location site) {
+    publish(record.site, encode_site(site));
+    publish(record.what, static_cast<std::uint32_t>(what));
+    if (is_collective(what)) publish(record.instance, record.instance + 1);
+}
+
 /// Marks a rank as inside a call for its lifetime. Nested scopes keep the outermost call's name.
 class call_scope {
 public:
@@ -88,9 +95,7 @@ public:
             publish(record_.instance, record_.instance + 1);  // the rank takes part all the same
         }
         if (!is_outermost_) return;
-        publish(record_.site, encode_site(site));
-        publish(record_.what, static_cast<std::uint32_t>(what));
-        if (is_collective(what)) publish(record_.instance, record_.instance + 1);
+        note_call(record_, what, site);
         publish(record_.entries, record_.entries + 1);
     }
     ~call_scope() {

@@ -59,6 +59,7 @@ int run_rank(const rank_function& body, const record_files& files, rank_context&
     }
     if (state.recorder != nullptr) files.append(*state.recorder, context.rank);
     context.world = nullptr;
+    context.plain_team = nullptr;
     context.recorder = nullptr;
     return rank_status;
 }

@@ -82,6 +82,22 @@ bool is_plain(const rank_context& context) {
            !context.in_handler;
 }
 
+/// A barrier of which nobody takes note but hang and death reports. It arrives first and leaves its
+/// note while it waits. The last one to arrive has not been inside for anyone to see.
+void synchronise_at_centre(operation what, rank_context& context, std::source_location site) {
+    collectives::team_state& team = *context.plain_team;
+    const bool is_last = team.arrive_at_centre();
+    machine::call_record& record = *context.call;
+    machine::note_call(record, what, site);
+    if (is_last) {
+        team.release_centre();
+        return;
+    }
+    machine::publish(record.entries, record.entries + 1);
+    team.wait_at_centre(machine::wait_reason::collective);
+    machine::publish(record.entries, record.entries + 1);
+}
+
 void synchronise_as(operation what, rank_context& member, std::source_location site) {
     rank_context& context = caller_for(member, site);
     if (is_plain(context)) {
@@ -102,13 +118,22 @@ world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder
     context.world = this;
     // While operations are recorded they must come by the slow path.
     if (recorder != nullptr) context.bypass_count = 0;
+    if (SELION_CHECK_LEVEL < 2 && recorder == nullptr && team.meets_at_centre()) {
+        context.plain_team = &team;
+    }
 }
 
 void sync(rank_context& member, std::source_location site) {
+    if (member.plain_team != nullptr && current_context == &member) [[likely]] {
+        return synchronise_at_centre(operation::sync, member, site);
+    }
     synchronise_as(operation::sync, member, site);
 }
 
 void barrier(rank_context& member, std::source_location site) {
+    if (member.plain_team != nullptr && current_context == &member) [[likely]] {
+        return synchronise_at_centre(operation::barrier, member, site);
+    }
     // Where everybody maps everything, arriving publishes all earlier stores.
     if (!member.words_mapped) member.transport->quiet(member);
     synchronise_as(operation::barrier, member, site);

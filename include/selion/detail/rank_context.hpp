@@ -23,6 +23,10 @@ namespace selion::onesided {
 class symmetric_heap;
 }
 
+namespace selion::collectives {
+class team_state;
+}
+
 namespace selion::detail {
 
 /// Bits of a global address: segment (4) | rank (20) | offset (40). Segment and rank lie together
@@ -57,6 +61,9 @@ struct alignas(line_bytes) rank_context {
     bool words_mapped = false;          ///< every rank's shared words can be addressed
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;
+    /// The team of all, where a barrier is its bare steps: nothing is recorded or compared, all
+    /// meet at one counter, and this is the rank's own thread. Else null.
+    collectives::team_state* plain_team = nullptr;
 
     // Read by slower paths.
     machine::transport* transport = nullptr;
