@@ -3,6 +3,7 @@
 
 /// Everything: a partitioned global address space for programs in C++20.
 #include <selion/atomics.hpp>
+#include <selion/charge.hpp>
 #include <selion/error.hpp>
 #include <selion/expect.hpp>
 #include <selion/global_ptr.hpp>

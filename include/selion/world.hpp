@@ -117,6 +117,8 @@ public:
     /// Steady time of the machine in nanoseconds; virtual on a simulated machine. Differences
     /// between ranks of one host are meaningful.
     SELION_API std::int64_t now() const;
+    /// The same in picoseconds, for machines whose time is finer than a nanosecond.
+    SELION_API std::int64_t now_ps() const;
     /// The machine this job runs on.
     SELION_API const machine_description& machine() const;
     SELION_API selion::thread_level thread_level() const;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "selion/charge.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/slow_path.hpp"
 #include "selion/machines.hpp"
@@ -40,6 +41,10 @@ public:
     virtual ~clock() = default;
     /// Nanoseconds; steady, comparable between the ranks of one host.
     virtual std::int64_t now_ns() = 0;
+    /// The same in picoseconds.
+    virtual std::int64_t now_ps() { return now_ns() * 1000; }
+    /// Spends the time of some work, where time is virtual.
+    virtual void charge(detail::rank_context&, const work&) {}
     /// Blocks the calling rank, never its carrier as long as another rank of it can run.
     /// The word must be one that the caller maps. @return whether the value arrived.
     virtual bool wait(detail::rank_context& context, const wait_request& request) = 0;
@@ -81,6 +86,9 @@ public:
                          std::uint64_t bytes) = 0;
     virtual std::uint64_t committed_bytes() const = 0;
     virtual std::uint64_t limit_bytes() const = 0;
+    /// Whether other ranks may use a rank's memory after its function has returned. If not, ranks
+    /// wait for each other at the end.
+    virtual bool outlives_ranks() const { return false; }
 };
 
 class machine;

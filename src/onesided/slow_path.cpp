@@ -10,6 +10,7 @@
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
 #include "onesided/caller.hpp"
+#include "selion/charge.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/error.hpp"
 #include "selion/signal.hpp"
@@ -145,6 +146,11 @@ void quiet_slow(std::source_location site) {
     rank_context& context = context_of_caller(site);
     const operation_meter meter(context, "quiet", 0, site);
     context.transport->quiet(context);
+}
+
+void charge_slow(const work& amount) {
+    rank_context& context = *current_context;
+    context.clock->charge(context, amount);
 }
 
 void wake_sleepers(rank_context& context, shared_word& word) { context.clock->wake(context, word); }

@@ -52,7 +52,7 @@ int call_function(const rank_function& body, rank_context& context) {
 int run_rank(const rank_function& body, const record_files& files, rank_context& context) {
     world_state state(context, files.make_recorder());
     const int rank_status = call_function(body, context);
-    {
+    if (!context.host->memory().outlives_ranks()) {
         const machine::call_scope scope(context, machine::operation::end_of_run, body.site);
         // Others may still read this rank's memory.
         state.team.synchronise(machine::wait_reason::end);

@@ -171,6 +171,8 @@ void all_reduce(rank_context& member, void* data, std::size_t count, const reduc
 
 std::int64_t world::now() const { return context().clock->now_ns(); }
 
+std::int64_t world::now_ps() const { return context().clock->now_ps(); }
+
 const machine_description& world::machine() const { return context().host->description(); }
 
 selion::thread_level world::thread_level() const { return context().host->thread_level(); }

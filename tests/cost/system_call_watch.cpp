@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/system_call_watch.hpp"
 
-#include "machine/node/host.hpp"
+#include "machine/host.hpp"
 
 #if defined(__x86_64__)
 #include <signal.h>
@@ -32,7 +32,7 @@ void on_announcement(int, siginfo_t* info, void* context) {
 }  // namespace
 
 bool system_call_watch::prepare() {
-    if (selion::machine::node::is_sanitized()) return false;
+    if (selion::machine::is_sanitized()) return false;
     struct sigaction wanted {};
     wanted.sa_sigaction = on_announcement;
     wanted.sa_flags = SA_SIGINFO;

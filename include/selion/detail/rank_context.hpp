@@ -59,6 +59,7 @@ struct alignas(line_bytes) rank_context {
                                         ///< line that is written only when one does
     bool fence_signals = true;          ///< a signalling store needs a full fence of its own
     bool words_mapped = false;          ///< every rank's shared words can be addressed
+    bool spends_time = false;           ///< `charge` counts: time is virtual
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;
     /// The team of all, where a barrier is its bare steps: nothing is recorded or compared, all

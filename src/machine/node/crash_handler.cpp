@@ -10,8 +10,8 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "machine/host.hpp"
 #include "machine/node/hang_report.hpp"
-#include "machine/node/host.hpp"
 
 namespace selion::machine::node {
 namespace {

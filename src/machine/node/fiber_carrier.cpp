@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/fiber_carrier.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "machine/fiber/exception_state.hpp"
 #include "machine/node/sleep_protocol.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
-namespace {
-
-/// The C++ run-time keeps the exceptions that are being handled per thread; fibers that switch
-/// inside a catch clause would mix them up. The layout is that of the Itanium C++ ABI.
-struct exception_state {
-    void* caught;
-    unsigned int uncaught;
-};
-
-exception_state& thread_exceptions() {
-    return *reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
-}
-
-}  // namespace
 
 /// One rank, or the carrier's own stack.
 class fiber_carrier::fiber_rank final : public waiter {
@@ -41,7 +26,7 @@ public:
     detail::shared_word* word_ = nullptr;  ///< awaited; null when it can run
     std::uint64_t at_least_ = 0;
     std::int64_t deadline_ns_ = no_deadline;
-    exception_state exceptions_{nullptr, 0};
+    exception_state exceptions_;
     sanitizer_fiber sanitizer_;
     bool has_ended_ = false;
 };

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "machine/fiber/sanitizer_fiber.hpp"
 #include "machine/node/fiber_stack.hpp"
-#include "machine/node/sanitizer_fiber.hpp"
 #include "machine/node/thread_waiter.hpp"
 #include "machine/waiter.hpp"
 

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "base/units.hpp"
-#include "machine/node/host.hpp"
-#include "machine/node/sanitizer_fiber.hpp"
+#include "machine/fiber/sanitizer_fiber.hpp"
+#include "machine/host.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::node {

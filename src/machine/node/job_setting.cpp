@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/knobs.hpp"
+#include "machine/host.hpp"
 #include "machine/node/binding.hpp"
-#include "machine/node/host.hpp"
 
 namespace selion::machine::node {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "machine/call_record.hpp"
+#include "machine/host.hpp"
 #include "machine/node/doorbell.hpp"
-#include "machine/node/host.hpp"
 #include "machine/node/sleep_protocol.hpp"
 #include "machine/waiter.hpp"
 #include "meters/record/recorder.hpp"

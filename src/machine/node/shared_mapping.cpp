@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "machine/node/host.hpp"
+#include "machine/host.hpp"
 
 namespace selion::machine::node {
 namespace {

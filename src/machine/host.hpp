@@ -4,7 +4,7 @@
 #include <cstdint>
 
 /// What this host gives to the calling process.
-namespace selion::machine::node {
+namespace selion::machine {
 
 /// Bytes of memory that the process may use: physical memory, or the cgroup's limit if smaller.
 std::uint64_t memory_limit_bytes();
@@ -21,4 +21,4 @@ constexpr bool is_sanitized() {
 #endif
 }
 
-}  // namespace selion::machine::node
+}  // namespace selion::machine

@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/node/host.hpp"
-
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -10,7 +6,6 @@
 #include <string>
 #include <thread>
 
-#include "base/units.hpp"
 #include "machine/node/binding.hpp"
 #include "selion/machines.hpp"
 
@@ -45,21 +40,3 @@ std::uint32_t usable_cores() {
 }
 
 }  // namespace selion
-
-namespace selion::machine::node {
-
-std::uint64_t memory_limit_bytes() {
-    std::uint64_t limit = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
-    for (const char* path :
-         {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-        std::ifstream file(path);
-        std::string text;
-        if (!(file >> text)) continue;
-        if (const auto bytes = base::parse_whole(text)) limit = std::min(limit, *bytes);
-    }
-    return limit;
-}
-
-std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
-
-}  // namespace selion::machine::node

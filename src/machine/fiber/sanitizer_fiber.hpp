@@ -11,7 +11,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace selion::machine::node {
+namespace selion::machine {
 
 /// Tells the address sanitizer that a stack is new. A stack that is unmapped keeps the marks of the
 /// frames that were never left, and the next one may be mapped at its address.
@@ -82,4 +82,4 @@ private:
 #endif
 };
 
-}  // namespace selion::machine::node
+}  // namespace selion::machine

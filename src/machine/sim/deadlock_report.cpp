@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <vector>
+
+#include "base/log.hpp"
+#include "machine/sim/simulation.hpp"
+
+namespace selion::machine::sim {
+namespace {
+
+std::string why_text(const simulation& all, const rank_state& rank) {
+    switch (rank.why) {
+        case standstill::none: break;
+        case standstill::quiet:
+            return fmt::format("waits for {} puts of its own to arrive", rank.puts_under_way);
+        case standstill::answer: return "waits for an answer";
+        case standstill::word: {
+            const auto* place = reinterpret_cast<const std::byte*>(rank.awaited);
+            const auto offset = static_cast<std::uint64_t>(place - all.segments().slice(0));
+            const std::uint64_t stride = all.segments().stride_bytes();
+            return fmt::format(
+                "waits for at least {} in the word at offset {} of rank {}, which is {}",
+                rank.at_least, offset % stride, offset / stride, rank.awaited->value);
+        }
+    }
+    return "stands still";
+}
+
+}  // namespace
+
+void end_in_deadlock(const simulation& all) {
+    constexpr std::size_t most_lines = 64;
+    std::string text = fmt::format("deadlock at {} ps: nothing can happen any more",
+                                   all.model().tick.to_ps(all.time()));
+    std::size_t lines = 0;
+    std::size_t waiting = 0;
+    for (const rank_state& rank : all.ranks()) {
+        if (look_at(rank.record.has_finished) != 0) continue;
+        ++waiting;
+        if (++lines > most_lines) continue;
+        text += fmt::format("\n  rank {} {}, {}", rank.context.rank, why_text(all, rank),
+                            last_call_text(rank.record));
+    }
+    if (lines > most_lines) text += fmt::format("\n  and {} more", lines - most_lines);
+    const std::size_t done = all.ranks().size() - waiting;
+    if (done != 0) text += fmt::format("\n  {} ranks have returned", done);
+    base::say(text);
+    std::fflush(nullptr);
+    _exit(1);
+}
+
+}  // namespace selion::machine::sim

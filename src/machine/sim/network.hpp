@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine/sim/engine.hpp"
+#include "machine/sim/virtual_time.hpp"
+
+namespace selion::machine::sim {
+
+class network;
+
+/// What a message carries, as far as wires are concerned.
+enum class message_class : std::uint8_t { write, read_request, read_reply, control };
+
+/// Something on its way from one rank to another. Its event happens when it arrives, unless the
+/// network uses it for its steps on the way.
+struct message : event {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    message_class kind = message_class::write;
+    std::uint64_t bytes = 0;         ///< that occupy wires
+    event::action arrive = nullptr;  ///< called when all of it has arrived
+    network* owner = nullptr;        ///< set by a network whose events need it
+    template <class Network>
+    Network& wires() const {
+        return static_cast<Network&>(*owner);
+    }
+    // For the network's own use while the message is on its way.
+    std::uint32_t at = 0;
+    std::uint32_t step = 0;
+    std::uint32_t slots_left = 0;
+    ticks entered = 0;
+    message* next = nullptr;
+};
+
+/// What one link has done, for traces and reports.
+struct link_use {
+    std::string name;
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+    ticks busy = 0;     ///< time that something was on it
+    ticks waiting = 0;  ///< time that messages have waited for it, summed
+};
+
+/// Wires. Messages are given to it in the order of their times; it lets each arrive.
+class network {
+public:
+    virtual ~network() = default;
+    /// Takes a message that leaves its origin at `engine.now()`, the time of the calling rank,
+    /// which has caught up. @return when the origin's processor is free of it, at or after now.
+    /// May suspend the calling rank meanwhile (full queues).
+    virtual ticks inject(engine& host, message& what) = 0;
+    /// The same for a message that an event sends (a reply): nobody can be suspended, so it waits
+    /// in an unlimited queue at the origin.
+    virtual void inject_from_event(engine& host, message& what) = 0;
+    virtual std::vector<link_use> links() const { return {}; }
+    /// A rank has begun to wait or gone on: a bus may not disturb those that compute.
+    virtual void rank_is_idle(engine&, std::uint32_t, ticks) {}
+    virtual void rank_computes(std::uint32_t) {}
+};
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "machine/sim/machine_model.hpp"
+#include "machine/sim/network.hpp"
+#include "selion/detail/slow_path.hpp"
+#include "selion/signal.hpp"
+
+namespace selion::machine::sim {
+
+class simulation;
+
+enum class transfer_kind : std::uint8_t { put, get, atomic };
+
+/// An operation of one rank on another's memory while it is under way: first as a request, then,
+/// the same object, as its answer.
+struct transfer : message {
+    transfer_kind what = transfer_kind::put;
+    bool is_done = false;  ///< the origin has its answer
+    std::uint32_t origin = 0;
+    simulation* host = nullptr;
+    const operation_regime* regime = nullptr;
+    event::action then = nullptr;  ///< when the processor that received it is done with it
+    ticks cost = 0;                ///< of that processor
+    std::uint64_t target = 0;      ///< global address
+    std::uint64_t data_bytes = 0;
+    void* answer = nullptr;    ///< where the origin wants the data
+    std::uint64_t signal = 0;  ///< global address; null_address for none
+    detail::signal_update update{0, false};
+    detail::atomic_request request{};
+    std::uint64_t before = 0;  ///< what an atomic found
+
+    /// Room for `data_bytes`.
+    std::byte* data() { return data_bytes <= near_.size() ? near_.data() : far_.data(); }
+    void make_room(std::uint64_t wanted_bytes) {
+        data_bytes = wanted_bytes;
+        if (wanted_bytes > near_.size()) far_.resize(wanted_bytes);
+    }
+    /// Gives large room back; the object itself is used again.
+    void clear() {
+        if (!far_.empty()) std::vector<std::byte>().swap(far_);
+    }
+
+private:
+    std::array<std::byte, 32> near_;
+    std::vector<std::byte> far_;
+};
+
+/// Transfers that are used again and again; they live in blocks and never move.
+class transfer_pool {
+public:
+    transfer& take() {
+        if (free_ == nullptr) grow();
+        transfer& taken = static_cast<transfer&>(*free_);
+        free_ = taken.next;
+        taken.next = nullptr;
+        taken.is_done = false;
+        return taken;
+    }
+    void give_back(transfer& done) {
+        done.clear();
+        done.next = free_;
+        free_ = &done;
+    }
+
+private:
+    void grow() {
+        constexpr std::size_t block = 256;
+        blocks_.push_back(std::make_unique<transfer[]>(block));
+        for (std::size_t i = block; i-- > 0;) {
+            blocks_.back()[i].next = free_;
+            free_ = &blocks_.back()[i];
+        }
+    }
+    std::vector<std::unique_ptr<transfer[]>> blocks_;
+    message* free_ = nullptr;
+};
+
+}  // namespace selion::machine::sim

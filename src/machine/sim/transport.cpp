@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "machine/sim/simulation.hpp"
+
+namespace selion::machine::sim {
+namespace {
+
+std::uint32_t rank_of(std::uint64_t bits) {
+    return static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
+}
+
+/// Bytes that an atomic and its answer carry.
+constexpr std::uint64_t word_bytes = 8;
+
+/// An atomic on memory that nobody else touches meanwhile. @return what was there.
+std::uint64_t change_element(std::byte* address, const detail::atomic_request& request) {
+    std::uint64_t before = 0;
+    std::memcpy(&before, address, request.width);
+    std::uint64_t after = request.operand;
+    switch (request.operation) {
+        case detail::atomic_operation::load: return before;
+        case detail::atomic_operation::store: break;
+        case detail::atomic_operation::fetch_add: after += before; break;
+        case detail::atomic_operation::compare_swap:
+            if (before != request.compare) return before;
+            break;
+    }
+    std::memcpy(address, &after, request.width);
+    return before;
+}
+
+}  // namespace
+
+transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std::uint64_t target,
+                                    std::uint64_t bytes) {
+    transfer& made = transfers_.take();
+    made.what = what;
+    made.host = this;
+    made.origin = made.from = origin.context.rank;
+    made.to = rank_of(target);
+    made.target = target;
+    made.signal = detail::null_address;
+    made.make_room(bytes);
+    return made;
+}
+
+void simulation::put(detail::rank_context& context, std::uint64_t target, const void* source,
+                     std::size_t bytes) {
+    rank_state& origin = enter(context);
+    transfer& made = make_transfer(origin, transfer_kind::put, target, bytes);
+    std::memcpy(made.data(), source, bytes);
+    ++origin.puts_under_way;
+    send(origin, made, model_.put.of(bytes), message_class::write, bytes);
+}
+
+void simulation::put_signal(detail::rank_context& context,
+                            const detail::put_signal_request& request) {
+    rank_state& origin = enter(context);
+    if (rank_of(request.signal) == context.rank) {
+        if (request.bytes != 0) {
+            std::memcpy(address_of(request.target), request.source, request.bytes);
+        }
+        engine_.catch_up();
+        change_word(*reinterpret_cast<detail::shared_word*>(address_of(request.signal)),
+                    request.update);
+        return;
+    }
+    transfer& made = make_transfer(origin, transfer_kind::put, request.target, request.bytes);
+    if (request.bytes != 0) std::memcpy(made.data(), request.source, request.bytes);
+    made.signal = request.signal;
+    made.update = request.update;
+    ++origin.puts_under_way;
+    // A signal is a word that travels behind its data.
+    const std::uint64_t wire_bytes = request.bytes + word_bytes;
+    send(origin, made, (request.bytes == 0 ? model_.signal : model_.put).of(wire_bytes),
+         message_class::write, wire_bytes);
+}
+
+void simulation::get(detail::rank_context& context, void* target, std::uint64_t source,
+                     std::size_t bytes) {
+    rank_state& origin = enter(context);
+    transfer& made = make_transfer(origin, transfer_kind::get, source, bytes);
+    made.answer = target;
+    send(origin, made, model_.get.of(bytes), message_class::read_request, 0);
+    await_answer(origin, made);
+    transfers_.give_back(made);
+}
+
+std::uint64_t simulation::atomic(detail::rank_context& context,
+                                 const detail::atomic_request& request) {
+    rank_state& origin = enter(context);
+    if (rank_of(request.target) == context.rank) {
+        if (origin.polled_just_now) origin.self->now += model_.processor.poll;
+        origin.polled_just_now = request.operation == detail::atomic_operation::load;
+        engine_.catch_up();
+        return change_element(address_of(request.target), request);
+    }
+    transfer& made = make_transfer(origin, transfer_kind::atomic, request.target, word_bytes);
+    made.request = request;
+    send(origin, made, model_.atomic.of(word_bytes), message_class::read_request, word_bytes);
+    await_answer(origin, made);
+    const std::uint64_t before = made.before;
+    transfers_.give_back(made);
+    return before;
+}
+
+void simulation::quiet(detail::rank_context& context) {
+    rank_state& origin = enter(context);
+    while (origin.puts_under_way != 0) stand_still(origin, standstill::quiet);
+}
+
+void simulation::send(rank_state& origin, transfer& what, const operation_regime& regime,
+                      message_class kind, std::uint64_t wire_bytes) {
+    origin.self->now += regime.origin + regime.origin_per_byte.of(what.data_bytes);
+    engine_.catch_up();
+    what.kind = kind;
+    what.bytes = wire_bytes;
+    what.regime = &regime;
+    what.arrive = [](engine&, event& due) {
+        transfer& here = static_cast<transfer&>(due);
+        here.host->receive(here,
+                           here.regime->target + here.regime->target_per_byte.of(here.data_bytes),
+                           [](engine&, event& done) {
+                               transfer& served = static_cast<transfer&>(done);
+                               served.host->take_effect(served);
+                           });
+    };
+    const ticks free_at = network_->inject(engine_, what);
+    origin.self->now = std::max(origin.self->now, free_at);
+}
+
+void simulation::await_answer(rank_state& origin, transfer& what) {
+    while (!what.is_done) stand_still(origin, standstill::answer);
+}
+
+void simulation::take_effect(transfer& what) {
+    std::byte* const address = address_of(what.target);
+    switch (what.what) {
+        case transfer_kind::get: std::memcpy(what.data(), address, what.data_bytes); break;
+        case transfer_kind::atomic: what.before = change_element(address, what.request); break;
+        case transfer_kind::put:
+            if (what.data_bytes != 0) std::memcpy(address, what.data(), what.data_bytes);
+            if (what.signal != detail::null_address) {
+                change_word(*reinterpret_cast<detail::shared_word*>(address_of(what.signal)),
+                            what.update);
+            }
+            if (!model_.acknowledges_puts) return finish(what);
+    }
+    send_answer(what);
+}
+
+/// The same object goes back, with data or as an acknowledgement.
+void simulation::send_answer(transfer& what) {
+    std::swap(what.from, what.to);
+    const bool has_data = what.what != transfer_kind::put;
+    what.kind = has_data ? message_class::read_reply : message_class::control;
+    what.bytes = has_data ? what.data_bytes : 0;
+    what.arrive = [](engine&, event& due) {
+        transfer& here = static_cast<transfer&>(due);
+        const bool is_answer = here.what != transfer_kind::put;
+        const ticks per_byte =
+            is_answer ? here.regime->reply_per_byte.of(here.data_bytes) : ticks{0};
+        here.host->receive(here, here.regime->reply + per_byte, [](engine&, event& done) {
+            transfer& served = static_cast<transfer&>(done);
+            served.host->finish(served);
+        });
+    };
+    network_->inject_from_event(engine_, what);
+}
+
+void simulation::finish(transfer& what) {
+    rank_state& origin = ranks_[what.origin];
+    if (what.what == transfer_kind::put) {
+        transfers_.give_back(what);
+        if (--origin.puts_under_way == 0 && origin.why == standstill::quiet) {
+            engine_.resume_at(*origin.self, engine_.now());
+        }
+        return;
+    }
+    if (what.what == transfer_kind::get && what.data_bytes != 0) {
+        std::memcpy(what.answer, what.data(), what.data_bytes);
+    }
+    what.is_done = true;
+    engine_.resume_at(*origin.self, engine_.now());
+}
+
+}  // namespace selion::machine::sim
