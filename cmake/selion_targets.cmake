@@ -53,6 +53,9 @@ function(selion_install)
     install(TARGETS selion EXPORT selion-targets COMPONENT library)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/selion TYPE INCLUDE COMPONENT library
         FILES_MATCHING PATTERN "*.hpp")
+    # The library has its own copies; these are to read and to start from.
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/selion
+        COMPONENT library FILES_MATCHING PATTERN "*.toml")
     install(EXPORT selion-targets NAMESPACE selion:: DESTINATION ${package_dir} COMPONENT library)
     configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/selion-config.cmake.in
         ${PROJECT_BINARY_DIR}/selion-config.cmake INSTALL_DESTINATION ${package_dir}

@@ -11,7 +11,8 @@ from selion.mistake import Failure
 
 _cure = (
     "build it with 'pip install .' in the source tree "
-    "(needs g++, cmake, libboost-context-dev, libhwloc-dev, libfmt-dev); "
+    "(needs g++, cmake, libboost-context-dev, libhwloc-dev, libfmt-dev, "
+    "libtomlplusplus-dev); "
     "'selion doctor' says what is missing"
 )
 

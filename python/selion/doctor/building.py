@@ -15,6 +15,7 @@ _headers = {
     "boost/context/fiber.hpp": "libboost-context-dev",
     "hwloc.h": "libhwloc-dev",
     "fmt/format.h": "libfmt-dev",
+    "toml++/toml.h": "libtomlplusplus-dev",
     "nlohmann/json.hpp": "nlohmann-json3-dev",
 }
 

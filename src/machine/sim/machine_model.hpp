@@ -73,9 +73,9 @@ struct reception_model {
     ticks dispatch = 0;    ///< each entry of the dispatcher, shared by the messages that it finds
     ticks interrupt = 0;   ///< before the dispatcher, when nobody polls
     ticks coalescing = 0;  ///< interrupts wait that long for further messages
-    ticks retransmission = 0;   ///< polling: progress without calls, that often; 0: never
-    std::uint32_t credits = 0;  ///< messages on the way from one rank to another; 0: any number
-    bool has_big_lock = false;  ///< a call waits while the dispatcher works for an interrupt
+    ticks retransmission = 0;    ///< polling: progress without calls, that often; 0: never
+    std::uint32_t credits = 0;   ///< messages on the way from one rank to another; 0: any number
+    bool has_big_lock = false;   ///< a call waits while the dispatcher works for an interrupt
     bool enters_always = false;  ///< every call enters the dispatcher, also when nothing has come
 };
 
@@ -97,7 +97,7 @@ struct mesh_model {
     ticks hop = 0;                        ///< from router to router
     ticks slot = 1;                       ///< a link is taken that long by one transaction
     std::uint32_t transaction_bytes = 8;  ///< most bytes of one transaction
-    std::uint32_t store_bytes = 4;       ///< of one store of the copy loop: one transaction
+    std::uint32_t store_bytes = 4;        ///< of one store of the copy loop: one transaction
     std::uint32_t queue_slots = 1;        ///< transactions that wait at a link
     ticks read_entry = 0;                 ///< a read of a word: this …
     ticks read_hop = 0;                   ///< … and this for each hop
@@ -124,12 +124,14 @@ struct bus_model {
     ticks setup = 0;       ///< of each transfer
     rate write_per_byte;   ///< master to board
     rate read_per_byte;    ///< board to master
-    double burst = 1;      ///< factor on both rates; 1: no burst
+    double burst = 1;      ///< so many bytes in the time of one; 1: no burst
     bool has_dma = false;  ///< the master's processor is free while a transfer runs
     bool has_broadcast = false;
     bool idle_boards_only = false;          ///< no transfer to or from a board that computes
+    std::uint32_t slots = 0;                ///< of the host; 0: all boards sit in boxes, if any
     std::uint32_t boards_per_expander = 0;  ///< 0: no expander boxes
-    ticks expander = 0;                     ///< more for each transfer through one
+    ticks expander = 0;                     ///< more for each transfer through one …
+    rate expander_per_byte;                 ///< … and for each of its bytes
 };
 
 /// Cores that share memory. Costs are of one cache line.
@@ -145,10 +147,11 @@ struct node_model {
     ticks near = 0;       ///< from a core that shares a cache
     ticks far = 0;        ///< from any other core
     ticks from_memory = 0;
-    ticks atomic = 0;      ///< more for a locked operation
-    rate memory_per_byte;  ///< the bandwidth that all cores of a socket share
-    rate core_per_byte;    ///< what one core copies alone
-    ticks wake = 0;        ///< a waiting thread sees a changed line after that
+    ticks atomic = 0;        ///< more for a locked operation
+    rate memory_per_byte;    ///< the bandwidth that all cores of a socket share
+    rate core_per_byte;      ///< what one core copies alone
+    ticks line_service = 0;  ///< one line goes to one core after another, so far apart
+    ticks wake = 0;          ///< a waiting thread sees a changed line after that
 };
 
 enum class network_kind { none, crossbar, mesh, torus, bus };
@@ -157,7 +160,24 @@ enum class network_kind { none, crossbar, mesh, torus, bus };
 struct constant_note {
     std::string key;     ///< "operations.put.origin_us"
     std::string value;   ///< as written
+    std::string unit;    ///< "us"; empty for counts and words
     std::string source;  ///< "given: …", "fitted on …", "assumed because …"
+};
+
+/// A constant that means something to a floor above the machine only, such as what a hit in the
+/// software cache costs. Which of the fields holds it is a matter of its unit.
+struct extra_constant {
+    ticks time = 0;
+    rate per_byte;
+    double number = 0;  ///< without a unit, or in bytes
+};
+
+/// A short key that the spec may set: `rows=8`, `progress=interrupt`.
+struct option_note {
+    std::string key;
+    std::vector<std::string> choices;  ///< legal values; empty: what `target` takes
+    std::string target;                ///< "network.rows"; empty for choices
+    std::string value;                 ///< in force
 };
 
 /// A whole machine.
@@ -168,6 +188,8 @@ struct machine_model {
     std::uint32_t ranks = 1;               ///< of the default shape
     std::uint32_t nodes = 1;               ///< machines that `node` describes
     std::uint32_t processes_per_node = 0;  ///< 0: one process
+    std::uint32_t threads_per_process = 1;
+    std::uint32_t most_ranks = 1;  ///< that this shape has room for; `ranks` may be fewer
     network_kind network = network_kind::none;
     crossbar_model crossbar;
     mesh_model mesh;
@@ -175,6 +197,7 @@ struct machine_model {
     bus_model bus;
     std::optional<node_model> node;  ///< ranks of a node share its memory
     processor_costs processor;
+    std::optional<processor_costs> master;  ///< rank 0's, where it differs from the others'
     reception_model reception;
     operation_costs put;
     operation_costs get;
@@ -183,7 +206,9 @@ struct machine_model {
     operation_costs active_message;
     bool acknowledges_puts = true;   ///< by a message; else completion is arrival
     std::uint64_t memory_bytes = 0;  ///< of each rank; 0: no limit of its own
+    std::map<std::string, extra_constant, std::less<>> extras;  ///< "coherence.read_hit"
     std::vector<constant_note> constants;
+    std::vector<option_note> options;
 };
 
 }  // namespace selion::machine::sim
