@@ -28,7 +28,10 @@ struct message : event {
     Network& wires() const {
         return static_cast<Network&>(*owner);
     }
+    std::uint32_t store_bytes = 0;  ///< of one store of the origin's copy loop; 0: as usual
+    bool by_dma = false;            ///< the origin's DMA engine copies, not its processor
     // For the network's own use while the message is on its way.
+    task* sender = nullptr;  ///< that stands still until its last store has gone
     std::uint32_t at = 0;
     std::uint32_t step = 0;
     std::uint32_t slots_left = 0;
@@ -57,6 +60,8 @@ public:
     /// in an unlimited queue at the origin.
     virtual void inject_from_event(engine& host, message& what) = 0;
     virtual std::vector<link_use> links() const { return {}; }
+    /// Time that a rank's processor has stood still in `inject` because queues were full.
+    virtual ticks stalls(std::uint32_t) const { return 0; }
     /// A rank has begun to wait or gone on: a bus may not disturb those that compute.
     virtual void rank_is_idle(engine&, std::uint32_t, ticks) {}
     virtual void rank_computes(std::uint32_t) {}
