@@ -62,9 +62,12 @@ public:
     virtual std::vector<link_use> links() const { return {}; }
     /// Time that a rank's processor has stood still in `inject` because queues were full.
     virtual ticks stalls(std::uint32_t) const { return 0; }
-    /// A rank has begun to wait or gone on: a bus may not disturb those that compute.
+    /// Whether it wants to be told when ranks wait, as a bus does whose transfers need processors.
+    virtual bool follows_ranks() const { return false; }
+    /// A rank waits in a call, or has ended, from `at` on: its own time, which may be ahead.
     virtual void rank_is_idle(engine&, std::uint32_t, ticks) {}
-    virtual void rank_computes(std::uint32_t) {}
+    /// A rank that waited would go on at `at`. @return when it may.
+    virtual ticks rank_computes(std::uint32_t, ticks at) { return at; }
 };
 
 }  // namespace selion::machine::sim

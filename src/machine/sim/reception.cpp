@@ -71,10 +71,13 @@ void simulation::stand_still(rank_state& rank, standstill why) {
     rank.doing = activity::waits;
     rank.why = why;
     rank.polled_just_now = false;
+    ticks& now = rank.self->now;
+    if (follower_ != nullptr) follower_->rank_is_idle(engine_, rank.context.rank, now);
     engine_.suspend();
     rank.why = standstill::none;
     rank.doing = activity::computes;
-    rank.self->now = std::max(rank.self->now, rank.processor_until);
+    now = std::max(now, rank.processor_until);
+    if (follower_ != nullptr) now = follower_->rank_computes(rank.context.rank, now);
 }
 
 }  // namespace selion::machine::sim

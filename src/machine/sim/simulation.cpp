@@ -60,6 +60,7 @@ int simulation::run(const std::function<int(detail::rank_context&)>& body) {
         publish(rank.record.has_finished, 1u);
         serve_inbox(enter(rank.context));
         rank.doing = activity::waits;
+        if (follower_ != nullptr) follower_->rank_is_idle(engine_, number, rank.self->now);
     });
     return status;
 }

@@ -66,6 +66,7 @@ public:
     const rank_memory& segments() const { return segments_; }
     ticks time() const { return engine_.now(); }
     engine& events() { return engine_; }
+    network& wires() { return *network_; }
     const machine_model& model() const { return model_; }
 
 private:
@@ -93,6 +94,7 @@ private:
     std::vector<rank_state> ranks_;
     engine engine_;
     std::unique_ptr<network> network_;
+    network* const follower_ = network_->follows_ranks() ? network_.get() : nullptr;
     transfer_pool transfers_;
     std::uint32_t no_sleepers_ = 0;
     std::uint64_t committed_bytes_ = 0;
