@@ -7,10 +7,11 @@
 namespace selion::machine::sim {
 namespace {
 
-/// Transactions that are on a link at the same time when it is never idle.
-std::uint32_t on_the_way(const mesh_model& model) {
+/// Transactions that are on a link at the same time when it is never idle, and those that wait.
+std::uint32_t capacity(const mesh_model& model, ticks slot) {
     const ticks longest = std::max({model.hop, model.entry, ticks{1}});
-    return static_cast<std::uint32_t>((longest + model.slot - 1) / model.slot);
+    const ticks on_the_way = (longest + slot - 1) / slot;
+    return static_cast<std::uint32_t>(std::min<ticks>(on_the_way + model.queue_slots, 1U << 30));
 }
 
 constexpr bool is_direction(std::uint32_t which) { return which <= north; }
@@ -21,18 +22,18 @@ mesh_switches::mesh_switches(const mesh_model& model)
     : layout_(model),
       entry_(model.entry),
       hop_(model.hop),
-      slot_(model.slot),
+      slot_(std::max(model.slot, ticks{1})),
       keeps_bubble_(model.wraps_around),
-      capacity_(on_the_way(model) + model.queue_slots),
-      place_bits_(static_cast<unsigned>(std::bit_width(capacity_ - 1))),
+      capacity_(capacity(model, slot_)),
       links_(std::size_t{layout_.nodes()} * links_per_node),
-      places_(links_.size() << place_bits_),
+      places_(links_.size()),
       router_(links_.size()),
       upstream_(links_.size()) {
     for (std::uint32_t number = 0; number < links_.size(); ++number) {
         const std::uint32_t node = number / links_per_node;
         const std::uint32_t which = number % links_per_node;
         const std::uint32_t end = is_direction(which) ? layout_.neighbour(node, which) : node;
+        links_[number].places = number;
         router_[number] = end * links_per_node;
         upstream_[end * links_per_node + which] = number;
     }
@@ -41,7 +42,7 @@ mesh_switches::mesh_switches(const mesh_model& model)
 void mesh_switches::enter(std::uint32_t port, transaction what, ticks at, ticks waited) {
     link& taken = links_[port];
     what.here = at + entry_;
-    place(port, taken.end++) = what;
+    put(taken, what);
     ++taken.count.transactions;
     taken.count.bytes += what.bytes;
     taken.count.waiting += waited;
@@ -51,6 +52,19 @@ void mesh_switches::enter(std::uint32_t port, transaction what, ticks at, ticks 
     } else {
         later_entries_.push(due);
     }
+}
+
+/// Twice as many places, behind all others: a short wire needs few of the many that links of a
+/// machine with a fine tick have.
+void mesh_switches::enlarge(link& of) {
+    const std::size_t moved_to = places_.size();
+    const std::uint32_t mask = of.mask * 2 + 1;
+    places_.resize(moved_to + mask + 1);
+    for (std::uint32_t i = of.first; i != of.end; ++i) {
+        places_[moved_to + (i & mask)] = place(of, i);
+    }
+    of.places = moved_to;
+    of.mask = mask;
 }
 
 ticks mesh_switches::next() const {
@@ -97,7 +111,8 @@ void mesh_switches::end_slot(const end_of_slot& over) {
 
 /// The first of a queue asks for the output that it needs.
 void mesh_switches::show_first(std::uint32_t number) {
-    transaction& first = place(number, links_[number].first);
+    const link& asking = links_[number];
+    transaction& first = place(asking, asking.first);
     const std::uint32_t output = router_[number] + first.way.advance();
     links_[output].requests |= static_cast<std::uint8_t>(1U << number % links_per_node);
     consider(output);
@@ -137,7 +152,7 @@ void mesh_switches::arbitrate(std::uint32_t number, ticks now) {
 void mesh_switches::move(std::uint32_t queue, std::uint32_t number, ticks now) {
     link& from = links_[queue];
     link& output = links_[number];
-    transaction moved = place(queue, from.first++);
+    transaction moved = place(from, from.first++);
     from.queue_gives = true;
     output.free_at = now + slot_;
     ++output.count.transactions;
@@ -149,7 +164,7 @@ void mesh_switches::move(std::uint32_t queue, std::uint32_t number, ticks now) {
         return;
     }
     moved.here = now + hop_;
-    place(number, output.end++) = moved;
+    put(output, moved);
     hops_.push({moved.here, number});
 }
 

@@ -36,7 +36,7 @@ public:
         ticks waiting = 0;
     };
 
-    /// @pre rows and columns 1 .. 32767, slot and queue_slots at least 1.
+    /// @pre rows and columns 1 .. 32767, queue_slots at least 1. A slot is at least one tick.
     explicit mesh_switches(const mesh_model& model);
 
     const mesh_layout& layout() const { return layout_; }
@@ -74,6 +74,8 @@ private:
         std::uint32_t first = 0;
         std::uint32_t here = 0;
         std::uint32_t end = 0;
+        std::uint32_t mask = 0;     ///< of its part of `places_`, which is used round and round
+        std::size_t places = 0;     ///< where that begins
         std::uint8_t requests = 0;  ///< inputs of this link whose first one wants it, a bit each
         std::uint8_t turn = 0;      ///< the input that went last
         bool queue_gives = false;   ///< the queue gives one away in this slot
@@ -97,9 +99,14 @@ private:
 
     /// One that leaves keeps its place until the end of the slot.
     static std::uint32_t places(const link& of) { return of.end - of.first + of.queue_gives; }
-    transaction& place(std::uint32_t number, std::uint32_t which) {
-        return places_[(std::size_t{number} << place_bits_) + (which & ((1U << place_bits_) - 1))];
+    transaction& place(const link& of, std::uint32_t which) {
+        return places_[of.places + (which & of.mask)];
     }
+    void put(link& into, const transaction& what) {
+        if (into.end - into.first > into.mask) enlarge(into);
+        place(into, into.end++) = what;
+    }
+    void enlarge(link& of);
     void arrive(std::uint32_t number);
     void end_slot(const end_of_slot& over);
     void show_first(std::uint32_t number);
@@ -114,9 +121,8 @@ private:
     ticks slot_;
     bool keeps_bubble_;
     std::uint32_t capacity_;  ///< places of a queue and its link
-    unsigned place_bits_ = 0;
     std::vector<link> links_;
-    std::vector<transaction> places_;      ///< 2^place_bits_ for each link, used round and round
+    std::vector<transaction> places_;      ///< as many for each link as it has needed
     std::vector<std::uint32_t> router_;    ///< of a link: number of the first output at its end
     std::vector<std::uint32_t> upstream_;  ///< of an input: the link that ends there
     delay_line<arrival> hops_;

@@ -58,8 +58,7 @@ ticks total(const std::deque<sample>& all) {
     return sum;
 }
 
-// --- one transaction
-// ------------------------------------------------------------------------------
+// --- one transaction -----------------------------------------------------------------------------
 
 TEST(mesh_network_test, an_idle_mesh_takes_one_and_a_half_cycles_for_each_hop_and_one_more) {
     for (const bool wraps_around : {false, true}) {
@@ -127,8 +126,21 @@ TEST(mesh_network_test, wires_without_latency_deliver_at_once) {
     EXPECT_EQ(all[1].arrived, 6);
 }
 
-// --- trains
-// ---------------------------------------------------------------------------------------
+TEST(mesh_network_test, a_fine_tick_needs_no_more_room_than_what_is_on_the_way) {
+    mesh_model model = epiphany();
+    model.rows = 20;
+    model.columns = 20;
+    model.hop = 1'000'000'000;
+    model.slot = 0;  // a tick
+    std::deque<sample> all;
+    all.emplace_back(0, 0, 399, 800);
+    all.emplace_back(0, 5, 399, 800);
+    bed_of(model)->deliver(all);
+    EXPECT_EQ(all[0].arrived, 38 * model.hop + 3 + 99);
+    EXPECT_EQ(all[1].arrived, 33 * model.hop + 3 + 99);
+}
+
+// --- trains --------------------------------------------------------------------------------------
 
 TEST(mesh_network_test, a_link_moves_one_transaction_in_a_slot_and_never_idles) {
     mesh_model model = epiphany();
@@ -202,8 +214,7 @@ TEST(mesh_network_test, a_processor_that_cannot_stall_is_not_suspended) {
     });
 }
 
-// --- full queues
-// ----------------------------------------------------------------------------------
+// --- full queues ---------------------------------------------------------------------------------
 
 TEST(mesh_network_test, stores_faster_than_the_link_stall_and_are_counted) {
     mesh_model model = epiphany();
@@ -294,8 +305,7 @@ TEST(mesh_network_test, half_the_bandwidth_is_never_faster) {
     }
 }
 
-// --- DMA
-// ------------------------------------------------------------------------------------------
+// --- DMA -----------------------------------------------------------------------------------------
 
 TEST(mesh_network_test, a_dma_transfer_leaves_the_processor_free) {
     mesh_model model = epiphany();
@@ -322,8 +332,7 @@ TEST(mesh_network_test, stores_pass_a_dma_transfer_that_is_slower_than_the_link)
     EXPECT_EQ(programs[0][1].arrived, 5 + 12);
 }
 
-// --- reads
-// ----------------------------------------------------------------------------------------
+// --- reads ---------------------------------------------------------------------------------------
 
 /// @return how long a read takes, asked at 0 and answered at once.
 ticks read_time(const mesh_model& model, std::uint32_t from, std::uint32_t to,

@@ -143,8 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                     traffic{"torus_of_odd_side", 5, pattern::transpose, 0.8, 1, true}),
     [](const testing::TestParamInfo<traffic>& of) { return std::string(of.param.name); });
 
-// --- copy loops
-// -----------------------------------------------------------------------------------
+// --- copy loops ----------------------------------------------------------------------------------
 
 struct exchange {
     const char* name;
