@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the studies and their programs lie: named by the user, installed, or in a source tree."""
+"""Where studies, benchmarks and programs lie: named by the user, installed, or in a source tree."""
 
 from __future__ import annotations
 
@@ -38,8 +38,22 @@ def studies_folder() -> Path:
     )
 
 
+def bench_folder() -> Path:
+    """Folder of the scripts that measure.
+
+    @error Failure if there is none, with the cure.
+    """
+    root = source_tree()
+    if root and (root / "bench").is_dir():
+        return root / "bench"
+    raise Failure(
+        "Benchmarks come with the source tree of Selion, and this package is used without it; "
+        "install it there with 'pip install --editable .'."
+    )
+
+
 def program_folders() -> list[Path]:
-    """Folders that may hold the programs of studies."""
+    """Folders that may hold the programs of studies and benchmarks."""
     named = os.environ.get("SELION_BIN")
     if named:
         return [Path(folder) for folder in named.split(os.pathsep) if folder]
@@ -56,7 +70,7 @@ def _preference(program: Path) -> tuple[bool, float]:
 
 
 def study_program(name: str) -> Path:
-    """Path of a study's program.
+    """Path of the program of a study or benchmark.
 
     @error Failure if it is not built, with the cure.
     """

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from selion.cli import doctor, machines, run, study
+from selion.cli import bench, doctor, machines, run, study
 from selion.version import version
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("run", context_settings=run.context_settings)(run.command)
 app.command("machines")(machines.command)
 app.command("study")(study.command)
+app.command("bench")(bench.command)
 app.command("doctor")(doctor.command)
 
 

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the lines that the programs print to figures: what `bench/run_simulator` tells."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median, 5th and 95th percentile."""
+
+    median: float
+    p5: float
+    p95: float
+    n: int
+
+
+def spread(numbers: Iterable[float]) -> Spread:
+    ordered = sorted(numbers)
+    last = len(ordered) - 1
+    return Spread(statistics.median(ordered), ordered[round(0.05 * last)],
+                  ordered[round(0.95 * last)], len(ordered))
+
+
+def _scaled(value: float, steps: list[tuple[float, str]]) -> str:
+    size, unit = next((step for step in steps if value >= step[0]), steps[-1])
+    return f"{value / size:.3g} {unit}"
+
+
+def seconds_text(seconds: float) -> str:
+    return _scaled(seconds, [(1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
+
+
+def bytes_text(count: float) -> str:
+    return _scaled(count, [(1e9, "GB"), (1e6, "MB")])
+
+
+def rate_text(rate: float) -> str:
+    return f"{float(f'{rate:.3g}'):,.0f}/s"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a row."""
+
+    name: str
+    value: Callable[[Row], float]
+    text: Callable[[float], str]
+    kind: str  # "time", "rate" (more is better) or "memory"
+
+
+def _seconds(row: Row) -> float:
+    return row["seconds"]
+
+
+# What each operation's rows are asked for. A process is timed from outside, with its start and end.
+_process = Metric("process", lambda row: row["process_seconds"], seconds_text, "time")
+_memory = Metric("memory", lambda row: row["most_bytes"], bytes_text, "memory")
+_time = Metric("", _seconds, seconds_text, "time")
+metrics: dict[str, list[Metric]] = {
+    "ping-pong": [Metric("round trips a second", lambda row: 1 / row["seconds"], rate_text,
+                         "rate")],
+    "ring": [_process, _memory],
+    "barrier": [_time],
+    "mesh traffic": [Metric("cycles a second", lambda row: row["cycles_per_second"], rate_text,
+                            "rate")],
+    "messages": [_time],
+    "events": [_time],
+    "em3d": [_process, _memory],
+}
+
+
+def _processor_share(row: Row) -> float:
+    """How much of the time a processor worked for this process: 1 on a host that is quiet."""
+    if "cpu_seconds" in row:
+        return row["cpu_seconds"] / row["seconds"]
+    return row["process_cpu_seconds"] / row["process_seconds"]
+
+
+@dataclass
+class Figure:
+    """One number of one operation at one size, by all contestants, in all repetitions."""
+
+    operation: str
+    metric: Metric
+    ranks: int
+    values: dict[str, dict[int, float]] = field(default_factory=dict)  # by contestant, repetition
+    quiet_values: list[float] = field(default_factory=list)  # Selion's, with a processor to itself
+    troubles: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.operation}, {self.metric.name}" if self.metric.name else self.operation
+
+    @property
+    def own(self) -> Spread:
+        return spread(self.values["selion"].values())
+
+    @property
+    def own_quiet(self) -> float:
+        return statistics.median(self.quiet_values)
+
+    def ratios(self, rival: str) -> Spread:
+        """Selion's time over the rival's, or the rival's rate over Selion's: less is better."""
+        own, other = self.values["selion"], self.values[rival]
+        both = [own[turn] / other[turn] for turn in own if turn in other]
+        return spread(1 / each if self.metric.kind == "rate" else each for each in both)
+
+    def add(self, row: Row) -> None:
+        if "trouble" in row:
+            self.troubles[row["contestant"]] = row["trouble"]
+            return
+        value = self.metric.value(row)
+        self.values.setdefault(row["contestant"], {})[row["repetition"]] = value
+        if row["contestant"] == "selion":
+            share = {"time": _processor_share(row), "rate": 1 / _processor_share(row), "memory": 1}
+            self.quiet_values.append(value * share[self.metric.kind])
+
+
+def figures(rows: Iterable[Row]) -> list[Figure]:
+    """Those that Selion took part in, in the order in which they were first measured."""
+    found: dict[tuple[str, str, int], Figure] = {}
+    for row in rows:
+        for metric in metrics[row["operation"]]:
+            key = (row["operation"], metric.name, row["ranks"])
+            found.setdefault(key, Figure(row["operation"], metric, row["ranks"])).add(row)
+    return [figure for figure in found.values() if "selion" in figure.values]
