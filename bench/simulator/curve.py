@@ -19,7 +19,7 @@ class _Axes:
 
     def __init__(self, curves: list[list[Figure]]) -> None:
         sizes = [point.ranks for curve in curves for point in curve]
-        times = [point.own_quiet * 1e9 for curve in curves for point in curve]
+        times = [point.quiet() * 1e9 for curve in curves for point in curve]
         self.x_from, self.x_to = (math.log10(bound) for bound in (min(sizes), max(sizes)))
         self.y_from = math.floor(math.log10(min(times)))
         self.y_to = max(math.ceil(math.log10(max(times))), self.y_from + 1)
@@ -58,7 +58,7 @@ def _path(axes: _Axes, points: list[tuple[float, float]], more: str) -> str:
 def _drawn(axes: _Axes, curve: list[Figure]) -> list[str]:
     """Measured, and dashed what grows with the logarithm from the same first point."""
     name, first = curve[0].operation, curve[0]
-    points = [(point.ranks, point.own_quiet * 1e9) for point in curve]
+    points = [(point.ranks, point.quiet() * 1e9) for point in curve]
     unit = points[0][1] / math.log(first.ranks)
     colour = f'stroke="{_colours[name]}"'
     logarithm = [(size, unit * math.log(size)) for size, _ in points]

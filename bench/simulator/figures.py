@@ -90,8 +90,9 @@ class Figure:
     operation: str
     metric: Metric
     ranks: int
-    values: dict[str, dict[int, float]] = field(default_factory=dict)  # by contestant, repetition
-    quiet_values: list[float] = field(default_factory=list)  # Selion's, with a processor to itself
+    # By contestant and repetition: as time passed, and with a processor to itself.
+    values: dict[str, dict[int, float]] = field(default_factory=dict)
+    quiet_values: dict[str, dict[int, float]] = field(default_factory=dict)
     troubles: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -102,25 +103,26 @@ class Figure:
     def own(self) -> Spread:
         return spread(self.values["selion"].values())
 
-    @property
-    def own_quiet(self) -> float:
-        return statistics.median(self.quiet_values)
+    def quiet(self, contestant: str = "selion") -> float:
+        return statistics.median(self.quiet_values[contestant].values())
 
     def ratios(self, rival: str) -> Spread:
-        """Selion's time over the rival's, or the rival's rate over Selion's: less is better."""
-        own, other = self.values["selion"], self.values[rival]
+        """Selion's time over the rival's, or the rival's rate over Selion's: less is better. Each
+        with a processor to itself."""
+        own, other = self.quiet_values["selion"], self.quiet_values[rival]
         both = [own[turn] / other[turn] for turn in own if turn in other]
         return spread(1 / each if self.metric.kind == "rate" else each for each in both)
 
     def add(self, row: Row) -> None:
+        contestant = row["contestant"]
         if "trouble" in row:
-            self.troubles[row["contestant"]] = row["trouble"]
+            self.troubles[contestant] = row["trouble"]
             return
+        share = _processor_share(row)
+        factor = {"time": share, "rate": 1 / share, "memory": 1}[self.metric.kind]
         value = self.metric.value(row)
-        self.values.setdefault(row["contestant"], {})[row["repetition"]] = value
-        if row["contestant"] == "selion":
-            share = {"time": _processor_share(row), "rate": 1 / _processor_share(row), "memory": 1}
-            self.quiet_values.append(value * share[self.metric.kind])
+        self.values.setdefault(contestant, {})[row["repetition"]] = value
+        self.quiet_values.setdefault(contestant, {})[row["repetition"]] = value * factor
 
 
 def figures(rows: Iterable[Row]) -> list[Figure]:

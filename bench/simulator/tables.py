@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from simulator.figures import Figure, Spread, spread
+from simulator.figures import Figure, Spread
 
 Goal = dict[str, Any]
 
@@ -38,8 +38,8 @@ def growth(curve: list[Figure]) -> list[float]:
     the first point on. Of the times with a processor to itself: a curve is to show what the size
     does, not who else was there."""
     first = curve[0]
-    unit = first.own_quiet / math.log(first.ranks)
-    return [point.own_quiet / math.log(point.ranks) / unit for point in curve]
+    unit = first.quiet() / math.log(first.ranks)
+    return [point.quiet() / math.log(point.ranks) / unit for point in curve]
 
 
 def goal_table(all_figures: list[Figure], goals: list[Goal]) -> list[str]:
@@ -58,22 +58,23 @@ def goal_table(all_figures: list[Figure], goals: list[Goal]) -> list[str]:
             continue
         for each in matching:
             cells = [each.name, f"{each.ranks:,}", _spread_text(each, each.own),
-                     each.metric.text(each.own_quiet), *_bounded(each, goal)]
+                     each.metric.text(each.quiet()), *_bounded(each, goal)]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
 def rival_table(all_figures: list[Figure]) -> list[str]:
-    """One line for each rival of each figure, also where it could not run."""
+    """One line for each rival of each figure, also where it could not run. All with a processor to
+    itself."""
     lines = ["| figure | size | Selion | rival | its figure | Selion's share (p5 to p95, n) |",
              "|---|---|---|---|---|---|"]
     for each in _ordered(all_figures):
-        start = f"| {each.name} | {each.ranks:,} | {each.metric.text(each.own.median)} "
-        rivals = [name for name in each.values if name != "selion"]
+        start = f"| {each.name} | {each.ranks:,} | {each.metric.text(each.quiet())} "
+        rivals = sorted(name for name in each.values if name != "selion")
         for rival in rivals:
-            theirs = each.metric.text(spread(each.values[rival].values()).median)
             share = each.ratios(rival)
-            lines.append(f"{start}| {rival} | {theirs} | {share.median:.3f} "
+            lines.append(f"{start}| {rival} | {each.metric.text(each.quiet(rival))} "
+                         f"| {share.median:.3f} "
                          f"({share.p5:.3f} to {share.p95:.3f}, {share.n}) |")
         lines += [f"{start}| {rival} | {trouble} | |"
                   for rival, trouble in each.troubles.items() if rival not in rivals]
@@ -85,4 +86,4 @@ def full_table(all_figures: list[Figure]) -> list[str]:
              "|---|---|---|---|"]
     return lines + [
         f"| {each.name} | {each.ranks:,} | {_spread_text(each, each.own)} | "
-        f"{each.metric.text(each.own_quiet)} |" for each in _ordered(all_figures)]
+        f"{each.metric.text(each.quiet())} |" for each in _ordered(all_figures)]
