@@ -64,6 +64,9 @@ void distributed_fields::update(part& nodes) {
             }
         }
         values[i] = sum;
+        const std::uint64_t links = nodes.first_link[i + 1] - nodes.first_link[i];
+        selion::charge(selion::flops(1 + 2 * links) + selion::loads(1 + 2 * links) +
+                       selion::stores(1));
     }
     remote_reads_ += reads;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,24 @@ struct machine_kind_info {
 
 /// All machines that this build knows.
 SELION_API std::vector<machine_kind_info> machine_kinds();
+
+/// A simulated machine that comes with the library: `sim:NAME`.
+struct simulated_machine_info {
+    std::string name;
+    std::string summary;      ///< one line
+    std::uint32_t ranks = 0;  ///< without options
+    std::vector<std::string>
+        options;  ///< short keys that a spec can set: "rows", "mode=vn|dual|smp"
+};
+
+/// All of them, by name.
+SELION_API std::vector<simulated_machine_info> simulated_machines();
+
+/// What a simulated machine is, in words: its shape, what operations take, and every constant with
+/// its source.
+/// @param machine its name, a path to a machine file, or a whole spec "sim:NAME,key=value".
+/// @error bad_argument (thrown): there is no such machine or option, or the file is malformed.
+SELION_API std::string explain_machine(std::string_view machine);
 
 /// A `SELION_*` variable.
 struct knob_info {

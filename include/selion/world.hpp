@@ -69,8 +69,10 @@ public:
         detail::broadcast(*context_, std::as_writable_bytes(data), root, site);
     }
 
-    /// Combines one value of every member, in the order of the ranks; all return the result, bit
-    /// for bit the same.
+    /// Combines one value of every member, in the order of the ranks and in the association that
+    /// selion/reduction.hpp tells; all return the result, bit for bit the same, on every machine.
+    /// @cost where ranks map each other: one barrier; else 2 (size - 1) messages in all for up to
+    /// 48 bytes, each member sending and receiving at most 2 log2(size).
     template <transferable T, class Operation>
     [[nodiscard]] T all_reduce(T value, const Operation& operation,
                                std::source_location site = std::source_location::current()) const {

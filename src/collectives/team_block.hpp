@@ -34,14 +34,57 @@ inline constexpr std::size_t slot_bytes = 32 * 1024;
 /// other.
 inline constexpr std::size_t slot_sets = 2;
 
+/// A message of up to this size is a letter: it is sent unasked. A larger one is a parcel: it is
+/// sent when its receiver has invited it (messages.md).
+inline constexpr std::size_t letter_bytes = 48;
+/// Letters that may be on their way from one rank to another, untaken.
+inline constexpr std::uint64_t letter_window = 4;
+
+/// One place for a letter. Signal and payload lie in one line of 64 bytes, so that they arrive
+/// together.
+struct alignas(64) letter_place {
+    detail::shared_word arrived;  ///< number of the last letter that has come here
+    std::byte bytes[letter_bytes];
+};
+static_assert(sizeof(letter_place) == 64);
+
+/// Parcels that may be on their way over one link.
+inline constexpr std::uint64_t parcel_window = 2;
+
+/// One end of a link: between this rank and the one 2^level ranks away. The partner writes the
+/// places and the words; the notes are the rank's own. Notes lie here, and not in private memory,
+/// because the pages of a level that a rank never uses are never touched.
+struct alignas(64) link_end {
+    letter_place letters[letter_window];
+    detail::shared_word letters_taken;    ///< mine, by the partner, as far as it says so by itself
+    detail::shared_word parcels_invited;  ///< mine, by the partner
+    detail::shared_word parcel_arrived[parcel_window];  ///< numbers of the last that have come
+
+    std::uint64_t letters_sent;
+    std::uint64_t letters_freed;     ///< mine that the partner has taken, as far as I know
+    std::uint64_t letters_received;  ///< and taken
+    std::uint64_t letters_told;      ///< of those, how many the partner knows of
+    std::uint64_t letters_credited;  ///< of those, how many by its `letters_taken`
+    std::uint64_t parcels_sent;
+    std::uint64_t parcels_received;
+    std::uint64_t invitations_used;  ///< of `parcels_invited`
+};
+
+/// Which end: the rank's link to the rank 2^level after it, or to the one before it.
+inline constexpr std::size_t link_directions = 2;
+
 /// Each rank's part of the state of a team, at the start of its segment 0. All zero is the initial
-/// state. Counters only grow, so nothing is ever reset while somebody may look.
+/// state. Counters only grow, so nothing is ever reset while somebody may look. A machine whose
+/// ranks map each other uses all but `links`; another one uses `rounds`, `links` and, for parcels,
+/// the slots. On that one small messages stay in front of the slots, in the first two pages or
+/// three: with 100,000 ranks every page that each of them touches costs 400 MB.
 struct team_block {
     lonely_word arrivals;        ///< in rank 0: carriers (or ranks) that have arrived, ever
     lonely_word group_arrivals;  ///< in a group's first rank: its ranks that have arrived, ever
     lonely_word group_release;   ///< in a group's first rank: the last round that is complete
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
     alignas(detail::line_bytes) call_signature signatures[slot_sets];
+    alignas(detail::line_bytes) link_end links[detail::rank_bits][link_directions];
     alignas(detail::line_bytes) std::byte slots[slot_sets][slot_bytes];
 };
 
@@ -50,6 +93,11 @@ struct team_block {
 constexpr std::uint64_t block_offset(std::uint32_t rank) {
     constexpr std::uint64_t places = 4096 / detail::line_bytes;
     return rank % places * detail::line_bytes;
+}
+
+/// Global address of a place in a rank's block.
+constexpr std::uint64_t block_address(std::uint32_t rank, std::size_t offset) {
+    return (std::uint64_t{rank} << detail::offset_bits) + block_offset(rank) + offset;
 }
 
 /// Bytes of segment 0 that blocks may lie in.

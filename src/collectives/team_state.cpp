@@ -17,6 +17,9 @@ namespace {
 
 /// From this many bytes over all ranks, each rank combines its share instead of everything.
 constexpr std::size_t share_bytes = 64 * 1024;
+/// Slots are combined in strips of this size, so that the partial results stay in the first-level
+/// cache.
+constexpr std::size_t strip_bytes = 4 * 1024;
 
 /// "broadcast of 24 bytes from root 0 at solver.cpp:12".
 std::string text_of(const call_signature& call) {
@@ -31,17 +34,11 @@ std::string text_of(const call_signature& call) {
     return text + " at " + machine::site_text(call.site);
 }
 
-std::uint64_t address_in_block(std::uint32_t rank, std::size_t offset) {
-    return (std::uint64_t{rank} << detail::offset_bits) + block_offset(rank) + offset;
-}
-
 }  // namespace
 
 team_state::team_state(detail::rank_context& context)
-    : context_(context), own_(block(context.rank)) {
-    if (!context.words_mapped) {
-        buffer_ = std::make_unique_for_overwrite<slot_copy>();
-    } else if (context.group_size == 1 || context.groups == 1) {
+    : context_(context), own_(block(context.rank)), messages_(context, own_) {
+    if (context.words_mapped && (context.group_size == 1 || context.groups == 1)) {
         // The centre counts groups, or ranks where there is one group. A rank alone on its carrier
         // is its group.
         centre_ = &block(0).arrivals.word;
@@ -56,6 +53,10 @@ team_block& team_state::block(std::uint32_t rank) const {
 }
 
 std::byte* team_state::own_slot() { return own_.slots[slot_turn_ % slot_sets]; }
+
+const std::byte* team_state::slot_of(std::uint32_t rank) const {
+    return block(rank).slots[slot_turn_ % slot_sets];
+}
 
 void team_state::synchronise(machine::wait_reason reason) {
     if (centre_ != nullptr) {
@@ -78,10 +79,10 @@ void team_state::synchronise(machine::wait_reason reason) {
 void team_state::meet_groups(machine::wait_reason reason) {
     detail::shared_word& centre = block(0).arrivals.word;
     const std::uint64_t everybody = round_ * context_.groups;
-    if (detail::word_add_quietly(centre, 1) + 1 == everybody) {
+    if (machine::word_add_quietly(context_, centre, 1) + 1 == everybody) {
         detail::word_changed(context_, centre);  // only the last arrival may find sleepers
-    } else if (!detail::word_arrives_soon(context_, centre, everybody)) {
-        context_.clock->wait(*detail::current_context, {centre, everybody, reason});
+    } else {
+        machine::await_word(context_, {centre, everybody, reason});
     }
 }
 
@@ -89,11 +90,11 @@ void team_state::meet_groups(machine::wait_reason reason) {
 void team_state::synchronise_groups(machine::wait_reason reason) {
     team_block& group = block(context_.group_first);
     const std::uint64_t everybody_here = round_ * context_.group_size;
-    if (detail::word_add_quietly(group.group_arrivals.word, 1) + 1 == everybody_here) {
+    if (machine::word_add_quietly(context_, group.group_arrivals.word, 1) + 1 == everybody_here) {
         meet_groups(reason);
-        detail::word_store(context_, group.group_release.word, round_);
-    } else if (!detail::word_arrives_soon(context_, group.group_release.word, round_)) {
-        context_.clock->wait(*detail::current_context, {group.group_release.word, round_, reason});
+        machine::word_store(context_, group.group_release.word, round_);
+    } else {
+        machine::await_word(context_, {group.group_release.word, round_, reason});
     }
 }
 
@@ -105,46 +106,34 @@ void team_state::synchronise_by_signals(machine::wait_reason reason) {
         const auto peer =
             static_cast<std::uint32_t>((context_.rank + (std::uint64_t{1} << k)) % context_.ranks);
         const std::uint64_t signal =
-            address_in_block(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
+            block_address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
         context_.transport->put_signal(context_, {signal, nullptr, 0, signal, signal_add(1)});
-        detail::shared_word& mine = own_.rounds[k].word;
-        if (!detail::word_arrives_soon(context_, mine, round_)) {
-            context_.clock->wait(*detail::current_context, {mine, round_, reason});
-        }
+        machine::await_word(context_, {own_.rounds[k].word, round_, reason});
     }
-}
-
-const std::byte* team_state::slot_of(std::uint32_t rank, std::size_t offset, std::size_t bytes) {
-    const std::size_t set = slot_turn_ % slot_sets;
-    if (rank - context_.first_mapped < context_.mapped_count) {
-        return block(rank).slots[set] + offset;
-    }
-    const std::size_t place = offsetof(team_block, slots) + set * slot_bytes + offset;
-    context_.transport->get(context_, buffer_->bytes, address_in_block(rank, place), bytes);
-    return buffer_->bytes;
 }
 
 void team_state::broadcast(std::span<std::byte> data, std::uint32_t root) {
+    if (!context_.words_mapped) return messages_.broadcast(data, root);
     do {
         const std::span part = data.first(std::min(data.size(), slot_bytes));
         data = data.subspan(part.size());
         ++slot_turn_;
         const bool is_root = context_.rank == root;
-        if (is_root && !part.empty()) std::memcpy(own_slot(), part.data(), part.size());
+        if (is_root) write_slot(0, part);
         synchronise(machine::wait_reason::collective);
-        if (!is_root && !part.empty()) {
-            std::memcpy(part.data(), slot_of(root, 0, part.size()), part.size());
-        }
+        if (!is_root) read_slot(root, 0, part);
     } while (!data.empty());
 }
 
 void team_state::all_reduce(std::byte* data, std::size_t count, const detail::reduction& how) {
+    if (!context_.words_mapped) return messages_.all_reduce(data, count, how);
+    prepare_partials(how.element_bytes);
     const std::size_t most = slot_bytes / how.element_bytes;
     do {
         const std::size_t part = std::min(count, most);
         const std::size_t bytes = part * how.element_bytes;
         ++slot_turn_;
-        if (bytes != 0) std::memcpy(own_slot(), data, bytes);
+        write_slot(0, {data, bytes});
         synchronise(machine::wait_reason::collective);
         if (bytes * context_.ranks < share_bytes) {
             combine_slots(data, 0, part, how);
@@ -156,16 +145,72 @@ void team_state::all_reduce(std::byte* data, std::size_t count, const detail::re
     } while (count != 0);
 }
 
-/// Combines elements `first` to `first + count - 1` of all slots, in the order of the ranks.
+void team_state::write_slot(std::size_t start, std::span<const std::byte> data) {
+    if (data.empty()) return;
+    machine::announce_write(context_, own_slot() + start, data.size());
+    std::memcpy(own_slot() + start, data.data(), data.size());
+}
+
+void team_state::read_slot(std::uint32_t rank, std::size_t start, std::span<std::byte> data) {
+    if (data.empty()) return;
+    machine::announce_read(context_, slot_of(rank) + start, data.size());
+    std::memcpy(data.data(), slot_of(rank) + start, data.size());
+}
+
+/// Before the ranks meet, so that whoever returns knows that all have what they need.
+void team_state::prepare_partials(std::size_t element_bytes) {
+    if (context_.ranks <= 2) return;
+    // The place below all others is the caller's data.
+    const auto places = static_cast<std::size_t>(std::bit_width(context_.ranks - 1)) - 1;
+    const std::size_t bytes = places * std::max(element_bytes, strip_bytes);
+    if (bytes <= partials_bytes_) return;
+    partials_ = std::make_unique_for_overwrite<line[]>((bytes + sizeof(line) - 1) / sizeof(line));
+    partials_bytes_ = bytes;
+}
+
+/// Combines elements `first` to `first + count - 1` of all slots, strip by strip.
 void team_state::combine_slots(std::byte* data, std::size_t first, std::size_t count,
                                const detail::reduction& how) {
-    const std::size_t start = first * how.element_bytes;
-    const std::size_t bytes = count * how.element_bytes;
-    if (bytes == 0) return;
-    std::memcpy(data + start, slot_of(0, start, bytes), bytes);
-    for (std::uint32_t rank = 1; rank < context_.ranks; ++rank) {
-        how.combine(how.operation, data + start, slot_of(rank, start, bytes), count);
+    const std::size_t strip = std::max<std::size_t>(strip_bytes / how.element_bytes, 1);
+    while (count != 0) {
+        const std::size_t elements = std::min(count, strip);
+        combine_strip(data, {first * how.element_bytes, elements * how.element_bytes}, elements,
+                      how);
+        first += elements;
+        count -= elements;
     }
+}
+
+/// Goes through the slots in the order of the ranks and comes to the association of
+/// binomial_tree.hpp: partial results wait on a stack, and the two on top are combined as soon as
+/// they stand for equally many ranks, as the digits of a binary counter are.
+void team_state::combine_strip(std::byte* data, byte_range where, std::size_t count,
+                               const detail::reduction& how) {
+    auto* const partials = reinterpret_cast<std::byte*>(partials_.get());
+    const auto place = [&](std::size_t depth) {
+        return depth == 0 ? data + where.start : partials + (depth - 1) * where.bytes;
+    };
+    const auto slot = [&](std::uint32_t rank) {
+        machine::announce_read(context_, slot_of(rank) + where.start, where.bytes);
+        return slot_of(rank) + where.start;
+    };
+    std::size_t depth = 0;
+    const auto combine_top = [&] {
+        --depth;
+        how.combine(how.operation, place(depth - 1), place(depth - 1), place(depth), count);
+        charge(flops(count));
+    };
+    for (std::uint32_t rank = 0; rank < context_.ranks; rank += 2) {
+        std::byte* const top = place(depth++);
+        if (rank + 1 == context_.ranks) {
+            std::memcpy(top, slot(rank), where.bytes);
+            break;
+        }
+        how.combine(how.operation, top, slot(rank), slot(rank + 1), count);
+        charge(flops(count));
+        for (std::uint32_t pairs = rank / 2; pairs % 2 != 0; pairs /= 2) combine_top();
+    }
+    while (depth > 1) combine_top();
 }
 
 /// Each rank combines its share of the elements, puts it into its own slot where only it has
@@ -175,31 +220,31 @@ void team_state::combine_shares(std::byte* data, std::size_t count, const detail
     const std::size_t first = first_of(context_.rank);
     const std::size_t mine = first_of(context_.rank + 1) - first;
     combine_slots(data, first, mine, how);
-    if (mine != 0) {
-        std::memcpy(own_slot() + first * how.element_bytes, data + first * how.element_bytes,
-                    mine * how.element_bytes);
-    }
+    const std::size_t own_start = first * how.element_bytes;
+    write_slot(own_start, {data + own_start, mine * how.element_bytes});
     synchronise(machine::wait_reason::collective);
     for (std::uint32_t rank = 0; rank < context_.ranks; ++rank) {
         const std::size_t start = first_of(rank) * how.element_bytes;
         const std::size_t bytes = first_of(rank + 1) * how.element_bytes - start;
-        if (rank != context_.rank && bytes != 0) {
-            std::memcpy(data + start, slot_of(rank, start, bytes), bytes);
-        }
+        if (rank != context_.rank) read_slot(rank, start, {data + start, bytes});
     }
 }
 
-void team_state::check(const call_signature& mine) {
+/// What rank 0 is about to do.
+call_signature team_state::first_signature(const call_signature& mine) {
+    if (!context_.words_mapped) {
+        call_signature first = mine;
+        messages_.broadcast(std::as_writable_bytes(std::span(&first, 1)), 0);
+        return first;
+    }
     const std::size_t set = ++check_turn_ % slot_sets;
     own_.signatures[set] = mine;
     synchronise(machine::wait_reason::collective);
-    call_signature first;
-    if (context_.mapped_count == context_.ranks) {
-        first = block(0).signatures[set];
-    } else {
-        const std::size_t place = offsetof(team_block, signatures) + set * sizeof(call_signature);
-        context_.transport->get(context_, &first, address_in_block(0, place), sizeof first);
-    }
+    return block(0).signatures[set];
+}
+
+void team_state::check(const call_signature& mine) {
+    const call_signature first = first_signature(mine);
     if (mine.agrees_with(first)) return;
     const bool is_same_call = mine.what == first.what;
     context_.host->launcher().end_job(

@@ -5,9 +5,11 @@
 #include <memory>
 #include <source_location>
 
+#include "collectives/message_tree.hpp"
 #include "collectives/team_block.hpp"
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
+#include "machine/simulated_memory.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/reduction.hpp"
 #include "selion/world.hpp"
@@ -15,8 +17,8 @@
 namespace selion::collectives {
 
 /// One rank's private view of the team of all: how far it has come, and the steps of each
-/// collective. Simple algorithms: an arrival counter (per carrier, then central), and slots that
-/// everybody reads.
+/// collective. Where ranks map each other: an arrival counter (per carrier, then central), and
+/// slots that everybody reads. Where they do not: dissemination by signals, and message trees.
 class team_state {
 public:
     explicit team_state(detail::rank_context& context);
@@ -33,15 +35,13 @@ public:
     bool arrive_at_centre() {
         goal_ += centre_members_;
         ++round_;
-        return detail::word_add_quietly(*centre_, 1) + 1 == goal_;
+        return machine::word_add_quietly(context_, *centre_, 1) + 1 == goal_;
     }
     /// After the last arrival: wakes those who sleep.
     void release_centre() { detail::word_changed(context_, *centre_); }
     /// After another arrival: waits for the rest.
     void wait_at_centre(machine::wait_reason reason) {
-        if (!detail::word_arrives_soon(context_, *centre_, goal_)) {
-            context_.clock->wait(*detail::current_context, {*centre_, goal_, reason});
-        }
+        machine::await_word(context_, {*centre_, goal_, reason});
     }
     void broadcast(std::span<std::byte> data, std::uint32_t root);
     void all_reduce(std::byte* data, std::size_t count, const detail::reduction& how);
@@ -52,21 +52,32 @@ private:
     void synchronise_groups(machine::wait_reason reason);
     void meet_groups(machine::wait_reason reason);
     void synchronise_by_signals(machine::wait_reason reason);
+    /// A part of every slot.
+    struct byte_range {
+        std::size_t start;
+        std::size_t bytes;
+    };
+    void prepare_partials(std::size_t element_bytes);
     void combine_slots(std::byte* data, std::size_t first, std::size_t count,
                        const detail::reduction& how);
+    void combine_strip(std::byte* data, byte_range where, std::size_t count,
+                       const detail::reduction& how);
     void combine_shares(std::byte* data, std::size_t count, const detail::reduction& how);
+    call_signature first_signature(const call_signature& mine);
     std::byte* own_slot();
-    /// Bytes of a rank's current slot: in place where mapped, else fetched into `buffer_`.
-    const std::byte* slot_of(std::uint32_t rank, std::size_t offset, std::size_t bytes);
+    void write_slot(std::size_t start, std::span<const std::byte> data);
+    void read_slot(std::uint32_t rank, std::size_t start, std::span<std::byte> data);
+    const std::byte* slot_of(std::uint32_t rank) const;
     team_block& block(std::uint32_t rank) const;
 
     /// As aligned as a slot, for elements that must be.
-    struct alignas(detail::line_bytes) slot_copy {
-        std::byte bytes[slot_bytes];
+    struct alignas(detail::line_bytes) line {
+        std::byte bytes[detail::line_bytes];
     };
 
     detail::rank_context& context_;
     team_block& own_;
+    message_tree messages_;  ///< used where `words_mapped` is false
     /// Where all members meet, one arrival for each: null where groups or messages come first.
     detail::shared_word* centre_ = nullptr;
     std::uint64_t centre_members_ = 0;
@@ -74,7 +85,10 @@ private:
     std::uint64_t round_ = 0;      ///< synchronisations so far
     std::uint64_t slot_turn_ = 0;  ///< collectives that used slots so far
     std::uint64_t check_turn_ = 0;
-    std::unique_ptr<slot_copy> buffer_;  ///< null where all slots are mapped
+    /// Partial results on their way to one, above the first; made by the first all_reduce that
+    /// needs them, and again only for larger elements.
+    std::unique_ptr<line[]> partials_;
+    std::size_t partials_bytes_ = 0;
 };
 
 }  // namespace selion::collectives

@@ -9,6 +9,7 @@
 
 #include "base/nearest_name.hpp"
 #include "machine/processes/processes.hpp"
+#include "machine/sim/sim_machine.hpp"
 #include "machine/threads/threads.hpp"
 
 namespace selion::machine {
@@ -39,6 +40,7 @@ error unknown_kind(const machine_spec& spec) {
 
 std::span<const machine_kind> kinds() {
     static constexpr std::array all{machine_kind{describe_processes, make_processes},
+                                    machine_kind{describe_sim, make_sim},
                                     machine_kind{describe_threads, make_threads}};
     return all;
 }

@@ -8,6 +8,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
+#include "machine/simulated_memory.hpp"
 #include "meters/record/recorder.hpp"
 #include "onesided/caller.hpp"
 #include "selion/charge.hpp"
@@ -101,6 +102,7 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
     expect_range(target, bytes, 1, site);
     const operation_meter meter(context, "put", bytes, site);
     if (std::byte* address = mapped_address(context, target)) {
+        machine::announce_write(context, address, bytes);
         std::memcpy(address, source, bytes);
     } else {
         context.transport->put(context, target, source, bytes);
@@ -112,6 +114,7 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
     expect_range(source, bytes, 1, site);
     const operation_meter meter(context, "get", bytes, site);
     if (const std::byte* address = mapped_address(context, source)) {
+        machine::announce_read(context, address, bytes);
         std::memcpy(target, address, bytes);
     } else {
         context.transport->get(context, target, source, bytes);

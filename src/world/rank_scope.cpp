@@ -8,6 +8,8 @@ namespace selion {
 
 rank_scope::rank_scope(const world& all, std::source_location site)
     : context_(all.context()), outer_(detail::current_context) {
+    SELION_EXPECT_AT(context_.host->description().capabilities.real_time, site,
+                     "rank_scope: a rank of a simulated machine is one thread");
     SELION_EXPECT_AT(context_.host->thread_level() != thread_level::single, site,
                      "rank_scope: the job's thread level is single; pass "
                      "{.thread_level = selion::thread_level::multiple} to selion::run, or set "

@@ -118,7 +118,8 @@ world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder
     context.world = this;
     // While operations are recorded they must come by the slow path.
     if (recorder != nullptr) context.bypass_count = 0;
-    if (SELION_CHECK_LEVEL < 2 && recorder == nullptr && team.meets_at_centre()) {
+    if (SELION_CHECK_LEVEL < 2 && recorder == nullptr && context.simulated == nullptr &&
+        team.meets_at_centre()) {
         context.plain_team = &team;
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reductions of every kind and size, against the same combination done alone, from rank 0 upwards.
+/// Reductions of every kind and size, against the same combination done alone.
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -33,20 +34,27 @@ T own_value(std::uint32_t rank, std::size_t index) {
     }
 }
 
+/// The values of `ranks` ranks from `first` on, in the association that all_reduce promises: as
+/// many on the left as the largest power of two that leaves some for the right.
 template <class T, class Operation>
-T fold(const selion::world& world, std::size_t index, const Operation& operation) {
-    T value = own_value<T>(0, index);
-    for (std::uint32_t rank = 1; rank < world.size(); ++rank) {
-        value = operation(value, own_value<T>(rank, index));
-    }
-    return value;
+T combined(std::uint32_t first, std::uint32_t ranks, std::size_t index,
+           const Operation& operation) {
+    if (ranks == 1) return own_value<T>(first, index);
+    const std::uint32_t left = std::bit_floor(ranks - 1);
+    return operation(combined<T>(first, left, index, operation),
+                     combined<T>(first + left, ranks - left, index, operation));
+}
+
+template <class T, class Operation>
+T combined(const selion::world& world, std::size_t index, const Operation& operation) {
+    return combined<T>(0, world.size(), index, operation);
 }
 
 template <class T, class Operation>
 void reduce_value(spmd::test_run& test, selion::world& world, const Operation& operation) {
     for (std::size_t index = 0; index < 5; ++index) {
         test.same_bits(world.all_reduce(own_value<T>(world.rank(), index), operation),
-                       fold<T>(world, index, operation));
+                       combined<T>(world, index, operation));
     }
 }
 
@@ -61,7 +69,7 @@ void reduce_span(spmd::test_run& test, selion::world& world, std::size_t count,
     // Every element for small ones; of large ones both ends, and places in between.
     const std::size_t step = count * world.size() > 100'000 ? 97 : 1;
     for (std::size_t i = 0; i < count; i += i + 300 < count ? step : 1) {
-        test.same_bits(data[i + 1], fold<T>(world, i, operation));
+        test.same_bits(data[i + 1], combined<T>(world, i, operation));
     }
 }
 
@@ -150,7 +158,7 @@ SPMD_TEST(all_reduce, standard_operations_on_integers) {
     reduce_value<std::int64_t>(test, world, selion::maximum);
 }
 
-SPMD_TEST(all_reduce, floats_are_the_left_fold_bit_for_bit) {
+SPMD_TEST(all_reduce, floats_are_combined_in_one_association_everywhere) {
     standard_operations<float>(test, world);
     standard_operations<double>(test, world);
     for (const std::size_t count : {1, 333, 4096, 4097, 20'000}) {
@@ -186,12 +194,13 @@ SPMD_TEST(all_reduce, operations_may_carry_state) {
 }
 
 SPMD_TEST(all_reduce, spans_of_every_size) {
-    // Around the bytes of a slot (32 KiB), and where the ranks begin to share the work (64 KiB).
+    // Around what is sent unasked (48 bytes), around the bytes of a slot (32 KiB), where the ranks
+    // begin to share the work (64 KiB), and more slots than a tree of 8 ranks has on its way.
     const std::size_t shared_from = 65536 / 8 / world.size();
     for (const std::size_t count :
-         {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{4095}, std::size_t{4096},
-          std::size_t{4097}, std::size_t{8192}, std::size_t{12'345}, shared_from - 1, shared_from,
-          shared_from + 1}) {
+         {std::size_t{0}, std::size_t{1}, std::size_t{6}, std::size_t{7}, std::size_t{4095},
+          std::size_t{4096}, std::size_t{4097}, std::size_t{8192}, std::size_t{12'345},
+          std::size_t{40'001}, shared_from - 1, shared_from, shared_from + 1}) {
         reduce_span<std::uint64_t>(test, world, count, selion::plus);
     }
     for (const std::size_t count : {1, 32'768, 40'000, 100'001}) {

@@ -32,9 +32,10 @@ SPMD_TEST(broadcast, large_values) {
               "all elements are the root's");
 }
 
-/// Sizes below, at and above what fits into one slot, in bytes.
-constexpr std::array<std::size_t, 9> sizes{
-    0, 1, 8, 100, 32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1, 65536, 100'001};
+/// Sizes below, at and above what fits into a message that is sent unasked (48 bytes), into one
+/// slot and into two, in bytes.
+constexpr std::array<std::size_t, 13> sizes{
+    0, 1, 8, 48, 49, 100, 32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1, 65536, 65537, 100'001, 131'080};
 
 void broadcast_span(spmd::test_run& test, selion::world& world, std::size_t bytes,
                     std::uint32_t root) {

@@ -33,7 +33,7 @@ SPMD_TEST(job, runs_on_the_machine_that_was_asked_for) {
     test.at_least(machine.ranks, machine.carriers);
     test.at_least(machine.carriers, machine.processes);
     test.at_least(machine.capabilities.max_ranks, world.size());
-    test.that(machine.capabilities.real_time, "this host's machines run in real time");
+    test.equal(machine.capabilities.real_time, machine.kind != "sim");
     if (asked == nullptr) return;
     const std::string spec = asked;
     test.that(spec.starts_with(machine.kind), "the kind is that of " + spec);
@@ -48,7 +48,11 @@ SPMD_TEST(job, description_agrees_with_what_can_be_reached) {
     for (std::uint32_t rank = 0; rank < world.size(); ++rank) {
         reached += cell.at(rank).local() != nullptr;
     }
-    test.equal(reached, machine.capabilities.shares_memory ? world.size() : 1);
+    if (machine.capabilities.shares_memory) {
+        test.equal(reached, world.size());
+    } else {
+        test.that(reached < world.size() || world.size() == 1, "some memory is out of reach");
+    }
     test.that(cell.mine() != nullptr, "a rank reaches its own memory");
 }
 

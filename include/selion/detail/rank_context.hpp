@@ -17,6 +17,7 @@ class clock;
 class machine;
 struct call_record;
 class waiter;
+class simulated_memory;
 }  // namespace selion::machine
 
 namespace selion::onesided {
@@ -68,6 +69,7 @@ struct alignas(line_bytes) rank_context {
 
     // Read by slower paths.
     machine::transport* transport = nullptr;
+    machine::simulated_memory* simulated = nullptr;  ///< of ranks that share memory in virtual time
     machine::clock* clock = nullptr;
     machine::machine* host = nullptr;
     meters::recorder* recorder = nullptr;  ///< null when nothing is recorded

@@ -13,47 +13,88 @@ constexpr std::uint32_t several = UINT32_MAX;
 
 }  // namespace
 
-/// The first look at the clock costs nothing, so that differences are exact. A rank that looks
-/// again without doing anything else waits for time to pass, and then it must.
-std::int64_t simulation::now_ps() {
-    rank_state& rank = ranks_[engine_.current().context->rank];
-    if (rank.polled_just_now) {
-        rank.self->now += model_.processor.poll;
-        engine_.catch_up();
+/// The first look at a clock or a word costs nothing, so that differences of times are exact. A
+/// rank that looks again without doing anything else waits for something to happen, and then time
+/// must pass.
+void simulation::poll(rank_state& rank) {
+    if (!rank.polled_just_now) {
+        rank.polled_just_now = true;
+        return engine_.catch_up();
     }
-    rank.polled_just_now = true;
+    // A rank that looks again and again disturbs nobody: for a bus it waits.
+    const std::uint32_t number = rank.context.rank;
+    ticks& now = rank.self->now;
+    if (follower_ != nullptr) follower_->rank_is_idle(engine_, number, now);
+    spend(rank, std::max<ticks>(model_.processor.poll, 1));
+    engine_.catch_up();
+    if (follower_ != nullptr) now = follower_->rank_computes(number, now);
+}
+
+std::int64_t simulation::now_ps() {
+    const call entered(*this, *engine_.current().context, false);
+    rank_state& rank = entered.rank;
+    if (rank.polled_just_now) {
+        poll(rank);
+    } else {
+        rank.polled_just_now = true;
+    }
     return model_.tick.to_ps(rank.self->now);
 }
 
 void simulation::charge(detail::rank_context& context, const work& amount) {
-    const processor_costs& costs = model_.processor;
+    if (setting_.host_time_scale != 0) return;  // the host's time is spent instead
+    const processor_costs& costs =
+        context.rank == 0 && model_.master ? *model_.master : model_.processor;
     rank_state& rank = ranks_[context.rank];
     rank.polled_just_now = false;
-    rank.self->now += costs.flop.of(amount.flops) + costs.int_op.of(amount.int_ops) +
-                      costs.load.of(amount.loads) + costs.store.of(amount.stores) +
-                      costs.copied_byte.of(amount.copied_bytes) +
-                      model_.tick.from_ps(amount.picoseconds);
+    if (!nodes_.empty() && amount.flops != 0) {
+        engine_.catch_up();  // threads of a core take turns at its units
+        rank.self->now = node_of(context.rank)
+                             .compute(thread_of(context.rank),
+                                      stretched(rank, costs.flop.of(amount.flops)), rank.self->now);
+    } else {
+        spend(rank, costs.flop.of(amount.flops));
+    }
+    spend(rank, costs.int_op.of(amount.int_ops) + costs.load.of(amount.loads) +
+                    costs.store.of(amount.stores) + costs.copied_byte.of(amount.copied_bytes) +
+                    model_.tick.from_ps(amount.picoseconds));
 }
 
 bool simulation::wait(detail::rank_context& context, const wait_request& request) {
-    rank_state& rank = enter(context);
+    const call entered(*this, context);
+    rank_state& rank = entered.rank;
     detail::shared_word& word = request.word;
-    if (word.value >= request.at_least) return true;
+    // Nobody else waits for a word that only its owner can address. Writing before reading spares a
+    // fresh page its second fault, which counts where ranks are many.
+    const bool is_alone = context.simulated == nullptr;
+    if (!is_alone) spend_access(rank, &word, access_kind::read);
+    if (is_alone) word.sleeper = context.rank + 1;
+    if (word.value >= request.at_least) {
+        if (is_alone) word.sleeper = 0;
+        return true;
+    }
+    const ticks deadline = request.deadline_ns == no_deadline
+                               ? end_of_time
+                               : model_.tick.from_ps(request.deadline_ns * 1000);
+    if (deadline <= rank.self->now) {
+        poll(rank);
+        if (is_alone) word.sleeper = 0;
+        return word.value >= request.at_least;
+    }
     publish(rank.record.is_waiting, 1u);
     const std::int64_t start_ns = context.recorder != nullptr ? now_ns() : 0;
     rank.awaited = &word;
     rank.at_least = request.at_least;
     rank.has_timed_out = false;
-    word.sleeper = word.sleeper == 0 ? context.rank + 1 : several;
-    if (request.deadline_ns != no_deadline) {
-        const ticks at = model_.tick.from_ps(request.deadline_ns * 1000);
+    if (!is_alone) word.sleeper = word.sleeper == 0 ? context.rank + 1 : several;
+    if (deadline != end_of_time) {
         rank.deadline.rank = &rank;
         rank.deadline.act = [](engine& host, event& due) {
-            rank_state& late = *static_cast<deadline_event&>(due).rank;
+            rank_state& late = *static_cast<rank_event&>(due).rank;
             late.has_timed_out = true;
             host.resume_at(*late.self, host.now());
         };
-        engine_.schedule(rank.deadline, std::max(at, rank.self->now), *rank.self);
+        engine_.schedule(rank.deadline, deadline, *rank.self);
     }
     while (word.value < request.at_least && !rank.has_timed_out) {
         stand_still(rank, standstill::word);
@@ -80,11 +121,26 @@ void simulation::change_word(detail::shared_word& word, detail::signal_update up
 void simulation::word_has_changed(detail::shared_word& word) {
     if (word.sleeper == 0) return;
     const auto look_at_rank = [&](rank_state& rank) {
-        if (rank.awaited != &word || word.value < rank.at_least) return;
-        if (!engine::is_armed(*rank.self)) engine_.resume_at(*rank.self, engine_.now());
+        if (rank.awaited != &word) return;
+        ticks seen_at = engine_.now();
+        if (!nodes_.empty()) {
+            // It spins on its own copy, which has just become invalid, and fetches the line again.
+            const std::uint32_t number = rank.context.rank;
+            seen_at =
+                model_.node->wake + node_of(number).access(thread_of(number),
+                                                           reinterpret_cast<std::uintptr_t>(&word),
+                                                           access_kind::read, seen_at);
+        }
+        if (word.value < rank.at_least) return;
+        if (!engine::is_armed(*rank.self)) engine_.resume_at(*rank.self, seen_at);
     };
     if (word.sleeper != several) return look_at_rank(ranks_[word.sleeper - 1]);
-    for (rank_state& rank : ranks_) look_at_rank(rank);
+    const auto* place = reinterpret_cast<const std::byte*>(&word);
+    const auto owner = static_cast<std::uint32_t>(
+        static_cast<std::uint64_t>(place - segments_.slice(0)) / segments_.stride_bytes());
+    const std::uint32_t first = owner / ranks_per_process_ * ranks_per_process_;
+    const std::uint32_t end = std::min(first + ranks_per_process_, model_.ranks);
+    for (std::uint32_t rank = first; rank < end; ++rank) look_at_rank(ranks_[rank]);
 }
 
 }  // namespace selion::machine::sim

@@ -18,6 +18,8 @@ std::string why_text(const simulation& all, const rank_state& rank) {
         case standstill::quiet:
             return fmt::format("waits for {} puts of its own to arrive", rank.puts_under_way);
         case standstill::answer: return "waits for an answer";
+        case standstill::credit:
+            return fmt::format("waits until rank {} has room for another message", rank.creditor);
         case standstill::word: {
             const auto* place = reinterpret_cast<const std::byte*>(rank.awaited);
             const auto offset = static_cast<std::uint64_t>(place - all.segments().slice(0));

@@ -34,7 +34,7 @@ struct operation_regime {
     rate target_per_byte;
     ticks reply = 0;  ///< the origin's processor when the answer or acknowledgement is there
     rate reply_per_byte;
-    ticks latency = 0;  ///< on the way there, beyond the network's
+    ticks latency = 0;  ///< each way, beyond the network's
 };
 
 /// Costs of a class of operations, regimes by growing size. Empty: free.
@@ -73,9 +73,11 @@ struct reception_model {
     ticks dispatch = 0;    ///< each entry of the dispatcher, shared by the messages that it finds
     ticks interrupt = 0;   ///< before the dispatcher, when nobody polls
     ticks coalescing = 0;  ///< interrupts wait that long for further messages
-    ticks retransmission = 0;    ///< polling: progress without calls, that often; 0: never
-    std::uint32_t credits = 0;   ///< messages on the way from one rank to another; 0: any number
-    bool has_big_lock = false;   ///< a call waits while the dispatcher works for an interrupt
+    ticks retransmission = 0;   ///< polling: progress without calls, that often; 0: never
+    std::uint32_t credits = 0;  ///< operations under way from one rank to another; 0: any number
+    bool queues_without_credit = false;  ///< the message waits for a credit, the call does not
+    bool has_big_lock = false;       ///< calls and interrupts keep each other out of the dispatcher
+    bool has_own_processor = false;  ///< interrupts take no time from what the rank computes
     bool enters_always = false;  ///< every call enters the dispatcher, also when nothing has come
 };
 
@@ -101,6 +103,7 @@ struct mesh_model {
     std::uint32_t queue_slots = 1;        ///< transactions that wait at a link
     ticks read_entry = 0;                 ///< a read of a word: this …
     ticks read_hop = 0;                   ///< … and this for each hop
+    std::uint64_t dma_from_bytes = 0;     ///< puts from this size on are the DMA engine's; 0: none
     ticks dma_setup = 0;
     rate dma_per_byte;
     std::uint32_t loop_unroll = 1;  ///< stores of the copy loop that are written out
@@ -206,6 +209,15 @@ struct machine_model {
     operation_costs active_message;
     bool acknowledges_puts = true;   ///< by a message; else completion is arrival
     std::uint64_t memory_bytes = 0;  ///< of each rank; 0: no limit of its own
+    /// Ranks that share memory: all of a node, or those of one of its processes; 1 without a node.
+    std::uint32_t ranks_per_process() const {
+        if (!node) return 1;
+        const std::uint32_t machines = nodes == 0 ? 1 : nodes;
+        return processes_per_node == 0 ? (ranks + machines - 1) / machines : threads_per_process;
+    }
+    std::uint32_t ranks_per_node() const {
+        return ranks_per_process() * (processes_per_node == 0 ? 1 : processes_per_node);
+    }
     std::map<std::string, extra_constant, std::less<>> extras;  ///< "coherence.read_hit"
     std::vector<constant_note> constants;
     std::vector<option_note> options;

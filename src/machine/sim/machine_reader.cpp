@@ -65,7 +65,7 @@ public:
         }
         if (find("node") != nullptr) draft_.model.node = draft_.node;
         set_kinds();
-        check_poll();
+        check_ticks();
         for (const std::string_view each : operation_classes()) check_regimes(each);
         return std::move(draft_);
     }
@@ -301,10 +301,20 @@ private:
         return numbers;
     }
 
-    /// Somebody who looks again and again must see time pass.
-    void check_poll() const {
-        if (draft_.model.processor.poll > 0) return;
-        reject(document_.file, "[processor] poll must be at least one tick");
+    /// What must take time at all.
+    void check_ticks() const {
+        const machine_model& model = draft_.model;
+        // Somebody who looks again and again must see time pass.
+        require_ticks("[processor] poll", model.processor.poll);
+        if (model.network != network_kind::mesh) return;
+        // A mesh goes on from tick to tick.
+        require_ticks("[network] entry", model.mesh.entry);
+        require_ticks("[network] hop", model.mesh.hop);
+        require_ticks("[network] slot", model.mesh.slot);
+    }
+
+    void require_ticks(std::string_view what, ticks amount) const {
+        if (amount == 0) reject(document_.file, fmt::format("{} must be at least a tick", what));
     }
 
     void check_regimes(std::string_view operation) {

@@ -86,6 +86,8 @@ constexpr std::array mesh_keys{
     machine_key{"dma_setup", time, [](draft& d) -> destination { return &d.model.mesh.dma_setup; }},
     machine_key{"dma", per_byte,
                 [](draft& d) -> destination { return &d.model.mesh.dma_per_byte; }},
+    machine_key{"dma_from", bytes,
+                [](draft& d) -> destination { return &d.model.mesh.dma_from_bytes; }},
     machine_key{"unroll", count, [](draft& d) -> destination { return &d.model.mesh.loop_unroll; },
                 1},
     machine_key{"unrolled_store", time,
@@ -122,9 +124,12 @@ constexpr std::array bus_keys{
                 [](draft& d) -> destination { return &d.model.bus.has_broadcast; }},
     machine_key{"idle_boards_only", truth,
                 [](draft& d) -> destination { return &d.model.bus.idle_boards_only; }},
+    machine_key{"slots", count, [](draft& d) -> destination { return &d.model.bus.slots; }},
     machine_key{"boards_per_expander", count,
                 [](draft& d) -> destination { return &d.model.bus.boards_per_expander; }},
     machine_key{"expander", time, [](draft& d) -> destination { return &d.model.bus.expander; }},
+    machine_key{"expander", per_byte,
+                [](draft& d) -> destination { return &d.model.bus.expander_per_byte; }},
 };
 
 constexpr std::array node_keys{
@@ -163,6 +168,10 @@ constexpr std::array reception_keys{
                 [](draft& d) -> destination { return &d.model.reception.retransmission; }},
     machine_key{"credits", count,
                 [](draft& d) -> destination { return &d.model.reception.credits; }},
+    machine_key{"queues_without_credit", truth,
+                [](draft& d) -> destination { return &d.model.reception.queues_without_credit; }},
+    machine_key{"own_processor", truth,
+                [](draft& d) -> destination { return &d.model.reception.has_own_processor; }},
     machine_key{"big_lock", truth,
                 [](draft& d) -> destination { return &d.model.reception.has_big_lock; }},
     machine_key{"enters_always", truth,

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "machine/call_record.hpp"
+#include "machine/sim/credit_book.hpp"
 #include "machine/sim/engine.hpp"
+#include "machine/sim/machine_model.hpp"
 #include "machine/sim/transfer.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -17,12 +20,12 @@ enum class activity : std::uint8_t {
 };
 
 /// Why a rank stands still, for reports.
-enum class standstill : std::uint8_t { none, word, answer, quiet };
+enum class standstill : std::uint8_t { none, word, answer, quiet, credit };
 
 struct rank_state;
 
-/// The end of a wait that may not last.
-struct deadline_event : event {
+/// Something that concerns one rank: the end of a wait that may not last, an interrupt.
+struct rank_event : event {
     rank_state* rank = nullptr;
 };
 
@@ -34,13 +37,23 @@ struct rank_state {
     bool polled_just_now = false;  ///< nothing has happened since it read the clock or a signal
     bool has_timed_out = false;
     std::uint32_t puts_under_way = 0;
-    ticks processor_until = 0;  ///< busy with messages until then
-    ticks hardware_until = 0;   ///< likewise its network hardware
-    message* inbox = nullptr;   ///< messages that wait for its next call, the oldest first
+    rate slowness{1 << 20};      ///< what a tick of its processor's work takes
+    std::int64_t left_ns = 0;    ///< the host's time when it last left a call, if that is counted
+    bool is_in_call = false;     ///< holds the big lock, where there is one
+    bool dispatches = false;     ///< its call is in the dispatcher and finds what comes
+    bool is_interrupts = false;  ///< the dispatcher was entered last by an interrupt, not by a call
+    std::uint64_t committed_bytes = 0;  ///< of its memory, promised to allocations
+    ticks processor_until = -1;         ///< busy with messages until then
+    ticks arrived_until = -1;           ///< when the last message is there that needs more latency
+    ticks hardware_until = 0;           ///< likewise its network hardware
+    message* inbox = nullptr;           ///< messages that wait for its next call, the oldest first
     message* inbox_end = nullptr;
     const detail::shared_word* awaited = nullptr;
     std::uint64_t at_least = 0;
-    deadline_event deadline;
+    rank_event deadline;
+    rank_event alarm;                      ///< when messages are served that no call has looked at
+    std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something
+    std::uint32_t creditor = 0;            ///< whose credit it waits for
     call_record record{};
     detail::rank_context context;
 };

@@ -1,73 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <time.h>
+
 #include <algorithm>
 
 #include "machine/sim/simulation.hpp"
 
 namespace selion::machine::sim {
+namespace {
+
+/// Processor time of the thread: what other programs take does not count.
+std::int64_t host_time_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+}  // namespace
+
+/// It is there, unless this run wants it to be late.
+void simulation::arrived(transfer& what) {
+    if (perturbation_.is_on()) {
+        const ticks now = engine_.now();
+        const ticks at = perturbation_.arrival(what.from, what.to, now, now - what.sent);
+        if (at > now) {
+            what.act = [](engine&, event& due) {
+                transfer& late = static_cast<transfer&>(due);
+                late.host->receive_in_turn(late);
+            };
+            return engine_.schedule(what, at, engine_.rank(what.from));
+        }
+    }
+    receive_in_turn(what);
+}
+
+void simulation::receive_in_turn(transfer& what) {
+    const operation_regime& regime = *what.regime;
+    if (!what.is_answer) {
+        return receive(what, regime.target + regime.target_per_byte.of(what.data_bytes),
+                       [](engine&, event& done) {
+                           transfer& served = static_cast<transfer&>(done);
+                           served.host->take_effect(served);
+                       });
+    }
+    const bool has_data = what.what != transfer_kind::put;
+    receive(what, regime.reply + (has_data ? regime.reply_per_byte.of(what.data_bytes) : 0),
+            [](engine&, event& done) {
+                transfer& served = static_cast<transfer&>(done);
+                served.host->finish(served);
+            });
+}
 
 /// Somebody has to work on a message that has arrived. What one rank's processor or hardware does
 /// is done one after another, in the order of arrival: so what one rank sent to another takes
 /// effect in the order in which it was sent.
 void simulation::receive(transfer& what, ticks cost, event::action then) {
     rank_state& rank = ranks_[what.to];
-    const reception_model& how = model_.reception;
     const ticks here = engine_.now() + what.regime->latency;
-    what.act = then;
-    what.cost = cost;
-    if (how.kind == reception_kind::hardware) {
+    if (model_.reception.kind == reception_kind::hardware) {
+        what.act = then;
         rank.hardware_until = std::max(here, rank.hardware_until) + cost;
         if (rank.hardware_until == engine_.now()) return then(engine_, what);
-        engine_.schedule(what, rank.hardware_until, engine_.rank(what.from));
-        return;
+        return engine_.schedule(what, rank.hardware_until, engine_.rank(what.from));
     }
+    what.cost = cost;
+    what.then = then;
+    if (here == engine_.now() && rank.arrived_until < here) return notice(what);
+    rank.arrived_until = std::max(here, rank.arrived_until);
+    what.act = [](engine&, event& due) {
+        transfer& late = static_cast<transfer&>(due);
+        late.host->notice(late);
+    };
+    engine_.schedule(what, rank.arrived_until, engine_.rank(what.from));
+}
+
+void simulation::serve_at(transfer& what, ticks at) {
+    what.act = what.then;
+    engine_.schedule(what, at, engine_.rank(what.from));
+}
+
+/// A message is there, and needs the rank's processor. See docs/design/simulation.md.
+void simulation::notice(transfer& what) {
+    rank_state& rank = ranks_[what.to];
+    const ticks now = engine_.now();
     if (rank.doing == activity::waits) {
-        // It may have begun to wait on its own clock, ahead of this moment.
-        const ticks start = std::max({here, rank.processor_until, rank.self->now});
+        // The call itself may be busy on the rank's own clock, ahead of this moment.
+        const ticks start = std::max({now, rank.processor_until, rank.self->now});
         const bool is_new_entry = start > rank.processor_until;
-        rank.processor_until = start + (is_new_entry ? how.dispatch : 0) + cost;
-        engine_.schedule(what, rank.processor_until, engine_.rank(what.from));
-        return;
+        if (is_new_entry) rank.is_interrupts = false;
+        rank.processor_until = start + (is_new_entry ? model_.reception.dispatch : 0) + what.cost;
+        return serve_at(what, rank.processor_until);
     }
-    if (how.kind == reception_kind::interrupt) {
-        const ticks start = std::max(here, rank.processor_until);
-        const bool is_new_entry = start > rank.processor_until;
-        const ticks taken = (is_new_entry ? how.interrupt + how.dispatch : 0) + cost;
-        rank.processor_until = start + taken;
-        engine_.steal(*rank.self, taken);
-        engine_.schedule(what, rank.processor_until, engine_.rank(what.from));
-        return;
+    if (!rank.dispatches && rank.is_interrupts && now <= rank.processor_until) {
+        rank.processor_until += what.cost;
+        if (!model_.reception.has_own_processor) engine_.steal(*rank.self, what.cost);
+        return serve_at(what, rank.processor_until);
     }
     what.next = nullptr;
     (rank.inbox == nullptr ? rank.inbox : rank.inbox_end->next) = &what;
     rank.inbox_end = &what;
+    if (!rank.dispatches) set_alarm(rank);
 }
 
-/// A rank that polls looks at what has come meanwhile, in each of its calls.
-void simulation::serve_inbox(rank_state& rank) {
-    if (rank.inbox == nullptr) return;
-    ticks& now = rank.self->now;
-    now = std::max(now, rank.processor_until) + model_.reception.dispatch;
+/// Something has come for a rank that computes.
+void simulation::set_alarm(rank_state& rank) {
+    const reception_model& how = model_.reception;
+    if (engine::is_armed(rank.alarm)) return;
+    ticks at = engine_.now();
+    if (how.kind == reception_kind::interrupt) {
+        if (how.coalescing == 0) return interrupt(rank);
+        at += how.coalescing;
+    } else {
+        if (how.retransmission == 0) return;
+        at = (at / how.retransmission + 1) * how.retransmission;
+    }
+    rank.alarm.rank = &rank;
+    rank.alarm.act = [](engine&, event& due) {
+        rank_state& late = *static_cast<rank_event&>(due).rank;
+        static_cast<simulation&>(*late.context.transport).interrupt(late);
+    };
+    engine_.schedule(rank.alarm, at, *rank.self);
+}
+
+/// The dispatcher serves what has come, without a call.
+void simulation::interrupt(rank_state& rank) {
+    const reception_model& how = model_.reception;
+    if (rank.inbox == nullptr || rank.is_in_call || rank.dispatches) return;
+    const ticks start = std::max(engine_.now(), rank.processor_until);
+    ticks until = start + how.interrupt + how.dispatch;
     while (rank.inbox != nullptr) {
         transfer& next = static_cast<transfer&>(*rank.inbox);
         rank.inbox = next.next;
-        now += next.cost;
-        engine_.schedule(next, now, engine_.rank(next.from));
+        until += next.cost;
+        serve_at(next, until);
     }
+    rank.processor_until = until;
+    rank.is_interrupts = true;
+    if (!how.has_own_processor) engine_.steal(*rank.self, until - start);
+}
+
+/// A call enters the dispatcher, and leaves it when nothing is left, whatever has come meanwhile.
+void simulation::serve_inbox(rank_state& rank) {
+    ticks& now = rank.self->now;
+    rank.dispatches = true;
+    engine_.cancel(rank.alarm);
+    now += model_.reception.dispatch;
+    do {
+        while (rank.inbox != nullptr) {
+            transfer& next = static_cast<transfer&>(*rank.inbox);
+            rank.inbox = next.next;
+            now += next.cost;
+            serve_at(next, now);
+        }
+        engine_.catch_up();
+    } while (rank.inbox != nullptr);
+    rank.dispatches = false;
+    rank.is_interrupts = false;
     rank.processor_until = now;
 }
 
-/// Every call of a rank comes by here first.
-rank_state& simulation::enter(detail::rank_context& context) {
-    rank_state& rank = ranks_[context.rank];
-    if (model_.reception.kind == reception_kind::polling) {
+/// Makes a call wait for the lock, and lets it look after messages.
+void simulation::begin_call(rank_state& rank) {
+    const reception_model& how = model_.reception;
+    if (how.kind == reception_kind::hardware) return;
+    ticks& now = rank.self->now;
+    engine_.catch_up();
+    while (how.has_big_lock && now < rank.processor_until) {
+        now = rank.processor_until;
         engine_.catch_up();
-        serve_inbox(rank);
     }
-    return rank;
+    rank.is_in_call = how.has_big_lock;
+    const bool is_free = now >= rank.processor_until;
+    if (rank.inbox != nullptr || (how.enters_always && is_free)) serve_inbox(rank);
 }
 
-/// Stops the rank until an event resumes it; meanwhile it serves what comes.
+/// What has come during a call that held the lock is left to it by interrupts.
+void simulation::end_call(rank_state& rank) {
+    if (!rank.is_in_call) return;
+    engine_.catch_up();
+    if (rank.inbox != nullptr) serve_inbox(rank);
+    rank.is_in_call = false;
+}
+
+/// Every call of a rank comes by here first.
+simulation::call::call(simulation& host, detail::rank_context& context, bool serves)
+    : rank(host.ranks_[context.rank]), host_(host), serves_(serves) {
+    if (host.setting_.host_time_scale != 0 && rank.left_ns != 0) {
+        const auto passed_ns = static_cast<double>(host_time_ns() - rank.left_ns);
+        const double passed_ps = passed_ns * host.setting_.host_time_scale * 1000;
+        rank.self->now += host.model_.tick.from_ps(static_cast<std::int64_t>(passed_ps));
+    }
+    if (serves) host.begin_call(rank);
+}
+
+simulation::call::~call() {
+    if (serves_) host_.end_call(rank);
+    if (host_.setting_.host_time_scale != 0) rank.left_ns = host_time_ns();
+}
+
+/// Stops the rank until an event resumes it; meanwhile it serves what comes. May return before
+/// that, when it has served what had come before: the caller looks again whether it has to wait.
 void simulation::stand_still(rank_state& rank, standstill why) {
+    if (rank.inbox != nullptr) return serve_inbox(rank);
     rank.doing = activity::waits;
     rank.why = why;
     rank.polled_just_now = false;
@@ -75,9 +208,26 @@ void simulation::stand_still(rank_state& rank, standstill why) {
     if (follower_ != nullptr) follower_->rank_is_idle(engine_, rank.context.rank, now);
     engine_.suspend();
     rank.why = standstill::none;
+    const reception_model& how = model_.reception;
+    const bool may_leave = rank.is_interrupts && how.has_own_processor && !how.has_big_lock;
+    while (now < rank.processor_until && !may_leave) {
+        now = rank.processor_until;
+        engine_.catch_up();
+    }
     rank.doing = activity::computes;
-    now = std::max(now, rank.processor_until);
     if (follower_ != nullptr) now = follower_->rank_computes(rank.context.rank, now);
+}
+
+/// A rank whose function has returned serves what comes.
+void simulation::come_to_rest(rank_state& rank) {
+    if (model_.reception.kind != reception_kind::hardware) {
+        engine_.catch_up();
+        if (rank.inbox != nullptr) serve_inbox(rank);
+    }
+    rank.doing = activity::waits;
+    if (follower_ != nullptr) {
+        follower_->rank_is_idle(engine_, rank.context.rank, rank.self->now);
+    }
 }
 
 }  // namespace selion::machine::sim

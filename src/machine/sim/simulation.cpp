@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/sim/simulation.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+
+#include "base/log.hpp"
 #include "machine/host.hpp"
 #include "machine/sim/make_network.hpp"
 
@@ -18,13 +23,21 @@ std::unique_ptr<execution> make_execution(std::uint32_t ranks, const run_setting
 
 simulation::simulation(const machine_model& model, const run_setting& setting, machine& owner)
     : model_(model),
+      setting_(setting),
       owner_(owner),
       segments_(model.ranks, setting.heap_bytes),
       ranks_(model.ranks),
       engine_(model.ranks, make_execution(model.ranks, setting),
               [this] { end_in_deadlock(*this); }),
       network_(make_network(model_)),
+      perturbation_(setting, model.tick),
       limit_bytes_(memory_limit_bytes()) {
+    if (model_.node) {
+        ranks_per_process_ = model_.ranks_per_process();
+        ranks_per_node_ = model_.ranks_per_node();
+        nodes_.assign((model_.ranks + ranks_per_node_ - 1) / ranks_per_node_,
+                      node_memory(*model_.node));
+    }
     for (std::uint32_t number = 0; number < model.ranks; ++number) prepare(ranks_[number], number);
 }
 
@@ -49,18 +62,42 @@ void simulation::prepare(rank_state& rank, std::uint32_t number) {
     context.host = &owner_;
     context.group_first = number;
     context.groups = model_.ranks;
+    if (model_.node) share_memory(context);
+    if (const auto slow = setting_.slow.find(number); slow != setting_.slow.end()) {
+        rank.slowness = rate::from_ticks(slow->second);
+    }
+}
+
+/// Nobody lives on without a rank: the job ends as it does where ranks are processes.
+void simulation::kill(const run_setting::kill& whom) {
+    const rank_state& rank = ranks_[whom.rank];
+    if (look_at(rank.record.has_finished) != 0) return;
+    base::say(fmt::format("rank {} of {} was killed at {} ps by the option kill, {}; the job ends",
+                          whom.rank, model_.ranks, whom.at_ps, last_call_text(rank.record)));
+    std::fflush(nullptr);
+    _exit(1);
 }
 
 int simulation::run(const std::function<int(detail::rank_context&)>& body) {
     int status = 0;
+    kills_.resize(setting_.kills.size());
+    for (std::size_t i = 0; i < kills_.size(); ++i) {
+        kills_[i].host = this;
+        kills_[i].whom = setting_.kills[i];
+        kills_[i].act = [](engine&, event& due) {
+            auto& death = static_cast<kill_event&>(due);
+            death.host->kill(death.whom);
+        };
+        engine_.schedule(kills_[i], model_.tick.from_ps(kills_[i].whom.at_ps),
+                         engine_.rank(kills_[i].whom.rank));
+    }
     engine_.run([&](std::uint32_t number) {
         rank_state& rank = ranks_[number];
         const int own = body(rank.context);
         if (status == 0) status = own;
         publish(rank.record.has_finished, 1u);
-        serve_inbox(enter(rank.context));
-        rank.doing = activity::waits;
-        if (follower_ != nullptr) follower_->rank_is_idle(engine_, number, rank.self->now);
+        const call last(*this, rank.context, false);
+        come_to_rest(rank);
     });
     return status;
 }
@@ -70,10 +107,32 @@ std::byte* simulation::address_of(std::uint64_t bits) const {
     return segments_.slice(rank) + (bits & detail::offset_mask);
 }
 
+/// A machine file may limit each rank's memory; the host's is shared by all.
 bool simulation::commit(std::uint64_t bytes) {
+    std::uint64_t& own = own_committed_bytes();
+    if (model_.memory_bytes != 0 && bytes > model_.memory_bytes - own) return false;
     if (bytes > limit_bytes_ - std::min(committed_bytes_, limit_bytes_)) return false;
     committed_bytes_ += bytes;
+    own += bytes;
     return true;
+}
+
+void simulation::release(std::uint64_t bytes) {
+    committed_bytes_ -= bytes;
+    own_committed_bytes() -= bytes;
+}
+
+std::uint64_t& simulation::own_committed_bytes() {
+    return ranks_[engine_.current().number].committed_bytes;
+}
+
+std::uint64_t simulation::committed_bytes() const {
+    return model_.memory_bytes == 0 ? committed_bytes_
+                                    : const_cast<simulation*>(this)->own_committed_bytes();
+}
+
+std::uint64_t simulation::limit_bytes() const {
+    return model_.memory_bytes == 0 ? limit_bytes_ : model_.memory_bytes;
 }
 
 void simulation::discard(detail::rank_context& context, std::uint64_t offset, std::uint64_t bytes) {

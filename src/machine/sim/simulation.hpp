@@ -11,25 +11,22 @@
 #include "machine/sim/engine.hpp"
 #include "machine/sim/machine_model.hpp"
 #include "machine/sim/network.hpp"
+#include "machine/sim/node_memory.hpp"
+#include "machine/sim/perturbation.hpp"
 #include "machine/sim/rank_memory.hpp"
 #include "machine/sim/rank_state.hpp"
+#include "machine/sim/run_setting.hpp"
 #include "machine/sim/transfer.hpp"
+#include "machine/simulated_memory.hpp"
 
 namespace selion::machine::sim {
-
-/// How a run differs from the machine's own.
-struct run_setting {
-    std::uint64_t heap_bytes = 0;  ///< reserve of each rank; 0: chosen by the number of ranks
-    std::uint64_t stack_bytes = 0;
-    bool has_threads = false;  ///< a thread for each rank instead of fibers
-};
 
 /// A machine while it runs: ranks, their memory, the wires between them, and what is under way. The
 /// way of an operation:
 ///
 ///     call → origin's processor (regime.origin) → network → target's processor or hardware
 ///          (regime.target) → effect on memory → network → origin's processor (regime.reply)
-class simulation final : public transport, public clock, public memory {
+class simulation final : public transport, public clock, public memory, public simulated_memory {
 public:
     simulation(const machine_model& model, const run_setting& setting, machine& owner);
 
@@ -54,12 +51,21 @@ public:
     bool wait(detail::rank_context& context, const wait_request& request) override;
     void wake(detail::rank_context& context, detail::shared_word& word) override;
 
+    // simulated_memory: of ranks of one process
+    std::uint64_t load(detail::rank_context& context, const detail::shared_word& word) override;
+    void store(detail::rank_context& context, detail::shared_word& word,
+               std::uint64_t value) override;
+    std::uint64_t add(detail::rank_context& context, detail::shared_word& word,
+                      std::uint64_t amount) override;
+    void touch(detail::rank_context& context, const void* place, std::size_t bytes,
+               bool writes) override;
+
     // memory
     bool commit(std::uint64_t bytes) override;
-    void release(std::uint64_t bytes) override { committed_bytes_ -= bytes; }
+    void release(std::uint64_t bytes) override;
     void discard(detail::rank_context& context, std::uint64_t offset, std::uint64_t bytes) override;
-    std::uint64_t committed_bytes() const override { return committed_bytes_; }
-    std::uint64_t limit_bytes() const override { return limit_bytes_; }
+    std::uint64_t committed_bytes() const override;
+    std::uint64_t limit_bytes() const override;
     bool outlives_ranks() const override { return true; }
 
     const std::vector<rank_state>& ranks() const { return ranks_; }
@@ -71,9 +77,42 @@ public:
 
 private:
     void prepare(rank_state& rank, std::uint32_t number);
-    rank_state& enter(detail::rank_context& context);
+    /// Which ranks share memory, where a node is described.
+    void share_memory(detail::rank_context& context);
+    bool shares_memory(std::uint32_t left, std::uint32_t right) const;
+    node_memory& node_of(std::uint32_t rank) { return nodes_[rank / ranks_per_node_]; }
+    std::uint32_t thread_of(std::uint32_t rank) const { return rank % ranks_per_node_; }
+    void spend_access(rank_state& rank, const void* place, access_kind kind);
+    void put_locally(rank_state& rank, const detail::put_signal_request& request);
+    /// One call of a rank, from the moment in which it leaves its own code to its return.
+    class call {
+    public:
+        /// @param serves whether it looks after messages, as all do but a look at the clock.
+        call(simulation& host, detail::rank_context& context, bool serves = true);
+        ~call();
+        call(const call&) = delete;
+        call& operator=(const call&) = delete;
+        rank_state& rank;
+
+    private:
+        simulation& host_;
+        bool serves_;
+    };
+    /// Lets the rank's processor work.
+    static void spend(rank_state& rank, ticks work) { rank.self->now += stretched(rank, work); }
+    static ticks stretched(const rank_state& rank, ticks work) {
+        return rank.slowness.of(static_cast<std::uint64_t>(work));
+    }
+    void poll(rank_state& rank);
+    std::uint64_t& own_committed_bytes();
+    void kill(const run_setting::kill& whom);
+    void begin_call(rank_state& rank);
+    void end_call(rank_state& rank);
     void serve_inbox(rank_state& rank);
     void stand_still(rank_state& rank, standstill why);
+    void come_to_rest(rank_state& rank);
+    bool obtain_credit(rank_state& origin, transfer& what);
+    void return_credit(rank_state& origin, std::uint32_t target);
     std::byte* address_of(std::uint64_t bits) const;
 
     transfer& make_transfer(rank_state& origin, transfer_kind what, std::uint64_t target,
@@ -81,20 +120,37 @@ private:
     void send(rank_state& origin, transfer& what, const operation_regime& regime,
               message_class kind, std::uint64_t wire_bytes);
     void await_answer(rank_state& origin, transfer& what);
+    void arrived(transfer& what);
+    void receive_in_turn(transfer& what);
     void receive(transfer& what, ticks cost, event::action then);
+    void notice(transfer& what);
+    void set_alarm(rank_state& rank);
+    void interrupt(rank_state& rank);
+    void serve_at(transfer& what, ticks at);
     void take_effect(transfer& what);
     void send_answer(transfer& what);
     void finish(transfer& what);
     void change_word(detail::shared_word& word, detail::signal_update update);
     void word_has_changed(detail::shared_word& word);
 
+    struct kill_event : event {
+        simulation* host = nullptr;
+        run_setting::kill whom{};
+    };
+
     machine_model model_;
+    run_setting setting_;
     machine& owner_;
     rank_memory segments_;
     std::vector<rank_state> ranks_;
     engine engine_;
     std::unique_ptr<network> network_;
     network* const follower_ = network_->follows_ranks() ? network_.get() : nullptr;
+    perturbation perturbation_;
+    std::vector<kill_event> kills_;
+    std::vector<node_memory> nodes_;
+    std::uint32_t ranks_per_process_ = 1;
+    std::uint32_t ranks_per_node_ = 1;
     transfer_pool transfers_;
     std::uint32_t no_sleepers_ = 0;
     std::uint64_t committed_bytes_ = 0;

@@ -22,7 +22,9 @@ enum class transfer_kind : std::uint8_t { put, get, atomic };
 /// the same object, as its answer.
 struct transfer : message {
     transfer_kind what = transfer_kind::put;
-    bool is_done = false;  ///< the origin has its answer
+    bool is_done = false;    ///< the origin has its answer
+    bool is_answer = false;  ///< on its way back
+    ticks sent = 0;          ///< when it began its way
     std::uint32_t origin = 0;
     simulation* host = nullptr;
     const operation_regime* regime = nullptr;
@@ -61,6 +63,7 @@ public:
         free_ = taken.next;
         taken.next = nullptr;
         taken.is_done = false;
+        taken.is_answer = false;
         return taken;
     }
     void give_back(transfer& done) {

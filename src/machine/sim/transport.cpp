@@ -40,6 +40,8 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
     made.host = this;
     made.origin = made.from = origin.context.rank;
     made.to = rank_of(target);
+    made.by_dma = what == transfer_kind::put && model_.mesh.dma_from_bytes != 0 &&
+                  bytes >= model_.mesh.dma_from_bytes;
     made.target = target;
     made.signal = detail::null_address;
     made.make_room(bytes);
@@ -48,7 +50,8 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
 
 void simulation::put(detail::rank_context& context, std::uint64_t target, const void* source,
                      std::size_t bytes) {
-    rank_state& origin = enter(context);
+    const call entered(*this, context);
+    rank_state& origin = entered.rank;
     transfer& made = make_transfer(origin, transfer_kind::put, target, bytes);
     std::memcpy(made.data(), source, bytes);
     ++origin.puts_under_way;
@@ -57,15 +60,11 @@ void simulation::put(detail::rank_context& context, std::uint64_t target, const 
 
 void simulation::put_signal(detail::rank_context& context,
                             const detail::put_signal_request& request) {
-    rank_state& origin = enter(context);
-    if (rank_of(request.signal) == context.rank) {
-        if (request.bytes != 0) {
-            std::memcpy(address_of(request.target), request.source, request.bytes);
-        }
-        engine_.catch_up();
-        change_word(*reinterpret_cast<detail::shared_word*>(address_of(request.signal)),
-                    request.update);
-        return;
+    const call entered(*this, context);
+    rank_state& origin = entered.rank;
+    if (rank_of(request.signal) == context.rank ||
+        shares_memory(rank_of(request.signal), context.rank)) {
+        return put_locally(origin, request);
     }
     transfer& made = make_transfer(origin, transfer_kind::put, request.target, request.bytes);
     if (request.bytes != 0) std::memcpy(made.data(), request.source, request.bytes);
@@ -80,7 +79,8 @@ void simulation::put_signal(detail::rank_context& context,
 
 void simulation::get(detail::rank_context& context, void* target, std::uint64_t source,
                      std::size_t bytes) {
-    rank_state& origin = enter(context);
+    const call entered(*this, context);
+    rank_state& origin = entered.rank;
     transfer& made = make_transfer(origin, transfer_kind::get, source, bytes);
     made.answer = target;
     send(origin, made, model_.get.of(bytes), message_class::read_request, 0);
@@ -90,11 +90,15 @@ void simulation::get(detail::rank_context& context, void* target, std::uint64_t 
 
 std::uint64_t simulation::atomic(detail::rank_context& context,
                                  const detail::atomic_request& request) {
-    rank_state& origin = enter(context);
+    const call entered(*this, context);
+    rank_state& origin = entered.rank;
     if (rank_of(request.target) == context.rank) {
-        if (origin.polled_just_now) origin.self->now += model_.processor.poll;
-        origin.polled_just_now = request.operation == detail::atomic_operation::load;
-        engine_.catch_up();
+        spend(origin, model_.processor.call);
+        poll(origin);
+        return change_element(address_of(request.target), request);
+    }
+    if (shares_memory(rank_of(request.target), context.rank)) {
+        spend_access(origin, address_of(request.target), access_kind::atomic);
         return change_element(address_of(request.target), request);
     }
     transfer& made = make_transfer(origin, transfer_kind::atomic, request.target, word_bytes);
@@ -107,26 +111,24 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
 }
 
 void simulation::quiet(detail::rank_context& context) {
-    rank_state& origin = enter(context);
+    const call entered(*this, context);
+    rank_state& origin = entered.rank;
     while (origin.puts_under_way != 0) stand_still(origin, standstill::quiet);
 }
 
 void simulation::send(rank_state& origin, transfer& what, const operation_regime& regime,
                       message_class kind, std::uint64_t wire_bytes) {
-    origin.self->now += regime.origin + regime.origin_per_byte.of(what.data_bytes);
+    spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));
     engine_.catch_up();
     what.kind = kind;
     what.bytes = wire_bytes;
     what.regime = &regime;
     what.arrive = [](engine&, event& due) {
         transfer& here = static_cast<transfer&>(due);
-        here.host->receive(here,
-                           here.regime->target + here.regime->target_per_byte.of(here.data_bytes),
-                           [](engine&, event& done) {
-                               transfer& served = static_cast<transfer&>(done);
-                               served.host->take_effect(served);
-                           });
+        here.host->arrived(here);
     };
+    if (model_.reception.credits != 0 && !obtain_credit(origin, what)) return;
+    what.sent = engine_.now();
     const ticks free_at = network_->inject(engine_, what);
     origin.self->now = std::max(origin.self->now, free_at);
 }
@@ -157,21 +159,14 @@ void simulation::send_answer(transfer& what) {
     const bool has_data = what.what != transfer_kind::put;
     what.kind = has_data ? message_class::read_reply : message_class::control;
     what.bytes = has_data ? what.data_bytes : 0;
-    what.arrive = [](engine&, event& due) {
-        transfer& here = static_cast<transfer&>(due);
-        const bool is_answer = here.what != transfer_kind::put;
-        const ticks per_byte =
-            is_answer ? here.regime->reply_per_byte.of(here.data_bytes) : ticks{0};
-        here.host->receive(here, here.regime->reply + per_byte, [](engine&, event& done) {
-            transfer& served = static_cast<transfer&>(done);
-            served.host->finish(served);
-        });
-    };
+    what.is_answer = true;
+    what.sent = engine_.now();
     network_->inject_from_event(engine_, what);
 }
 
 void simulation::finish(transfer& what) {
     rank_state& origin = ranks_[what.origin];
+    if (model_.reception.credits != 0) return_credit(origin, rank_of(what.target));
     if (what.what == transfer_kind::put) {
         transfers_.give_back(what);
         if (--origin.puts_under_way == 0 && origin.why == standstill::quiet) {
@@ -183,7 +178,7 @@ void simulation::finish(transfer& what) {
         std::memcpy(what.answer, what.data(), what.data_bytes);
     }
     what.is_done = true;
-    engine_.resume_at(*origin.self, engine_.now());
+    if (origin.why == standstill::answer) engine_.resume_at(*origin.self, engine_.now());
 }
 
 }  // namespace selion::machine::sim

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/node_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace selion::machine::sim {
+
+node_memory::node_memory(const node_model& model)
+    : model_(model),
+      memory_free_at_(model.sockets),
+      fpu_free_at_(std::size_t{model.sockets} * model.cores, std::vector<ticks>(model.fpus)) {}
+
+thread_place node_memory::place_of(std::uint32_t thread) const {
+    const std::uint32_t core = thread / model_.threads;
+    return {core, core / model_.cores_per_cache, core / model_.cores};
+}
+
+ticks node_memory::way(std::uint32_t from_core, std::uint32_t to_core) const {
+    if (from_core == to_core) return model_.same_core;
+    return from_core / model_.cores_per_cache == to_core / model_.cores_per_cache ? model_.near
+                                                                                  : model_.far;
+}
+
+ticks node_memory::longest_way(std::uint64_t cores, std::uint32_t to_core) const {
+    ticks longest = 0;
+    for (; cores != 0; cores &= cores - 1) {
+        const auto core = static_cast<std::uint32_t>(std::countr_zero(cores));
+        if (core != to_core) longest = std::max(longest, way(core, to_core));
+    }
+    return longest;
+}
+
+ticks node_memory::shortest_way(std::uint64_t cores, std::uint32_t to_core) const {
+    ticks shortest = model_.far;
+    for (; cores != 0; cores &= cores - 1) {
+        shortest =
+            std::min(shortest, way(static_cast<std::uint32_t>(std::countr_zero(cores)), to_core));
+    }
+    return shortest;
+}
+
+/// A line that the core does not have as it needs it.
+ticks node_memory::fetch(std::uint32_t thread, line& which, access_kind kind, ticks now) {
+    const thread_place place = place_of(thread);
+    const std::uint64_t own = std::uint64_t{1} << place.core;
+    const ticks start = std::max(now, which.free_at);
+    ticks taken = 0;
+    if (which.sharers == 0) {
+        ticks& memory = memory_free_at_[place.socket];
+        const ticks begin = std::max(start, memory);
+        memory = begin + model_.memory_per_byte.of(model_.line_bytes);
+        taken = begin - start + model_.from_memory;
+    } else if (kind == access_kind::read) {
+        taken = which.owner != nobody ? way(which.owner, place.core)
+                                      : shortest_way(which.sharers, place.core);
+        ++transfers_;
+    } else {
+        // All other copies must go; the own one may be good already.
+        taken = longest_way(which.sharers & ~own, place.core);
+        ++transfers_;
+    }
+    which.free_at = start + std::min(taken, model_.line_service);
+    return start + taken;
+}
+
+ticks node_memory::access(std::uint32_t thread, std::uintptr_t address, access_kind kind,
+                          ticks now) {
+    line& which = lines_[address / model_.line_bytes];
+    const std::uint32_t core = place_of(thread).core;
+    const std::uint64_t own = std::uint64_t{1} << core;
+    const bool has_it = kind == access_kind::read ? (which.sharers & own) != 0
+                                                  : which.owner == core && which.sharers == own;
+    ticks done = 0;
+    if (has_it) {
+        done = now + (which.last_thread == thread ? model_.hit : model_.same_core);
+    } else {
+        done = fetch(thread, which, kind, now);
+    }
+    if (kind == access_kind::read) {
+        which.sharers |= own;
+        if (!has_it) which.owner = nobody;
+    } else {
+        which.sharers = own;
+        which.owner = core;
+    }
+    which.last_thread = thread;
+    return done + (kind == access_kind::atomic ? model_.atomic : 0);
+}
+
+ticks node_memory::stream(std::uint32_t thread, std::uintptr_t start, std::uint64_t bytes,
+                          access_kind kind, ticks now) {
+    if (bytes == 0) return now;
+    // Lines of one range come one behind another: the first takes its whole way, each further one
+    // what the core copies meanwhile, or what it has to wait beyond that.
+    const std::uintptr_t first = start / model_.line_bytes;
+    const std::uintptr_t last = (start + bytes - 1) / model_.line_bytes;
+    ticks done = now;
+    ticks asked = now;
+    for (std::uintptr_t index = first; index <= last; ++index) {
+        done = std::max(done, access(thread, index * model_.line_bytes, kind, asked));
+        asked += model_.core_per_byte.of(model_.line_bytes);
+    }
+    return std::max(done, now + model_.core_per_byte.of(bytes));
+}
+
+ticks node_memory::compute(std::uint32_t thread, ticks work, ticks now) {
+    std::vector<ticks>& units = fpu_free_at_[place_of(thread).core];
+    ticks& unit = *std::ranges::min_element(units);
+    unit = std::max(unit, now) + work;
+    return unit;
+}
+
+}  // namespace selion::machine::sim

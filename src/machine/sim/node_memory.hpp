@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "machine/sim/machine_model.hpp"
+#include "machine/sim/virtual_time.hpp"
+
+namespace selion::machine::sim {
+
+/// Where a hardware thread of a node lies.
+struct thread_place {
+    std::uint32_t core = 0;   ///< of the node
+    std::uint32_t cache = 0;  ///< last cache, of the node
+    std::uint32_t socket = 0;
+};
+
+enum class access_kind : std::uint8_t { read, write, atomic };
+
+/// The cache lines of one node: which cores have a copy, which one has changed it, and when the
+/// line can be handed on. Caches hold whatever was touched; what nobody has touched comes from
+/// memory. A line goes from core to core one transfer after another, so many readers of a changed
+/// line queue for it, as they do on a bus or at a directory.
+class node_memory {
+public:
+    explicit node_memory(const node_model& model);
+
+    /// Threads fill the cores one after another.
+    thread_place place_of(std::uint32_t thread) const;
+
+    /// One line. @param now when the thread asks. @return when it has it.
+    ticks access(std::uint32_t thread, std::uintptr_t address, access_kind kind, ticks now);
+    /// A range of bytes, line after line. @return when the last byte is there.
+    ticks stream(std::uint32_t thread, std::uintptr_t start, std::uint64_t bytes, access_kind kind,
+                 ticks now);
+    /// Floating-point work of a thread, on the units that the threads of its core share.
+    /// @return when it is done.
+    ticks compute(std::uint32_t thread, ticks work, ticks now);
+
+    std::uint64_t transfers() const { return transfers_; }  ///< of lines between cores, so far
+
+private:
+    struct line {
+        std::uint64_t sharers = 0;     ///< cores with a copy, one bit each
+        std::uint32_t owner = nobody;  ///< core that has changed it
+        std::uint32_t last_thread = nobody;
+        ticks free_at = 0;  ///< when it can go to the next core
+    };
+    static constexpr std::uint32_t nobody = UINT32_MAX;
+
+    ticks fetch(std::uint32_t thread, line& which, access_kind kind, ticks now);
+    ticks way(std::uint32_t from_core, std::uint32_t to_core) const;
+    ticks longest_way(std::uint64_t cores, std::uint32_t to_core) const;
+    ticks shortest_way(std::uint64_t cores, std::uint32_t to_core) const;
+
+    node_model model_;
+    std::unordered_map<std::uintptr_t, line> lines_;
+    std::vector<ticks> memory_free_at_;            ///< of each socket
+    std::vector<std::vector<ticks>> fpu_free_at_;  ///< of each core
+    std::uint64_t transfers_ = 0;
+};
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/perturbation.hpp"
+
+#include <algorithm>
+
+namespace selion::machine::sim {
+
+perturbation::perturbation(const run_setting& setting, tick_length tick)
+    : is_on_(setting.explore != exploration::off || setting.delay_probability > 0),
+      how_(setting.explore),
+      delay_(tick.from_ps(setting.delay_ps)),
+      state_(setting.seed) {
+    constexpr double two_to_64 = 18446744073709551616.0;
+    const double threshold = setting.delay_probability * two_to_64;
+    delay_threshold_ = threshold >= two_to_64 ? UINT64_MAX : static_cast<std::uint64_t>(threshold);
+    next_late_ = draw() % 64;
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): every seed gives a good sequence.
+std::uint64_t perturbation::draw() {
+    std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return mixed ^ (mixed >> 31);
+}
+
+ticks perturbation::lateness(ticks flight) {
+    ticks late = 0;
+    if (delay_threshold_ != 0 && draw() <= delay_threshold_) late += delay_;
+    if (how_ == exploration::random) {
+        // Mostly a little, sometimes much: 2^-k of them are late by up to 2^k times the usual.
+        const std::uint64_t bits = draw();
+        const unsigned scale = static_cast<unsigned>(__builtin_ctzll(bits | 256));
+        late += static_cast<ticks>((bits >> 16) % (static_cast<std::uint64_t>(flight) << scale));
+    } else if (how_ == exploration::delays && messages_ == next_late_) {
+        late += flight * 1000;
+        next_late_ = messages_ + 1 + draw() % 1024;
+    }
+    ++messages_;
+    return late;
+}
+
+ticks perturbation::arrival(std::uint32_t from, std::uint32_t to, ticks now, ticks flight) {
+    ticks& last = last_arrival_[std::uint64_t{from} << 32 | to];
+    last = std::max(last, now + lateness(std::max<ticks>(flight, 1)));
+    return last;
+}
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "machine/sim/run_setting.hpp"
+#include "machine/sim/virtual_time.hpp"
+
+namespace selion::machine::sim {
+
+/// Makes messages late, by a seed, as far as a real network could: what one rank sends to another
+/// keeps its order, everything else may change places.
+class perturbation {
+public:
+    perturbation(const run_setting& setting, tick_length tick);
+
+    bool is_on() const { return is_on_; }
+    /// When a message that would arrive now does arrive.
+    /// @param flight how long it was on its way: others that are under way change places with it.
+    ticks arrival(std::uint32_t from, std::uint32_t to, ticks now, ticks flight);
+
+private:
+    std::uint64_t draw();
+    ticks lateness(ticks flight);
+
+    bool is_on_ = false;
+    exploration how_;
+    ticks delay_ = 0;
+    std::uint64_t delay_threshold_ = 0;  ///< of 2^64
+    std::uint64_t state_;
+    std::uint64_t messages_ = 0;
+    std::uint64_t next_late_ = 0;  ///< number of the next message that is very late
+    std::unordered_map<std::uint64_t, ticks> last_arrival_;  ///< of each pair
+};
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "machine/sim/simulation.hpp"
+
+/// Ranks of one process of a simulated node: they address each other's memory, and each access
+/// takes the time of the cache line that it needs.
+namespace selion::machine::sim {
+
+void simulation::share_memory(detail::rank_context& context) {
+    const std::uint32_t first = context.rank / ranks_per_process_ * ranks_per_process_;
+    context.simulated = this;
+    context.first_mapped = first;
+    context.mapped_count = std::min(ranks_per_process_, model_.ranks - first);
+    context.mapped_base = segments_.slice(first);
+    context.words_mapped = context.mapped_count == model_.ranks;
+}
+
+bool simulation::shares_memory(std::uint32_t left, std::uint32_t right) const {
+    return !nodes_.empty() && left / ranks_per_process_ == right / ranks_per_process_;
+}
+
+/// Lets the rank have a line. What it then does to the line happens at that moment.
+void simulation::spend_access(rank_state& rank, const void* place, access_kind kind) {
+    engine_.catch_up();
+    const std::uint32_t number = rank.context.rank;
+    rank.self->now = node_of(number).access(
+        thread_of(number), reinterpret_cast<std::uintptr_t>(place), kind, rank.self->now);
+    engine_.catch_up();
+}
+
+std::uint64_t simulation::load(detail::rank_context& context, const detail::shared_word& word) {
+    spend_access(ranks_[context.rank], &word, access_kind::read);
+    return word.value;
+}
+
+void simulation::store(detail::rank_context& context, detail::shared_word& word,
+                       std::uint64_t value) {
+    spend_access(ranks_[context.rank], &word, access_kind::write);
+    change_word(word, {value, false});
+}
+
+std::uint64_t simulation::add(detail::rank_context& context, detail::shared_word& word,
+                              std::uint64_t amount) {
+    spend_access(ranks_[context.rank], &word, access_kind::atomic);
+    const std::uint64_t before = word.value;
+    change_word(word, {amount, true});
+    return before;
+}
+
+void simulation::touch(detail::rank_context& context, const void* place, std::size_t bytes,
+                       bool writes) {
+    engine_.catch_up();
+    task& self = *ranks_[context.rank].self;
+    self.now = node_of(context.rank)
+                   .stream(thread_of(context.rank), reinterpret_cast<std::uintptr_t>(place), bytes,
+                           writes ? access_kind::write : access_kind::read, self.now);
+}
+
+/// Data and signal of a rank's own process.
+void simulation::put_locally(rank_state& rank, const detail::put_signal_request& request) {
+    if (request.bytes != 0) {
+        std::byte* const address = address_of(request.target);
+        if (!nodes_.empty()) touch(rank.context, address, request.bytes, true);
+        engine_.catch_up();
+        std::memcpy(address, request.source, request.bytes);
+    }
+    auto& word = *reinterpret_cast<detail::shared_word*>(address_of(request.signal));
+    if (nodes_.empty()) {
+        engine_.catch_up();
+    } else {
+        spend_access(rank, &word, request.update.adds ? access_kind::atomic : access_kind::write);
+    }
+    change_word(word, request.update);
+}
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/sim_machine.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "base/log.hpp"
+#include "machine/sim/machine_file.hpp"
+#include "machine/sim/simulation.hpp"
+
+namespace selion::machine {
+namespace {
+
+using sim::machine_model;
+using sim::run_setting;
+
+/// Options that name a rank must name one of this machine.
+void check_ranks(const machine_spec& spec, const run_setting& setting, const machine_model& model) {
+    const auto check = [&](std::string_view option, std::uint32_t rank) {
+        if (rank < model.ranks) return;
+        throw error(status::bad_argument,
+                    fmt::format("machine \"{}\": {} names rank {}; ranks are 0 to {}", spec.text,
+                                option, rank, model.ranks - 1));
+    };
+    for (const run_setting::kill& one : setting.kills) check("kill", one.rank);
+    for (const auto& [rank, factor] : setting.slow) check("slow", rank);
+}
+
+class sim_machine final : public machine, launcher {
+public:
+    sim_machine(std::string spec, machine_model model, const run_setting& setting)
+        : model_(std::move(model)), setting_(setting) {
+        description_.spec = std::move(spec);
+        description_.kind = "sim";
+        description_.ranks = model_.ranks;
+        description_.processes = 1;
+        description_.carriers = 1;
+        description_.capabilities = {
+            .shares_memory = model_.node && model_.ranks_per_process() >= model_.ranks,
+            .isolates_ranks = false,
+            .real_time = false,
+            .detects_death = false,
+            .progress = progress_kind::automatic,
+            .max_ranks = model_.ranks};
+    }
+
+    const machine_description& description() const override { return description_; }
+    selion::thread_level thread_level() const override { return thread_level::single; }
+    class launcher& launcher() override { return *this; }
+    class memory& memory() override { return *running_; }
+
+    int run(const job& work) override {
+        running_.emplace(model_, setting_, *this);
+        const int status = running_->run(work.rank_main);
+        running_.reset();
+        return status;
+    }
+    bool is_first_process() const override { return true; }
+
+    [[noreturn]] void end_job(detail::rank_context&, std::string_view sentence) override {
+        base::say(sentence);
+        std::fflush(nullptr);
+        _exit(1);
+    }
+    waiter* join_thread(detail::rank_context&) override { return nullptr; }
+    void leave_thread(waiter*) override {}
+    std::string binding_report() const override {
+        std::string text;
+        for (std::uint32_t rank = 0; rank < model_.ranks; ++rank) {
+            text += fmt::format("rank {}: simulated on {}\n", rank, model_.name);
+        }
+        return text;
+    }
+
+private:
+    machine_model model_;
+    run_setting setting_;
+    machine_description description_;
+    std::optional<sim::simulation> running_;
+};
+
+}  // namespace
+
+machine_kind_info describe_sim() {
+    return {.name = "sim",
+            .forms = {"sim:NAME", "sim:FILE.toml"},
+            .summary = "any program in the virtual time of a machine that a file describes",
+            .facts = {{"memory", "of each rank alone; moved by a model"},
+                      {"ranks", "as many as the machine has, or ranks=N"},
+                      {"time", "virtual, in picoseconds; equal runs give equal bytes"},
+                      {"deadlock", "detected exactly, with what each rank waits for"}},
+            .available = true,
+            .reason = {}};
+}
+
+result<std::unique_ptr<machine>> make_sim(const machine_spec& spec) try {
+    if (spec.body.empty()) {
+        return error(status::bad_argument,
+                     fmt::format("machine \"{}\": which machine? For example sim:crossbar; "
+                                 "`selion machines` lists them",
+                                 spec.text));
+    }
+    auto options = spec.options;
+    const run_setting setting = sim::take_run_setting(spec.text, options);
+    result<machine_model> model = sim::load_machine(spec.body, options);
+    if (!model) return model.trouble();
+    check_ranks(spec, setting, model.value());
+    return std::unique_ptr<machine>(new sim_machine(spec.text, std::move(model).value(), setting));
+} catch (const error& trouble) {
+    return trouble;
+}
+
+}  // namespace selion::machine

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong machines and options: one sentence, exit status 2."""
+
+import pytest
+
+
+@pytest.mark.parametrize("machine,words", [
+    ("sim", ["which machine"]),
+    ("sim:crosbar", ["crosbar", "did you mean crossbar"]),
+    ("sim:crossbar,rows=4", ["rows"]),
+    ("sim:crossbar,seed=x", ["seed=x", "whole number"]),
+    ("sim:crossbar,explore=always", ["explore=always", "random"]),
+    ("sim:crossbar,kill=3", ["kill=3", "RANK@TIME"]),
+    ("sim:crossbar,kill=8@1us", ["rank 8", "0 to 7"]),
+    ("sim:crossbar,slow=1", ["slow=1", "RANKxFACTOR"]),
+    ("sim:crossbar,slow=9x2", ["rank 9"]),
+    ("sim:crossbar,delay=2@1us", ["delay=2@1us"]),
+    ("sim:crossbar,compute=fast", ["compute=fast", "measured"]),
+    ("sim:crossbar,context=stacks", ["context=stacks", "fibers"]),
+    ("sim:epiphany-iii,ranks=17", ["16", "rows"]),
+    ("sim:crossbar,network.latency_us=-1", ["latency_us", "-1"]),
+])
+def test_a_sentence_names_the_mistake(on_machine, machine, words):
+    done = on_machine(machine, "em3d", "--random")
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr
