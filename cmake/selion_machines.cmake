@@ -12,7 +12,8 @@ function(selion_embed_machines variable folder)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
         cmake_path(GET file STEM name)
         file(READ ${file} text)
-        string(APPEND entries "    shipped_machine{\"${name}\", R\"machine_file(${text})machine_file\"},\n")
+        set(literal "R\"machine_file(${text})machine_file\"")
+        string(APPEND entries "    shipped_machine{\"${name}\", ${literal}},\n")
     endforeach()
     file(WRITE ${source}.new "// Made of machines/*.toml by the build.
 #include \"machine/sim/shipped_machines.hpp\"

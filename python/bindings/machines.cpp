@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <selion/machines.hpp>
@@ -12,6 +13,7 @@ namespace bindings {
 void add_machines(nb::module_& module) {
     using selion::knob_info;
     using selion::machine_kind_info;
+    using selion::simulated_machine_info;
 
     nb::class_<machine_kind_info>(module, "MachineKind",
                                   "A kind of machine that SELION_MACHINE can name.")
@@ -22,6 +24,13 @@ void add_machines(nb::module_& module) {
         .def_ro("available", &machine_kind_info::available, "Whether it runs here.")
         .def_ro("reason", &machine_kind_info::reason, "Why it does not; else empty.");
 
+    nb::class_<simulated_machine_info>(module, "SimulatedMachine",
+                                       "A simulated machine that comes with the library.")
+        .def_ro("name", &simulated_machine_info::name, "Its name, behind 'sim:' in a spec.")
+        .def_ro("summary", &simulated_machine_info::summary, "One line.")
+        .def_ro("ranks", &simulated_machine_info::ranks, "How many there are without options.")
+        .def_ro("options", &simulated_machine_info::options, "Short keys that a spec can set.");
+
     nb::class_<knob_info>(module, "Knob", "A SELION_ variable of the environment.")
         .def_ro("name", &knob_info::name, "Its name.")
         .def_ro("default_value", &knob_info::default_value, "What holds when it is not set.")
@@ -29,6 +38,10 @@ void add_machines(nb::module_& module) {
         .def_ro("current", &knob_info::current, "Its value now; empty when not set.");
 
     module.def("machine_kinds", &selion::machine_kinds, "All machines that this build knows.");
+    module.def("simulated_machines", &selion::simulated_machines,
+               "The simulated machines that come with the library, by name.");
+    module.def("explain_machine", &selion::explain_machine, nb::arg("machine"),
+               "What a simulated machine is, in words, with all constants and their sources.");
     module.def("knobs", &selion::knobs, "All variables that the runtime reads, sorted by name.");
     module.def("usable_cores", &selion::usable_cores,
                "Processors that this process may use: affinity and cgroup quota respected.");

@@ -36,6 +36,22 @@ class MachineKind:
     def reason(self) -> str:
         """Why it does not; else empty."""
 
+class SimulatedMachine:
+    """A simulated machine that comes with the library."""
+
+    @property
+    def name(self) -> str:
+        """Its name, behind 'sim:' in a spec."""
+    @property
+    def summary(self) -> str:
+        """One line."""
+    @property
+    def ranks(self) -> int:
+        """How many there are without options."""
+    @property
+    def options(self) -> list[str]:
+        """Short keys that a spec can set."""
+
 class Knob:
     """A SELION_ variable of the environment."""
 
@@ -54,6 +70,12 @@ class Knob:
 
 def machine_kinds() -> list[MachineKind]:
     """All machines that this build knows."""
+
+def simulated_machines() -> list[SimulatedMachine]:
+    """The simulated machines that come with the library, by name."""
+
+def explain_machine(machine: str) -> str:
+    """What a simulated machine is, in words, with all constants and their sources."""
 
 def knobs() -> list[Knob]:
     """All variables that the runtime reads, sorted by name."""

@@ -113,6 +113,64 @@ def test_one_machine(selion):
 
 
 @needs_module
+def test_simulated_machines_are_listed(selion):
+    done = selion("machines")
+    assert done.returncode == 0, done.stderr
+    for expected in ("sim:epiphany-iii", "sim:niagara2", "4096"):
+        assert expected in done.stdout
+    kinds = {kind["name"]: kind for kind in json.loads(selion("machines", "--json").stdout)}
+    simulated = {machine["name"]: machine for machine in kinds["sim"]["machines"]}
+    assert simulated["sim:sp-lapi"]["ranks"] == 2
+    assert "progress=polling|interrupt" in simulated["sim:sp-lapi"]["options"]
+
+
+@needs_module
+@pytest.mark.parametrize("name", ["sim:sp-lapi", "sp-lapi", "sim:sp-lapi,progress=interrupt"])
+def test_a_simulated_machine_in_words(selion, name):
+    done = selion("machines", "--explain", name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("sp-lapi: 2 nodes of an IBM SP")
+    assert "a put of 8 bytes from rank 0 to rank 1: 39.6 us = " in done.stdout
+    assert "reception.interrupt_us" in done.stdout
+    assert "fitted on all cells of both tables" in done.stdout
+    assert ("it is interrupted" in done.stdout) == name.endswith("interrupt")
+    one = json.loads(selion("machines", "--explain", name, "--json").stdout)
+    assert one == {"name": name, "text": done.stdout}
+
+
+@needs_module
+def test_a_machine_file_of_ones_own(selion, tmp_path):
+    text = '[machine]\nname = "two"\nranks = { value = 2, source = "assumed because I say so" }\n'
+    path = tmp_path / "two.toml"
+    path.write_text(text + '[network]\nkind = "crossbar"\n')
+    assert selion("machines", "--explain", "two.toml").stdout.startswith("two: ")
+    path.write_text(text + '[network]\nkind = "crossbar"\nlatency_us = 3\n')
+    done = selion("machines", "--explain", "./two.toml")
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "selion machines: ./two.toml, line 6: latency_us has no source; write latency_us = {"
+    )
+
+
+@needs_module
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("sim:niagara", "there is no such machine (did you mean niagara2?)"),
+        ("sp-lapi,progres=polling", "no such option (did you mean progress?)"),
+        ("sim:sp-lapi,progress=prayer", "legal values are polling, interrupt"),
+        ("sim:", "nothing follows the colon"),
+        ("./absent.toml", "cannot be opened"),
+    ],
+)
+def test_mistakes_about_simulated_machines(selion, name, sentence):
+    done = selion("machines", "--explain", name)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@needs_module
 def test_a_machine_that_is_not_there(selion):
     done = selion("machines", "--explain", "thread")
     assert done.returncode == 2

@@ -23,20 +23,43 @@ def _as_data(kind: Any) -> dict[str, Any]:
     }
 
 
-def _print_overview(kinds: list[dict[str, Any]]) -> None:
-    from rich.console import Console
+def _as_simulated(machine: Any) -> dict[str, Any]:
+    return {
+        "name": f"sim:{machine.name}",
+        "summary": machine.summary,
+        "ranks": machine.ranks,
+        "options": list(machine.options),
+    }
+
+
+def _table(*columns: str) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for column in ("machine", "spec", "what it is"):
+    for column in columns:
         table.add_column(column)
+    return table
+
+
+def _print_overview(kinds: list[dict[str, Any]], simulated: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+
+    table = _table("machine", "spec", "what it is")
     for kind in kinds:
         text = kind["summary"]
         if not kind["available"]:
             text += f"\nnot available: {kind['reason']}"
         table.add_row(kind["name"], "\n".join(kind["forms"]), text)
     Console(soft_wrap=False).print(table)
-    print("\n'selion machines --explain NAME' says what one can do.")
+    print()
+    table = _table("simulated", "ranks", "what it is")
+    for machine in simulated:
+        table.add_row(machine["name"], str(machine["ranks"]), machine["summary"])
+    Console(soft_wrap=False).print(table)
+    print(
+        "\n'selion machines --explain NAME' says what one can do; of a simulated one, where each "
+        "of its constants comes from."
+    )
 
 
 def _print_one(kind: dict[str, Any]) -> None:
@@ -47,25 +70,50 @@ def _print_one(kind: dict[str, Any]) -> None:
         print(f"  {name}: {value}")
 
 
+def _simulated_text(name: str, names: list[str]) -> str:
+    """What a simulated machine is.
+
+    @param name its name, a path of a file, or a spec that begins with "sim:".
+    """
+    is_file = "/" in name or name.endswith(".toml")
+    plain = name.removeprefix("sim:").partition(",")[0]
+    if not (is_file or name.startswith("sim:") or f"sim:{plain}" in names):
+        raise Mistake(f"'{name}' is not a machine; legal: {listing(names)}.")
+    try:
+        return str(native.load().explain_machine(name))
+    except ValueError as problem:
+        raise Mistake(str(problem)) from None
+
+
 @answers_mistakes("machines")
 def command(
     explain: Annotated[
-        str | None, typer.Option(metavar="NAME", help="All about one machine.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="All about one machine: 'threads', 'sim:epiphany-iii,rows=8', './mine.toml'.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the machines, what each can do, and why one is not available."""
-    kinds = [_as_data(kind) for kind in native.load().machine_kinds()]
-    if explain is not None:
-        chosen = [kind for kind in kinds if kind["name"] == explain]
-        if not chosen:
-            names = listing(kind["name"] for kind in kinds)
-            raise Mistake(f"'{explain}' is not a machine; legal: {names}.")
+    module = native.load()
+    kinds = [_as_data(kind) for kind in module.machine_kinds()]
+    simulated = [_as_simulated(machine) for machine in module.simulated_machines()]
+    if explain is None:
         if as_json:
-            print_json(chosen[0])
+            print_json([one | {"machines": simulated} if one["name"] == "sim" else one
+                        for one in kinds])
         else:
-            _print_one(chosen[0])
-    elif as_json:
-        print_json(kinds)
+            _print_overview(kinds, simulated)
+        return
+    for kind in kinds:
+        if kind["name"] == explain:
+            print_json(kind) if as_json else _print_one(kind)
+            return
+    names = [one["name"] for one in (*kinds, *simulated)]
+    text = _simulated_text(explain, names)
+    if as_json:
+        print_json({"name": explain, "text": text})
     else:
-        _print_overview(kinds)
+        print(text, end="")

@@ -210,7 +210,7 @@ TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
         {"[operations]\nput = 3\n", "line 13", "operations.put must be a table", ""},
         {"[processor]\nflop_ns = 1\n", "line 13", "flop_ns has no source", "given: ..."},
         {"[processor]\nsource = \"given: x\"\npoll_ns = 0\n", "sample.toml", "poll",
-         "at least one tick"},
+         "at least a tick"},
         {"[reception]\nkind = \"divination\"\n", "line 13", "kind = divination",
          "hardware, polling, interrupt"},
         {"[clock]\ntick = \"cycle\"\n", "line 12", "needs a frequency", ""},
@@ -342,7 +342,10 @@ kind = "mesh"
 source = "given: x"
 rows = 2
 columns = 3
+entry_ns = 1
+hop_ns = 1
 )";
+    EXPECT_THAT(trouble_of(mesh, {{"network.hop_ns", "0"}}), HasSubstr("hop must be at least a"));
     EXPECT_EQ(read(mesh).ranks, 6u);
     EXPECT_EQ(read(mesh, {{"rows", "5"}}).ranks, 15u);
     EXPECT_EQ(read(mesh, {{"ranks", "2"}}).ranks, 2u);
