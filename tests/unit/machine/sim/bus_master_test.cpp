@@ -104,8 +104,7 @@ TEST(bus_master, its_own_read_waits_for_those_who_asked_before_and_for_no_others
     EXPECT_EQ(run.ended(0), 2 * read_of(8));
 }
 
-// --- idle boards only
-// -----------------------------------------------------------------------------
+// --- idle boards only ----------------------------------------------------------------------------
 
 TEST(idle_boards_only, the_master_waits_exactly_until_the_board_does) {
     model_run run(careful_bus(1));

@@ -93,8 +93,7 @@ TEST(bus_network, counts_what_it_carries) {
     EXPECT_EQ(use.waiting, read_of(8) - 500);
 }
 
-// --- constants
-// ------------------------------------------------------------------------------------
+// --- constants -----------------------------------------------------------------------------------
 
 TEST(bus_costs, keep_fractions_of_ticks) {
     machine_model model = plain_bus(1);
@@ -152,8 +151,7 @@ TEST(bus_costs, boxes_are_as_few_as_hold_all_boards) {
     EXPECT_EQ(boxed(1, 0, 1), 1u);
 }
 
-// --- broadcast
-// ------------------------------------------------------------------------------------
+// --- broadcast -----------------------------------------------------------------------------------
 
 struct copy : message {
     ticks arrived = -1;

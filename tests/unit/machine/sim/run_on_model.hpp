@@ -60,10 +60,14 @@ public:
 
     void put(std::uint32_t target, std::uint64_t place, std::uint64_t bytes) {
         const std::vector<std::byte> data(bytes);
-        all_.put(context_, address(target, place), data.data(), bytes);
+        put_data(target, place, data.data(), bytes);
     }
     void put_word(std::uint32_t target, std::uint64_t place, std::uint64_t value) {
-        all_.put(context_, address(target, place), &value, sizeof value);
+        put_data(target, place, &value, sizeof value);
+    }
+    void put_data(std::uint32_t target, std::uint64_t place, const void* data,
+                  std::uint64_t bytes) {
+        all_.put(context_, address(target, place), data, bytes);
     }
     void get(std::uint32_t source, std::uint64_t place, std::uint64_t bytes) {
         std::vector<std::byte> data(bytes);
