@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from selion.cli import bench, doctor, machines, run, study
+from selion.cli import bench, doctor, explore, machines, run, study
 from selion.version import version
 
 app = typer.Typer(
@@ -18,9 +18,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run", context_settings=run.context_settings)(run.command)
+app.command("explore", context_settings=explore.context_settings)(explore.command)
 app.command("machines")(machines.command)
 app.command("study")(study.command)
 app.command("bench")(bench.command)
+app.command("calibrate")(calibrate.command)
 app.command("doctor")(doctor.command)
 
 

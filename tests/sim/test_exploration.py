@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other orders of messages find mistakes that the machine's own order hides, and replay them."""
+
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import programs, run
+
+mistakes = {"lost_wake_up": "deadlock", "wrong_counter": "a letter is lost"}
+
+
+def first_failure(what: str, mode: str, seeds: range):
+    for seed in seeds:
+        done = run(f"sim:crossbar,ranks=4,explore={mode},seed={seed}", "test_mailbox", what)
+        if done.returncode != 0:
+            return seed, done
+    return None, None
+
+
+@pytest.mark.parametrize("what", mistakes)
+def test_the_machine_s_own_order_hides_the_mistake(on_machine, what):
+    assert on_machine("sim:crossbar,ranks=4", "test_mailbox", what).returncode == 0
+
+
+@pytest.mark.parametrize("mode", ["random", "delays"])
+@pytest.mark.parametrize("what", mistakes)
+def test_exploration_finds_a_seeded_mistake_and_replays_it(on_machine, what, mode):
+    start = time.monotonic()
+    seed, failure = first_failure(what, mode, range(1, 3000))
+    assert failure is not None, "no seed found it"
+    assert time.monotonic() - start < 60
+    assert mistakes[what] in failure.stderr
+    again = on_machine(f"sim:crossbar,ranks=4,explore={mode},seed={seed}", "test_mailbox", what)
+    assert (again.returncode, again.stderr) == (failure.returncode, failure.stderr)
+
+
+@pytest.mark.parametrize("mode", ["random", "delays"])
+def test_exploration_finds_nothing_in_the_right_protocol(mode):
+    seed, failure = first_failure("right", mode, range(1, 100))
+    assert failure is None, f"seed {seed}: {failure.stderr}"
+
+
+def explore(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "selion", "explore", *arguments],
+                          capture_output=True, text=True, timeout=300)
+
+
+def test_the_command_prints_the_seed_and_the_line_that_replays_it():
+    done = explore("-m", "sim:crossbar,ranks=4", str(programs / "test_mailbox"), "wrong_counter")
+    assert done.returncode == 1, done.stderr
+    found = re.search(r"seed (\d+)", done.stdout)
+    assert found, done.stdout
+    assert f"explore=random,seed={found[1]}" in done.stdout
+
+
+def test_the_command_says_when_nothing_was_found():
+    done = explore("-m", "sim:crossbar,ranks=4", "--seeds", "1-5", str(programs / "test_mailbox"),
+                   "right")
+    assert done.returncode == 0, done.stderr
+    assert "5 runs" in done.stdout
+
+
+@pytest.mark.parametrize("arguments,words", [
+    (["-m", "threads:4", "true"], ["sim:"]),
+    (["-m", "sim:crossbar", "--seeds", "9-1", "true"], ["9-1"]),
+    (["-m", "sim:crossbar", "--mode", "all", "true"], ["all", "random", "delays"]),
+    (["-m", "sim:crossbar", "no-such-program"], ["no-such-program"]),
+])
+def test_mistakes_of_the_command(arguments, words):
+    done = explore(*arguments)
+    assert done.returncode == 2, done.stdout
+    for word in words:
+        assert word in done.stderr
