@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from selion.cli import bench, doctor, explore, machines, run, study
+from selion.cli import bench, calibrate, doctor, explore, machines, run, study
 from selion.version import version
 
 app = typer.Typer(

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion calibrate: the machine file that it writes, and what it does not write."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import clean_environment, root, seconds, write_script
+from selion import calibration, native, places
+from selion.mistake import Failure
+
+_figures = (
+    "load_ns store_ns int_op_ns product_sum_ns poll_ns atomic_ns copied_byte_ns block_byte_ns "
+    "from_memory_ns memory_bytes_per_ns near_ns far_ns flag_ns"
+).split()
+
+
+def _found(*without: str, **changes: Any) -> dict[str, Any]:
+    """What the measuring program might say: figures are 1, 2, 3, … in the order above."""
+    figures = {
+        name: {"median": float(number), "p5": number - 0.5, "p95": number + 0.5, "n": 51}
+        for number, name in enumerate(_figures, start=1)
+        if name not in without
+    }
+    figures.update(changes.pop("figures", {}))
+    return {
+        "cores": 4,
+        "sockets": 2,
+        "cores_per_socket": 2,
+        "cores_per_cache": 2,
+        "line_bytes": 64,
+        "last_cache_bytes": 1 << 20,
+        "own_cache_bytes": 16384,
+        "block_bytes": 1 << 20,
+        "large_bytes": 64 << 20,
+        "figures": figures,
+        **changes,
+    }
+
+
+def _table(found: dict[str, Any], name: str) -> dict[str, Any]:
+    return dict(tomllib.loads(calibration.machine_file(found, quick=False))[name])
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> dict[str, str]:
+    """A measuring program that notes its runs, and the environment in which it is found."""
+    text = f"""
+        import sys
+        open({str(tmp_path / "log")!r}, "a").write(" ".join(sys.argv[1:]) + "\\n")
+        print({json.dumps(json.dumps(_found()))})
+    """
+    write_script(tmp_path / "bin" / "study_calibrate", text)
+    return {"SELION_BIN": str(tmp_path / "bin")}
+
+
+# --- the text of the file -------------------------------------------------------------------------
+
+
+def test_the_keys_are_those_of_the_shipped_file():
+    shipped = tomllib.loads((root / "machines" / "this-host.toml").read_text(encoding="utf-8"))
+    written = tomllib.loads(calibration.machine_file(_found(), quick=False))
+    for table in ("processor", "node"):
+        assert set(written[table]) == set(shipped[table]) - {"source"}
+
+
+@pytest.mark.parametrize(
+    "without", [(), ("far_ns",), ("near_ns",), ("near_ns", "far_ns", "flag_ns")]
+)
+def test_every_constant_says_where_it_comes_from(without):
+    for table in ("processor", "node"):
+        for key, constant in _table(_found(*without), table).items():
+            assert constant["value"] >= 0, key
+            words = ("fitted on 51 measurements of this host, median", "assumed because", "given:")
+            assert constant["source"].startswith(words), key
+
+
+def test_derived_constants():
+    figures = {
+        "near_ns": {"median": 70.0, "p5": 69.0, "p95": 71.0, "n": 51},
+        "flag_ns": {"median": 150.0, "p5": 149.0, "p95": 151.0, "n": 51},
+    }
+    node = _table(_found(figures=figures), "node")
+    assert node["wake_ns"]["value"] == pytest.approx(10)
+    assert node["line_service_ns"]["value"] == pytest.approx(70)
+    assert node["atomic_ns"]["value"] == pytest.approx(6 - 1)
+    assert node["copy_gb_per_s"]["value"] == pytest.approx(1 / 8, abs=1e-3)
+    assert node["memory_gb_per_s"]["value"] == pytest.approx(10 / 2)  # of each of two sockets
+    assert _table(_found(), "processor")["flop_ns"]["value"] == pytest.approx((4 - 2 * 1) / 2)
+
+
+def test_a_flag_faster_than_its_crossings_costs_nothing_more_and_says_so():
+    figures = {
+        "near_ns": {"median": 70.0, "p5": 69.0, "p95": 71.0, "n": 51},
+        "flag_ns": {"median": 120.0, "p5": 119.0, "p95": 121.0, "n": 51},
+    }
+    wake = _table(_found(figures=figures), "node")["wake_ns"]
+    assert wake["value"] == 0
+    assert "-20 ns" in wake["source"]
+
+
+def test_what_a_host_lacks_is_assumed():
+    node = _table(_found("far_ns"), "node")
+    assert node["far_ns"]["source"].startswith("assumed because")
+    assert node["far_ns"]["value"] == node["near_ns"]["value"]
+    alone = _table(_found("near_ns", "far_ns", "flag_ns"), "node")
+    for key in ("near_ns", "far_ns", "wake_ns"):
+        assert alone[key]["source"].startswith("assumed because")
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_it_writes_and_says_how_to_use_the_file(selion, fake, tmp_path):
+    done = selion("calibrate", **fake)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "SELION_MACHINE=sim:./this-host.toml ./program\n"
+    assert tomllib.loads((tmp_path / "this-host.toml").read_text())["machine"]["name"]
+    assert selion("calibrate", "--quick", "-o", f"{tmp_path}/b.toml", **fake).returncode == 0
+    assert (tmp_path / "log").read_text() == "\n--quick\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "b.toml",
+        "bin",
+        "log",
+        "this-host.toml",
+    ]
+
+
+def test_a_file_that_exists_is_kept(selion, fake, tmp_path):
+    (tmp_path / "this-host.toml").write_text("mine")
+    done = selion("calibrate", **fake)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'this-host.toml' exists already; --force replaces it" in done.stderr
+    assert (tmp_path / "this-host.toml").read_text() == "mine"
+    assert not (tmp_path / "log").exists()  # found before anything was measured
+    assert selion("calibrate", "--force", **fake).returncode == 0
+    assert (tmp_path / "this-host.toml").read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("nowhere/a.toml", "there is no folder 'nowhere'"),
+        ("this-host", "is no name of a machine file"),
+        ("a,b.toml", "is no name of a machine file"),
+        ("folder.toml", "is a folder"),
+    ],
+)
+def test_a_path_that_cannot_be_written_is_a_sentence(selion, fake, tmp_path, path, words):
+    (tmp_path / "folder.toml").mkdir()
+    done = selion("calibrate", "-o", path, **fake)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission(selion, fake, tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    done = selion("calibrate", "-o", "closed/a.toml", **fake)
+    assert done.returncode == 2
+    assert "no permission" in done.stderr
+
+
+def test_bad_arguments(selion, fake):
+    for arguments in (("--quik",), ("something",), ("-o",)):
+        done = selion("calibrate", *arguments, **fake)
+        assert done.returncode == 2
+        assert done.stderr
+
+
+def test_a_program_that_fails_writes_nothing(selion, tmp_path):
+    script = "import sys; sys.exit('study_calibrate: no clock')"
+    write_script(tmp_path / "bin" / "study_calibrate", script)
+    done = selion("calibrate", SELION_BIN=str(tmp_path / "bin"))
+    assert done.returncode == 1
+    assert "study_calibrate: no clock" in done.stderr
+    assert not (tmp_path / "this-host.toml").exists()
+
+
+# --- this host ------------------------------------------------------------------------------------
+
+
+def _folder() -> Path:
+    """Of the measuring program, with another one of the same build to run on what was measured."""
+    folder = os.environ.get("TEST_BIN_DIR")
+    try:
+        found = Path(folder) if folder else places.study_program("study_calibrate").parent
+    except Failure as failure:
+        pytest.skip(str(failure))
+    for name in ("study_calibrate", "study_host"):
+        if not os.access(found / name, os.X_OK):
+            pytest.skip(f"{found} lacks {name}")
+    return found
+
+
+def test_this_host_as_a_machine(selion, tmp_path):
+    programs = _folder()
+    done = selion("calibrate", "--quick", SELION_BIN=str(programs))
+    assert done.returncode == 0, done.stderr
+    params = '{"op":"barrier","bytes":0}'
+    ran = subprocess.run(
+        [programs / "study_host", "--experiment", "latency", "--params", params],
+        env=clean_environment(SELION_MACHINE="sim:./this-host.toml"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    row = json.loads(ran.stdout)
+    assert row["ranks"] == native.usable_cores()
+    assert row["value"] > 0 or row["ranks"] == 1
