@@ -9,6 +9,9 @@ namespace {
 /// Orders count a rank's causes below its number: 2^44 of them.
 constexpr unsigned count_bits = 44;
 
+/// Fewer pending events than this have their memory in a cache anyway.
+constexpr std::size_t many_pending = 1024;
+
 }  // namespace
 
 engine::engine(std::uint32_t ranks, std::unique_ptr<execution> how,
@@ -51,6 +54,12 @@ task* engine::next_rank() {
         if (queue_.empty()) on_deadlock_();
         const event_queue::entry next = queue_.pop();
         event& what = *next.what;
+        if (queue_.size() > many_pending) {
+            // With many ranks their memory is in no cache: the next event's comes while this one
+            // happens.
+            __builtin_prefetch(queue_.top().what->soon);
+            queue_.prefetch_next();
+        }
         if (what.armed_order != next.due.order) continue;  // cancelled
         what.armed_order = 0;
         now_ = next.due.at;
@@ -69,6 +78,7 @@ task* engine::next_rank() {
 }
 
 void engine::suspend() {
+    current_->soon = __builtin_frame_address(0);
     task* const next = next_rank();
     if (next != current_) switch_to(*next);
 }

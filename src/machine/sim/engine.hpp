@@ -21,6 +21,7 @@ struct event {
     using action = void (*)(engine&, event&);
     action act = nullptr;           ///< null: a rank goes on
     std::uint64_t armed_order = 0;  ///< of its entry in the queue; 0 when it is not pending
+    const void* soon = nullptr;     ///< what its action will touch, worth fetching ahead
 };
 
 /// One rank as the engine sees it: a stack, and a clock that may be ahead of the engine's.

@@ -35,6 +35,12 @@ public:
     std::size_t size() const { return entries_.size(); }
     const entry& top() const { return entries_.front(); }
 
+    /// Fetches the events that may be due after the first.
+    void prefetch_next() const {
+        const std::size_t end = entries_.size() < 5 ? entries_.size() : 5;
+        for (std::size_t next = 1; next < end; ++next) __builtin_prefetch(entries_[next].what);
+    }
+
     /// @cost log4 of the number of pending events; usually one or two comparisons.
     void push(const entry& added) {
         std::size_t hole = entries_.size();

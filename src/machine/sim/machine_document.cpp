@@ -264,7 +264,11 @@ std::string_view type_of(const plain_value& value) {
 }
 
 void reject(std::string_view place, std::string_view mistake) {
-    throw error(status::bad_argument, fmt::format("{}: {}", place, mistake));
+    std::string sentence = fmt::format("{}: {}", place, mistake);
+    // What a file says may be anything; a sentence is one line.
+    std::ranges::replace_if(
+        sentence, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
+    throw error(status::bad_argument, sentence);
 }
 
 }  // namespace selion::machine::sim

@@ -72,8 +72,16 @@ ticks node_memory::access(std::uint32_t thread, std::uintptr_t address, access_k
     const bool has_it = kind == access_kind::read ? (which.sharers & own) != 0
                                                   : which.owner == core && which.sharers == own;
     ticks done = 0;
-    if (has_it) {
+    if (has_it && kind == access_kind::read) {
         done = now + (which.last_thread == thread ? model_.hit : model_.same_core);
+    } else if (has_it) {
+        // Threads of one core change a line one after another.
+        done = std::max(now, which.free_at) +
+               (which.last_thread == thread ? model_.hit : model_.same_core) +
+               (kind == access_kind::atomic ? model_.atomic : 0);
+        which.free_at = done;
+        which.last_thread = thread;
+        return done;
     } else {
         done = fetch(thread, which, kind, now);
     }
