@@ -21,6 +21,13 @@ def run(machine: str, *command: str, **variables: str) -> subprocess.CompletedPr
                           text=True, timeout=500)
 
 
+def checking_build() -> bool:
+    """Whether the programs compare and watch what only the checking build does."""
+    out = subprocess.check_output([programs / "test_misusing", "build"], text=True)
+    level, is_sanitized = out.split()
+    return level == "2" and is_sanitized == "0"
+
+
 @pytest.fixture
 def on_machine():
     return run

@@ -3,6 +3,8 @@
 
 import pytest
 
+from conftest import checking_build
+
 
 @pytest.mark.parametrize("machine,words", [
     ("sim", ["which machine"]),
@@ -27,3 +29,12 @@ def test_a_sentence_names_the_mistake(on_machine, machine, words):
     assert done.stderr.count("\n") == 1
     for word in words:
         assert word in done.stderr
+
+
+@pytest.mark.skipif(not checking_build(), reason="only the checking build looks")
+def test_a_program_that_reads_the_real_clock_is_warned_once(on_machine):
+    done = on_machine("sim:crossbar", "test_real_clock")
+    assert done.returncode == 0
+    assert done.stderr.count("reads the host's clock") == 1
+    assert "world.now()" in done.stderr
+    assert on_machine("threads:2", "test_real_clock").stderr == ""

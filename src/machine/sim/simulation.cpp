@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "machine/host.hpp"
 #include "machine/sim/make_network.hpp"
+#include "machine/sim/real_clock_watch.hpp"
 
 namespace selion::machine::sim {
 namespace {
@@ -80,6 +81,7 @@ void simulation::kill(const run_setting::kill& whom) {
 
 int simulation::run(const std::function<int(detail::rank_context&)>& body) {
     int status = 0;
+    watch_real_clock();
     kills_.resize(setting_.kills.size());
     for (std::size_t i = 0; i < kills_.size(); ++i) {
         kills_[i].host = this;
