@@ -14,9 +14,23 @@ TEST(team_block, words_that_different_ranks_write_have_lines_of_their_own) {
     static_assert(offsetof(team_block, group_release) % detail::line_bytes == 0);
     static_assert(offsetof(team_block, rounds) % detail::line_bytes == 0);
     static_assert(offsetof(team_block, signatures) % detail::line_bytes == 0);
+    static_assert(offsetof(team_block, links) % detail::line_bytes == 0);
+    static_assert(sizeof(link_end) % detail::line_bytes == 0);
     static_assert(offsetof(team_block, slots) % detail::line_bytes == 0);
     static_assert(sizeof(team_block{}.rounds) / sizeof(lonely_word) >= detail::rank_bits);
+    static_assert(sizeof(team_block{}.links) / sizeof(link_end) >=
+                  detail::rank_bits * link_directions);
     SUCCEED();
+}
+
+TEST(team_block, small_messages_touch_few_pages) {
+    // Three of four ranks have children at level 0 at most, and their parent at level 0 or 1.
+    constexpr std::size_t first = offsetof(team_block, rounds);
+    constexpr std::size_t last =
+        offsetof(team_block, links) + 2 * link_directions * sizeof(link_end);
+    EXPECT_LE(last - first, 4096u + 128u);
+    // And no page of theirs is a parcel's, wherever the block starts.
+    EXPECT_GE(offsetof(team_block, slots) - last, 4096u);
 }
 
 TEST(team_block, lies_within_the_bytes_that_are_kept_for_it) {
