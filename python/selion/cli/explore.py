@@ -59,7 +59,7 @@ def command(
     bit. Exit status 0 if no run failed, 1 if one did, 2 if nothing could be run.
     """
     if not machine.startswith("sim:"):
-        raise Mistake(f"'{machine}' runs in real time, whose orders nobody can choose; use sim:NAME.")
+        raise Mistake(f"Nobody can choose the orders of '{machine}', a real machine; use sim:NAME.")
     if mode not in _modes:
         raise Mistake(f"'{mode}' is not a mode; the modes are {' and '.join(_modes)}.")
     chosen = _seeds(seeds)

@@ -18,7 +18,7 @@ namespace {
 
 [[maybe_unused]] void notice_clock() {
     const detail::rank_context& context = *detail::current_context;
-    if (!context.spends_time || !watches.exchange(false)) return;
+    if (!context.spends_time || !watches.exchange(false, std::memory_order_relaxed)) return;
     base::say(fmt::format(
         "rank {} reads the host's clock on a simulated machine, whose time is virtual: use "
         "world.now(), or what is measured and printed differs from run to run",
@@ -28,7 +28,8 @@ namespace {
 }  // namespace
 
 void watch_real_clock() {
-    if constexpr (SELION_CHECK_LEVEL >= 2 && !is_sanitized()) watches = true;
+    if constexpr (SELION_CHECK_LEVEL >= 2 && !is_sanitized())
+        watches.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace selion::machine::sim
