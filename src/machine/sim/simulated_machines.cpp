@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "machine/sim/machine_file.hpp"
+#include "machine/sim/run_setting.hpp"
 #include "machine/sim/shipped_machines.hpp"
 #include "machine/spec.hpp"
 #include "selion/machines.hpp"
@@ -33,7 +34,8 @@ std::vector<simulated_machine_info> simulated_machines() {
 std::string explain_machine(std::string_view machine) {
     const std::string spec =
         machine.starts_with(kind) ? std::string(machine) : fmt::format("{}{}", kind, machine);
-    const machine::machine_spec parts = machine::split_spec(spec).value();
+    machine::machine_spec parts = machine::split_spec(spec).value();
+    machine::sim::take_run_setting(spec, parts.options);  // says nothing about the machine
     return machine::sim::explain(machine::sim::load_machine(parts.body, parts.options).value());
 }
 

@@ -360,6 +360,7 @@ TEST(explain, works_examples) {
 TEST(explain, takes_names_and_specs) {
     EXPECT_EQ(explain_machine("crossbar"), explain_machine("sim:crossbar"));
     EXPECT_THAT(explain_machine("sim:crossbar,ranks=3"), HasSubstr("3 ranks"));
+    EXPECT_EQ(explain_machine("sim:crossbar,seed=3"), explain_machine("crossbar"));
     EXPECT_THROW(explain_machine("sim:crossbar,rank=3"), error);
     EXPECT_THROW(explain_machine("cross"), error);
     EXPECT_THROW(explain_machine(""), error);
