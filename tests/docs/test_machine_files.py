@@ -100,7 +100,7 @@ def test_machines(explain):
 def test_the_example_is_a_machine(explain, tmp_path):
     text = re.search(r"^```toml\n(.*?)^```$", _page, re.M | re.S)[1]
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
-    done = explain(f"{tmp_path}/mine.toml,wire=glass,delay=5")
+    done = explain(f"{tmp_path}/mine.toml,wire=glass,lag=5")
     assert done.returncode == 0, done.stdout
     assert done.stdout.startswith("two-boards: two boards with a slow wire")
     assert "network.port_mb_per_s" in done.stdout and "112 mb_per_s" in done.stdout

@@ -10,6 +10,7 @@
 
 #include "base/nearest_name.hpp"
 #include "machine/sim/machine_schema.hpp"
+#include "machine/sim/run_setting.hpp"
 
 namespace selion::machine::sim {
 namespace {
@@ -104,6 +105,13 @@ public:
 private:
     /// What the file declares must be there, also when no option uses it.
     void check(const written_option& option) const {
+        for (const auto& [taken, form] : run_setting_forms()) {
+            if (taken == option.name) {
+                reject(option.place, fmt::format("option {} needs another name: {}={} belongs to "
+                                                 "every run",
+                                                 option.name, taken, form));
+            }
+        }
         if (!option.target.empty()) understand(option.target, option.place);
         for (const written_choice& choice : option.choices) {
             for (const written_value& change : choice.changes) {

@@ -220,6 +220,8 @@ TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
         {"[options.speed]\ndefault = \"slow\"\n", "line 12", "option speed needs a default", ""},
         {"[options]\nfast = \"network.latency\"\n", "line 13", "has no key latency",
          "latency_TIME"},
+        {"[options]\nseed = \"network.latency_us\"\n", "line 13", "option seed needs another name",
+         "every run"},
         {"[options]\nfast = \"latency_us\"\n", "line 13", "a key with its table", ""},
     };
     for (const mistake& each : mistakes) {
@@ -259,7 +261,7 @@ TEST(machine_file, names_and_paths) {
 
 constexpr std::string_view choices = R"(
 [options]
-delay = "network.latency_us"
+lag = "network.latency_us"
 [options.grade]
 default = "plain"
 [options.grade.plain]
@@ -280,7 +282,7 @@ TEST(machine_options, choices_fall_on_their_default) {
 }
 
 TEST(machine_options, short_keys_and_dotted_keys_change_the_same) {
-    EXPECT_EQ(read(with(choices), {{"delay", "7"}}).crossbar.latency, 7'000'000);
+    EXPECT_EQ(read(with(choices), {{"lag", "7"}}).crossbar.latency, 7'000'000);
     const machine_model model = read(with(choices), {{"network.latency_ns", "7"}});
     EXPECT_EQ(model.crossbar.latency, 7'000);
     EXPECT_EQ(model.constants.back().source, "assumed because the spec says network.latency_ns=7");
@@ -310,7 +312,7 @@ up_to_bytes = { value = 100, source = "given: x" }
 TEST(machine_options, mistakes_name_the_legal_ones) {
     EXPECT_THAT(trouble_of(with(choices), {{"grad", "fine"}}),
                 AllOf(HasSubstr("option grad=fine: there is no such option (did you mean grade?)"),
-                      HasSubstr("legal are delay, grade, ranks")));
+                      HasSubstr("legal are lag, grade, ranks")));
     EXPECT_THAT(trouble_of(with(""), {{"network.latency", "1"}}),
                 AllOf(HasSubstr("has no key latency"), HasSubstr("latency_TIME")));
     EXPECT_THAT(trouble_of(with(""), {{"nettwork.latency_us", "1"}}),
