@@ -31,7 +31,7 @@ public:
 private:
     const char* name_;
     const char* file_;
-    std::int64_t started_ns_;
+    std::int64_t started_ps_;
     std::uint32_t line_;
     bool is_recorded_;
 };

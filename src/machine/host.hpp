@@ -11,6 +11,9 @@ std::uint64_t memory_limit_bytes();
 
 std::uint64_t page_bytes();
 
+/// Nanoseconds of the host's steady clock.
+std::int64_t host_time_ns();
+
 /// Built with a sanitizer that watches memory or threads; reserves are then small and fatal signals
 /// are left to it.
 constexpr bool is_sanitized() {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "meters/record/link_use.hpp"
 #include "selion/charge.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/slow_path.hpp"
@@ -43,6 +44,9 @@ public:
     virtual std::int64_t now_ns() = 0;
     /// The same in picoseconds.
     virtual std::int64_t now_ps() { return now_ns() * 1000; }
+    /// For records: picoseconds since the job began. A look costs the calling rank nothing where
+    /// time is virtual, so that records change no run.
+    virtual std::int64_t stamp_ps() { return now_ps(); }
     /// Spends the time of some work, where time is virtual.
     virtual void charge(detail::rank_context&, const work&) {}
     /// Blocks the calling rank, never its carrier as long as another rank of it can run.
@@ -99,6 +103,7 @@ struct job {
     /// @return the rank's exit status. Lets no exception out.
     std::function<int(detail::rank_context&)> rank_main;
     selion::thread_level thread_level = thread_level::single;
+    bool has_trace = false;  ///< a machine that sees single messages records them as well
 };
 
 /// Starts ranks, ends jobs, lets threads join.
@@ -132,6 +137,8 @@ public:
     virtual selion::thread_level thread_level() const = 0;
     virtual class launcher& launcher() = 0;
     virtual class memory& memory() = 0;
+    /// What the wires have carried in the last run, where the machine knows.
+    virtual meters::network_use network_use() const { return {}; }
 };
 
 }  // namespace selion::machine

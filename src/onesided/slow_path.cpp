@@ -23,14 +23,22 @@ namespace {
 class operation_meter {
 public:
     operation_meter(rank_context& context, const char* name, std::size_t bytes,
-                    std::source_location site)
+                    std::source_location site, std::uint32_t peer = meters::nobody)
         : context_(context) {
         if (context.recorder == nullptr) return;
-        event_ = {name, context.clock->now_ns(), 0, bytes, site.file_name(), site.line()};
+        context.recorder->begin_operation();
+        event_ = {.name = name,
+                  .start_ps = context.clock->stamp_ps(),
+                  .kind = meters::slice_kind::operation,
+                  .line = site.line(),
+                  .file = site.file_name(),
+                  .bytes = bytes,
+                  .peer = peer};
     }
     ~operation_meter() {
         if (context_.recorder == nullptr) return;
-        event_.end_ns = context_.clock->now_ns();
+        event_.end_ps = context_.clock->stamp_ps();
+        event_.flow_out = context_.recorder->end_operation();
         context_.recorder->record(event_);
     }
     operation_meter(const operation_meter&) = delete;
@@ -40,6 +48,10 @@ private:
     rank_context& context_;
     meters::occurrence event_{};
 };
+
+std::uint32_t rank_of(std::uint64_t bits) {
+    return static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask);
+}
 
 /// Address of memory that this process maps, whether or not operations are recorded.
 std::byte* mapped_address(const rank_context& context, std::uint64_t bits) {
@@ -100,7 +112,7 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
               std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(target, bytes, 1, site);
-    const operation_meter meter(context, "put", bytes, site);
+    const operation_meter meter(context, "put", bytes, site, rank_of(target));
     if (std::byte* address = mapped_address(context, target)) {
         machine::announce_write(context, address, bytes);
         std::memcpy(address, source, bytes);
@@ -112,7 +124,7 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
 void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(source, bytes, 1, site);
-    const operation_meter meter(context, "get", bytes, site);
+    const operation_meter meter(context, "get", bytes, site, rank_of(source));
     if (const std::byte* address = mapped_address(context, source)) {
         machine::announce_read(context, address, bytes);
         std::memcpy(target, address, bytes);
@@ -124,7 +136,7 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
 std::uint64_t atomic_slow(const atomic_request& request, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(request.target, request.width, request.width, site);
-    const operation_meter meter(context, "atomic", request.width, site);
+    const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     return context.transport->atomic(context, request);
 }
 
@@ -141,7 +153,8 @@ void put_signal_slow(const put_signal_request& request, std::source_location sit
                                  "must belong to one rank",
                                  (request.target >> offset_bits) & rank_mask,
                                  (request.signal >> offset_bits) & rank_mask));
-    const operation_meter meter(context, "put_signal", request.bytes, site);
+    const operation_meter meter(context, "put_signal", request.bytes, site,
+                                rank_of(request.target));
     context.transport->put_signal(context, request);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "machine/call_record.hpp"
+#include "meters/record/recorder.hpp"
 #include "onesided/caller.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
@@ -107,6 +108,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     SELION_EXPECT_AT(was_live, site,
                      fmt::format("deallocate: no live collective allocation starts at offset {}",
                                  bits & offset_mask));
+    if (context.recorder != nullptr) context.recorder->begin_era();
 }
 
 std::uint64_t allocate_own(rank_context& context, const allocation_request& request,

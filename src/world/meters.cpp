@@ -8,22 +8,28 @@ namespace selion {
 
 void count(const char* name, std::int64_t amount) {
     const detail::rank_context& context = *detail::current_context;
-    if (context.recorder != nullptr) context.recorder->count(name, amount);
+    if (context.recorder == nullptr) return;
+    const std::int64_t now_ps = context.recorder->has_trace() ? context.clock->stamp_ps() : 0;
+    context.recorder->count(name, amount, now_ps);
 }
 
 timer_scope::timer_scope(const char* name, std::source_location site)
     : name_(name),
       file_(site.file_name()),
-      started_ns_(0),
+      started_ps_(0),
       line_(site.line()),
       is_recorded_(detail::current_context->recorder != nullptr) {
-    if (is_recorded_) started_ns_ = detail::current_context->clock->now_ns();
+    if (is_recorded_) started_ps_ = detail::current_context->clock->stamp_ps();
 }
 
 timer_scope::~timer_scope() {
     detail::rank_context& context = *detail::current_context;
     if (!is_recorded_ || context.recorder == nullptr) return;
-    context.recorder->record({name_, started_ns_, context.clock->now_ns(), 0, file_, line_});
+    context.recorder->record({.name = name_,
+                              .start_ps = started_ps_,
+                              .end_ps = context.clock->stamp_ps(),
+                              .line = line_,
+                              .file = file_});
 }
 
 std::vector<meter_reading> read_meters() {

@@ -5,16 +5,29 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "meters/record/trace_text.hpp"
 #include "selion/error.hpp"
+#include "world/record_cost.hpp"
 
 namespace selion::detail {
 namespace {
+
+/// Events of one rank, and of all ranks of a process, that are in memory at a time. What an early
+/// end writes must be written before the patience of whoever ends the job is over.
+constexpr std::uint64_t most_events_of_rank = 10'000;
+constexpr std::uint64_t most_events_of_process = 100'000;
+constexpr std::uint64_t fewest_events = 16;
+/// Events of one rank, and of a job, that a trace takes: more is more than viewers can show.
+constexpr std::uint64_t most_traced_of_rank = 1'000'000;
+constexpr std::uint64_t most_traced = 20'000'000;
 
 bool is_switch(std::string_view value) {
     return value == "1" || value == "on" || value == "0" || value == "off";
@@ -40,43 +53,103 @@ bool write_to(const std::string& path, int flags, std::string_view text) {
     return is_written;
 }
 
-void begin_file(const std::string& path, base::knob which, std::string_view head) {
-    if (path.empty() || write_to(path, O_TRUNC, head)) return;
+[[noreturn]] void refuse(const std::string& path, base::knob which) {
     const auto name = base::knob_table()[static_cast<std::size_t>(which)].name;
     throw error(status::bad_argument, fmt::format("{}={}: cannot write this file ({})", name, path,
                                                   std::strerror(errno)));
 }
 
+meters::trace_buffer::limits limits_of(const machine_description& description) {
+    const std::uint64_t in_process =
+        std::max<std::uint64_t>(description.ranks / std::max(description.processes, 1u), 1);
+    return {.events_at_once = static_cast<std::size_t>(std::clamp(
+                most_events_of_process / in_process, fewest_events, most_events_of_rank)),
+            .events = std::clamp(most_traced / std::max(description.ranks, 1u), fewest_events,
+                                 most_traced_of_rank)};
+}
+
 }  // namespace
 
-record_files::record_files()
-    : trace_path_(file_of(base::knob::trace)),
-      meters_path_(file_of(base::knob::meters)),
-      records_(base::knob_is_on(base::knob::trace) || base::knob_is_on(base::knob::meters)) {}
+record_files::record_files(const machine_description& description)
+    : meters_path_(file_of(base::knob::meters)),
+      records_(base::knob_is_on(base::knob::trace) || base::knob_is_on(base::knob::meters)),
+      most_(limits_of(description)) {
+    if (std::string path = file_of(base::knob::trace); !path.empty()) {
+        trace_.emplace(std::move(path));
+        last_words_.emplace([this] { write_last(); });
+    }
+    if (!records_) return;
+    recorders_.resize(description.ranks);
+    published_.resize(description.ranks);
+}
 
 void record_files::begin(const machine_description& description) const {
-    begin_file(trace_path_, base::knob::trace,
-               meters::trace_head(description.spec, description.ranks));
-    begin_file(meters_path_, base::knob::meters, "");
-}
-
-void record_files::end() const {
-    if (!trace_path_.empty()) write_to(trace_path_, 0, meters::trace_tail());
-}
-
-std::unique_ptr<meters::recorder> record_files::make_recorder() const {
-    return records_ ? std::make_unique<meters::recorder>(!trace_path_.empty()) : nullptr;
-}
-
-void record_files::append(const meters::recorder& recorder, std::uint32_t rank) const {
-    if (!trace_path_.empty()) write_to(trace_path_, 0, recorder.trace_events(rank));
-    if (!meters_path_.empty()) write_to(meters_path_, 0, recorder.reading_lines(rank));
-    if (recorder.dropped_events() != 0) {
-        base::say(
-            fmt::format("rank {}: the trace keeps {} events; {} more were counted but not "
-                        "kept",
-                        rank, meters::recorder::most_events, recorder.dropped_events()));
+    if (trace_) {
+        const bool is_virtual = !description.capabilities.real_time;
+        const std::string head =
+            meters::trace_head({.machine = description.spec,
+                                .version = version(),
+                                .ranks = description.ranks,
+                                .is_virtual = is_virtual,
+                                .event_cost_ps = is_virtual ? 0 : measure_event_cost_ps()});
+        if (!trace_->begin(head)) refuse(trace_->path(), base::knob::trace);
     }
+    if (!meters_path_.empty() && !write_to(meters_path_, O_TRUNC, "")) {
+        refuse(meters_path_, base::knob::meters);
+    }
+}
+
+meters::recorder* record_files::start_rank(std::uint32_t rank) {
+    if (!records_) return nullptr;
+    std::unique_ptr<meters::trace_buffer> events;
+    if (trace_) {
+        events = std::make_unique<meters::trace_buffer>(rank, most_, *trace_);
+        last_words_->arm();  // here, because a process without ranks has other things to do
+    }
+    recorders_[rank] = std::make_unique<meters::recorder>(std::move(events));
+    // release: the recorder is complete; pairs with [record.published]
+    std::atomic_ref(published_[rank]).store(recorders_[rank].get(), std::memory_order_release);
+    return recorders_[rank].get();
+}
+
+void record_files::end_rank(std::uint32_t rank) {
+    if (!records_) return;
+    meters::recorder& own = *recorders_[rank];
+    append_meters(own.reading_lines(rank));
+    if (!own.has_trace()) return;
+    own.trace().write_end();
+    if (own.trace().dropped() != 0 && !own.trace().is_refused()) {
+        base::say(
+            fmt::format("rank {}: the trace takes {} events; {} more were counted but not "
+                        "kept",
+                        rank, most_.events, own.trace().dropped()));
+    }
+}
+
+void record_files::end(const machine::machine& host) {
+    last_words_.reset();
+    for (const auto& own : recorders_) {
+        if (own != nullptr && own->has_trace()) own->trace().write();
+    }
+    if (!records_) return;
+    const meters::network_use network = host.network_use();
+    append_meters(meters::link_lines(network));
+    if (!trace_) return;
+    if (!network.links.empty()) trace_->write(meters::link_events(network));
+    trace_->end();
+}
+
+/// Of the ranks that have begun; others may be about to.
+void record_files::write_last() {
+    for (meters::recorder*& published : published_) {
+        // acquire: pairs with [record.published]
+        meters::recorder* const own = std::atomic_ref(published).load(std::memory_order_acquire);
+        if (own != nullptr) own->trace().write_last();
+    }
+}
+
+void record_files::append_meters(const std::string& lines) const {
+    if (!meters_path_.empty() && !lines.empty()) write_to(meters_path_, 0, lines);
 }
 
 }  // namespace selion::detail

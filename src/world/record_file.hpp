@@ -1,32 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "machine/last_words.hpp"
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
+#include "world/trace_file.hpp"
 
 namespace selion::detail {
 
-/// The files that SELION_TRACE and SELION_METERS name. The first process begins and ends them;
-/// every rank appends its part, whole, when its function has returned.
+/// The files that SELION_TRACE and SELION_METERS name, and the recorders of the ranks of this
+/// process. The first process of a job begins and ends the files. Every rank appends its readings
+/// when its function has returned, and its events as they become many. A process that has to end
+/// early writes the events that it still holds.
 class record_files {
 public:
-    record_files();
+    explicit record_files(const machine_description& description);
+
+    bool has_trace() const { return trace_.has_value(); }
 
     /// @error bad_argument when a file cannot be written.
     void begin(const machine_description& description) const;
-    void end() const;
-    /// A recorder for one rank; null when nothing is recorded.
-    std::unique_ptr<meters::recorder> make_recorder() const;
-    void append(const meters::recorder& recorder, std::uint32_t rank) const;
+    /// A recorder for one rank, which lives as long as this object; null when nothing is recorded.
+    meters::recorder* start_rank(std::uint32_t rank);
+    void end_rank(std::uint32_t rank);
+    /// After all ranks: what came to ranks that had ended, and what the links have carried.
+    void end(const machine::machine& host);
 
 private:
-    std::string trace_path_;
+    void write_last();
+    void append_meters(const std::string& lines) const;
+
+    std::optional<trace_file> trace_;
     std::string meters_path_;
     bool records_ = false;
+    meters::trace_buffer::limits most_{};
+    /// By rank; each set once, by its rank, and read by whoever ends the process.
+    std::vector<std::unique_ptr<meters::recorder>> recorders_;
+    std::vector<meters::recorder*> published_;
+    std::optional<machine::last_words> last_words_;
 };
 
 }  // namespace selion::detail

@@ -49,18 +49,18 @@ int call_function(const rank_function& body, rank_context& context) {
     }
 }
 
-int run_rank(const rank_function& body, const record_files& files, rank_context& context) {
-    world_state state(context, files.make_recorder());
+int run_rank(const rank_function& body, record_files& files, rank_context& context) {
+    world_state state(context, files.start_rank(context.rank));
     const int rank_status = call_function(body, context);
     if (!context.host->memory().outlives_ranks()) {
         const machine::call_scope scope(context, machine::operation::end_of_run, body.site);
         // Others may still read this rank's memory.
         state.team.synchronise(machine::wait_reason::end);
     }
-    if (state.recorder != nullptr) files.append(*state.recorder, context.rank);
+    files.end_rank(context.rank);
     context.world = nullptr;
     context.plain_team = nullptr;
-    context.recorder = nullptr;
+    // The recorder stays: messages may still arrive.
     return rank_status;
 }
 
@@ -81,7 +81,7 @@ int run_checked(const run_options& options, const rank_function& body) {
     if (!made) throw made.trouble();
     machine::machine& host = *made.value();
     const bool is_first = host.launcher().is_first_process();
-    const record_files files;
+    record_files files(host.description());
     if (is_first) {
         for (const std::string& warning : base::unknown_knob_warnings()) base::say(warning);
         files.begin(host.description());
@@ -89,9 +89,9 @@ int run_checked(const run_options& options, const rank_function& body) {
     machine::set_active_machine(&host);
     const int job_status =
         host.launcher().run({[&](rank_context& context) { return run_rank(body, files, context); },
-                             choose_level(options)});
+                             choose_level(options), files.has_trace()});
     machine::set_active_machine(nullptr);
-    if (is_first) files.end();
+    if (is_first) files.end(host);
     return job_status;
 }
 

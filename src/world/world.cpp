@@ -5,6 +5,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
+#include "meters/record/recorder.hpp"
 #include "onesided/caller.hpp"
 #include "selion/expect.hpp"
 #include "world/world_state.hpp"
@@ -32,7 +33,7 @@ public:
         SELION_EXPECT_AT(
             !context.in_handler, site,
             fmt::format("{} is a collective; a handler must not wait", name_of(what_)));
-        if (context.recorder != nullptr) start_ns_ = context.clock->now_ns();
+        if (context.recorder != nullptr) start_ps_ = context.clock->stamp_ps();
         if constexpr (SELION_CHECK_LEVEL >= 2) {
             collectives::call_signature mine = signature;
             mine.site = machine::encode_site(site);
@@ -41,8 +42,12 @@ public:
     }
     ~collective_scope() {
         if (context_.recorder == nullptr) return;
-        context_.recorder->record({name_of(what_).data(), start_ns_, context_.clock->now_ns(), 0,
-                                   site_.file_name(), site_.line()});
+        context_.recorder->record({.name = name_of(what_).data(),
+                                   .start_ps = start_ps_,
+                                   .end_ps = context_.clock->stamp_ps(),
+                                   .kind = meters::slice_kind::collective,
+                                   .line = site_.line(),
+                                   .file = site_.file_name()});
     }
     collective_scope(const collective_scope&) = delete;
     collective_scope& operator=(const collective_scope&) = delete;
@@ -52,7 +57,7 @@ private:
     operation what_;
     machine::call_scope call_;
     std::source_location site_;
-    std::int64_t start_ns_ = 0;
+    std::int64_t start_ps_ = 0;
 };
 
 collectives::call_signature signature_of(operation what) {
@@ -111,9 +116,9 @@ void synchronise_as(operation what, rank_context& member, std::source_location s
 
 }  // namespace
 
-world_state::world_state(rank_context& context, std::unique_ptr<meters::recorder> own_recorder)
-    : recorder(std::move(own_recorder)), heap(context, collectives::runtime_bytes), team(context) {
-    context.recorder = recorder.get();
+world_state::world_state(rank_context& context, meters::recorder* recorder)
+    : heap(context, collectives::runtime_bytes), team(context) {
+    context.recorder = recorder;
     context.heap = &heap;
     context.world = this;
     // While operations are recorded they must come by the slow path.

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
 #include "collectives/team_state.hpp"
-#include "meters/record/recorder.hpp"
 #include "onesided/symmetric_heap.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -13,9 +10,8 @@ namespace selion::detail {
 /// What the floors above the machine keep for one rank; lives as long as the rank's function.
 struct world_state {
     /// @param recorder null when nothing is recorded.
-    world_state(rank_context& context, std::unique_ptr<meters::recorder> recorder);
+    world_state(rank_context& context, meters::recorder* recorder);
 
-    std::unique_ptr<meters::recorder> recorder;
     onesided::symmetric_heap heap;
     collectives::team_state team;
 };

@@ -61,6 +61,40 @@ int fork_one() {
     return 0;
 }
 
+void ignore_signal(int) {}
+
+/// Before the ranks start, the program has taken SIGTERM for itself.
+void tell_handlers(const selion::world& world) {
+    struct sigaction now {};
+    if (world.rank() != 0 || sigaction(SIGTERM, nullptr, &now) != 0) return;
+    say(now.sa_handler == ignore_signal ? "SIGTERM is handled by the program\n"
+                                        : "SIGTERM is lost\n");
+}
+
+std::string death_of(pid_t child) {
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status))
+        return "did not die of a signal";
+    return "died of " + std::to_string(WTERMSIG(status));
+}
+
+/// Copies of a rank's process, one of which becomes another program, get SIGTERM.
+void end_children(const selion::world& world) {
+    if (world.rank() != 0) return;
+    const pid_t copy = fork();
+    if (copy == 0) {
+        raise(SIGTERM);
+        _exit(3);
+    }
+    say("fork " + death_of(copy) + "\n");
+    const pid_t other = fork();
+    if (other == 0) {
+        execlp("sh", "sh", "-c", "kill -TERM $$; exit 3", nullptr);
+        _exit(4);
+    }
+    say("exec " + death_of(other) + "\n");
+}
+
 void print_much(const selion::world& world, int count) {
     for (int i = 0; i < count; ++i) {
         std::printf("%s line %d of %d\n", name_of(world).c_str(), i, count);
@@ -92,6 +126,8 @@ int run_once(selion::world& world, int argc, char** argv) {
     if (what == "much") print_much(world, std::atoi(argv[2]));
     if (what == "programs") return start_programs(world, argv[0]);
     if (what == "exchange") exchange(world);
+    if (what == "handling") tell_handlers(world);
+    if (what == "children") end_children(world);
     if (what == "allocate") {
         static_cast<void>(selion::allocate<char>(world, std::strtoull(argv[2], nullptr, 10)));
     }
@@ -129,6 +165,7 @@ int main(int argc, char** argv) {
     if (argc < 2) return 64;
     if (std::string_view(argv[1]) == "twice") return run_twice(argc, argv);
     if (std::string_view(argv[1]) == "reaping") signal(SIGCHLD, take_all_children);
+    if (std::string_view(argv[1]) == "handling") signal(SIGTERM, ignore_signal);
     if (std::string_view(argv[1]) == "before" && argc == 2) {
         const std::string inner =
             "SELION_MACHINE=processes:2 '" + std::string(argv[0]) + "' before x";

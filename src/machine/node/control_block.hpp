@@ -36,6 +36,7 @@ struct control_block {
     std::uint64_t stride_bytes;   ///< from one rank's segment 0 to the next
     std::uint64_t memory_limit;   ///< bytes of the host that may be committed
     std::uint64_t committed;
+    std::int64_t begun_at_ns;  ///< when the mapping was made, on the host's steady clock
     std::uint32_t ranks;
     std::uint32_t bells;
     std::uint32_t fence_signals;

@@ -11,6 +11,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "machine/host.hpp"
+#include "machine/last_words.hpp"
 #include "machine/node/hang_report.hpp"
 
 namespace selion::machine::node {
@@ -43,6 +44,7 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
         publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(info->si_addr));
         publish(context.call->crash_signal, static_cast<std::uint32_t>(number));
         if (!state.is_supervised) print_death(context.rank, number, info->si_addr);
+        say_last_words_from_handler();
     }
     // The handler was installed to run once: returning repeats the fault and ends the process;
     // a signal that was sent from outside is sent again.

@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "base/knobs.hpp"
+#include "machine/host.hpp"
 #include "machine/machine.hpp"
 
 namespace selion::machine::node {
@@ -90,10 +91,6 @@ void host_access::heavy_fence() const {
     if (control_.fence_signals == 0) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
-std::int64_t steady_now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
+std::int64_t steady_now_ns() { return host_time_ns(); }
 
 }  // namespace selion::machine::node

@@ -12,6 +12,7 @@
 
 #include "base/log.hpp"
 #include "machine/call_record.hpp"
+#include "machine/last_words.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::machine::node {
@@ -36,6 +37,7 @@ void on_exit_of_process(int status, void*) {
         context.ranks != 0 ? ", " + last_call_text(*context.call) : std::string();
     base::say(fmt::format("{} called exit({}) before its function returned{}; the job ends", who,
                           status, what));
+    say_last_words();
     // Another rank may hold a stream's lock for ever; then the alarm ends the process.
     alarm(1);
     std::fflush(nullptr);

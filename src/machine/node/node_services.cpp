@@ -18,6 +18,18 @@
 namespace selion::machine::node {
 namespace {
 
+/// The arrow from whoever gave the word its value. Collectives tell nobody who they are.
+meters::flow_id cause_of(const detail::rank_context& context, const wait_request& request) {
+    const std::uint64_t value = detail::word_load(request.word);
+    if (request.reason != wait_reason::signal || value == 0) return 0;
+    const std::byte* const own_memory =
+        context.mapped_base + (context.rank - context.first_mapped) * context.stride_bytes;
+    const auto offset = reinterpret_cast<const std::byte*>(&request.word) - own_memory;
+    const std::uint64_t address =
+        (std::uint64_t{context.rank} << detail::offset_bits) | static_cast<std::uint64_t>(offset);
+    return meters::flow_of_signal(address, value, context.recorder->era());
+}
+
 template <class T>
 std::uint64_t apply(std::byte* address, const detail::atomic_request& request) {
     std::atomic_ref<T> element(*reinterpret_cast<T*>(address));
@@ -46,6 +58,10 @@ std::uint64_t apply(std::byte* address, const detail::atomic_request& request) {
 
 std::int64_t node_clock::now_ns() { return steady_now_ns(); }
 
+std::int64_t node_clock::stamp_ps() {
+    return (steady_now_ns() - mapping_.control().begun_at_ns) * 1000;
+}
+
 bool node_clock::wait(detail::rank_context& context, const wait_request& request) {
     call_record& record = *context.call;
     if (!context.is_foreign_thread) {
@@ -54,12 +70,14 @@ bool node_clock::wait(detail::rank_context& context, const wait_request& request
         publish(record.at_least, request.at_least);
         publish(record.is_waiting, 1u);
     }
-    const std::int64_t start_ns = context.recorder != nullptr ? steady_now_ns() : 0;
+    const std::int64_t start_ps = context.recorder != nullptr ? stamp_ps() : 0;
     const bool has_arrived = context.waiter->wait(request);
     if (context.recorder != nullptr) {
         context.recorder->record({.name = name_of(request.reason).data(),
-                                  .start_ns = start_ns,
-                                  .end_ns = steady_now_ns()});
+                                  .start_ps = start_ps,
+                                  .end_ps = stamp_ps(),
+                                  .kind = meters::slice_kind::wait,
+                                  .flow_in = has_arrived ? cause_of(context, request) : 0});
     }
     if (!context.is_foreign_thread) publish(record.is_waiting, 0u);
     return has_arrived;
@@ -97,10 +115,15 @@ void mapped_transport::put_signal(detail::rank_context& context,
                                   const detail::put_signal_request& request) {
     if (request.bytes != 0) std::memcpy(address_of(request.target), request.source, request.bytes);
     auto& word = *reinterpret_cast<detail::shared_word*>(address_of(request.signal));
+    std::uint64_t value = request.update.amount;
     if (request.update.adds) {
-        detail::word_add(context, word, request.update.amount);
+        value += detail::word_add(context, word, request.update.amount);
     } else {
         detail::word_store(context, word, request.update.amount);
+    }
+    if (context.recorder != nullptr) {
+        context.recorder->begin_flow(
+            meters::flow_of_signal(request.signal, value, context.recorder->era()));
     }
 }
 

@@ -11,6 +11,7 @@ class node_clock final : public clock {
 public:
     explicit node_clock(const shared_mapping& mapping) : mapping_(mapping) {}
     std::int64_t now_ns() override;
+    std::int64_t stamp_ps() override;
     bool wait(detail::rank_context& context, const wait_request& request) override;
     void wake(detail::rank_context& context, detail::shared_word& word) override;
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "machine/last_words.hpp"
 #include "machine/node/binding.hpp"
 #include "machine/node/crash_handler.hpp"
 #include "machine/node/fiber_carrier.hpp"
@@ -143,6 +144,7 @@ void rank_host::end_job(std::string_view sentence) {
     // Whoever is late leaves the ending to the first, whose words must not be cut off.
     while (!is_first) pause();
     base::say(sentence);
+    say_last_words();
     // Another thread may hold a stream's lock for ever; then the alarm ends the process.
     alarm(1);
     std::fflush(nullptr);

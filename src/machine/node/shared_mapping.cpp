@@ -53,6 +53,7 @@ control_block lay_out(const mapping_plan& plan) {
         round_up(control.bells_offset + control.bells * sizeof(doorbell), slice_alignment);
     control.total_bytes = control.slices_offset + ranks * control.stride_bytes;
     control.memory_limit = memory_limit_bytes();
+    control.begun_at_ns = host_time_ns();
     control.fence_signals = plan.fence_signals ? 1 : 0;
     return control;
 }

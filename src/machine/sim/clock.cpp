@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "machine/sim/simulation.hpp"
-#include "meters/record/recorder.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::sim {
@@ -82,7 +81,7 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
         return word.value >= request.at_least;
     }
     publish(rank.record.is_waiting, 1u);
-    const std::int64_t start_ns = context.recorder != nullptr ? now_ns() : 0;
+    const ticks begun = rank.self->now;
     rank.awaited = &word;
     rank.at_least = request.at_least;
     rank.has_timed_out = false;
@@ -103,10 +102,7 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
     rank.awaited = nullptr;
     if (word.sleeper == context.rank + 1) word.sleeper = 0;
     publish(rank.record.is_waiting, 0u);
-    if (context.recorder != nullptr) {
-        context.recorder->record(
-            {.name = name_of(request.reason).data(), .start_ns = start_ns, .end_ns = now_ns()});
-    }
+    if (context.recorder != nullptr) note_wait(rank, request, begun);
     return word.value >= request.at_least;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "machine/last_words.hpp"
 #include "machine/sim/simulation.hpp"
 
 namespace selion::machine::sim {
@@ -51,6 +52,7 @@ void end_in_deadlock(const simulation& all) {
     const std::size_t done = all.ranks().size() - waiting;
     if (done != 0) text += fmt::format("\n  {} ranks have returned", done);
     base::say(text);
+    say_last_words();
     std::fflush(nullptr);
     _exit(1);
 }

@@ -72,6 +72,7 @@ void simulation::put_locally(rank_state& rank, const detail::put_signal_request&
         spend_access(rank, &word, request.update.adds ? access_kind::atomic : access_kind::write);
     }
     change_word(word, request.update);
+    note_signal(rank, request.signal);
 }
 
 }  // namespace selion::machine::sim

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "machine/last_words.hpp"
 #include "machine/sim/machine_file.hpp"
 #include "machine/sim/simulation.hpp"
 
@@ -52,10 +53,14 @@ public:
     selion::thread_level thread_level() const override { return thread_level::single; }
     class launcher& launcher() override { return *this; }
     class memory& memory() override { return *running_; }
+    meters::network_use network_use() const override { return network_use_; }
 
     int run(const job& work) override {
         running_.emplace(model_, setting_, *this);
+        if (work.has_trace) running_->record_messages();
         const int status = running_->run(work.rank_main);
+        const bool is_recorded = running_->ranks().front().context.recorder != nullptr;
+        network_use_ = is_recorded ? running_->network_use() : meters::network_use();
         running_.reset();
         return status;
     }
@@ -63,6 +68,7 @@ public:
 
     [[noreturn]] void end_job(detail::rank_context&, std::string_view sentence) override {
         base::say(sentence);
+        say_last_words();
         std::fflush(nullptr);
         _exit(1);
     }
@@ -81,6 +87,7 @@ private:
     run_setting setting_;
     machine_description description_;
     std::optional<sim::simulation> running_;
+    meters::network_use network_use_;  ///< of the last run
 };
 
 }  // namespace

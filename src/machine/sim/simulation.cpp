@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "machine/host.hpp"
+#include "machine/last_words.hpp"
 #include "machine/sim/make_network.hpp"
 #include "machine/sim/real_clock_watch.hpp"
 
@@ -75,6 +76,7 @@ void simulation::kill(const run_setting::kill& whom) {
     if (look_at(rank.record.has_finished) != 0) return;
     base::say(fmt::format("rank {} of {} was killed at {} ps by the option kill, {}; the job ends",
                           whom.rank, model_.ranks, whom.at_ps, last_call_text(rank.record)));
+    say_last_words();
     std::fflush(nullptr);
     _exit(1);
 }

@@ -18,6 +18,8 @@
 #include "machine/sim/run_setting.hpp"
 #include "machine/sim/transfer.hpp"
 #include "machine/simulated_memory.hpp"
+#include "meters/record/link_use.hpp"
+#include "meters/record/occurrence.hpp"
 
 namespace selion::machine::sim {
 
@@ -47,6 +49,7 @@ public:
     // clock
     std::int64_t now_ns() override { return now_ps() / 1000; }
     std::int64_t now_ps() override;
+    std::int64_t stamp_ps() override;
     void charge(detail::rank_context& context, const work& amount) override;
     bool wait(detail::rank_context& context, const wait_request& request) override;
     void wake(detail::rank_context& context, detail::shared_word& word) override;
@@ -67,6 +70,10 @@ public:
     std::uint64_t committed_bytes() const override;
     std::uint64_t limit_bytes() const override;
     bool outlives_ranks() const override { return true; }
+
+    /// From now on single messages are recorded.
+    void record_messages() { records_messages_ = true; }
+    meters::network_use network_use() const;
 
     const std::vector<rank_state>& ranks() const { return ranks_; }
     const rank_memory& segments() const { return segments_; }
@@ -130,6 +137,34 @@ private:
     void take_effect(transfer& what);
     void send_answer(transfer& what);
     void finish(transfer& what);
+    // For records (message_trace.cpp).
+    /// A message from the moment in which a rank begins to send it until that is done.
+    class shown_send {
+    public:
+        shown_send(simulation& host, rank_state& origin, transfer& what) : host_(host) {
+            if (host.records_messages_) [[unlikely]]
+                begin(origin, what);
+        }
+        ~shown_send() {
+            if (origin_ != nullptr) [[unlikely]]
+                end();
+        }
+        shown_send(const shown_send&) = delete;
+        shown_send& operator=(const shown_send&) = delete;
+
+    private:
+        void begin(rank_state& origin, transfer& what);
+        void end() const;
+        simulation& host_;
+        const rank_state* origin_ = nullptr;  ///< null: nothing is to be shown
+        meters::occurrence what_{};
+    };
+    void note_arrival(transfer& what);
+    void note_signal(const rank_state& rank, std::uint64_t signal) const;
+    void note_wait(const rank_state& rank, const wait_request& request, ticks begun) const;
+    void note_quiet(const rank_state& rank, ticks begun) const;
+    meters::flow_id flow_of(std::uint64_t signal) const;
+
     void change_word(detail::shared_word& word, detail::signal_update update);
     void word_has_changed(detail::shared_word& word);
 
@@ -152,6 +187,8 @@ private:
     std::uint32_t ranks_per_process_ = 1;
     std::uint32_t ranks_per_node_ = 1;
     transfer_pool transfers_;
+    bool records_messages_ = false;
+    std::uint64_t flows_ = 0;  ///< arrows of messages so far
     std::uint32_t no_sleepers_ = 0;
     std::uint64_t committed_bytes_ = 0;
     std::uint64_t limit_bytes_ = 0;

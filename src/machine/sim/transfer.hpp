@@ -26,6 +26,7 @@ struct transfer : message {
     bool is_answer = false;  ///< on its way back
     ticks sent = 0;          ///< when it began its way
     std::uint32_t origin = 0;
+    std::uint64_t flow = 0;  ///< its arrow in a trace
     simulation* host = nullptr;
     const operation_regime* regime = nullptr;
     event::action then = nullptr;  ///< when the processor that received it is done with it

@@ -113,11 +113,14 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
 void simulation::quiet(detail::rank_context& context) {
     const call entered(*this, context);
     rank_state& origin = entered.rank;
+    const ticks begun = origin.self->now;
     while (origin.puts_under_way != 0) stand_still(origin, standstill::quiet);
+    if (context.recorder != nullptr) note_quiet(origin, begun);
 }
 
 void simulation::send(rank_state& origin, transfer& what, const operation_regime& regime,
                       message_class kind, std::uint64_t wire_bytes) {
+    const shown_send shown(*this, origin, what);
     spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));
     engine_.catch_up();
     what.kind = kind;
@@ -148,8 +151,10 @@ void simulation::take_effect(transfer& what) {
                 change_word(*reinterpret_cast<detail::shared_word*>(address_of(what.signal)),
                             what.update);
             }
-            if (!model_.acknowledges_puts) return finish(what);
     }
+    if (records_messages_) [[unlikely]]
+        note_arrival(what);
+    if (what.what == transfer_kind::put && !model_.acknowledges_puts) return finish(what);
     send_answer(what);
 }
 
@@ -177,6 +182,8 @@ void simulation::finish(transfer& what) {
     if (what.what == transfer_kind::get && what.data_bytes != 0) {
         std::memcpy(what.answer, what.data(), what.data_bytes);
     }
+    if (records_messages_) [[unlikely]]
+        note_arrival(what);
     what.is_done = true;
     if (origin.why == standstill::answer) engine_.resume_at(*origin.self, engine_.now());
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <thread>
 
+#include "machine/last_words.hpp"
 #include "machine/node/crash_handler.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/exit_watch.hpp"
@@ -70,7 +71,10 @@ private:
             poll(files.data(), files.size(), monitor.poll_timeout_ms());
             if (files[0].revents != 0) return;
             while (inbox.take() == SIGUSR1) monitor.explain();
-            if (monitor.sample()) _exit(1);
+            if (monitor.sample()) {
+                say_last_words();
+                _exit(1);
+            }
         }
     }
 };

@@ -3,60 +3,74 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "meters/record/occurrence.hpp"
+#include "meters/record/trace_buffer.hpp"
 #include "selion/meters.hpp"
 
 namespace selion::meters {
 
-/// One thing that happened: what, when, how long, how many bytes.
-struct occurrence {
-    const char* name;  ///< kept by address: a literal
-    std::int64_t start_ns;
-    std::int64_t end_ns;
-    std::uint64_t bytes = 0;
-    const char* file = nullptr;
-    std::uint32_t line = 0;
-};
-
 /// Counters, timers and trace events of one rank, filled by that rank alone. Knows no clock: times
-/// come from outside, real or virtual.
+/// come from outside, real or virtual, in picoseconds since the job began.
 class recorder {
 public:
-    /// @param keeps_events also keep each occurrence for a trace, up to `most_events`.
-    explicit recorder(bool keeps_events) : keeps_events_(keeps_events) {}
+    /// @param trace where events go; null: counters and timers only.
+    explicit recorder(std::unique_ptr<trace_buffer> trace = nullptr) : trace_(std::move(trace)) {}
 
-    void count(const char* name, std::int64_t amount);
+    bool has_trace() const { return trace_ != nullptr; }
+    /// @pre has_trace()
+    trace_buffer& trace() { return *trace_; }
+
+    /// @param at_ps used only where there is a trace.
+    void count(const char* name, std::int64_t amount, std::int64_t at_ps);
+    /// Adds to the meter of its name, and to the trace.
     void record(const occurrence& what);
-    std::vector<meter_reading> readings() const;
+    /// Adds to the trace alone.
+    void draw(const occurrence& what) {
+        if (trace_ != nullptr) trace_->add(what);
+    }
 
-    /// Events in the Chrome trace format, one JSON object a line, each followed by a comma.
-    std::string trace_events(std::uint32_t rank) const;
+    /// Between these two, arrows that begin belong to the operation's slice.
+    void begin_operation() {
+        is_in_operation_ = true;
+        leaving_ = 0;
+    }
+    flow_id end_operation() {
+        is_in_operation_ = false;
+        return leaving_;
+    }
+    /// An arrow begins. @return whether an operation in progress takes it.
+    bool begin_flow(flow_id which) {
+        if (is_in_operation_) leaving_ = which;
+        return is_in_operation_;
+    }
+
+    /// Symmetric memory has been given back: see `flow_of_signal`.
+    void begin_era() { ++era_; }
+    std::uint64_t era() const { return era_; }
+
+    std::vector<meter_reading> readings() const;
     /// Readings as JSON lines.
     std::string reading_lines(std::uint32_t rank) const;
-    std::uint64_t dropped_events() const { return dropped_; }
-
-    static constexpr std::size_t most_events = 1'000'000;
 
 private:
     struct slot {
         bool is_timer = false;
         std::int64_t count = 0;
-        std::int64_t total = 0;
+        std::int64_t total = 0;  ///< of a timer: picoseconds
         std::uint64_t bytes = 0;
         const char* file = nullptr;
         std::uint32_t line = 0;
     };
-    bool keeps_events_;
     std::map<std::string_view, slot> slots_;
-    std::vector<occurrence> events_;
-    std::uint64_t dropped_ = 0;
+    std::unique_ptr<trace_buffer> trace_;
+    flow_id leaving_ = 0;
+    std::uint64_t era_ = 0;
+    bool is_in_operation_ = false;
 };
-
-/// Opening and closing lines of a trace file whose middle all ranks append.
-std::string trace_head(std::string_view machine, std::uint32_t ranks);
-std::string trace_tail();
 
 }  // namespace selion::meters

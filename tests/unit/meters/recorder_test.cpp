@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 namespace selion::meters {
@@ -21,16 +22,24 @@ const meter_reading& reading_of(const std::vector<meter_reading>& all, const std
     return none;
 }
 
-TEST(recorder, begins_empty) {
-    EXPECT_TRUE(recorder(true).readings().empty());
-    EXPECT_EQ(recorder(true).dropped_events(), 0u);
+/// A timer's run, in nanoseconds.
+occurrence run_of(const char* name, std::int64_t start_ns, std::int64_t end_ns, std::uint64_t bytes,
+                  const char* file, std::uint32_t line) {
+    return {.name = name,
+            .start_ps = start_ns * 1000,
+            .end_ps = end_ns * 1000,
+            .line = line,
+            .file = file,
+            .bytes = bytes};
 }
 
+TEST(recorder, begins_empty) { EXPECT_TRUE(recorder().readings().empty()); }
+
 TEST(recorder, adds_counters_up) {
-    recorder meters(false);
-    meters.count("apples", 3);
-    meters.count("apples", -1);
-    meters.count("pears", 10);
+    recorder meters;
+    meters.count("apples", 3, 0);
+    meters.count("apples", -1, 0);
+    meters.count("pears", 10, 0);
     const auto all = meters.readings();
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(reading_of(all, "apples").count, 2);
@@ -41,9 +50,9 @@ TEST(recorder, adds_counters_up) {
 }
 
 TEST(recorder, adds_times_and_bytes_up_and_keeps_the_first_place) {
-    recorder meters(false);
-    meters.record({"put", 100, 130, 8, "a.cpp", 12});
-    meters.record({"put", 200, 205, 16, "b.cpp", 99});
+    recorder meters;
+    meters.record(run_of("put", 100, 130, 8, "a.cpp", 12));
+    meters.record(run_of("put", 200, 205, 16, "b.cpp", 99));
     const auto all = meters.readings();
     const meter_reading& put = reading_of(all, "put");
     EXPECT_EQ(put.count, 2);
@@ -56,10 +65,42 @@ TEST(recorder, adds_times_and_bytes_up_and_keeps_the_first_place) {
 TEST(recorder, equal_names_at_different_addresses_are_one_meter) {
     const std::string first = "twin";
     const std::string second = "twin";
-    recorder meters(false);
-    meters.count(first.c_str(), 1);
-    meters.count(second.c_str(), 2);
+    recorder meters;
+    meters.count(first.c_str(), 1, 0);
+    meters.count(second.c_str(), 2, 0);
     EXPECT_EQ(reading_of(meters.readings(), "twin").total, 3);
+}
+
+TEST(recorder, adds_fractions_of_nanoseconds_up) {
+    recorder meters;
+    for (int i = 0; i < 4; ++i) meters.record({.name = "round", .start_ps = 250, .end_ps = 1000});
+    EXPECT_EQ(reading_of(meters.readings(), "round").total, 3);
+}
+
+TEST(recorder, gives_arrows_to_the_operation_in_progress) {
+    recorder meters;
+    EXPECT_FALSE(meters.begin_flow(5));
+    meters.begin_operation();
+    EXPECT_TRUE(meters.begin_flow(7));
+    EXPECT_EQ(meters.end_operation(), 7u);
+    meters.begin_operation();
+    EXPECT_EQ(meters.end_operation(), 0u);
+}
+
+TEST(flow, of_a_signal_is_known_to_both_sides_and_to_no_others) {
+    std::set<flow_id> all;
+    std::size_t count = 0;
+    for (std::uint64_t signal = 0; signal < 20 * 16; signal += 16) {
+        for (std::uint64_t value = 1; value < 20; ++value) {
+            for (std::uint64_t era = 0; era < 20; ++era, ++count) {
+                const flow_id one = flow_of_signal(signal, value, era);
+                EXPECT_EQ(one, flow_of_signal(signal, value, era));
+                EXPECT_GT(one, std::uint64_t{1} << 62);
+                all.insert(one);
+            }
+        }
+    }
+    EXPECT_EQ(all.size(), count);
 }
 
 /// Names that a program may choose, and that are hard to write down.
@@ -67,81 +108,9 @@ constexpr const char* hard_names[] = {"quote \" in it", "back\\slash", "new\nlin
                                       "tab\tbed",       "bell\a",      "",
                                       "grüße 世界",     "</script>"};
 
-json whole_trace(const recorder& meters) {
-    return json::parse(trace_head("threads:2 \"quoted\"", 2) + meters.trace_events(0) +
-                       meters.trace_events(1) + trace_tail());
-}
-
-TEST(trace, is_json_whatever_the_names_are) {
-    recorder meters(true);
-    for (const char* name : hard_names) meters.record({name, 1000, 2500, 8, name, 7});
-    meters.count("count of \"quotes\"", 5);
-    const json all = whole_trace(meters);
-    ASSERT_TRUE(all.is_array());
-    for (const char* name : hard_names) {
-        const auto count = std::ranges::count_if(all, [&](const json& event) {
-            return event["ph"] == "X" && event["name"] == name && event["tid"] == 0 &&
-                   event["args"]["at"] == std::string(name) + ":7";
-        });
-        EXPECT_EQ(count, 1) << name;
-    }
-    EXPECT_TRUE(std::ranges::any_of(all, [](const json& event) {
-        return event["ph"] == "C" && event["name"] == "count of \"quotes\" (rank 0)" &&
-               event["args"]["total"] == 5;
-    }));
-}
-
-TEST(trace, has_times_in_microseconds_and_a_row_for_each_rank) {
-    recorder meters(true);
-    meters.record({"put", 1'234'567, 1'234'999, 64, "a.cpp", 3});
-    meters.record({"get", 5, 1'000'000'005, 0});
-    const json all = whole_trace(meters);
-    int rows = 0;
-    for (const json& event : all) {
-        if (event["name"] == "thread_name") {
-            EXPECT_EQ(event["args"]["name"], "rank " + std::to_string(event["tid"].get<int>()));
-            ++rows;
-        }
-        if (event["name"] == "put") {
-            EXPECT_DOUBLE_EQ(event["ts"].get<double>(), 1234.567);
-            EXPECT_DOUBLE_EQ(event["dur"].get<double>(), 0.432);
-            EXPECT_EQ(event["args"]["bytes"], 64);
-            EXPECT_EQ(event["args"]["at"], "a.cpp:3");
-        }
-        if (event["name"] == "get") {
-            EXPECT_DOUBLE_EQ(event["ts"].get<double>(), 0.005);
-            EXPECT_DOUBLE_EQ(event["dur"].get<double>(), 1e6);
-            EXPECT_FALSE(event["args"].contains("at"));
-        }
-    }
-    EXPECT_EQ(rows, 2);
-}
-
-TEST(trace, of_nothing_is_json_too) {
-    EXPECT_TRUE(whole_trace(recorder(true)).is_array());
-    EXPECT_TRUE(json::parse(trace_head("threads:1", 1) + trace_tail()).is_array());
-}
-
-TEST(trace, keeps_no_events_unless_asked) {
-    recorder meters(false);
-    meters.record({"put", 1, 2, 8});
-    for (const json& event : whole_trace(meters)) EXPECT_NE(event["ph"], "X");
-}
-
-TEST(trace, keeps_so_many_events_and_counts_the_rest) {
-    recorder meters(true);
-    constexpr std::int64_t more = 5;
-    constexpr auto most = static_cast<std::int64_t>(recorder::most_events);
-    for (std::int64_t i = 0; i < most + more; ++i) meters.record({"put", i, i + 1, 8});
-    EXPECT_EQ(meters.dropped_events(), std::uint64_t{more});
-    EXPECT_EQ(reading_of(meters.readings(), "put").count, most + more);
-    const std::string text = meters.trace_events(0);
-    EXPECT_THAT(text.substr(text.size() - 200), testing::HasSubstr(R"("count":5)"));
-}
-
 TEST(reading_lines, are_json_one_a_line) {
-    recorder meters(false);
-    for (const char* name : hard_names) meters.record({name, 10, 30, 8, "dir/a b.cpp", 7});
+    recorder meters;
+    for (const char* name : hard_names) meters.record(run_of(name, 10, 30, 8, "dir/a b.cpp", 7));
     std::istringstream lines(meters.reading_lines(3));
     std::size_t count = 0;
     for (std::string line; std::getline(lines, line); ++count) {

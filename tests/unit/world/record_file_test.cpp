@@ -48,7 +48,7 @@ TEST_F(record_file_test, a_trace_of_all_ranks_is_json) {
     for (int rank = 0; rank < 3; ++rank) {
         const auto count = [&](const char* name) {
             return std::ranges::count_if(all, [&](const json& event) {
-                return event["name"] == name && event.value("tid", -1) == rank &&
+                return event["name"] == name && event.value("tid", -1) == 2 * rank + 1 &&
                        event["ph"] == "X";
             });
         };
@@ -56,6 +56,9 @@ TEST_F(record_file_test, a_trace_of_all_ranks_is_json) {
         EXPECT_EQ(count("barrier"), 1);
         EXPECT_EQ(count("work with \"quotes\""), 1);
     }
+    EXPECT_EQ(std::ranges::count_if(
+                  all, [](const json& event) { return event["name"] == "end_of_rank"; }),
+              3);
     EXPECT_TRUE(std::ranges::any_of(all, [](const json& event) {
         return event["name"] == "process_name" &&
                event["args"]["name"].get<std::string>().find("threads:3") != std::string::npos;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "machine/sim/simulation.hpp"
+#include "meters/record/recorder.hpp"
+
+/// What a simulation records: the way of each message, by arrows from the slice that sends it to a
+/// slice beside the track of the rank where it takes effect. Looking at time for a record takes no
+/// time, and nothing here changes what the engine does.
+namespace selion::machine::sim {
+namespace {
+
+std::string_view name_of(const transfer& what) {
+    switch (what.what) {
+        case transfer_kind::get: return "get";
+        case transfer_kind::atomic: return "atomic";
+        case transfer_kind::put: break;
+    }
+    return what.data_bytes == 0 && what.signal != detail::null_address ? "signal" : "put";
+}
+
+}  // namespace
+
+std::int64_t simulation::stamp_ps() {
+    // Where a rank's own code takes time of the host, that is spent now; else nothing is.
+    const call looked(*this, *engine_.current().context, false);
+    return model_.tick.to_ps(looked.rank.self->now);
+}
+
+void simulation::shown_send::begin(rank_state& origin, transfer& what) {
+    what.flow = ++host_.flows_;
+    meters::recorder* const own = origin.context.recorder;
+    // An operation has a slice already; here it is a message of the library's own.
+    if (own == nullptr || own->begin_flow(what.flow)) return;
+    origin_ = &origin;
+    what_ = {.name = "send",
+             .start_ps = host_.model_.tick.to_ps(origin.self->now),
+             .kind = meters::slice_kind::message,
+             .bytes = what.data_bytes,
+             .peer = what.to,
+             .flow_out = what.flow};
+}
+
+void simulation::shown_send::end() const {
+    meters::occurrence done = what_;
+    done.end_ps = host_.model_.tick.to_ps(origin_->self->now);
+    origin_->context.recorder->draw(done);
+}
+
+/// A message has taken effect: a request at its target, or an answer at its origin.
+void simulation::note_arrival(transfer& what) {
+    meters::recorder* const own = ranks_[what.to].context.recorder;
+    const meters::flow_id came = what.flow;
+    meters::flow_id leaves = 0;
+    if (!what.is_answer && what.what != transfer_kind::put) leaves = what.flow = ++flows_;
+    if (own == nullptr) return;
+    if (what.signal != detail::null_address) leaves = flow_of(what.signal);
+    const ticks now = engine_.now();
+    own->draw({.name = what.is_answer ? "answer" : name_of(what).data(),
+               .start_ps = model_.tick.to_ps(now - what.cost),
+               .end_ps = model_.tick.to_ps(now),
+               .kind = meters::slice_kind::arrival,
+               .bytes = what.data_bytes,
+               .peer = what.from,
+               .flow_in = came,
+               .flow_out = leaves});
+}
+
+/// The arrow to the wait that a word's present value ends; 0 where nobody records.
+meters::flow_id simulation::flow_of(std::uint64_t signal) const {
+    const auto owner =
+        static_cast<std::uint32_t>((signal >> detail::offset_bits) & detail::rank_mask);
+    const meters::recorder* const own = ranks_[owner].context.recorder;
+    if (own == nullptr) return 0;
+    const auto& word = *reinterpret_cast<const detail::shared_word*>(address_of(signal));
+    return meters::flow_of_signal(signal, word.value, own->era());
+}
+
+void simulation::note_signal(const rank_state& rank, std::uint64_t signal) const {
+    if (rank.context.recorder != nullptr) rank.context.recorder->begin_flow(flow_of(signal));
+}
+
+void simulation::note_wait(const rank_state& rank, const wait_request& request, ticks begun) const {
+    const auto* const place = reinterpret_cast<const std::byte*>(&request.word);
+    const auto distance = static_cast<std::uint64_t>(place - segments_.slice(0));
+    const std::uint64_t owner = distance / segments_.stride_bytes();
+    const std::uint64_t offset = distance % segments_.stride_bytes();
+    const bool has_come = request.word.value >= request.at_least;
+    rank.context.recorder->record(
+        {.name = selion::machine::name_of(request.reason).data(),
+         .start_ps = model_.tick.to_ps(begun),
+         .end_ps = model_.tick.to_ps(rank.self->now),
+         .kind = meters::slice_kind::wait,
+         .flow_in = has_come ? flow_of((owner << detail::offset_bits) | offset) : 0});
+}
+
+/// Part of a `quiet`, and of a barrier before ranks wait for each other.
+void simulation::note_quiet(const rank_state& rank, ticks begun) const {
+    if (rank.self->now == begun) return;
+    rank.context.recorder->record({.name = "wait: quiet",
+                                   .start_ps = model_.tick.to_ps(begun),
+                                   .end_ps = model_.tick.to_ps(rank.self->now),
+                                   .kind = meters::slice_kind::wait});
+}
+
+meters::network_use simulation::network_use() const {
+    meters::network_use all;
+    ticks end = engine_.now();
+    for (const rank_state& rank : ranks_) end = std::max(end, rank.self->now);
+    all.run_ps = model_.tick.to_ps(end);
+    for (link_use& link : network_->links()) {
+        all.links.push_back({std::move(link.name), link.messages, link.bytes,
+                             model_.tick.to_ps(link.busy), model_.tick.to_ps(link.waiting)});
+    }
+    return all;
+}
+
+}  // namespace selion::machine::sim
