@@ -31,7 +31,7 @@ std::string set_number(std::vector<number>& numbers, std::string_view argument) 
     const std::string_view text = argument.substr(std::min(mark + 1, argument.size()));
     const auto place = std::ranges::find(numbers, name, &number::name);
     if (place == numbers.end() || mark == argument.size()) {
-        return "'" + std::string(argument) + "' is none of " + names_of(numbers, "=");
+        return std::string("'").append(argument) + "' is none of " + names_of(numbers, "=");
     }
     std::uint64_t value = 0;
     const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
