@@ -69,7 +69,8 @@ struct bus_transfer {
 ///
 /// `idle_boards_only`: a transfer to or from a board waits until that board waits in a call or has
 /// ended, others are served before it meanwhile; and a board that could go on while one runs does
-/// so at its end. A board that asks again and again whether something has come computes.
+/// so at its end. A board that looks again and again whether something has come is idle at each
+/// look but the first.
 class bus_network : public network {
 public:
     /// Sends the same bytes to several boards: on a bus with broadcast in one transfer, which all

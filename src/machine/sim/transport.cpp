@@ -53,7 +53,7 @@ void simulation::put(detail::rank_context& context, std::uint64_t target, const 
     const call entered(*this, context);
     rank_state& origin = entered.rank;
     transfer& made = make_transfer(origin, transfer_kind::put, target, bytes);
-    std::memcpy(made.data(), source, bytes);
+    if (bytes != 0) std::memcpy(made.data(), source, bytes);
     ++origin.puts_under_way;
     send(origin, made, model_.put.of(bytes), message_class::write, bytes);
 }
@@ -120,9 +120,12 @@ void simulation::quiet(detail::rank_context& context) {
 
 void simulation::send(rank_state& origin, transfer& what, const operation_regime& regime,
                       message_class kind, std::uint64_t wire_bytes) {
+    const ticks begun = origin.self->now;
     const shown_send shown(*this, origin, what);
     spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));
     engine_.catch_up();
+    // After an operation that took time a look at the clock is the first one again.
+    if (origin.self->now > begun) origin.polled_just_now = false;
     what.kind = kind;
     what.bytes = wire_bytes;
     what.regime = &regime;
@@ -134,6 +137,7 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
     what.sent = engine_.now();
     const ticks free_at = network_->inject(engine_, what);
     origin.self->now = std::max(origin.self->now, free_at);
+    if (origin.self->now > begun) origin.polled_just_now = false;
 }
 
 void simulation::await_answer(rank_state& origin, transfer& what) {

@@ -181,6 +181,21 @@ TEST(idle_boards_only, a_board_goes_on_after_the_transfer_that_concerns_it) {
     EXPECT_EQ(run.ended(2), 10'000);
 }
 
+TEST(idle_boards_only, a_board_that_looks_again_and_again_is_idle_at_each_look) {
+    machine_model model = careful_bus(1);
+    model.processor.poll = 7;
+    model_run run(model);
+    run.run_each({[](model_rank& master) {
+                      master.compute(1'000);
+                      master.put_word(1, 64, 1);
+                  },
+                  [](model_rank& board) {
+                      while (board.look(64) == 0) {
+                      }
+                  }});
+    EXPECT_EQ(run.ended(0), 143 * 7 + write_of(8));
+}
+
 TEST(idle_boards_only, a_board_that_was_just_woken_is_not_idle) {
     model_run run(careful_bus(1));
     const auto all = transfers_of(run, {[](model_rank& master) {

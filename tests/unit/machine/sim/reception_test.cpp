@@ -54,6 +54,20 @@ std::function<void(model_rank&)> compute_then_await(ticks time, std::uint64_t si
     };
 }
 
+TEST(reception, a_look_at_the_clock_after_an_operation_is_the_first_one_again) {
+    machine_model model = model_with(reception_kind::hardware);
+    model.processor.poll = 70;
+    model_run run(model);
+    run.run_each({[](model_rank& self) {
+        auto& time = *self.context().clock;
+        const std::int64_t start = time.now_ps();
+        self.raise(1, 0);
+        const std::int64_t sent = time.now_ps();
+        EXPECT_EQ(sent - start, origin);
+        EXPECT_EQ(time.now_ps() - sent, 70);
+    }});
+}
+
 TEST(reception, hardware_disturbs_nobody) {
     model_run run(model_with(reception_kind::hardware));
     run.run_each({signal_at_once, compute_then_await(50, 1)});

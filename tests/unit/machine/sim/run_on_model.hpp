@@ -96,6 +96,11 @@ public:
         return all_.atomic(
             context_, {address(target, place), amount, 0, detail::atomic_operation::fetch_add, 8});
     }
+    /// A word of the rank's own memory, as a program that polls reads it.
+    std::uint64_t look(std::uint64_t place) {
+        return all_.atomic(context_,
+                           {address(number(), place), 0, 0, detail::atomic_operation::load, 8});
+    }
     void quiet() { all_.quiet(context_); }
 
     /// A word of the rank's own memory.
