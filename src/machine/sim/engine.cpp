@@ -25,8 +25,11 @@ engine::engine(std::uint32_t ranks, std::unique_ptr<execution> how,
 
 void engine::run(const std::function<void(std::uint32_t)>& body) {
     main_.stack = execution_->adopt_caller();
+    main_.context = detail::current_context;
     live_ = ranks();
     for (task& rank : tasks_) {
+        // An engine alone has ranks without a machine around them.
+        if (rank.context == nullptr) rank.context = main_.context;
         rank.stack = execution_->make(rank.number, [this, &rank, &body]() -> stack_of_rank& {
             detail::current_context = rank.context;
             body(rank.number);
@@ -37,7 +40,6 @@ void engine::run(const std::function<void(std::uint32_t)>& body) {
         });
         resume_at(rank, 0);
     }
-    main_.context = detail::current_context;
     current_ = &main_;
     switch_to(*next_rank());
 }
