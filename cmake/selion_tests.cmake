@@ -17,8 +17,10 @@ function(selion_add_gtest_program folder target seconds)
         add_dependencies(short_tests ${target})
     endif()
     target_precompile_headers(${target} PRIVATE <gtest/gtest.h>)
+    # Registered properties try the same cases every time; the program alone tries others each time.
     gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${folder}/
-        DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${seconds} LABELS ${folder})
+        DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${seconds} LABELS ${folder}
+        ENVIRONMENT "RC_PARAMS=seed=1 max_success=200")
 endfunction()
 
 # Registers every GoogleTest case of all sources below `folder` as one ctest each, found just before
@@ -44,6 +46,10 @@ function(selion_add_gtest_folder folder seconds)
     if(sources)
         selion_add_test_program(${folder}_tests ${sources})
         target_link_libraries(${folder}_tests PRIVATE GTest::gmock GTest::gtest_main ${ARGN})
+        if(CMAKE_CXX_FLAGS MATCHES "sanitize=address")
+            # Instrumented, they take far longer to optimise than to run.
+            target_compile_options(${folder}_tests PRIVATE -O0)
+        endif()
         selion_add_gtest_program(${folder} ${folder}_tests ${seconds})
     endif()
 endfunction()

@@ -86,14 +86,18 @@ ensure_venv() {
 
 # ensure_build PRESET TARGET...: configures if needed, then builds.
 ensure_build() {
-    local preset=$1 dir=build/$1 werror=OFF
+    local preset=$1 dir=build/$1 werror=OFF options=()
     shift
-    [[ ${CI:-} == true ]] && werror=ON
+    if [[ ${CI:-} == true ]]; then
+        werror=ON
+        # Who is not there to debug needs lines, not variables: a third less to compile.
+        [[ $preset == dev ]] && options=("-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG")
+    fi
     # Ninja configures again when CMake files change, but does not look at the presets.
     if [[ ! -f $dir/build.ninja || CMakePresets.json -nt $dir/build.ninja ]] ||
         ! grep -q "^SELION_WERROR:.*=$werror$" "$dir/CMakeCache.txt"; then
         quietly "configure-$preset" "Configuring $dir" \
-            cmake --preset "$preset" -DSELION_WERROR=$werror
+            cmake --preset "$preset" -DSELION_WERROR=$werror "${options[@]}"
     fi
     # Compilers of -O3 take up to 1 GiB each.
     quietly "build-$preset" "Building $dir" cmake --build "$dir" -j "$jobs" --target "${@:-all}"

@@ -57,9 +57,11 @@ void simulation::receive(transfer& what, ticks cost, event::action then) {
     rank_state& rank = ranks_[what.to];
     const ticks here = engine_.now() + what.regime->latency;
     if (model_.reception.kind == reception_kind::hardware) {
-        what.act = then;
+        // One that was held up until this very moment may still be on its way: behind it, then.
+        const bool is_first = rank.hardware_until < here;
         rank.hardware_until = std::max(here, rank.hardware_until) + cost;
-        if (rank.hardware_until == engine_.now()) return then(engine_, what);
+        if (is_first && rank.hardware_until == engine_.now()) return then(engine_, what);
+        what.act = then;
         return engine_.schedule(what, rank.hardware_until, engine_.rank(what.from));
     }
     what.cost = cost;

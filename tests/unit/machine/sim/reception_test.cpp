@@ -192,6 +192,27 @@ TEST(latency, does_not_change_the_order) {
     EXPECT_EQ(run.ended(1), flight + 200 + dispatch + target);
 }
 
+TEST(latency, does_not_change_the_order_of_what_it_makes_equal) {
+    machine_model model = model_with(reception_kind::hardware);
+    set_costs(model, {.origin = origin});
+    operation_regime late = model.put.regimes[0];
+    late.latency = origin;  // the signal behind it catches up with it
+    model.put.regimes = {late};
+    model_run run(model);
+    std::uint64_t seen = 0;
+    // Of events at one time those of rank 0 come first: it goes on as soon as it may.
+    run.run_each({[&](model_rank& self) {
+                      self.await(0, 1);
+                      seen = self.own(256);
+                  },
+                  [](model_rank& self) {
+                      self.put_word(0, 256, 7);
+                      self.raise(0, 0);
+                  }});
+    EXPECT_EQ(seen, 7u);
+    EXPECT_EQ(run.ended(0), flight + 2 * origin);
+}
+
 // --- interrupts ----------------------------------------------------------------------------------
 
 TEST(interrupts, take_their_time_from_what_the_rank_computes) {
