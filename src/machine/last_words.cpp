@@ -57,10 +57,10 @@ void on_interrupt(int number) {
     errno = before;
 }
 
-bool is_default(int number) {
+bool is_handled_by(int number, void (*handler)(int)) {
     struct sigaction now {};
     return sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
-           now.sa_handler == SIG_DFL;
+           now.sa_handler == handler;
 }
 
 /// Guards everything that is not for handlers, and lasts while the last words are said.
@@ -74,7 +74,8 @@ last_words::last_words(std::function<void()> act) : act_(std::move(act)) {}
 last_words::~last_words() {
     if (!thread_.joinable()) return;
     for (const int number : taken_) {
-        if (number != 0) ::signal(number, SIG_DFL);
+        // Unless the program has taken it meanwhile.
+        if (number != 0 && is_handled_by(number, on_interrupt)) ::signal(number, SIG_DFL);
     }
     note(ends_[1], stop);
     thread_.join();
@@ -100,7 +101,7 @@ void last_words::arm() {
     thread_ = std::thread([this] { serve(); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     for (std::size_t i = 0; i < interrupts.size(); ++i) {
-        if (!is_default(interrupts[i])) continue;
+        if (!is_handled_by(interrupts[i], SIG_DFL)) continue;
         struct sigaction wanted {};
         wanted.sa_handler = on_interrupt;
         wanted.sa_flags = SA_RESTART;

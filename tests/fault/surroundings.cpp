@@ -63,12 +63,28 @@ int fork_one() {
 
 void ignore_signal(int) {}
 
-/// Before the ranks start, the program has taken SIGTERM for itself.
-void tell_handlers(const selion::world& world) {
-    struct sigaction now {};
-    if (world.rank() != 0 || sigaction(SIGTERM, nullptr, &now) != 0) return;
-    say(now.sa_handler == ignore_signal ? "SIGTERM is handled by the program\n"
-                                        : "SIGTERM is lost\n");
+/// Who handles SIGTERM and SIGINT now.
+void tell_handlers(const std::string& when) {
+    say(when);
+    for (const int number : {SIGTERM, SIGINT}) {
+        struct sigaction now {};
+        sigaction(number, nullptr, &now);
+        const bool is_default = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+        say(now.sa_handler == ignore_signal ? " the program"
+            : is_default                    ? " nobody"
+                                            : " the runtime");
+    }
+    say("\n");
+}
+
+/// The program takes SIGTERM for itself, before the job or during it.
+void handle_signals(const selion::world& world, std::string_view since) {
+    if (world.rank() != 0) return;
+    if (since == "during") {
+        tell_handlers("first:");
+        signal(SIGTERM, ignore_signal);
+    }
+    tell_handlers("during:");
 }
 
 std::string death_of(pid_t child) {
@@ -126,7 +142,7 @@ int run_once(selion::world& world, int argc, char** argv) {
     if (what == "much") print_much(world, std::atoi(argv[2]));
     if (what == "programs") return start_programs(world, argv[0]);
     if (what == "exchange") exchange(world);
-    if (what == "handling") tell_handlers(world);
+    if (what == "handling") handle_signals(world, argv[2]);
     if (what == "children") end_children(world);
     if (what == "allocate") {
         static_cast<void>(selion::allocate<char>(world, std::strtoull(argv[2], nullptr, 10)));
@@ -159,13 +175,23 @@ int run_twice(int argc, char** argv) {
     return second;
 }
 
+/// Says who handles signals when the job has ended.
+int handle_around(int argc, char** argv) {
+    if (std::string_view(argv[2]) == "before") signal(SIGTERM, ignore_signal);
+    const int status = selion::run(argc, argv, [&](selion::world& world) {
+        return run_once(world, argc, argv);
+    });
+    tell_handlers("afterwards:");
+    return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc < 2) return 64;
     if (std::string_view(argv[1]) == "twice") return run_twice(argc, argv);
     if (std::string_view(argv[1]) == "reaping") signal(SIGCHLD, take_all_children);
-    if (std::string_view(argv[1]) == "handling") signal(SIGTERM, ignore_signal);
+    if (std::string_view(argv[1]) == "handling") return handle_around(argc, argv);
     if (std::string_view(argv[1]) == "before" && argc == 2) {
         const std::string inner =
             "SELION_MACHINE=processes:2 '" + std::string(argv[0]) + "' before x";

@@ -240,11 +240,16 @@ def test_a_simulated_death(tmp_path: Path):
     assert all(each["ts"] <= 60 for slices in trace.slices.values() for each in slices)
 
 
-def test_a_program_that_handles_its_signals_keeps_them(tmp_path: Path):
-    outcome = run("surroundings", "handling", machine="threads:2",
+@pytest.mark.parametrize(("since", "said"), [
+    ("before", "during: the program the runtime\nafterwards: the program nobody\n"),
+    ("during", "first: the runtime the runtime\nduring: the program the runtime\n"
+               "afterwards: the program nobody\n")])
+def test_a_program_that_handles_its_signals_keeps_them(since: str, said: str, tmp_path: Path):
+    """SIGTERM is the program's own, SIGINT is not."""
+    outcome = run("surroundings", "handling", since, machine="threads:2",
                   SELION_TRACE=str(tmp_path / "trace.json"))
+    assert outcome.out == said
     assert outcome.status == 0
-    assert outcome.out == "SIGTERM is handled by the program\n"
 
 
 def test_a_child_of_a_rank_has_its_own_signals(tmp_path: Path):
