@@ -178,9 +178,8 @@ int run_twice(int argc, char** argv) {
 /// Says who handles signals when the job has ended.
 int handle_around(int argc, char** argv) {
     if (std::string_view(argv[2]) == "before") signal(SIGTERM, ignore_signal);
-    const int status = selion::run(argc, argv, [&](selion::world& world) {
-        return run_once(world, argc, argv);
-    });
+    const int status =
+        selion::run(argc, argv, [&](selion::world& world) { return run_once(world, argc, argv); });
     tell_handlers("afterwards:");
     return status;
 }

@@ -98,7 +98,7 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
     while (word.value < request.at_least && !rank.has_timed_out) {
         stand_still(rank, standstill::word);
     }
-    engine_.cancel(rank.deadline);
+    if (deadline != end_of_time) engine_.cancel(rank.deadline);
     rank.awaited = nullptr;
     if (word.sleeper == context.rank + 1) word.sleeper = 0;
     publish(rank.record.is_waiting, 0u);

@@ -4,13 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace selion::machine::sim {
 namespace {
 
 struct port {
     ticks free_at = 0;
-    link_use use;
+    ticks busy = 0;
+    ticks waiting = 0;
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+
+    link_use use(std::string name) const {
+        return {std::move(name), messages, bytes, busy, waiting};
+    }
 };
 
 class crossbar_network final : public network {
@@ -22,6 +31,13 @@ public:
         inject_from_event(host, what);
         return host.now();  // the port sends by itself
     }
+    std::optional<ticks> send_unseen(engine& host, std::uint32_t from, std::uint32_t to) override {
+        const ticks now = host.now();
+        if (out_[from].free_at > now) return {};
+        occupy(out_[from], now, model_.gap, 0);
+        return occupy(in_[to], now + model_.latency, model_.gap, 0);
+    }
+    bool frees_senders() const override { return true; }
 
     void inject_from_event(engine& host, message& what) override {
         const ticks start = occupy(out_[what.from], host.now(), occupancy(what.bytes), what.bytes);
@@ -39,10 +55,8 @@ public:
     std::vector<link_use> links() const override {
         std::vector<link_use> all;
         for (std::size_t i = 0; i < out_.size(); ++i) {
-            all.push_back(out_[i].use);
-            all.back().name = fmt::format("rank {} out", i);
-            all.push_back(in_[i].use);
-            all.back().name = fmt::format("rank {} in", i);
+            all.push_back(out_[i].use(fmt::format("rank {} out", i)));
+            all.push_back(in_[i].use(fmt::format("rank {} in", i)));
         }
         return all;
     }
@@ -72,10 +86,10 @@ private:
     static ticks occupy(port& which, ticks ready, ticks taken, std::uint64_t bytes) {
         const ticks start = std::max(ready, which.free_at);
         which.free_at = start + taken;
-        ++which.use.messages;
-        which.use.bytes += bytes;
-        which.use.busy += taken;
-        which.use.waiting += start - ready;
+        ++which.messages;
+        which.bytes += bytes;
+        which.busy += taken;
+        which.waiting += start - ready;
         return start;
     }
 

@@ -14,6 +14,7 @@
 namespace selion::machine::sim {
 
 class engine;
+struct task;
 
 /// Something that happens at a time. Whoever owns it keeps it alive until it has happened or was
 /// cancelled.
@@ -21,16 +22,20 @@ struct event {
     using action = void (*)(engine&, event&);
     action act = nullptr;           ///< null: a rank goes on
     std::uint64_t armed_order = 0;  ///< of its entry in the queue; 0 when it is not pending
-    const void* soon = nullptr;     ///< what its action will touch, worth fetching ahead
+    // Worth fetching before it happens, because with many ranks nothing is in a cache.
+    const void* touches = nullptr;   ///< what its action reads or writes
+    const task* concerns = nullptr;  ///< a rank that may go on with it
 };
 
 /// One rank as the engine sees it: a stack, and a clock that may be ahead of the engine's.
-struct task : event {
+/// What it needs to be woken is in its first cache line.
+struct alignas(64) task : event {
     ticks now = 0;     ///< the rank's own time, never behind the engine's while it runs
     ticks stolen = 0;  ///< time that interrupts took while it computed; added when it goes on
     std::uint64_t next_order = 0;
     std::uint32_t number = 0;
     detail::rank_context* context = nullptr;  ///< current while the rank runs
+    const std::byte* frame = nullptr;         ///< where on its stack it has stopped, while it has
     std::unique_ptr<stack_of_rank> stack;
 };
 
@@ -59,15 +64,20 @@ public:
     ticks now() const { return now_; }
     std::uint64_t events_so_far() const { return happened_; }
 
+    /// Whether nothing is due before the current rank's time. Then this is the engine's time, too.
+    bool has_caught_up() {
+        const task& self = *current_;
+        const bool is_first =
+            queue_.empty() || due_time{self.now, order_of(self)} < queue_.top().due;
+        if (is_first) now_ = self.now;
+        return is_first;
+    }
     /// Lets everything happen that is due before the current rank's time. Afterwards the rank may
     /// do what others could notice.
     void catch_up() {
-        task& self = *current_;
-        if (queue_.empty() || due_time{self.now, order_of(self)} < queue_.top().due) [[likely]] {
-            now_ = self.now;
+        if (has_caught_up()) [[likely]]
             return;
-        }
-        resume_at(self, self.now);
+        resume_at(*current_, current_->now);
         suspend();
     }
 
@@ -92,6 +102,7 @@ public:
 private:
     static std::uint64_t order_of(const task& rank) { return rank.next_order + 1; }
     task* next_rank();
+    void fetch_ahead() const;
     void switch_to(task& next);
 
     std::unique_ptr<execution> execution_;

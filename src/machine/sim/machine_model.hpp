@@ -35,6 +35,11 @@ struct operation_regime {
     ticks reply = 0;  ///< the origin's processor when the answer or acknowledgement is there
     rate reply_per_byte;
     ticks latency = 0;  ///< each way, beyond the network's
+
+    /// Whether only the origin's processor works, before the message leaves.
+    bool is_origins() const {
+        return (target | reply | latency | target_per_byte.scaled | reply_per_byte.scaled) == 0;
+    }
 };
 
 /// Costs of a class of operations, regimes by growing size. Empty: free.
@@ -47,6 +52,12 @@ struct operation_costs {
             if (bytes <= regime.up_to_bytes) return regime;
         }
         return regimes.empty() ? free : regimes.back();
+    }
+    bool are_origins() const {
+        for (const operation_regime& regime : regimes) {
+            if (!regime.is_origins()) return false;
+        }
+        return true;
     }
 };
 
@@ -217,6 +228,12 @@ struct machine_model {
     }
     std::uint32_t ranks_per_node() const {
         return ranks_per_process() * (processes_per_node == 0 ? 1 : processes_per_node);
+    }
+    /// Whether nobody works on what arrives, be it a request or an answer.
+    bool receives_freely() const {
+        const auto free = [](const operation_costs& costs) { return costs.are_origins(); };
+        return reception.kind == reception_kind::hardware && free(put) && free(get) &&
+               free(atomic) && free(signal);
     }
     std::map<std::string, extra_constant, std::less<>> extras;  ///< "coherence.read_hit"
     std::vector<constant_note> constants;

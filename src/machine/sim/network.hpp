@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,10 @@ class network;
 enum class message_class : std::uint8_t { write, read_request, read_reply, control };
 
 /// Something on its way from one rank to another. Its event happens when it arrives, unless the
-/// network uses it for its steps on the way.
-struct message : event {
+/// network uses it for its steps on the way. What every message needs is in its first cache line.
+struct alignas(64) message : event {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
-    message_class kind = message_class::write;
     std::uint64_t bytes = 0;         ///< that occupy wires
     event::action arrive = nullptr;  ///< called when all of it has arrived
     network* owner = nullptr;        ///< set by a network whose events need it
@@ -28,8 +28,9 @@ struct message : event {
     Network& wires() const {
         return static_cast<Network&>(*owner);
     }
-    std::uint32_t store_bytes = 0;  ///< of one store of the origin's copy loop; 0: as usual
+    message_class kind = message_class::write;
     bool by_dma = false;            ///< the origin's DMA engine copies, not its processor
+    std::uint32_t store_bytes = 0;  ///< of one store of the origin's copy loop; 0: as usual
     // For the network's own use while the message is on its way.
     task* sender = nullptr;  ///< that stands still until its last store has gone
     std::uint32_t at = 0;
@@ -59,6 +60,12 @@ public:
     /// The same for a message that an event sends (a reply): nobody can be suspended, so it waits
     /// in an unlimited queue at the origin.
     virtual void inject_from_event(engine& host, message& what) = 0;
+    /// Sends a message without bytes that leaves now, if it can be said now when it arrives.
+    /// @return that time; nothing, and nothing is sent, if others may come before it.
+    virtual std::optional<ticks> send_unseen(engine&, std::uint32_t, std::uint32_t) { return {}; }
+    /// Whether a rank's processor is free of a message as soon as it leaves, and nobody is ever
+    /// suspended: then both functions above do the same.
+    virtual bool frees_senders() const { return false; }
     virtual std::vector<link_use> links() const { return {}; }
     /// Time that a rank's processor has stood still in `inject` because queues were full.
     virtual ticks stalls(std::uint32_t) const { return 0; }

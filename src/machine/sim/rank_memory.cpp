@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "machine/host.hpp"
+#include "machine/sim/run_setting.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::sim {
@@ -16,7 +17,7 @@ namespace {
 /// Wide enough for laptops' problems on few ranks; dense enough that the page tables of many ranks
 /// stay small.
 std::uint64_t easy_reserve(std::uint32_t ranks) {
-    constexpr std::uint64_t easy_total = std::uint64_t{256} << 30;
+    const std::uint64_t easy_total = std::uint64_t{ranks > many_ranks ? 16u : 256u} << 30;
     constexpr std::uint64_t least = std::uint64_t{1} << 20;
     constexpr std::uint64_t most = std::uint64_t{16} << 30;
     return std::clamp(easy_total / ranks, least, most);
@@ -41,7 +42,7 @@ rank_memory::rank_memory(std::uint32_t ranks, std::uint64_t reserve_bytes) {
                         base::bytes_text(reserve_bytes_), ranks));
     }
     start_ = static_cast<std::byte*>(start);
-    if (ranks > 1024) madvise(start, total_bytes_, MADV_NOHUGEPAGE);
+    if (ranks > many_ranks) madvise(start, total_bytes_, MADV_NOHUGEPAGE);
 }
 
 rank_memory::~rank_memory() { munmap(start_, total_bytes_); }

@@ -29,27 +29,30 @@ struct rank_event : event {
     rank_state* rank = nullptr;
 };
 
-/// One rank of a simulation.
-struct rank_state {
+/// One rank of a simulation. What most messages need is in its first cache line.
+struct alignas(64) rank_state {
     task* self = nullptr;
+    const detail::shared_word* awaited = nullptr;
+    std::uint64_t at_least = 0;
+    ticks hardware_until = 0;   ///< its network hardware is busy with messages until then
+    rate slowness{1 << 20};     ///< what a tick of its processor's work takes
+    message* inbox = nullptr;   ///< messages that wait for its next call, the oldest first
+    ticks acknowledged_at = 0;  ///< the last of those puts whose ends were known before they came
+    std::uint32_t puts_under_way = 0;
+    std::uint8_t leaving = 0;  ///< messages that will leave when its own time has come
     activity doing = activity::computes;
     standstill why = standstill::none;
     bool polled_just_now = false;  ///< nothing has happened since it read the clock or a signal
+
     bool has_timed_out = false;
-    std::uint32_t puts_under_way = 0;
-    rate slowness{1 << 20};      ///< what a tick of its processor's work takes
-    std::int64_t left_ns = 0;    ///< the host's time when it last left a call, if that is counted
     bool is_in_call = false;     ///< holds the big lock, where there is one
     bool dispatches = false;     ///< its call is in the dispatcher and finds what comes
     bool is_interrupts = false;  ///< the dispatcher was entered last by an interrupt, not by a call
+    std::int64_t left_ns = 0;    ///< the host's time when it last left a call, if that is counted
     std::uint64_t committed_bytes = 0;  ///< of its memory, promised to allocations
     ticks processor_until = -1;         ///< busy with messages until then
     ticks arrived_until = -1;           ///< when the last message is there that needs more latency
-    ticks hardware_until = 0;           ///< likewise its network hardware
-    message* inbox = nullptr;           ///< messages that wait for its next call, the oldest first
     message* inbox_end = nullptr;
-    const detail::shared_word* awaited = nullptr;
-    std::uint64_t at_least = 0;
     rank_event deadline;
     rank_event alarm;                      ///< when messages are served that no call has looked at
     std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something

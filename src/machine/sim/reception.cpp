@@ -222,6 +222,7 @@ void simulation::stand_still(rank_state& rank, standstill why) {
 
 /// A rank whose function has returned serves what comes.
 void simulation::come_to_rest(rank_state& rank) {
+    if (rank.leaving != 0) engine_.catch_up();
     if (model_.reception.kind != reception_kind::hardware) {
         engine_.catch_up();
         if (rank.inbox != nullptr) serve_inbox(rank);

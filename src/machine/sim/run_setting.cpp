@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -126,10 +127,19 @@ constexpr run_option run_options[] = {
 
 }  // namespace
 
+std::uint64_t run_setting::stack_bytes_of(std::uint32_t ranks) const {
+    constexpr std::uint64_t small = std::uint64_t{256} << 10;
+    const std::uint64_t easy = base::knob_bytes(base::knob::stack);
+    const std::uint64_t chosen = ranks > many_ranks ? std::min(easy, small) : easy;
+    return (stack_bytes != 0 ? stack_bytes : chosen) * stack_factor;
+}
+
 run_setting take_run_setting(std::string_view spec, option_map& options) {
     run_setting setting;
     if (base::knob_text(base::knob::heap)) setting.heap_bytes = base::knob_bytes(base::knob::heap);
-    setting.stack_bytes = base::knob_bytes(base::knob::stack) * stack_factor;
+    if (base::knob_text(base::knob::stack)) {
+        setting.stack_bytes = base::knob_bytes(base::knob::stack);
+    }
     for (const run_option& option : run_options) {
         const auto place = options.find(option.key);
         if (place == options.end()) continue;

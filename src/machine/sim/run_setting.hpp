@@ -18,11 +18,14 @@ enum class exploration : std::uint8_t {
     delays,  ///< a few messages very late: most lost orders need only one or two
 };
 
+/// With more ranks than this, page tables and caches count more than room to grow.
+constexpr std::uint32_t many_ranks = 1024;
+
 /// How a run differs from the machine's own.
 struct run_setting {
-    std::uint64_t heap_bytes = 0;  ///< reserve of each rank; 0: chosen by the number of ranks
-    std::uint64_t stack_bytes = 0;
-    bool has_threads = false;  ///< a thread for each rank instead of fibers
+    std::uint64_t heap_bytes = 0;   ///< reserve of each rank; 0: chosen by the number of ranks
+    std::uint64_t stack_bytes = 0;  ///< of each rank; 0: chosen by the number of ranks
+    bool has_threads = false;       ///< a thread for each rank instead of fibers
     std::uint64_t seed = 1;
     exploration explore = exploration::off;
     /// Virtual time for each unit of host time that a rank computes; 0: only what it charges.
@@ -37,6 +40,8 @@ struct run_setting {
     std::map<std::uint32_t, double> slow;  ///< rank → factor on all of its processor's times
 
     bool is_deterministic() const { return host_time_scale == 0; }
+    /// What each of so many ranks gets.
+    std::uint64_t stack_bytes_of(std::uint32_t ranks) const;
 };
 
 /// Takes what belongs to a run out of a spec's options; the rest is the machine's.

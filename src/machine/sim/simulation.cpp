@@ -18,7 +18,7 @@ namespace {
 
 std::unique_ptr<execution> make_execution(std::uint32_t ranks, const run_setting& setting) {
     return setting.has_threads ? make_thread_execution()
-                               : make_fiber_execution(ranks, setting.stack_bytes);
+                               : make_fiber_execution(ranks, setting.stack_bytes_of(ranks));
 }
 
 }  // namespace

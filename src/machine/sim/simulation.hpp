@@ -126,6 +126,7 @@ private:
                             std::uint64_t bytes);
     void send(rank_state& origin, transfer& what, const operation_regime& regime,
               message_class kind, std::uint64_t wire_bytes);
+    bool leaves_later(rank_state& origin, transfer& what);
     void await_answer(rank_state& origin, transfer& what);
     void arrived(transfer& what);
     void receive_in_turn(transfer& what);
@@ -136,6 +137,8 @@ private:
     void serve_at(transfer& what, ticks at);
     void take_effect(transfer& what);
     void send_answer(transfer& what);
+    bool acknowledge_unseen(transfer& what);
+    void end_put(rank_state& origin);
     void finish(transfer& what);
     // For records (message_trace.cpp).
     /// A message from the moment in which a rank begins to send it until that is done.
@@ -181,7 +184,14 @@ private:
     engine engine_;
     std::unique_ptr<network> network_;
     network* const follower_ = network_->follows_ranks() ? network_.get() : nullptr;
+    /// Messages may leave without the stack of the rank that sends them: no processor works for
+    /// them or waits for anything.
+    const bool leave_by_themselves_ = network_->frees_senders() && model_.reception.credits == 0 &&
+                                      model_.reception.kind == reception_kind::hardware;
     perturbation perturbation_;
+    /// Nobody works on the acknowledgement of a put, so only its time matters.
+    const bool acknowledges_freely_ =
+        leave_by_themselves_ && !perturbation_.is_on() && model_.receives_freely();
     std::vector<kill_event> kills_;
     std::vector<node_memory> nodes_;
     std::uint32_t ranks_per_process_ = 1;

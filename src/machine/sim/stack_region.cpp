@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "machine/fiber/sanitizer_fiber.hpp"
 #include "machine/host.hpp"
+#include "machine/sim/run_setting.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::sim {
@@ -50,7 +51,8 @@ stack_region::~stack_region() { munmap(start_, stride_ * ranks_); }
 
 std::span<std::byte> stack_region::stack(std::uint32_t rank) const {
     constexpr std::size_t line = 128;
-    const std::size_t shift = ranks_ > 1024 ? 0 : rank % 32 * line;  // beyond, pages count more
+    const std::size_t shift =
+        ranks_ > many_ranks ? 0 : rank % 32 * line;  // beyond, pages count more
     const std::size_t page = page_bytes();
     return {start_ + rank * stride_ + page, stride_ - page - shift};
 }

@@ -46,6 +46,7 @@ public:
         inject_from_event(host, what);
         return host.now();  // the port sends by itself
     }
+    bool frees_senders() const override { return true; }
 
     void inject_from_event(engine& host, message& what) override {
         what.owner = this;

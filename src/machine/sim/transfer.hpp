@@ -21,23 +21,25 @@ enum class transfer_kind : std::uint8_t { put, get, atomic };
 /// An operation of one rank on another's memory while it is under way: first as a request, then,
 /// the same object, as its answer.
 struct transfer : message {
+    // A cache line for what every operation needs …
+    alignas(64) simulation* host = nullptr;
+    const operation_regime* regime = nullptr;
+    std::uint64_t target = 0;  ///< global address
+    std::uint64_t data_bytes = 0;
+    std::uint64_t signal = 0;  ///< global address; null_address for none
+    detail::signal_update update{0, false};
+    std::uint32_t origin = 0;
     transfer_kind what = transfer_kind::put;
     bool is_done = false;    ///< the origin has its answer
     bool is_answer = false;  ///< on its way back
-    ticks sent = 0;          ///< when it began its way
-    std::uint32_t origin = 0;
-    std::uint64_t flow = 0;  ///< its arrow in a trace
-    simulation* host = nullptr;
-    const operation_regime* regime = nullptr;
+    // … and what only some do.
+    ticks sent = 0;                ///< when it began its way
     event::action then = nullptr;  ///< when the processor that received it is done with it
     ticks cost = 0;                ///< of that processor
-    std::uint64_t target = 0;      ///< global address
-    std::uint64_t data_bytes = 0;
-    void* answer = nullptr;    ///< where the origin wants the data
-    std::uint64_t signal = 0;  ///< global address; null_address for none
-    detail::signal_update update{0, false};
+    void* answer = nullptr;        ///< where the origin wants the data
     detail::atomic_request request{};
     std::uint64_t before = 0;  ///< what an atomic found
+    std::uint64_t flow = 0;    ///< its arrow in a trace
 
     /// Room for `data_bytes`.
     std::byte* data() { return data_bytes <= near_.size() ? near_.data() : far_.data(); }
@@ -59,31 +61,26 @@ private:
 class transfer_pool {
 public:
     transfer& take() {
-        if (free_ == nullptr) grow();
-        transfer& taken = static_cast<transfer&>(*free_);
-        free_ = taken.next;
-        taken.next = nullptr;
+        if (free_.empty()) grow();
+        transfer& taken = *free_.back();
+        free_.pop_back();
         taken.is_done = false;
         taken.is_answer = false;
         return taken;
     }
     void give_back(transfer& done) {
-        done.clear();
-        done.next = free_;
-        free_ = &done;
+        if (done.data_bytes != 0) done.clear();
+        free_.push_back(&done);
     }
 
 private:
     void grow() {
         constexpr std::size_t block = 256;
         blocks_.push_back(std::make_unique<transfer[]>(block));
-        for (std::size_t i = block; i-- > 0;) {
-            blocks_.back()[i].next = free_;
-            free_ = &blocks_.back()[i];
-        }
+        for (std::size_t i = block; i-- > 0;) free_.push_back(&blocks_.back()[i]);
     }
     std::vector<std::unique_ptr<transfer[]>> blocks_;
-    message* free_ = nullptr;
+    std::vector<transfer*> free_;
 };
 
 }  // namespace selion::machine::sim

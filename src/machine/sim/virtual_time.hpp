@@ -12,6 +12,7 @@ using ticks = std::int64_t;
 
 /// Wide enough for a product of two 64-bit numbers.
 __extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
 
 inline constexpr ticks end_of_time = INT64_MAX;
 
