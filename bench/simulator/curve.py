@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 from simulator.figures import Figure
 
-_width, _height = 640, 400
+_width, _height = 660, 400
 _left, _right, _top, _bottom = 70, 620, 50, 330
 _colours = {"messages": "#1f5fa8", "events": "#b3541e"}
 _labels = {"messages": "a message between ranks", "events": "an event of the engine alone"}
