@@ -96,12 +96,13 @@ public:
         expect_alive();
         const bytes_ptr target = place(rank, offset, item_bytes_);
         const std::string kind = nb::cast<std::string>(dtype_.attr("str"));
-        if (kind == "<i8") return selion::fetch_add(target.reinterpret<std::int64_t>(), amount);
-        if (kind == "<i4") {
-            return selion::fetch_add(target.reinterpret<std::int32_t>(),
-                                     static_cast<std::int32_t>(amount));
+        if (kind != "<i8" && kind != "<i4") {
+            throw nb::type_error("fetch_add works on arrays of dtype int32 and int64.");
         }
-        throw nb::type_error("fetch_add works on arrays of dtype int32 and int64.");
+        const yield_to_simulated_ranks free;
+        if (kind == "<i8") return selion::fetch_add(target.reinterpret<std::int64_t>(), amount);
+        return selion::fetch_add(target.reinterpret<std::int32_t>(),
+                                 static_cast<std::int32_t>(amount));
     }
 
     void free() {
@@ -183,7 +184,8 @@ private:
     }
 
     static bool is_quick(bytes_ptr pointer, std::size_t bytes) {
-        return bytes < short_bytes && pointer.local() != nullptr;
+        return bytes < short_bytes && pointer.local() != nullptr &&
+               !selion::detail::current_context->spends_time;
     }
 
     const selion::world& all_;

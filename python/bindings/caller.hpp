@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
+
 #include <selion/detail/rank_context.hpp>
 
 namespace bindings {
@@ -15,5 +17,17 @@ inline void expect_rank() {
                     "calls, or join it with 'with world.joined_thread():'.");
     throw nanobind::python_error();
 }
+
+/// Gives the GIL away around what takes no time, except in a simulation: there other ranks, which
+/// are threads of this interpreter, may have to come first.
+class yield_to_simulated_ranks {
+public:
+    yield_to_simulated_ranks() {
+        if (selion::detail::current_context->spends_time) free_.emplace();
+    }
+
+private:
+    std::optional<nanobind::gil_scoped_release> free_;
+};
 
 }  // namespace bindings

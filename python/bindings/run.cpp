@@ -15,7 +15,8 @@ namespace {
 
 /// Calls `rank_main(world)`, which answers with how it failed, or with nothing.
 int call_rank(nb::handle rank_main, selion::world& all) {
-    if (all.machine().processes != all.size()) {
+    const selion::machine_description& machine = all.machine();
+    if (machine.processes != machine.ranks && machine.capabilities.real_time) {
         throw std::runtime_error("ranks in Python need a process each: SELION_MACHINE=processes:N");
     }
     const nb::gil_scoped_acquire hold;

@@ -2,8 +2,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <cmath>
+#include <cstdint>
 #include <memory>
 
+#include <selion/charge.hpp>
 #include <selion/rank_scope.hpp>
 #include <selion/world.hpp>
 
@@ -39,6 +42,27 @@ void sync(const selion::world& all) {
     all.sync();
 }
 
+std::int64_t now(const selion::world& all) {
+    expect_rank();
+    const yield_to_simulated_ranks free;
+    return all.now();
+}
+
+void charge(const selion::world&, std::uint64_t flops, std::uint64_t int_ops, std::uint64_t loads,
+            std::uint64_t stores, std::uint64_t copied_bytes, double ns) {
+    expect_rank();
+    if (!(ns >= 0 && ns < 9e15)) {
+        throw nb::value_error("ns is the time to spend; legal: 0 to 9e15 nanoseconds.");
+    }
+    const yield_to_simulated_ranks free;
+    selion::charge({.flops = flops,
+                    .int_ops = int_ops,
+                    .loads = loads,
+                    .stores = stores,
+                    .copied_bytes = copied_bytes,
+                    .picoseconds = std::llround(ns * 1000)});
+}
+
 }  // namespace
 
 void add_world(nb::module_& module) {
@@ -57,7 +81,11 @@ void add_world(nb::module_& module) {
         .def_prop_ro(
             "machine", [](const world& all) { return all.machine().spec; },
             "Complete spec of the machine that the job runs on.")
-        .def("now", &world::now, "Steady time of the machine in nanoseconds.")
+        .def("now", &now, "Steady time of the machine in nanoseconds.")
+        .def("charge", &charge, nb::kw_only(), nb::arg("flops") = 0, nb::arg("int_ops") = 0,
+             nb::arg("loads") = 0, nb::arg("stores") = 0, nb::arg("copied_bytes") = 0,
+             nb::arg("ns") = 0.0,
+             "Spends the time that a simulated machine needs for this work; none on a real one.")
         .def("barrier", &barrier, "Waits for all ranks; puts made before are visible after.")
         .def("sync", &sync, "Waits for all ranks without completing their puts.")
         .def("broadcast", &broadcast, nb::arg("value").none(), nb::arg("root") = 0,

@@ -115,6 +115,17 @@ class World:
         """Complete spec of the machine that the job runs on."""
     def now(self) -> int:
         """Steady time of the machine in nanoseconds."""
+    def charge(
+        self,
+        *,
+        flops: int = 0,
+        int_ops: int = 0,
+        loads: int = 0,
+        stores: int = 0,
+        copied_bytes: int = 0,
+        ns: float = 0.0,
+    ) -> None:
+        """Spends the time that a simulated machine needs for this work; none on a real one."""
     def barrier(self) -> None:
         """Waits for all ranks; puts made before are visible after."""
     def sync(self) -> None:

@@ -24,6 +24,11 @@ _cure = "set SELION_MACHINE=processes:N, or leave it unset for one process per c
 
 def _check_machine(machine: str) -> None:
     wanted = spec.parse(machine)
+    if wanted.kind == "sim" and "context=fibers" in wanted.options:
+        raise Mistake(
+            "Ranks in Python need threads for their stacks, but the machine is "
+            f"'{machine}': leave 'context=fibers' out."
+        )
     if wanted.kind == "threads":
         raise Mistake(
             "Ranks in Python are processes, because threads of one interpreter wait for each "
@@ -52,8 +57,10 @@ def _flush() -> None:
 
 def _finish() -> None:
     """What the interpreter does at its end: the process of a rank ends by the runtime's hand."""
+    # A rank is the main thread of its process, or one of the threads that the main one waits for.
+    ranks = (threading.current_thread(), threading.main_thread())
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
+        if thread not in ranks and not thread.daemon:
             thread.join()
     atexit._run_exitfuncs()
     _flush()
@@ -78,7 +85,9 @@ def _report(raised: BaseException, rank: int) -> str:
     return traceback.format_exception_only(raised)[-1].strip().split("\n")[0]
 
 
-def _rank_main(function: Callable[[World], Any]) -> Callable[[World], str]:
+def _rank_main(
+    function: Callable[[World], Any], *, has_own_process: bool
+) -> Callable[[World], str]:
     """The life of a rank: what is called answers with how it failed, or with nothing."""
 
     def rank_main(world: World) -> str:
@@ -93,7 +102,8 @@ def _rank_main(function: Callable[[World], Any]) -> Callable[[World], str]:
             failure = _report(raised, world.rank)
             _flush()
             return failure
-        _finish()
+        if has_own_process:
+            _finish()
         return ""
 
     return rank_main
@@ -105,6 +115,10 @@ def run(function: Callable[[World], Any], *, thread_level: str = "single") -> No
     The environment variable SELION_MACHINE says on which machine; without it each usable core gets
     a rank. Ranks are processes: each runs the program anew, up to this call, calls the function,
     and ends. Code after the call happens once, in the process that was started by hand.
+
+    Ranks of a simulated machine (`SELION_MACHINE=sim:NAME`) are threads of this process, of which
+    one runs at a time: they share what the program has imported and its global variables. Time is
+    the machine's; what Python computes takes none of it unless `World.charge` says how much.
 
     A rank that raises prints its traceback and ends the job, as does one that calls sys.exit with a
     status that is not 0. This call then raises SystemExit with the job's status. What the function
@@ -124,9 +138,15 @@ def run(function: Callable[[World], Any], *, thread_level: str = "single") -> No
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _flush()
+    is_simulated = spec.parse(machine).kind == "sim"
+    if is_simulated and "context=" not in machine:
+        os.environ["SELION_MACHINE"] = f"{machine},context=threads"
+    rank_main = _rank_main(function, has_own_process=not is_simulated)
     try:
-        status = core.run(_rank_main(function), f"processes:{core.usable_cores()}", thread_level)
+        status = core.run(rank_main, f"processes:{core.usable_cores()}", thread_level)
     finally:
+        if machine:
+            os.environ["SELION_MACHINE"] = machine
         if handler is signal.default_int_handler:
             signal.signal(signal.SIGINT, handler)
     if status != 0:

@@ -55,6 +55,58 @@ def test_machines_that_share_an_interpreter(job, machine):
     assert "set SELION_MACHINE=processes:N" in errors
 
 
+_exchange = """
+    part = world.allocate(4, np.int64)
+    begun = world.now()
+    part.put(np.full(4, world.rank), rank=(world.rank + 1) % world.size)
+    world.barrier()
+    before = part.fetch_add(0, 0, 5)
+    world.charge(ns=1000 * world.rank)
+    total = world.all_reduce(world.rank)
+    print(world.rank, part.local[1], before, total, world.now() - begun)
+"""
+
+
+@pytest.mark.parametrize(
+    "machine", ["sim:crossbar,ranks=3", "sim:niagara2,ranks=3", "sim:now-ultrasparc,ranks=3"]
+)
+def test_ranks_in_virtual_time(job, machine):
+    """Threads of one interpreter, one of which runs at a time: equal runs take equal times."""
+    out = job.expect_no_fault(_exchange, machine, after="print('once')")
+    assert out == job.expect_no_fault(_exchange, machine, after="print('once')")
+    *ranks, last = out.splitlines()
+    assert last == "once"
+    rows = sorted([int(word) for word in line.split()] for line in ranks)
+    assert [row[:2] for row in rows] == [[0, 2], [1, 0], [2, 1]]
+    assert sorted(row[2] for row in rows) == [2, 7, 12]
+    assert all(row[3] == 3 and row[4] >= 2000 for row in rows)
+
+
+def test_work_takes_virtual_time(job):
+    body = """
+    begun = world.now()
+    world.charge(flops=3, int_ops=1, loads=2, stores=1, copied_bytes=10, ns=0.5)
+    world.charge(ns=0.5)
+    print(world.now() - begun)
+    """
+    assert job.expect_no_fault(body, "sim:crossbar,ranks=1") == "9\n"
+    status, _, errors = job.run("world.charge(ns=-1)", "sim:crossbar,ranks=1")
+    assert status == 1
+    assert "ns is the time to spend; legal: 0 to 9e15 nanoseconds." in errors
+
+
+@pytest.mark.parametrize("body", ["world.rank == 1 and world.nothing", "world.rank or sys.exit(3)"])
+def test_a_simulated_rank_that_fails_ends_the_job(job, body):
+    status, out, _ = job.run(f"{body}\nworld.barrier()", "sim:crossbar", after="print('after')")
+    assert (status, out) == (3 if "exit" in body else 1, "")
+
+
+def test_ranks_in_python_are_no_fibers(job):
+    status, out, errors = job.run("print('ran')", "sim:crossbar,context=fibers")
+    assert (status, out) == (1, "")
+    assert "leave 'context=fibers' out" in errors
+
+
 def test_a_machine_that_is_not_there(job):
     status, out, errors = job.run("print('ran')", "processor:2")
     assert (status, out) == (2, "")
