@@ -19,6 +19,7 @@ from jobs import (
 _source = Path(__file__).resolve().parents[2]
 
 machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
+simulated = {"sim:crossbar,ranks=3": 3, "sim:crossbar,ranks=3,context=threads": 3}
 process_machines = {name: ranks for name, ranks in machines.items() if "processes" in name}
 #: What the sentence must say of each death, and the exit status.
 deaths = {
@@ -48,13 +49,13 @@ def end_of(victim: int, machine: str, ranks: int, how: str, first: str = "barrie
 
 
 @pytest.mark.parametrize("how", deaths)
-@pytest.mark.parametrize("machine", machines)
+@pytest.mark.parametrize("machine", machines | simulated)
 def test_a_death_is_told(machine: str, how: str):
     if is_sanitized and how in by_signal:
         pytest.skip("the sanitizer reports fatal signals itself")
     if how == "_exit3" and machine not in process_machines:
         pytest.skip("_exit ends the process that all ranks are in, with no chance to say anything")
-    ranks = machines[machine]
+    ranks = (machines | simulated)[machine]
     outcome = end_of(1, machine, ranks, how)
     what, statuses = deaths[how]
     assert outcome.status in statuses

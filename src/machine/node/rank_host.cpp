@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "machine/crash_handler.hpp"
 #include "machine/last_words.hpp"
 #include "machine/node/binding.hpp"
-#include "machine/node/crash_handler.hpp"
 #include "machine/node/fiber_carrier.hpp"
 
 namespace selion::machine::node {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/knobs.hpp"
-#include "machine/node/crash_handler.hpp"
+#include "machine/crash_handler.hpp"
+#include "machine/exit_watch.hpp"
 #include "machine/node/doorbell.hpp"
-#include "machine/node/exit_watch.hpp"
 #include "machine/node/node_machine.hpp"
 #include "machine/processes/job_environment.hpp"
 #include "machine/processes/supervisor.hpp"
@@ -105,7 +105,7 @@ private:
         if (mapping.value().control().fence_signals == 0) node::register_heavy_fences();
         use(std::move(mapping).value(), place.process);
         mapping_->close_file();
-        node::install_crash_handler(*mapping_, true);
+        install_crash_handler(true);
         struct sigaction before {};
         if (sigaction(SIGUSR1, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) {
             ::signal(SIGUSR1, forward_to_parent);
@@ -115,7 +115,7 @@ private:
         }
         int status = 0;
         {
-            const node::exit_watch exits(*mapping_);
+            const exit_watch exits(mapping_->control().ending);
             status = ranks_->run(work, true);
         }
         publish(mapping_->process(place.process).has_finished, 1u);

@@ -102,7 +102,8 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
     rank.awaited = nullptr;
     if (word.sleeper == context.rank + 1) word.sleeper = 0;
     publish(rank.record.is_waiting, 0u);
-    if (context.recorder != nullptr) note_wait(rank, request, begun);
+    // A rank that has run ahead may have had to stop for what was there already at its own time.
+    if (context.recorder != nullptr && rank.self->now > begun) note_wait(rank, request, begun);
     return word.value >= request.at_least;
 }
 

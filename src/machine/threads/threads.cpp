@@ -9,10 +9,10 @@
 #include <array>
 #include <thread>
 
+#include "machine/crash_handler.hpp"
+#include "machine/exit_watch.hpp"
 #include "machine/last_words.hpp"
-#include "machine/node/crash_handler.hpp"
 #include "machine/node/doorbell.hpp"
-#include "machine/node/exit_watch.hpp"
 #include "machine/node/job_monitor.hpp"
 #include "machine/node/node_machine.hpp"
 
@@ -47,8 +47,8 @@ public:
         use(std::move(mapping).value(), 0);
         mapping_->control().thread_level = static_cast<std::uint32_t>(work.thread_level);
         say_choices();
-        node::install_crash_handler(*mapping_, false);
-        const node::exit_watch exits(*mapping_);
+        install_crash_handler(false);
+        const exit_watch exits(mapping_->control().ending);
         node::signal_inbox inbox({SIGUSR1});
         const completion_event done;
         int status = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/node/exit_watch.hpp"
+#include "machine/exit_watch.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,18 +15,18 @@
 #include "machine/last_words.hpp"
 #include "selion/detail/rank_context.hpp"
 
-namespace selion::machine::node {
+namespace selion::machine {
 namespace {
 
-const shared_mapping* watched = nullptr;
+std::uint32_t* watched = nullptr;
 pid_t watching_process = 0;
 
 void on_exit_of_process(int status, void*) {
     // A process that a rank has forked may come and go.
     if (watched == nullptr || watching_process != getpid()) return;
     std::uint32_t nobody = 0;
-    const bool is_first = std::atomic_ref(watched->control().ending)
-                              .compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
+    const bool is_first =
+        std::atomic_ref(*watched).compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
     // Whoever is late leaves the ending to the first, whose words must not be cut off.
     while (!is_first) pause();
     const detail::rank_context& context = *detail::current_context;
@@ -46,13 +46,13 @@ void on_exit_of_process(int status, void*) {
 
 }  // namespace
 
-exit_watch::exit_watch(const shared_mapping& mapping) {
+exit_watch::exit_watch(std::uint32_t& ending) {
     static const bool is_registered = on_exit(on_exit_of_process, nullptr) == 0;
     static_cast<void>(is_registered);
     watching_process = getpid();
-    watched = &mapping;
+    watched = &ending;
 }
 
 exit_watch::~exit_watch() { watched = nullptr; }
 
-}  // namespace selion::machine::node
+}  // namespace selion::machine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/node/crash_handler.hpp"
+#include "machine/crash_handler.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -10,40 +10,36 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "machine/call_record.hpp"
 #include "machine/host.hpp"
 #include "machine/last_words.hpp"
-#include "machine/node/hang_report.hpp"
 
-namespace selion::machine::node {
+namespace selion::machine {
 namespace {
 
 constexpr std::array fatal_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t stack_bytes = 64 * 1024;
 
-/// What the handler may use; set once before ranks start, for the life of the process.
-struct handler_state {
-    const shared_mapping* mapping = nullptr;
-    bool is_supervised = false;
-};
-handler_state state;
+/// Whether somebody else says what happened; set once before ranks start.
+bool somebody_supervises = false;
 
-void print_death(std::uint32_t rank, int number, const void* address) {
+void print_death(const detail::rank_context& rank, int number, const void* address) {
     // Building the sentence allocates; if the crash happened inside the allocator, the alarm ends
     // the process instead.
     alarm(1);
     std::string place;
     if (number == SIGSEGV || number == SIGBUS) place = fmt::format(" at address {}", address);
-    base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; the job ends", rank,
-                          state.mapping->control().ranks, strsignal(number), number, place,
-                          last_call_text(state.mapping->record(rank))));
+    base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; the job ends", rank.rank,
+                          rank.ranks, strsignal(number), number, place,
+                          last_call_text(*rank.call)));
 }
 
 void on_fatal_signal(int number, siginfo_t* info, void*) {
     const detail::rank_context& context = *detail::current_context;
-    if (state.mapping != nullptr && context.ranks != 0) {
+    if (context.ranks != 0) {
         publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(info->si_addr));
         publish(context.call->crash_signal, static_cast<std::uint32_t>(number));
-        if (!state.is_supervised) print_death(context.rank, number, info->si_addr);
+        if (!somebody_supervises) print_death(context, number, info->si_addr);
         say_last_words_from_handler();
     }
     // The handler was installed to run once: returning repeats the fault and ends the process;
@@ -59,9 +55,9 @@ bool is_default(int number) {
 
 }  // namespace
 
-void install_crash_handler(const shared_mapping& mapping, bool is_supervised) {
+void install_crash_handler(bool is_supervised) {
     if (is_sanitized() || !base::knob_is_on(base::knob::crash_report)) return;
-    state = {&mapping, is_supervised};
+    somebody_supervises = is_supervised;
     for (const int number : fatal_signals) {
         if (!is_default(number)) continue;
         struct sigaction wanted {};
@@ -84,4 +80,4 @@ signal_stack::~signal_stack() {
     sigaltstack(&none, nullptr);
 }
 
-}  // namespace selion::machine::node
+}  // namespace selion::machine

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
-#include "machine/node/shared_mapping.hpp"
-
-namespace selion::machine::node {
+namespace selion::machine {
 
 /// Makes fatal signals of ranks name the rank. The handler notes signal and address in the rank's
 /// call record, prints a sentence if nobody supervises the process, and lets the signal end it.
 /// Signals that the program or a sanitizer handles itself are left alone.
-void install_crash_handler(const shared_mapping& mapping, bool is_supervised);
+void install_crash_handler(bool is_supervised);
 
 /// A stack for the handler, for the calling thread's lifetime of this object: a rank that has
 /// overflowed its stack has none to spare.
@@ -25,4 +24,4 @@ private:
     std::unique_ptr<std::byte[]> memory_;
 };
 
-}  // namespace selion::machine::node
+}  // namespace selion::machine
