@@ -16,7 +16,7 @@ function(selion_embed_machines variable folder)
         string(APPEND entries "    shipped_machine{\"${name}\", ${literal}},\n")
     endforeach()
     file(WRITE ${source}.new "// Made of machines/*.toml by the build.
-#include \"machine/sim/shipped_machines.hpp\"
+#include \"machine/sim/description/shipped_machines.hpp\"
 
 #include <array>
 

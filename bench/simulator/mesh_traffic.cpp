@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "machine/sim/engine.hpp"
-#include "machine/sim/mesh_network.hpp"
+#include "machine/sim/engine/engine.hpp"
+#include "machine/sim/wires/mesh_network.hpp"
 
 namespace {
 

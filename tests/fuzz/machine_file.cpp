@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any bytes are either a machine, whose numbers are sound, or one sentence that names the file.
-#include "machine/sim/machine_file.hpp"
+#include "machine/sim/description/machine_file.hpp"
 
 #include <cstddef>
 #include <cstdint>

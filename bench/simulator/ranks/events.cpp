@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "machine/sim/engine.hpp"
+#include "machine/sim/engine/engine.hpp"
 #include "measured_modes.hpp"
 
 namespace bench {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "machine/sim/network.hpp"
+#include "machine/sim/wires/network.hpp"
 
 namespace selion::machine::sim {
 

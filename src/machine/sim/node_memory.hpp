@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "machine/sim/machine_model.hpp"
-#include "machine/sim/virtual_time.hpp"
+#include "machine/sim/engine/virtual_time.hpp"
+#include "machine/sim/model/machine_model.hpp"
 
 namespace selion::machine::sim {
 

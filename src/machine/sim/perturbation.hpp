@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "machine/sim/run_setting.hpp"
-#include "machine/sim/virtual_time.hpp"
+#include "machine/sim/description/run_setting.hpp"
+#include "machine/sim/engine/virtual_time.hpp"
 
 namespace selion::machine::sim {
 

@@ -8,7 +8,7 @@
 
 #include "base/units.hpp"
 #include "machine/host.hpp"
-#include "machine/sim/run_setting.hpp"
+#include "machine/sim/engine/stack_region.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::sim {

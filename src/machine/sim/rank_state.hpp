@@ -6,8 +6,8 @@
 
 #include "machine/call_record.hpp"
 #include "machine/sim/credit_book.hpp"
-#include "machine/sim/engine.hpp"
-#include "machine/sim/machine_model.hpp"
+#include "machine/sim/engine/engine.hpp"
+#include "machine/sim/model/machine_model.hpp"
 #include "machine/sim/transfer.hpp"
 #include "selion/detail/rank_context.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "base/log.hpp"
 #include "machine/last_words.hpp"
-#include "machine/sim/machine_file.hpp"
+#include "machine/sim/description/machine_file.hpp"
 #include "machine/sim/simulation.hpp"
 
 namespace selion::machine {

@@ -13,8 +13,8 @@
 #include "machine/exit_watch.hpp"
 #include "machine/host.hpp"
 #include "machine/last_words.hpp"
-#include "machine/sim/make_network.hpp"
 #include "machine/sim/real_clock_watch.hpp"
+#include "machine/sim/wires/make_network.hpp"
 
 namespace selion::machine::sim {
 namespace {

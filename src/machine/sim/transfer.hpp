@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "machine/sim/machine_model.hpp"
-#include "machine/sim/network.hpp"
+#include "machine/sim/model/machine_model.hpp"
+#include "machine/sim/wires/network.hpp"
 #include "selion/detail/slow_path.hpp"
 #include "selion/signal.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "machine/sim/bus_network.hpp"
+#include "machine/sim/wires/bus_network.hpp"
 #include "unit/machine/sim/run_on_model.hpp"
 
 namespace selion::machine::sim {

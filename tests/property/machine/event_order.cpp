@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "machine/sim/event_queue.hpp"
+#include "machine/sim/engine/event_queue.hpp"
 
 namespace selion::machine::sim {
 namespace {

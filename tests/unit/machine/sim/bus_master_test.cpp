@@ -2,7 +2,7 @@
 /// Whose processor a bus needs, and whom it may not disturb.
 #include <gtest/gtest.h>
 
-#include "unit/machine/sim/bus_models.hpp"
+#include "unit/machine/sim/wires/bus_models.hpp"
 
 namespace selion::machine::sim {
 namespace {

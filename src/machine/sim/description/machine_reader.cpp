@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/description/machine_reader.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "base/nearest_name.hpp"
+
+namespace selion::machine::sim {
+namespace {
+
+/// Beyond these a sum of costs might not fit into 64 bits: a million seconds, a second each.
+constexpr double most_ticks = 1e18;
+constexpr double most_ticks_each = 8e12;
+
+bool is_free(std::string_view path) {
+    return std::ranges::find(free_tables(), path) != free_tables().end();
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+    const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+    const std::string_view near = base::nearest_name(name, views);
+    return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
+}
+
+std::vector<std::string> table_names() {
+    std::set<std::string> names;
+    for (const table_schema& table : all_tables()) {
+        if (table.path != "operations") names.emplace(table.path);
+    }
+    for (const std::string_view each : free_tables()) names.emplace(each);
+    for (const std::string_view each : operation_classes()) {
+        names.insert(fmt::format("operations.{}", each));
+    }
+    names.insert("options");
+    return {names.begin(), names.end()};
+}
+
+/// Converts values of one document.
+class table_reader {
+public:
+    explicit table_reader(const machine_document& document) : document_(document) {}
+
+    machine_draft read() {
+        read_clock();
+        if (const written_table* const network = find("network")) {
+            const written_value* const kind = network->find("kind");
+            if (kind == nullptr) {
+                reject(network->place,
+                       "[network] has no kind; it can be crossbar, mesh, torus or bus");
+            }
+            store(*schema_of("network", ""), *kind);
+        }
+        for (const written_table& table : document_.tables) {
+            if (table.path != "clock") read_table(table);
+        }
+        if (find("machine") == nullptr || draft_.model.name.empty()) {
+            reject(document_.file, "[machine] with a name is missing");
+        }
+        if (find("node") != nullptr) draft_.model.node = draft_.node;
+        set_kinds();
+        check_ticks();
+        for (const std::string_view each : operation_classes()) check_regimes(each);
+        return std::move(draft_);
+    }
+
+private:
+    const written_table* find(std::string_view path) const {
+        const auto place = std::ranges::find(document_.tables, path, &written_table::path);
+        return place == document_.tables.end() ? nullptr : &*place;
+    }
+
+    /// Before everything else: other tables count in cycles.
+    void read_clock() {
+        const written_table* const clock = find("clock");
+        if (clock == nullptr) return;
+        read_table(*clock);
+        base_.frequency_hz = draft_.frequency_hz;
+        if (draft_.tick.empty() || draft_.tick == "picosecond") return;
+        if (base_.frequency_hz == 0) {
+            reject(clock->place, fmt::format("a tick of a {} needs a frequency", draft_.tick));
+        }
+        const bool is_half = draft_.tick == "half_cycle";
+        const auto hertz = static_cast<std::int64_t>(std::llround(base_.frequency_hz));
+        const std::int64_t ticks_per_second = is_half ? 2 * hertz : hertz;
+        constexpr std::int64_t ps_per_second = 1'000'000'000'000;
+        const std::int64_t common = std::gcd(ps_per_second, ticks_per_second);
+        base_.tick = {ps_per_second / common, ticks_per_second / common};
+        draft_.model.tick = base_.tick;
+    }
+
+    void set_kinds() {
+        machine_model& model = draft_.model;
+        const std::string& network = draft_.network_kind;
+        model.network = network == "crossbar" ? network_kind::crossbar
+                        : network == "mesh"   ? network_kind::mesh
+                        : network == "torus"  ? network_kind::torus
+                        : network == "bus"    ? network_kind::bus
+                                              : network_kind::none;
+        const std::string& reception = draft_.reception_kind;
+        model.reception.kind = reception == "polling"     ? reception_kind::polling
+                               : reception == "interrupt" ? reception_kind::interrupt
+                                                          : reception_kind::hardware;
+    }
+
+    void read_table(const written_table& table) {
+        if (is_free(table.path)) return read_free_table(table);
+        const table_schema& schema = *schema_of(table.path, draft_.network_kind);
+        if (table.path == "processor") draft_.processor = &draft_.model.processor;
+        if (table.path == "master") draft_.processor = &draft_.model.master.emplace();
+        if (schema.path == "operations") {
+            const std::string_view operation =
+                std::string_view(table.path).substr(schema.path.size() + 1);
+            draft_.regime = &costs_of(draft_.model, operation).regimes.emplace_back();
+        }
+        std::set<const machine_key*> seen;
+        for (const written_value& value : table.values) {
+            const machine_key* const key = store(schema, value);
+            if (!seen.insert(key).second) {
+                reject(value.place,
+                       fmt::format("{} is given twice in [{}]", key->name, table.name()));
+            }
+            note(table, value, look_up(schema, value.key).unit);
+        }
+    }
+
+    void note(const written_table& table, const written_value& value, std::string_view unit) {
+        if (value.source.empty()) return;
+        draft_.model.constants.push_back({.key = fmt::format("{}.{}", table.name(), value.key),
+                                          .value = value.text,
+                                          .unit = std::string(unit),
+                                          .source = value.source});
+    }
+
+    void read_free_table(const written_table& table) {
+        for (const written_value& value : table.values) {
+            const measured_key key = split_by_unit(value.key);
+            extra_constant constant;
+            if (key.kind == quantity::time) {
+                constant.time = to_ticks(key.kind, key.unit, value);
+            } else if (key.kind == quantity::per_byte) {
+                constant.per_byte = to_rate(key.kind, key.unit, value);
+            } else {
+                constant.number = number_of(value) * scale_of(key.kind, key.unit);
+            }
+            const std::string name = fmt::format("{}.{}", table.path, key.name);
+            if (!draft_.model.extras.emplace(name, constant).second) {
+                reject(value.place, fmt::format("{} is given twice", name));
+            }
+            note(table, value, key.unit);
+        }
+    }
+
+    /// @return the key, understood.
+    const machine_key* store(const table_schema& schema, const written_value& value) {
+        const known_key known = look_up(schema, value.key);
+        if (known.key == nullptr) reject_key(schema, value, known.near);
+        const machine_key& key = *known.key;
+        const destination place = key.place(draft_);
+        if (auto* const* const to = std::get_if<ticks*>(&place)) {
+            **to = to_ticks(key.kind, known.unit, value);
+        } else if (auto* const* const rates = std::get_if<rate*>(&place)) {
+            **rates = to_rate(key.kind, known.unit, value);
+        } else if (auto* const* const narrow = std::get_if<std::uint32_t*>(&place)) {
+            **narrow = static_cast<std::uint32_t>(
+                to_whole(key, known.unit, value, std::numeric_limits<std::uint32_t>::max()));
+        } else if (auto* const* const wide = std::get_if<std::uint64_t*>(&place)) {
+            **wide = to_whole(key, known.unit, value, std::uint64_t{1} << 62);
+        } else if (auto* const* const number = std::get_if<double*>(&place)) {
+            **number = number_of(value) * scale_of(key.kind, known.unit);
+            check_least(key, **number, value);
+        } else if (auto* const* const flag = std::get_if<bool*>(&place)) {
+            **flag = held<bool>(value, "true or false");
+        } else if (auto* const* const word = std::get_if<std::string*>(&place)) {
+            **word = to_word(key, value);
+        } else {
+            *std::get<std::vector<std::uint32_t>*>(place) = to_list(value);
+        }
+        return &key;
+    }
+
+    [[noreturn]] static void reject_key(const table_schema& schema, const written_value& value,
+                                        std::string_view near) {
+        if (!near.empty()) {
+            for (const machine_key& key : schema.keys) {
+                if (key.name != near) continue;
+                reject(value.place, fmt::format("{} has no unit{}; {}_UNIT takes {}", value.key,
+                                                value.key == near ? "" : " that is known", near,
+                                                fmt::join(units_of(key.kind), ", ")));
+            }
+        }
+        reject(value.place,
+               fmt::format("{}{} has no key {}{}; legal are {}", schema.path,
+                           schema.kind.empty() ? "" : fmt::format(" of kind {}", schema.kind),
+                           value.key, did_you_mean(value.key, all_spellings(schema)),
+                           legal_keys(schema)));
+    }
+
+    template <class Type>
+    static const Type& held(const written_value& value, std::string_view wanted) {
+        if (const Type* const found = std::get_if<Type>(&value.value)) return *found;
+        reject(value.place, fmt::format("{} must be {}, not {} ({})", value.key, wanted, value.text,
+                                        type_of(value.value)));
+    }
+
+    static double number_of(const written_value& value) {
+        double number = 0;
+        if (const auto* const whole = std::get_if<std::int64_t>(&value.value)) {
+            number = static_cast<double>(*whole);
+        } else {
+            number = held<double>(value, "a number");
+        }
+        if (!std::isfinite(number) || number < 0) {
+            reject(value.place,
+                   fmt::format("{} = {} must be 0 or more, and finite", value.key, value.text));
+        }
+        return number;
+    }
+
+    double measured(quantity kind, std::string_view unit, const written_value& value,
+                    double most) const {
+        const double amount = number_of(value);
+        if (time_base::counts_cycles(unit) && base_.frequency_hz == 0) {
+            reject(value.place,
+                   fmt::format("{} counts cycles, but [clock] has no frequency", value.key));
+        }
+        if (is_speed(unit) && amount == 0) {
+            reject(value.place,
+                   fmt::format("{} is a speed, and must be greater than 0", value.key));
+        }
+        const double result = in_ticks(kind, amount, unit, base_);
+        if (!(result <= most)) {
+            reject(value.place, fmt::format("{} = {} is too long", value.key, value.text));
+        }
+        return result;
+    }
+
+    ticks to_ticks(quantity kind, std::string_view unit, const written_value& value) const {
+        return static_cast<ticks>(std::llround(measured(kind, unit, value, most_ticks)));
+    }
+
+    rate to_rate(quantity kind, std::string_view unit, const written_value& value) const {
+        return rate::from_ticks(measured(kind, unit, value, most_ticks_each));
+    }
+
+    static void check_least(const machine_key& key, double number, const written_value& value) {
+        if (number < static_cast<double>(key.least)) {
+            reject(value.place,
+                   fmt::format("{} = {} must be at least {}", value.key, value.text, key.least));
+        }
+    }
+
+    static std::uint64_t to_whole(const machine_key& key, std::string_view unit,
+                                  const written_value& value, std::uint64_t most) {
+        const double number = number_of(value) * scale_of(key.kind, unit);
+        if (number != std::floor(number) || number > static_cast<double>(most)) {
+            reject(value.place, fmt::format("{} = {} must be a whole number, at most {}", value.key,
+                                            value.text, most));
+        }
+        check_least(key, number, value);
+        return static_cast<std::uint64_t>(number);
+    }
+
+    static std::string to_word(const machine_key& key, const written_value& value) {
+        const std::string& word = held<std::string>(value, "a word");
+        const std::string all = fmt::format(",{},", key.words);
+        if (!key.words.empty() && all.find(fmt::format(",{},", word)) == std::string::npos) {
+            reject(value.place, fmt::format("{} = {} must be one of {}", value.key, word,
+                                            fmt::join(split(key.words), ", ")));
+        }
+        return word;
+    }
+
+    static std::vector<std::string_view> split(std::string_view words) {
+        std::vector<std::string_view> all;
+        for (std::size_t start = 0; start <= words.size();) {
+            const std::size_t end = std::min(words.find(',', start), words.size());
+            all.push_back(words.substr(start, end - start));
+            start = end + 1;
+        }
+        return all;
+    }
+
+    static std::vector<std::uint32_t> to_list(const written_value& value) {
+        std::vector<std::uint32_t> numbers;
+        for (const std::int64_t each :
+             held<std::vector<std::int64_t>>(value, "a list of whole numbers")) {
+            if (each < 1 || each > (1 << 20)) {
+                reject(value.place, fmt::format("each number of {} = {} must be 1 to {}", value.key,
+                                                value.text, 1 << 20));
+            }
+            numbers.push_back(static_cast<std::uint32_t>(each));
+        }
+        if (numbers.empty()) reject(value.place, fmt::format("{} is empty", value.key));
+        return numbers;
+    }
+
+    /// What must take time at all.
+    void check_ticks() const {
+        const machine_model& model = draft_.model;
+        // Somebody who looks again and again must see time pass.
+        require_ticks("[processor] poll", model.processor.poll);
+        if (model.network != network_kind::mesh) return;
+        // A mesh goes on from tick to tick.
+        require_ticks("[network] entry", model.mesh.entry);
+        require_ticks("[network] hop", model.mesh.hop);
+        require_ticks("[network] slot", model.mesh.slot);
+    }
+
+    void require_ticks(std::string_view what, ticks amount) const {
+        if (amount == 0) reject(document_.file, fmt::format("{} must be at least a tick", what));
+    }
+
+    void check_regimes(std::string_view operation) {
+        const auto& regimes = costs_of(draft_.model, operation).regimes;
+        for (std::size_t i = 1; i < regimes.size(); ++i) {
+            if (regimes[i].up_to_bytes > regimes[i - 1].up_to_bytes) continue;
+            reject(document_.file,
+                   fmt::format("each [[operations.{}]] must say up_to_SIZE, more than the one "
+                               "before; only the last may leave it out",
+                               operation));
+        }
+    }
+
+    const machine_document& document_;
+    machine_draft draft_;
+    time_base base_;
+};
+
+}  // namespace
+
+void check_tables(const machine_document& document) {
+    for (const written_table& table : document.tables) {
+        if (!is_free(table.path) && schema_of(table.path, "") == nullptr) {
+            const std::vector<std::string> names = table_names();
+            reject(table.place,
+                   fmt::format("a machine file has no table [{}]{}; legal are {}", table.path,
+                               did_you_mean(table.path, names), fmt::join(names, ", ")));
+        }
+    }
+}
+
+machine_draft read_tables(const machine_document& document) {
+    return table_reader(document).read();
+}
+
+}  // namespace selion::machine::sim

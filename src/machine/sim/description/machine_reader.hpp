@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "machine/sim/description/machine_document.hpp"
+#include "machine/sim/description/machine_schema.hpp"
+
+namespace selion::machine::sim {
+
+/// Whether all tables are ones that a machine file can have.
+/// @error bad_argument (thrown) names the mistake and the legal tables.
+void check_tables(const machine_document& document);
+
+/// What a document's keys mean, in ticks. Its shape is not yet settled.
+/// @error bad_argument (thrown): unknown keys and units, wrong types, values out of range.
+machine_draft read_tables(const machine_document& document);
+
+/// Settles how many ranks there are, and where: what the file or options leave open follows from
+/// the rest.
+/// @error bad_argument (thrown): more ranks than the shape has room for, shapes that cannot be.
+void settle_shape(machine_draft& draft, const machine_document& document);
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/description/machine_schema.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace selion::machine::sim {
+namespace {
+
+using draft = machine_draft;
+using enum quantity;
+
+constexpr std::array machine_keys{
+    machine_key{"name", word, [](draft& d) -> destination { return &d.model.name; }},
+    machine_key{"summary", word, [](draft& d) -> destination { return &d.model.summary; }},
+    machine_key{"ranks", count, [](draft& d) -> destination { return &d.ranks; }, 1},
+    machine_key{"most_ranks", count, [](draft& d) -> destination { return &d.most_ranks; }, 1},
+    machine_key{"nodes", count, [](draft& d) -> destination { return &d.nodes; }, 1},
+    machine_key{"processes", count, [](draft& d) -> destination { return &d.processes; }, 1},
+    machine_key{"threads", count, [](draft& d) -> destination { return &d.threads; }, 1},
+};
+
+constexpr std::array clock_keys{
+    machine_key{"frequency", frequency, [](draft& d) -> destination { return &d.frequency_hz; }, 1},
+    machine_key{"tick", word, [](draft& d) -> destination { return &d.tick; }, 0,
+                "picosecond,cycle,half_cycle"},
+};
+
+constexpr std::array processor_keys{
+    machine_key{"flop", each, [](draft& d) -> destination { return &d.processor->flop; }},
+    machine_key{"int_op", each, [](draft& d) -> destination { return &d.processor->int_op; }},
+    machine_key{"load", each, [](draft& d) -> destination { return &d.processor->load; }},
+    machine_key{"store", each, [](draft& d) -> destination { return &d.processor->store; }},
+    machine_key{"copied_byte", each,
+                [](draft& d) -> destination { return &d.processor->copied_byte; }},
+    machine_key{"call", time, [](draft& d) -> destination { return &d.processor->call; }},
+    machine_key{"poll", time, [](draft& d) -> destination { return &d.processor->poll; }},
+};
+
+constexpr std::array memory_keys{
+    machine_key{"each_rank", bytes, [](draft& d) -> destination { return &d.model.memory_bytes; },
+                1},
+};
+
+// `kind` stands in front of every network's own keys.
+constexpr machine_key network_kind_key{"kind", word,
+                                       [](draft& d) -> destination { return &d.network_kind; }, 0,
+                                       "crossbar,mesh,torus,bus"};
+
+constexpr std::array unknown_network_keys{network_kind_key};
+
+constexpr std::array crossbar_keys{
+    network_kind_key,
+    machine_key{"latency", time, [](draft& d) -> destination { return &d.model.crossbar.latency; }},
+    machine_key{"gap", time, [](draft& d) -> destination { return &d.model.crossbar.gap; }},
+    machine_key{"port", per_byte,
+                [](draft& d) -> destination { return &d.model.crossbar.per_byte; }},
+    machine_key{"packet", bytes,
+                [](draft& d) -> destination { return &d.model.crossbar.packet_bytes; }},
+    machine_key{"packet_gap", time,
+                [](draft& d) -> destination { return &d.model.crossbar.packet_gap; }},
+};
+
+constexpr std::array mesh_keys{
+    network_kind_key,
+    machine_key{"rows", count, [](draft& d) -> destination { return &d.model.mesh.rows; }, 1},
+    machine_key{"columns", count, [](draft& d) -> destination { return &d.model.mesh.columns; }, 1},
+    machine_key{"wraps_around", truth,
+                [](draft& d) -> destination { return &d.model.mesh.wraps_around; }},
+    machine_key{"entry", time, [](draft& d) -> destination { return &d.model.mesh.entry; }},
+    machine_key{"hop", time, [](draft& d) -> destination { return &d.model.mesh.hop; }},
+    machine_key{"slot", time, [](draft& d) -> destination { return &d.model.mesh.slot; }},
+    machine_key{"transaction", bytes,
+                [](draft& d) -> destination { return &d.model.mesh.transaction_bytes; }, 1},
+    machine_key{"store", bytes, [](draft& d) -> destination { return &d.model.mesh.store_bytes; },
+                1},
+    machine_key{"queue_slots", count,
+                [](draft& d) -> destination { return &d.model.mesh.queue_slots; }, 1},
+    machine_key{"read_entry", time,
+                [](draft& d) -> destination { return &d.model.mesh.read_entry; }},
+    machine_key{"read_hop", time, [](draft& d) -> destination { return &d.model.mesh.read_hop; }},
+    machine_key{"dma_setup", time, [](draft& d) -> destination { return &d.model.mesh.dma_setup; }},
+    machine_key{"dma", per_byte,
+                [](draft& d) -> destination { return &d.model.mesh.dma_per_byte; }},
+    machine_key{"dma_from", bytes,
+                [](draft& d) -> destination { return &d.model.mesh.dma_from_bytes; }},
+    machine_key{"unroll", count, [](draft& d) -> destination { return &d.model.mesh.loop_unroll; },
+                1},
+    machine_key{"unrolled_store", time,
+                [](draft& d) -> destination { return &d.model.mesh.unrolled_store; }},
+    machine_key{"remainder_store", time,
+                [](draft& d) -> destination { return &d.model.mesh.remainder_store; }},
+    machine_key{"loop_entry", time,
+                [](draft& d) -> destination { return &d.model.mesh.loop_entry; }},
+};
+
+constexpr std::array torus_keys{
+    network_kind_key,
+    machine_key{"sides", list, [](draft& d) -> destination { return &d.model.torus.sides; }, 1},
+    machine_key{"wraps_around", truth,
+                [](draft& d) -> destination { return &d.model.torus.wraps_around; }},
+    machine_key{"entry", time, [](draft& d) -> destination { return &d.model.torus.entry; }},
+    machine_key{"hop", time, [](draft& d) -> destination { return &d.model.torus.hop; }},
+    machine_key{"link", per_byte, [](draft& d) -> destination { return &d.model.torus.per_byte; }},
+    machine_key{"gap", time, [](draft& d) -> destination { return &d.model.torus.gap; }},
+};
+
+constexpr std::array bus_keys{
+    network_kind_key,
+    machine_key{"boards", count, [](draft& d) -> destination { return &d.boards; }, 1},
+    machine_key{"most_boards", count, [](draft& d) -> destination { return &d.most_boards; }, 1},
+    machine_key{"setup", time, [](draft& d) -> destination { return &d.model.bus.setup; }},
+    machine_key{"write", per_byte,
+                [](draft& d) -> destination { return &d.model.bus.write_per_byte; }},
+    machine_key{"read", per_byte,
+                [](draft& d) -> destination { return &d.model.bus.read_per_byte; }},
+    machine_key{"burst", factor, [](draft& d) -> destination { return &d.model.bus.burst; }, 1},
+    machine_key{"dma", truth, [](draft& d) -> destination { return &d.model.bus.has_dma; }},
+    machine_key{"broadcast", truth,
+                [](draft& d) -> destination { return &d.model.bus.has_broadcast; }},
+    machine_key{"idle_boards_only", truth,
+                [](draft& d) -> destination { return &d.model.bus.idle_boards_only; }},
+    machine_key{"slots", count, [](draft& d) -> destination { return &d.model.bus.slots; }},
+    machine_key{"boards_per_expander", count,
+                [](draft& d) -> destination { return &d.model.bus.boards_per_expander; }},
+    machine_key{"expander", time, [](draft& d) -> destination { return &d.model.bus.expander; }},
+    machine_key{"expander", per_byte,
+                [](draft& d) -> destination { return &d.model.bus.expander_per_byte; }},
+};
+
+constexpr std::array node_keys{
+    machine_key{"sockets", count, [](draft& d) -> destination { return &d.node.sockets; }, 1},
+    machine_key{"cores_per_socket", count, [](draft& d) -> destination { return &d.node.cores; },
+                1},
+    machine_key{"threads_per_core", count, [](draft& d) -> destination { return &d.node.threads; },
+                1},
+    machine_key{"cores_per_cache", count,
+                [](draft& d) -> destination { return &d.node.cores_per_cache; }, 1},
+    machine_key{"fpus_per_core", count, [](draft& d) -> destination { return &d.node.fpus; }, 1},
+    machine_key{"line", bytes, [](draft& d) -> destination { return &d.node.line_bytes; }, 8},
+    machine_key{"hit", time, [](draft& d) -> destination { return &d.node.hit; }},
+    machine_key{"same_core", time, [](draft& d) -> destination { return &d.node.same_core; }},
+    machine_key{"near", time, [](draft& d) -> destination { return &d.node.near; }},
+    machine_key{"far", time, [](draft& d) -> destination { return &d.node.far; }},
+    machine_key{"from_memory", time, [](draft& d) -> destination { return &d.node.from_memory; }},
+    machine_key{"atomic", time, [](draft& d) -> destination { return &d.node.atomic; }},
+    machine_key{"memory", per_byte,
+                [](draft& d) -> destination { return &d.node.memory_per_byte; }},
+    machine_key{"copy", per_byte, [](draft& d) -> destination { return &d.node.core_per_byte; }},
+    machine_key{"line_service", time, [](draft& d) -> destination { return &d.node.line_service; }},
+    machine_key{"wake", time, [](draft& d) -> destination { return &d.node.wake; }},
+};
+
+constexpr std::array reception_keys{
+    machine_key{"kind", word, [](draft& d) -> destination { return &d.reception_kind; }, 0,
+                "hardware,polling,interrupt"},
+    machine_key{"dispatch", time,
+                [](draft& d) -> destination { return &d.model.reception.dispatch; }},
+    machine_key{"interrupt", time,
+                [](draft& d) -> destination { return &d.model.reception.interrupt; }},
+    machine_key{"coalescing", time,
+                [](draft& d) -> destination { return &d.model.reception.coalescing; }},
+    machine_key{"retransmission", time,
+                [](draft& d) -> destination { return &d.model.reception.retransmission; }},
+    machine_key{"credits", count,
+                [](draft& d) -> destination { return &d.model.reception.credits; }},
+    machine_key{"queues_without_credit", truth,
+                [](draft& d) -> destination { return &d.model.reception.queues_without_credit; }},
+    machine_key{"own_processor", truth,
+                [](draft& d) -> destination { return &d.model.reception.has_own_processor; }},
+    machine_key{"big_lock", truth,
+                [](draft& d) -> destination { return &d.model.reception.has_big_lock; }},
+    machine_key{"enters_always", truth,
+                [](draft& d) -> destination { return &d.model.reception.enters_always; }},
+    machine_key{"acknowledges_puts", truth,
+                [](draft& d) -> destination { return &d.model.acknowledges_puts; }},
+};
+
+constexpr std::array operation_keys{
+    machine_key{"up_to", bytes, [](draft& d) -> destination { return &d.regime->up_to_bytes; }, 1},
+    machine_key{"origin", time, [](draft& d) -> destination { return &d.regime->origin; }},
+    machine_key{"origin", per_byte,
+                [](draft& d) -> destination { return &d.regime->origin_per_byte; }},
+    machine_key{"target", time, [](draft& d) -> destination { return &d.regime->target; }},
+    machine_key{"target", per_byte,
+                [](draft& d) -> destination { return &d.regime->target_per_byte; }},
+    machine_key{"reply", time, [](draft& d) -> destination { return &d.regime->reply; }},
+    machine_key{"reply", per_byte,
+                [](draft& d) -> destination { return &d.regime->reply_per_byte; }},
+    machine_key{"latency", time, [](draft& d) -> destination { return &d.regime->latency; }},
+};
+
+constexpr std::array tables{
+    table_schema{"machine", "", machine_keys},
+    table_schema{"clock", "", clock_keys},
+    table_schema{"processor", "", processor_keys},
+    table_schema{"master", "", processor_keys},
+    table_schema{"memory", "", memory_keys},
+    table_schema{"network", "", unknown_network_keys},
+    table_schema{"network", "crossbar", crossbar_keys},
+    table_schema{"network", "mesh", mesh_keys},
+    table_schema{"network", "torus", torus_keys},
+    table_schema{"network", "bus", bus_keys},
+    table_schema{"node", "", node_keys},
+    table_schema{"reception", "", reception_keys},
+    table_schema{"operations", "", operation_keys},
+};
+
+constexpr std::array<std::string_view, 4> free_names{"coherence", "offload", "program", "facts"};
+constexpr std::array<std::string_view, 5> operations{"put", "get", "atomic", "signal",
+                                                     "active_message"};
+
+/// What follows `name` and an underscore in `key`; empty if nothing does.
+std::string_view rest_behind(std::string_view key, std::string_view name) {
+    const bool fits =
+        key.size() > name.size() + 1 && key.starts_with(name) && key[name.size()] == '_';
+    return fits ? key.substr(name.size() + 1) : std::string_view{};
+}
+
+}  // namespace
+
+std::span<const table_schema> all_tables() { return tables; }
+std::span<const std::string_view> free_tables() { return free_names; }
+std::span<const std::string_view> operation_classes() { return operations; }
+
+operation_costs& costs_of(machine_model& model, std::string_view operation) {
+    if (operation == "put") return model.put;
+    if (operation == "get") return model.get;
+    if (operation == "atomic") return model.atomic;
+    if (operation == "signal") return model.signal;
+    return model.active_message;
+}
+
+const table_schema* schema_of(std::string_view path, std::string_view network_kind) {
+    constexpr std::string_view group = "operations.";
+    if (path.starts_with(group)) {
+        const bool is_known =
+            std::ranges::find(operations, path.substr(group.size())) != operations.end();
+        return is_known ? &tables.back() : nullptr;
+    }
+    for (const table_schema& table : tables) {
+        const bool has_right_kind = path != "network" || table.kind == network_kind;
+        if (table.path == path && has_right_kind) return &table;
+    }
+    return nullptr;
+}
+
+known_key look_up(const table_schema& table, std::string_view key) {
+    known_key found;
+    for (const machine_key& each : table.keys) {
+        const auto units = units_of(each.kind);
+        if (units.empty() && each.name == key) return {&each, {}, {}};
+        const std::string_view unit = rest_behind(key, each.name);
+        if (std::ranges::find(units, unit) != units.end()) return {&each, unit, {}};
+        if (!units.empty() && (!unit.empty() || each.name == key)) found.near = each.name;
+    }
+    return found;
+}
+
+std::string legal_keys(const table_schema& table) {
+    std::vector<std::string> names;
+    std::set<quantity> used;
+    for (const machine_key& each : table.keys) {
+        names.push_back(fmt::format("{}{}", each.name, placeholder_of(each.kind)));
+        used.insert(each.kind);
+    }
+    std::vector<std::string> units;
+    for (const quantity kind : used) {
+        if (units_of(kind).empty()) continue;
+        units.push_back(
+            fmt::format("{}: {}", placeholder_of(kind).substr(1), fmt::join(units_of(kind), " ")));
+    }
+    return fmt::format("{}{}", fmt::join(names, ", "),
+                       units.empty() ? "" : fmt::format(" ({})", fmt::join(units, "; ")));
+}
+
+std::vector<std::string> all_spellings(const table_schema& table) {
+    std::vector<std::string> all;
+    for (const machine_key& each : table.keys) {
+        if (units_of(each.kind).empty()) all.emplace_back(each.name);
+        for (const std::string_view unit : units_of(each.kind)) {
+            all.push_back(fmt::format("{}_{}", each.name, unit));
+        }
+    }
+    return all;
+}
+
+}  // namespace selion::machine::sim

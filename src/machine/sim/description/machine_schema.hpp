@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "machine/sim/description/machine_units.hpp"
+#include "machine/sim/model/machine_model.hpp"
+
+/// Which tables and keys a machine file can have. The page docs/reference/machine-files.md explains
+/// them; a test holds page and schema together.
+namespace selion::machine::sim {
+
+/// A machine while its file is read: the model, and what the model does not keep. 0 and empty: not
+/// said.
+struct machine_draft {
+    machine_model model;
+    double frequency_hz = 0;
+    std::string tick;
+    std::string network_kind;
+    std::string reception_kind;
+    std::uint32_t ranks = 0;
+    std::uint32_t most_ranks = 0;
+    std::uint32_t nodes = 0;
+    std::uint32_t processes = 0;  ///< of a node
+    std::uint32_t threads = 0;    ///< of a process
+    std::uint32_t boards = 0;
+    std::uint32_t most_boards = 0;
+    node_model node;
+    processor_costs* processor = nullptr;  ///< that the table at hand describes
+    operation_regime* regime = nullptr;    ///< likewise
+};
+
+/// Where a key's value goes.
+using destination = std::variant<ticks*, rate*, std::uint32_t*, std::uint64_t*, bool*, double*,
+                                 std::string*, std::vector<std::uint32_t>*>;
+
+struct machine_key {
+    std::string_view name;  ///< without its unit
+    quantity kind;
+    destination (*place)(machine_draft&);
+    std::uint64_t least = 0;   ///< of counts and sizes
+    std::string_view words{};  ///< legal ones, with commas between; empty: any
+};
+
+/// The keys of one kind of table.
+struct table_schema {
+    std::string_view path;  ///< "network"; "operations" for all classes of operations
+    std::string_view kind;  ///< "mesh": the network whose keys these are; else empty
+    std::span<const machine_key> keys;
+};
+
+std::span<const table_schema> all_tables();
+
+/// Tables that may hold anything with a unit, for floors above the machine.
+std::span<const std::string_view> free_tables();
+
+/// Classes of operations: "put".
+std::span<const std::string_view> operation_classes();
+operation_costs& costs_of(machine_model& model, std::string_view operation);
+
+/// The schema of a table, or null. @param network_kind chooses among the networks.
+const table_schema* schema_of(std::string_view path, std::string_view network_kind);
+
+/// A key of a file, understood.
+struct known_key {
+    const machine_key* key = nullptr;  ///< null: not in the schema
+    std::string_view unit;
+    std::string_view near;  ///< a key that fits but for its unit; empty if none does
+};
+known_key look_up(const table_schema& table, std::string_view key);
+
+/// "latency_TIME, gap_TIME, port_PER_BYTE (TIME: ps, ns, ...)".
+std::string legal_keys(const table_schema& table);
+/// Every way to write every key, to find the nearest.
+std::vector<std::string> all_spellings(const table_schema& table);
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "machine/sim/description/machine_reader.hpp"
+#include "machine/spec.hpp"
+
+namespace selion::machine::sim {
+namespace {
+
+/// How large a shape is, and how a user makes it larger.
+struct room {
+    std::uint64_t ranks = 0;
+    std::string what;  ///< "4 rows of 4 cores"
+    std::string cure;  ///< "rows=8,columns=8"
+};
+
+/// Sides of a torus of so many nodes, as equal as they can be, the largest last.
+std::vector<std::uint32_t> balanced_sides(std::uint32_t nodes, std::size_t dimensions) {
+    std::vector<std::uint32_t> sides;
+    for (std::size_t left = dimensions; left > 1; --left) {
+        const double ideal = std::pow(static_cast<double>(nodes), 1.0 / static_cast<double>(left));
+        auto side = static_cast<std::uint32_t>(ideal + 1e-9);
+        while (side > 1 && nodes % side != 0) --side;
+        sides.push_back(std::max(side, 1u));
+        nodes /= sides.back();
+    }
+    sides.push_back(nodes);
+    return sides;
+}
+
+std::uint64_t product(const std::vector<std::uint32_t>& sides) {
+    std::uint64_t all = 1;
+    for (const std::uint32_t side : sides) all *= side;
+    return all;
+}
+
+class shape_settler {
+public:
+    shape_settler(machine_draft& draft, const machine_document& document)
+        : draft_(draft), model_(draft.model), file_(document.file) {}
+
+    void settle() {
+        settle_nodes();
+        if (model_.node) settle_processes();
+        const room space = room_of_shape();
+        if (space.ranks > max_ranks) {
+            reject(file_, fmt::format("{} has room for {} ranks; an address names at most {}",
+                                      space.what, space.ranks, max_ranks));
+        }
+        model_.most_ranks = static_cast<std::uint32_t>(space.ranks);
+        model_.ranks = draft_.ranks != 0 ? draft_.ranks : default_ranks();
+        if (model_.ranks > model_.most_ranks) {
+            reject(file_,
+                   fmt::format("{} has room for {} ranks ({}), and {} are asked for; for "
+                               "more add {}",
+                               model_.name, space.ranks, space.what, model_.ranks, space.cure));
+        }
+    }
+
+private:
+    void settle_nodes() {
+        if (model_.network == network_kind::torus) {
+            std::vector<std::uint32_t>& sides = model_.torus.sides;
+            if (sides.empty()) reject(file_, "[network] of kind torus needs sides");
+            if (draft_.nodes != 0 && draft_.nodes != product(sides)) {
+                sides = balanced_sides(draft_.nodes, sides.size());
+            }
+            if (product(sides) > max_ranks) {
+                reject(file_, fmt::format("sides {} make more than {} nodes", fmt::join(sides, "x"),
+                                          max_ranks));
+            }
+            model_.nodes = static_cast<std::uint32_t>(product(sides));
+        } else if (draft_.nodes != 0) {
+            model_.nodes = draft_.nodes;
+        }
+        if (model_.nodes > 1 && model_.network == network_kind::none) {
+            reject(file_, "several nodes need a [network] between them");
+        }
+    }
+
+    void settle_processes() {
+        const node_model& node = *model_.node;
+        const std::uint64_t places = std::uint64_t{node.sockets} * node.cores * node.threads;
+        if (places > max_ranks) {
+            reject(file_, fmt::format("a node of {} hardware threads is too large", places));
+        }
+        const auto limit = static_cast<std::uint32_t>(places);
+        std::uint32_t processes = draft_.processes;
+        std::uint32_t threads = draft_.threads;
+        if (processes == 0) processes = threads == 0 ? 1 : std::max(1u, limit / threads);
+        if (threads == 0) threads = std::max(1u, limit / processes);
+        if (std::uint64_t{processes} * threads > limit) {
+            reject(file_, fmt::format("{} processes of {} threads are more than the {} hardware "
+                                      "threads of a node of {} ({} sockets, {} cores each, {} "
+                                      "threads each)",
+                                      processes, threads, limit, model_.name, node.sockets,
+                                      node.cores, node.threads));
+        }
+        if (processes > 1 && model_.network == network_kind::none) {
+            reject(file_, fmt::format("{} processes on a node need a [network] between them; "
+                                      "processes=1 needs none",
+                                      processes));
+        }
+        model_.processes_per_node = processes;
+        model_.threads_per_process = threads;
+    }
+
+    room room_of_shape() const {
+        switch (model_.network) {
+            case network_kind::mesh: return room_of_mesh();
+            case network_kind::bus: {
+                const std::uint32_t most = std::max(draft_.most_boards, draft_.boards);
+                return {most + 1ull, fmt::format("a host and {} boards", most),
+                        fmt::format("network.most_boards={}", 2 * std::max(most, 1u))};
+            }
+            case network_kind::crossbar:
+                if (!model_.node) return room_of_crossbar();
+                break;
+            default: break;
+        }
+        return room_of_nodes();
+    }
+
+    /// Without a limit in the file, that of addresses.
+    room room_of_crossbar() const {
+        const std::uint32_t most = draft_.most_ranks != 0 ? draft_.most_ranks : max_ranks;
+        return {most, "one for each port", fmt::format("machine.most_ranks={}", draft_.ranks)};
+    }
+
+    room room_of_mesh() const {
+        const mesh_model& mesh = model_.mesh;
+        constexpr std::uint32_t most_side = 32767;
+        if (std::max(mesh.rows, mesh.columns) > most_side) {
+            reject(file_, fmt::format("a mesh has at most {} rows and columns, not {} and {}",
+                                      most_side, mesh.rows, mesh.columns));
+        }
+        const auto side = static_cast<std::uint32_t>(std::ceil(std::sqrt(draft_.ranks)));
+        return {std::uint64_t{mesh.rows} * mesh.columns,
+                fmt::format("{} rows of {} cores", mesh.rows, mesh.columns),
+                fmt::format("rows={0},columns={0}", side)};
+    }
+
+    room room_of_nodes() const {
+        if (!model_.node) {
+            return {model_.nodes, "one on each node", fmt::format("nodes={}", draft_.ranks)};
+        }
+        const std::uint64_t on_one =
+            std::uint64_t{model_.processes_per_node} * model_.threads_per_process;
+        return {model_.nodes * on_one,
+                fmt::format("{} nodes of {} processes with {} threads", model_.nodes,
+                            model_.processes_per_node, model_.threads_per_process),
+                model_.nodes > 1
+                    ? fmt::format("nodes={}", (draft_.ranks + on_one - 1) / on_one)
+                    : std::string("processes= and threads=, or node.cores_per_socket=")};
+    }
+
+    /// Where the file says nothing: everything there is.
+    std::uint32_t default_ranks() const {
+        switch (model_.network) {
+            case network_kind::bus: return std::max(draft_.boards, 1u) + 1;
+            case network_kind::mesh: return model_.mesh.rows * model_.mesh.columns;
+            case network_kind::crossbar:
+                if (!model_.node) reject(file_, "[machine] needs ranks, for a crossbar has any");
+                break;
+            default: break;
+        }
+        return model_.most_ranks;
+    }
+
+    machine_draft& draft_;
+    machine_model& model_;
+    const std::string& file_;
+};
+
+}  // namespace
+
+void settle_shape(machine_draft& draft, const machine_document& document) {
+    shape_settler(draft, document).settle();
+}
+
+}  // namespace selion::machine::sim

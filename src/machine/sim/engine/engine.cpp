@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/engine/engine.hpp"
+
+#include <algorithm>
+
+namespace selion::machine::sim {
+namespace {
+
+/// Orders count a rank's causes below its number: 2^44 of them.
+constexpr unsigned count_bits = 44;
+
+/// With many ranks their memory is in no cache. An event is fetched that many events before it
+/// happens, and what it will touch some events later.
+constexpr std::size_t fetch_event_ahead = 12;
+constexpr std::size_t fetch_memory_ahead = 8;
+constexpr std::size_t fetch_rank_ahead = 4;
+constexpr std::ptrdiff_t cache_line = 64;
+
+/// Inline, because g++ 12 takes a function that only fetches for one without effect.
+[[gnu::always_inline]] inline void fetch(const void* first, int lines) {
+    const auto* line = static_cast<const std::byte*>(first);
+    for (; lines > 0; --lines, line += cache_line) __builtin_prefetch(line);
+}
+
+}  // namespace
+
+engine::engine(std::uint32_t ranks, std::unique_ptr<execution> how,
+               std::function<void()> on_deadlock)
+    : execution_(std::move(how)), on_deadlock_(std::move(on_deadlock)), tasks_(ranks) {
+    for (std::uint32_t number = 0; number < ranks; ++number) {
+        tasks_[number].number = number;
+        tasks_[number].concerns = &tasks_[number];
+        tasks_[number].next_order = std::uint64_t{number} << count_bits;
+    }
+}
+
+void engine::run(const std::function<void(std::uint32_t)>& body) {
+    main_.stack = execution_->adopt_caller();
+    main_.context = detail::current_context;
+    live_ = ranks();
+    for (task& rank : tasks_) {
+        // An engine alone has ranks without a machine around them.
+        if (rank.context == nullptr) rank.context = main_.context;
+        rank.stack = execution_->make(rank.number, [this, &rank, &body]() -> stack_of_rank& {
+            detail::current_context = rank.context;
+            body(rank.number);
+            --live_;
+            task* const next = live_ == 0 ? &main_ : next_rank();
+            current_ = next;
+            return *next->stack;
+        });
+        resume_at(rank, 0);
+    }
+    current_ = &main_;
+    switch_to(*next_rank());
+}
+
+void engine::resume_at(task& rank, ticks at) { schedule(rank, std::max(at, rank.now), rank); }
+
+void engine::steal(task& rank, ticks amount) {
+    (is_armed(rank) ? rank.stolen : rank.now) += amount;
+}
+
+[[gnu::always_inline]] inline void engine::fetch_ahead() const {
+    if (queue_.in_sight() <= fetch_event_ahead) return;
+    fetch(queue_.ahead(fetch_event_ahead).what, 2);
+    const event& next = *queue_.ahead(fetch_memory_ahead).what;
+    fetch(next.touches, 1);
+    fetch(next.concerns, 2);
+    if (const task* const rank = queue_.ahead(fetch_rank_ahead).what->concerns) {
+        fetch(rank->context, 2);
+        fetch(rank->stack.get(), 1);
+        fetch(rank->frame - 3 * cache_line, 8);
+    }
+}
+
+/// Lets events happen until one continues a rank.
+task* engine::next_rank() {
+    while (true) {
+        if (queue_.empty()) on_deadlock_();
+        const queue_entry next = queue_.pop();
+        event& what = *next.what;
+        fetch_ahead();
+        if (what.armed_order != next.due.order) continue;  // cancelled
+        what.armed_order = 0;
+        now_ = next.due.at;
+        ++happened_;
+        if (what.act != nullptr) {
+            what.act(*this, what);
+            continue;
+        }
+        task& rank = static_cast<task&>(what);
+        rank.now = std::max(rank.now, next.due.at);
+        if (rank.stolen == 0) return &rank;
+        rank.now += rank.stolen;
+        rank.stolen = 0;
+        resume_at(rank, rank.now);
+    }
+}
+
+void engine::suspend() {
+    current_->frame = static_cast<const std::byte*>(__builtin_frame_address(0));
+    task* const next = next_rank();
+    if (next != current_) switch_to(*next);
+}
+
+void engine::switch_to(task& next) {
+    task& self = *current_;
+    current_ = &next;
+    execution_->change(*self.stack, *next.stack);
+    detail::current_context = self.context;
+}
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "machine/sim/engine/event_queue.hpp"
+#include "machine/sim/engine/execution.hpp"
+#include "machine/sim/engine/virtual_time.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::machine::sim {
+
+class engine;
+struct task;
+
+/// Something that happens at a time. Whoever owns it keeps it alive until it has happened or was
+/// cancelled.
+struct event {
+    using action = void (*)(engine&, event&);
+    action act = nullptr;           ///< null: a rank goes on
+    std::uint64_t armed_order = 0;  ///< of its entry in the queue; 0 when it is not pending
+    // Worth fetching before it happens, because with many ranks nothing is in a cache.
+    const void* touches = nullptr;   ///< what its action reads or writes
+    const task* concerns = nullptr;  ///< a rank that may go on with it
+};
+
+/// One rank as the engine sees it: a stack, and a clock that may be ahead of the engine's.
+/// What it needs to be woken is in its first cache line.
+struct alignas(64) task : event {
+    ticks now = 0;     ///< the rank's own time, never behind the engine's while it runs
+    ticks stolen = 0;  ///< time that interrupts took while it computed; added when it goes on
+    std::uint64_t next_order = 0;
+    std::uint32_t number = 0;
+    detail::rank_context* context = nullptr;  ///< current while the rank runs
+    const std::byte* frame = nullptr;         ///< where on its stack it has stopped, while it has
+    std::unique_ptr<stack_of_rank> stack;
+};
+
+/// Runs ranks in virtual time: always the earliest event next. A rank computes ahead on its own
+/// clock and falls in with the others (`catch_up`) before it does what they could notice.
+///
+/// Ties. Events of equal time happen in the order of the ranks that caused them, and those of one
+/// rank in the order in which it caused them. So a run is a function of program, machine and seed.
+class engine {
+public:
+    /// @param ranks 1 .. 2^20 - 1.
+    /// @param on_deadlock called on some rank's stack when no event is left and ranks still wait;
+    /// must not return.
+    engine(std::uint32_t ranks, std::unique_ptr<execution> how, std::function<void()> on_deadlock);
+    engine(const engine&) = delete;
+    engine& operator=(const engine&) = delete;
+
+    /// Runs `body(rank)` of every rank to its end, rank 0 first.
+    void run(const std::function<void(std::uint32_t)>& body);
+
+    /// The rank that runs now, or whose stack the engine borrows for an event.
+    task& current() { return *current_; }
+    task& rank(std::uint32_t number) { return tasks_[number]; }
+    std::uint32_t ranks() const { return static_cast<std::uint32_t>(tasks_.size()); }
+    /// Time of the event that happens now. A running rank's own time is `current().now`.
+    ticks now() const { return now_; }
+    std::uint64_t events_so_far() const { return happened_; }
+
+    /// Whether nothing is due before the current rank's time. Then this is the engine's time, too.
+    bool has_caught_up() {
+        const task& self = *current_;
+        const bool is_first =
+            queue_.empty() || due_time{self.now, order_of(self)} < queue_.top().due;
+        if (is_first) now_ = self.now;
+        return is_first;
+    }
+    /// Lets everything happen that is due before the current rank's time. Afterwards the rank may
+    /// do what others could notice.
+    void catch_up() {
+        if (has_caught_up()) [[likely]]
+            return;
+        resume_at(*current_, current_->now);
+        suspend();
+    }
+
+    /// Stops the current rank until somebody resumes it.
+    void suspend();
+    /// Lets a suspended rank go on at a time, or at its own if that is later.
+    void resume_at(task& rank, ticks at);
+    /// Whether a rank that is suspended is sure to go on by itself.
+    static bool is_armed(const event& what) { return what.armed_order != 0; }
+
+    /// Lets an event happen at `at`, which must not lie before `now()`.
+    /// @param cause whose place in the order of ties it takes.
+    void schedule(event& what, ticks at, task& cause) {
+        what.armed_order = ++cause.next_order;
+        queue_.push({{at, what.armed_order}, &what});
+    }
+    void cancel(event& what) { what.armed_order = 0; }
+
+    /// Takes time from a rank for something else: an interrupt.
+    void steal(task& rank, ticks amount);
+
+private:
+    static std::uint64_t order_of(const task& rank) { return rank.next_order + 1; }
+    task* next_rank();
+    void fetch_ahead() const;
+    void switch_to(task& next);
+
+    std::unique_ptr<execution> execution_;
+    std::function<void()> on_deadlock_;
+    std::vector<task> tasks_;
+    event_queue queue_;
+    ticks now_ = 0;
+    task* current_ = nullptr;
+    task main_;  ///< who called `run`
+    std::uint32_t live_ = 0;
+    std::uint64_t happened_ = 0;
+};
+
+}  // namespace selion::machine::sim

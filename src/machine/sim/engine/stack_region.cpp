@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/engine/stack_region.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/units.hpp"
+#include "machine/fiber/sanitizer_fiber.hpp"
+#include "machine/host.hpp"
+#include "selion/error.hpp"
+
+namespace selion::machine::sim {
+namespace {
+
+/// Mappings that guard pages may use: each makes two of one, and the program needs some as well.
+std::uint32_t most_guards() {
+    std::uint64_t limit = 65530;
+    std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+    constexpr std::uint64_t kept_for_others = 4096;
+    return static_cast<std::uint32_t>(limit > kept_for_others ? (limit - kept_for_others) / 2 : 0);
+}
+
+}  // namespace
+
+stack_region::stack_region(std::uint32_t ranks, std::size_t stack_bytes) : ranks_(ranks) {
+    const std::size_t page = page_bytes();
+    stride_ = (stack_bytes + page - 1) / page * page + page;
+    void* const start = mmap(nullptr, stride_ * ranks, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (start == MAP_FAILED) {
+        throw error(status::out_of_memory,
+                    fmt::format("cannot map {} stacks of {}; set SELION_STACK to a smaller size or "
+                                "use fewer ranks",
+                                ranks, base::bytes_text(stride_ - page)));
+    }
+    start_ = static_cast<std::byte*>(start);
+    // Large pages would give every rank two megabytes.
+    madvise(start_, stride_ * ranks, MADV_NOHUGEPAGE);
+    mark_fresh_stack(start_, stride_ * ranks);
+    const std::uint32_t wanted = std::min(ranks, most_guards());
+    while (guarded_ < wanted && mprotect(start_ + guarded_ * stride_, page, PROT_NONE) == 0) {
+        ++guarded_;
+    }
+}
+
+stack_region::~stack_region() { munmap(start_, stride_ * ranks_); }
+
+std::span<std::byte> stack_region::stack(std::uint32_t rank) const {
+    constexpr std::size_t line = 128;
+    const std::size_t shift =
+        ranks_ > many_ranks ? 0 : rank % 32 * line;  // beyond, pages count more
+    const std::size_t page = page_bytes();
+    return {start_ + rank * stride_ + page, stride_ - page - shift};
+}
+
+}  // namespace selion::machine::sim

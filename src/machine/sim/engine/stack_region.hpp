@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace selion::machine::sim {
+
+/// With more ranks than this, page tables and caches count more than room to grow.
+constexpr std::uint32_t many_ranks = 1024;
+
+/// Stacks of all ranks in one mapping. Pages appear when touched. Below a stack lies a page that
+/// nobody may touch; each such page splits the mapping, and the kernel limits mappings
+/// (vm.max_map_count), so only the first `guarded()` ranks have one.
+class stack_region {
+public:
+    /// @param stack_bytes of each rank, rounded up to whole pages.
+    /// @error out_of_memory as an `error` that names SELION_STACK.
+    stack_region(std::uint32_t ranks, std::size_t stack_bytes);
+    ~stack_region();
+    stack_region(const stack_region&) = delete;
+    stack_region& operator=(const stack_region&) = delete;
+
+    /// Without the guard page; ranks' tops are shifted against each other by cache lines, so that
+    /// ranks that stop at the same depth do not meet in one set of the first-level cache.
+    std::span<std::byte> stack(std::uint32_t rank) const;
+    std::uint32_t guarded() const { return guarded_; }
+
+private:
+    std::byte* start_;
+    std::size_t stride_;
+    std::uint32_t ranks_;
+    std::uint32_t guarded_ = 0;
+};
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <semaphore>
+#include <thread>
+
+#include "machine/sim/engine/execution.hpp"
+
+namespace selion::machine::sim {
+namespace {
+
+/// A thread and what it sleeps on while others run. The semaphore hands everything over: what one
+/// rank wrote before it stopped is visible to the next.
+class thread_of_rank final : public stack_of_rank {
+public:
+    ~thread_of_rank() override {
+        if (thread_.joinable()) thread_.join();
+    }
+    std::binary_semaphore turn_{0};
+    std::thread thread_;
+};
+
+class thread_execution final : public execution {
+public:
+    std::unique_ptr<stack_of_rank> adopt_caller() override {
+        return std::make_unique<thread_of_rank>();
+    }
+
+    std::unique_ptr<stack_of_rank> make(std::uint32_t,
+                                        std::function<stack_of_rank&()> body) override {
+        auto made = std::make_unique<thread_of_rank>();
+        made->thread_ = std::thread([self = made.get(), body = std::move(body)] {
+            self->turn_.acquire();
+            static_cast<thread_of_rank&>(body()).turn_.release();
+        });
+        return made;
+    }
+
+    void change(stack_of_rank& from, stack_of_rank& to) override {
+        static_cast<thread_of_rank&>(to).turn_.release();
+        static_cast<thread_of_rank&>(from).turn_.acquire();
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<execution> make_thread_execution() { return std::make_unique<thread_execution>(); }
+
+}  // namespace selion::machine::sim

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/description/machine_file.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "machine/sim/description/shipped_machines.hpp"
+
+namespace selion::machine::sim {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::string_view head = R"(
+[machine]
+name = "sample"
+summary = "for tests"
+source = "assumed because tests need numbers"
+ranks = 4
+)";
+
+constexpr std::string_view wires = R"(
+[network]
+kind = "crossbar"
+source = "assumed because tests need numbers"
+latency_us = 2
+)";
+
+machine_model read(const std::string& text, const option_map& options = {}) {
+    return read_machine(text, "sample.toml", options).value();
+}
+
+std::string join(std::string_view first, std::string_view second, std::string_view third = {}) {
+    return fmt::format("{}{}{}", first, second, third);
+}
+
+/// A machine of `head` and `wires` and more.
+std::string with(std::string_view more) { return join(head, wires, more); }
+
+/// What is wrong with a file; empty if nothing is.
+std::string trouble_of(const std::string& text, const option_map& options = {}) {
+    const result<machine_model> made = read_machine(text, "sample.toml", options);
+    return made ? "" : made.trouble().what();
+}
+
+machine_model load(std::string_view name, const option_map& options = {}) {
+    return load_machine(name, options).value();
+}
+
+std::string trouble_of_machine(std::string_view name, const option_map& options) {
+    const result<machine_model> made = load_machine(name, options);
+    if (made) return "";
+    EXPECT_EQ(made.trouble().code(), status::bad_argument);
+    return made.trouble().what();
+}
+
+// --- units
+// ----------------------------------------------------------------------------------------
+
+TEST(machine_file, times_become_ticks_of_a_picosecond) {
+    const machine_model model = read(with("gap_ns = 1.5\n"));
+    EXPECT_EQ(model.crossbar.latency, 2'000'000);
+    EXPECT_EQ(model.crossbar.gap, 1500);
+    EXPECT_EQ(model.tick.numerator_ps, 1);
+    EXPECT_EQ(model.tick.denominator, 1);
+}
+
+TEST(machine_file, ticks_of_half_a_cycle_are_exact) {
+    const machine_model model = read(with(R"(
+gap_cycles = 1.5
+packet_gap_half_cycles = 7
+[clock]
+source = "given: a data sheet"
+frequency_mhz = 600
+tick = "half_cycle"
+)"));
+    EXPECT_EQ(model.tick.numerator_ps, 2500);
+    EXPECT_EQ(model.tick.denominator, 3);
+    EXPECT_EQ(model.crossbar.gap, 3);
+    EXPECT_EQ(model.crossbar.packet_gap, 7);
+    EXPECT_EQ(model.crossbar.latency, 2400);  // 2 us of 5/6 ns each
+}
+
+TEST(machine_file, ticks_are_rounded_to_the_nearest) {
+    const machine_model model = read(with("gap_ps = 2.5\npacket_gap_ps = 2.4\n"));
+    EXPECT_EQ(model.crossbar.gap, 3);
+    EXPECT_EQ(model.crossbar.packet_gap, 2);
+}
+
+TEST(machine_file, speeds_become_times_of_a_byte) {
+    constexpr std::uint64_t bytes = 1'000'000;
+    const auto time_of = [](const std::string& key) {
+        return static_cast<double>(read(with(key)).crossbar.per_byte.of(bytes)) * 1e-6;
+    };
+    EXPECT_NEAR(time_of("port_mb_per_s = 38"), bytes / 38.0, 0.1);  // both in us
+    EXPECT_NEAR(time_of("port_mib_per_s = 38"), bytes / 38.0 / 1.048576, 0.1);
+    EXPECT_NEAR(time_of("port_gb_per_s = 2"), bytes / 2000.0, 0.01);
+    EXPECT_NEAR(time_of("port_ns_per_byte = 2.5"), bytes * 2.5e-3, 0.01);
+}
+
+TEST(machine_file, work_is_counted_each) {
+    const machine_model model = read(with(R"(
+[clock]
+frequency_mhz = { value = 500, source = "given: a data sheet" }
+[processor]
+source = "given: a data sheet"
+flop_million_per_s = 320
+int_op_cycles = 0.5
+load_ns = 3
+)"));
+    EXPECT_EQ(model.processor.flop.of(1000), 3'125'000);
+    EXPECT_EQ(model.processor.int_op.of(1000), 1'000'000);
+    EXPECT_EQ(model.processor.load.of(1000), 3'000'000);
+}
+
+// --- tables
+// ---------------------------------------------------------------------------------------
+
+TEST(machine_file, regimes_grow) {
+    const machine_model model = read(with(R"(
+[[operations.put]]
+source = "assumed because tests need numbers"
+up_to_kib = 1
+origin_us = 1
+[[operations.put]]
+source = "assumed because tests need numbers"
+origin_us = 2
+origin_ns_per_byte = 0.5
+[operations.get]
+source = "assumed because tests need numbers"
+reply_us = 3
+)"));
+    EXPECT_EQ(model.put.of(1024).origin, 1'000'000);
+    EXPECT_EQ(model.put.of(1025).origin, 2'000'000);
+    EXPECT_EQ(model.put.of(1025).origin_per_byte.of(1000), 500'000);
+    EXPECT_EQ(model.get.of(1 << 20).reply, 3'000'000);
+    EXPECT_TRUE(model.atomic.regimes.empty());
+}
+
+TEST(machine_file, free_tables_are_exposed_by_name) {
+    const machine_model model = read(with(R"(
+[coherence]
+source = "given: section 3.1"
+read_hit_ns = 350
+moved_us_per_byte = 0.2
+entries = 12
+block_kib = 8
+)"));
+    EXPECT_EQ(model.extras.at("coherence.read_hit").time, 350'000);
+    EXPECT_EQ(model.extras.at("coherence.moved").per_byte.of(10), 2'000'000);
+    EXPECT_EQ(model.extras.at("coherence.entries").number, 12);
+    EXPECT_EQ(model.extras.at("coherence.block").number, 8192);
+}
+
+TEST(machine_file, sources_are_kept_for_each_constant) {
+    const machine_model model =
+        read(with("gap_ns = { value = 5, source = \"fitted on figure 3\" }\n"));
+    const auto source_of = [&](std::string_view key) -> std::string {
+        for (const constant_note& note : model.constants) {
+            if (note.key == key) return note.source;
+        }
+        return "absent";
+    };
+    EXPECT_EQ(source_of("network.gap_ns"), "fitted on figure 3");
+    EXPECT_EQ(source_of("network.latency_us"), "assumed because tests need numbers");
+}
+
+// --- mistakes
+// -------------------------------------------------------------------------------------
+
+struct mistake {
+    std::string text;
+    std::string line;   ///< where it is
+    std::string wrong;  ///< what the sentence says
+    std::string cure;
+};
+
+TEST(machine_file, each_mistake_is_one_sentence_with_its_place) {
+    const std::vector<mistake> mistakes{
+        {"gap = 5\n", "line 12", "gap has no unit; gap_UNIT takes", "ps, ns, us"},
+        {"gap_lightyears = 5\n", "line 12",
+         "gap_lightyears has no unit that is known; gap_UNIT takes", "ps, ns, us"},
+        {"gpa_ns = 5\n", "line 12", "has no key gpa_ns (did you mean gap_ns?)", "gap_TIME"},
+        {"gap_ns = -5\n", "line 12", "gap_ns = -5", "0 or more"},
+        {"gap_ns = inf\n", "line 12", "gap_ns = inf", "finite"},
+        {"gap_s = 1e30\n", "line 12", "gap_s", "too long"},
+        {"gap_ns = \"five\"\n", "line 12", "gap_ns must be a number", "not five (a word)"},
+        {"gap_ns = true\n", "line 12", "gap_ns must be a number", "not true (a truth value)"},
+        {"gap_ns = [1, 2]\n", "line 12", "gap_ns must be a number", "a list"},
+        {"gap_ns = [1, 2.5]\n", "line 12", "gap_ns must be", "a list of whole numbers"},
+        {"gap_ns = 1\ngap_us = 1\n", "line 13", "gap is given twice", "[network]"},
+        {"gap_cycles = 1\n", "line 12", "gap_cycles counts cycles", "no frequency"},
+        {"port_mb_per_s = 0\n", "line 12", "port_mb_per_s", "greater than 0"},
+        {"packet_bytes = 1.5\n", "line 12", "packet_bytes = 1.5", "a whole number"},
+        {"gap_ns = { value = 1, unit = 3 }\n", "line 12", "has a \"unit\"", "value and a source"},
+        {"gap_ns = { source = \"given: x\" }\n", "line 12", "gap_ns has no value", ""},
+        {"gap_ns = { value = 1, source = \"hearsay\" }\n", "line 12", "a source is a text that",
+         "\"assumed because\""},
+        {"[network.gap]\nns = 1\n", "line 12", "gap has no value", ""},
+        {"[nodes]\nkind = \"large\"\n", "line 12", "no table [nodes] (did you mean node?)",
+         "operations.put"},
+        {"[operations.putt]\n", "line 12", "no table [operations.putt]", "operations.put"},
+        {"[operations]\nput = 3\n", "line 13", "operations.put must be a table", ""},
+        {"[processor]\nflop_ns = 1\n", "line 13", "flop_ns has no source", "given: ..."},
+        {"[processor]\nsource = \"given: x\"\npoll_ns = 0\n", "sample.toml", "poll",
+         "at least a tick"},
+        {"[reception]\nkind = \"divination\"\n", "line 13", "kind = divination",
+         "hardware, polling, interrupt"},
+        {"[clock]\ntick = \"cycle\"\n", "line 12", "needs a frequency", ""},
+        {"[node\n", "line 12", "this is not TOML", ""},
+        {"[[operations.put]]\n[[operations.put]]\n", "sample.toml", "[[operations.put]]",
+         "up_to_SIZE"},
+        {"[options.speed]\ndefault = \"slow\"\n", "line 12", "option speed needs a default", ""},
+        {"[options]\nfast = \"network.latency\"\n", "line 13", "has no key latency",
+         "latency_TIME"},
+        {"[options]\nseed = \"network.latency_us\"\n", "line 13", "option seed needs another name",
+         "every run"},
+        {"[options]\nfast = \"latency_us\"\n", "line 13", "a key with its table", ""},
+    };
+    for (const mistake& each : mistakes) {
+        const std::string sentence = trouble_of(with(each.text));
+        EXPECT_THAT(sentence, AllOf(StartsWith("sample.toml"), HasSubstr(each.line + ": "),
+                                    HasSubstr(each.wrong), HasSubstr(each.cure)))
+            << each.text;
+        EXPECT_EQ(sentence.find('\n'), std::string::npos) << each.text;
+    }
+}
+
+TEST(machine_file, what_must_be_there) {
+    EXPECT_THAT(trouble_of(""), HasSubstr("[machine] with a name is missing"));
+    EXPECT_THAT(trouble_of("x = 1\n"), HasSubstr("x must be a table"));
+    EXPECT_THAT(trouble_of(join(head, "[network]\n")), HasSubstr("has no kind"));
+    EXPECT_THAT(trouble_of(join(head, "[network]\nkind = \"torus\"\n")), HasSubstr("needs sides"));
+}
+
+TEST(machine_file, names_and_paths) {
+    EXPECT_THAT(trouble_of_machine("crosbar", {}),
+                AllOf(HasSubstr("did you mean crossbar?"), HasSubstr("a file of your own")));
+    EXPECT_THAT(trouble_of_machine("./absent.toml", {}),
+                StartsWith("./absent.toml: cannot be opened: No such file"));
+    EXPECT_THAT(trouble_of_machine("/", {}), HasSubstr("/: cannot be read"));
+
+    const std::filesystem::path path =
+        std::filesystem::path(testing::TempDir()) / fmt::format("machine-{}.toml", getpid());
+    std::ofstream(path) << with("");
+    EXPECT_EQ(load(path.string()).name, "sample");
+    std::ofstream(path) << std::string((1 << 20) + 1, '#');
+    EXPECT_THAT(trouble_of_machine(path.string(), {}), HasSubstr("is larger than"));
+    std::filesystem::remove(path);
+}
+
+// --- options
+// --------------------------------------------------------------------------------------
+
+constexpr std::string_view choices = R"(
+[options]
+lag = "network.latency_us"
+[options.grade]
+default = "plain"
+[options.grade.plain]
+source = "given: table 1"
+network.gap_ns = 10
+[options.grade.fine]
+network.gap_ns = { value = 5, source = "given: table 2" }
+network.latency_us = { value = 1, source = "given: table 2" }
+)";
+
+TEST(machine_options, choices_fall_on_their_default) {
+    EXPECT_EQ(read(with(choices)).crossbar.gap, 10'000);
+    const machine_model fine = read(with(choices), {{"grade", "fine"}});
+    EXPECT_EQ(fine.crossbar.gap, 5'000);
+    EXPECT_EQ(fine.crossbar.latency, 1'000'000);
+    EXPECT_THAT(trouble_of(with(choices), {{"grade", "rough"}}),
+                AllOf(StartsWith("sample.toml, option grade=rough: "), HasSubstr("plain, fine")));
+}
+
+TEST(machine_options, short_keys_and_dotted_keys_change_the_same) {
+    EXPECT_EQ(read(with(choices), {{"lag", "7"}}).crossbar.latency, 7'000'000);
+    const machine_model model = read(with(choices), {{"network.latency_ns", "7"}});
+    EXPECT_EQ(model.crossbar.latency, 7'000);
+    EXPECT_EQ(model.constants.back().source, "assumed because the spec says network.latency_ns=7");
+}
+
+TEST(machine_options, a_table_that_the_file_leaves_out_can_be_set) {
+    const machine_model model =
+        read(with(""), {{"reception.kind", "polling"}, {"processor.poll_ns", "5"}});
+    EXPECT_EQ(model.reception.kind, reception_kind::polling);
+    EXPECT_EQ(model.processor.poll, 5000);
+}
+
+TEST(machine_options, regimes_are_set_together_or_one_by_one) {
+    const std::string text = with(R"(
+[[operations.put]]
+up_to_bytes = { value = 100, source = "given: x" }
+[[operations.put]]
+)");
+    const machine_model both = read(text, {{"operations.put.origin_ns", "3"}});
+    EXPECT_EQ(both.put.of(1).origin, 3000);
+    EXPECT_EQ(both.put.of(101).origin, 3000);
+    const machine_model second = read(text, {{"operations.put.2.origin_ns", "3"}});
+    EXPECT_EQ(second.put.of(1).origin, 0);
+    EXPECT_EQ(second.put.of(101).origin, 3000);
+}
+
+TEST(machine_options, mistakes_name_the_legal_ones) {
+    EXPECT_THAT(trouble_of(with(choices), {{"grad", "fine"}}),
+                AllOf(HasSubstr("option grad=fine: there is no such option (did you mean grade?)"),
+                      HasSubstr("legal are lag, grade, ranks")));
+    EXPECT_THAT(trouble_of(with(""), {{"network.latency", "1"}}),
+                AllOf(HasSubstr("has no key latency"), HasSubstr("latency_TIME")));
+    EXPECT_THAT(trouble_of(with(""), {{"nettwork.latency_us", "1"}}),
+                HasSubstr("no table [nettwork] (did you mean network?)"));
+    EXPECT_THAT(trouble_of(with(""), {{"network.latency_us", "fast"}}), HasSubstr("not a number"));
+    EXPECT_THAT(trouble_of(with(""), {{"network.latency_us", "-1"}}), HasSubstr("0 or more"));
+    EXPECT_THAT(trouble_of(with(""), {{"network.latency_us", "1us"}}), HasSubstr("not a number"));
+    EXPECT_THAT(trouble_of(with(""), {{"reception.big_lock", "maybe"}}), HasSubstr("on and off"));
+    EXPECT_THAT(trouble_of(with(""), {{"ranks", "0"}}), HasSubstr("at least 1"));
+    EXPECT_THAT(trouble_of(with(""), {{"operations.put.2.origin_ns", "3"}}),
+                HasSubstr("no table [operations.put.2]"));
+}
+
+// --- shapes
+// ---------------------------------------------------------------------------------------
+
+TEST(machine_shape, a_crossbar_has_any_number_of_ranks_unless_it_says_so) {
+    EXPECT_EQ(read(with(""), {{"ranks", "1000"}}).ranks, 1000u);
+    EXPECT_THAT(trouble_of(with(""), {{"ranks", "1000"}, {"machine.most_ranks", "10"}}),
+                AllOf(HasSubstr("has room for 10 ranks"), HasSubstr("machine.most_ranks=1000")));
+}
+
+TEST(machine_shape, a_mesh_has_a_rank_on_each_core) {
+    const std::string mesh = R"(
+[machine]
+name = "mesh"
+[network]
+kind = "mesh"
+source = "given: x"
+rows = 2
+columns = 3
+entry_ns = 1
+hop_ns = 1
+)";
+    EXPECT_THAT(trouble_of(mesh, {{"network.hop_ns", "0"}}), HasSubstr("hop must be at least a"));
+    EXPECT_EQ(read(mesh).ranks, 6u);
+    EXPECT_EQ(read(mesh, {{"rows", "5"}}).ranks, 15u);
+    EXPECT_EQ(read(mesh, {{"ranks", "2"}}).ranks, 2u);
+    EXPECT_EQ(read(mesh, {{"ranks", "2"}}).mesh.rows, 2u);
+    EXPECT_THAT(trouble_of(mesh, {{"ranks", "7"}}),
+                AllOf(HasSubstr("mesh has room for 6 ranks (2 rows of 3 cores), and 7 are asked "
+                                "for"),
+                      HasSubstr("rows=3,columns=3")));
+    EXPECT_THAT(trouble_of(mesh, {{"rows", "40000"}}), HasSubstr("at most 32767 rows"));
+}
+
+constexpr std::string_view node = R"(
+[machine]
+name = "node"
+[node]
+source = "given: x"
+sockets = 2
+cores_per_socket = 4
+threads_per_core = 2
+)";
+
+TEST(machine_shape, a_node_is_one_process_unless_asked) {
+    const machine_model whole = read(std::string(node));
+    EXPECT_EQ(whole.ranks, 16u);
+    EXPECT_EQ(whole.processes_per_node, 1u);
+    EXPECT_EQ(whole.threads_per_process, 16u);
+    EXPECT_EQ(read(std::string(node), {{"threads", "3"}, {"processes", "1"}}).ranks, 3u);
+    EXPECT_THAT(trouble_of(std::string(node), {{"processes", "4"}}),
+                HasSubstr("need a [network] between them"));
+    EXPECT_THAT(trouble_of(std::string(node), {{"nodes", "2"}}), HasSubstr("no such option"));
+    EXPECT_THAT(trouble_of(std::string(node), {{"machine.nodes", "2"}}),
+                HasSubstr("several nodes need a [network]"));
+}
+
+TEST(machine_shape, processes_and_threads_of_a_node) {
+    const std::string text = join(node, wires);
+    const machine_model eight = read(text, {{"processes", "8"}});
+    EXPECT_EQ(eight.ranks, 16u);
+    EXPECT_EQ(eight.threads_per_process, 2u);
+    const machine_model four = read(text, {{"threads", "4"}});
+    EXPECT_EQ(four.processes_per_node, 4u);
+    const machine_model small = read(text, {{"processes", "2"}, {"threads", "3"}});
+    EXPECT_EQ(small.ranks, 6u);
+    EXPECT_THAT(trouble_of(text, {{"processes", "4"}, {"threads", "5"}}),
+                HasSubstr("4 processes of 5 threads are more than the 16 hardware threads"));
+    EXPECT_EQ(read(text, {{"nodes", "3"}}).ranks, 48u);
+}
+
+TEST(machine_shape, a_torus_keeps_its_dimensions) {
+    const std::string torus = R"(
+[machine]
+name = "torus"
+[network]
+kind = "torus"
+source = "given: x"
+sides = [2, 3, 4]
+)";
+    EXPECT_EQ(read(torus).ranks, 24u);
+    const machine_model larger = read(torus, {{"nodes", "512"}});
+    EXPECT_THAT(larger.torus.sides, testing::ElementsAre(8, 8, 8));
+    EXPECT_EQ(larger.ranks, 512u);
+    EXPECT_THAT(read(torus, {{"nodes", "7"}}).torus.sides, testing::ElementsAre(1, 1, 7));
+    EXPECT_THAT(read(torus, {{"network.sides", "4x4x2"}}).torus.sides,
+                testing::ElementsAre(4, 4, 2));
+    EXPECT_THAT(trouble_of(torus, {{"network.sides", "4by4"}}), HasSubstr("8x8x16"));
+    EXPECT_THAT(trouble_of(torus, {{"network.sides", "4000x4000x4000"}}), HasSubstr("more than"));
+}
+
+TEST(machine_shape, a_bus_has_a_host_and_boards) {
+    const std::string bus = R"(
+[machine]
+name = "bus"
+[network]
+kind = "bus"
+source = "given: x"
+boards = 4
+most_boards = 16
+)";
+    EXPECT_EQ(read(bus).ranks, 5u);
+    EXPECT_EQ(read(bus, {{"boards", "16"}}).ranks, 17u);
+    EXPECT_EQ(read(bus, {{"ranks", "3"}}).ranks, 3u);
+    EXPECT_THAT(trouble_of(bus, {{"ranks", "18"}}), HasSubstr("a host and 16 boards"));
+}
+
+}  // namespace
+}  // namespace selion::machine::sim
