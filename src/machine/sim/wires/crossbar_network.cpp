@@ -4,23 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
-#include <utility>
+
+#include "machine/sim/wires/port.hpp"
 
 namespace selion::machine::sim {
 namespace {
-
-struct port {
-    ticks free_at = 0;
-    ticks busy = 0;
-    ticks waiting = 0;
-    std::uint64_t messages = 0;
-    std::uint64_t bytes = 0;
-
-    link_use use(std::string name) const {
-        return {std::move(name), messages, bytes, busy, waiting};
-    }
-};
 
 class crossbar_network final : public network {
 public:
@@ -34,13 +22,13 @@ public:
     std::optional<ticks> send_unseen(engine& host, std::uint32_t from, std::uint32_t to) override {
         const ticks now = host.now();
         if (out_[from].free_at > now) return {};
-        occupy(out_[from], now, model_.gap, 0);
-        return occupy(in_[to], now + model_.latency, model_.gap, 0);
+        out_[from].take(0, now, model_.gap);
+        return in_[to].take(0, now + model_.latency, model_.gap);
     }
     bool frees_senders() const override { return true; }
 
     void inject_from_event(engine& host, message& what) override {
-        const ticks start = occupy(out_[what.from], host.now(), occupancy(what.bytes), what.bytes);
+        const ticks start = out_[what.from].take(what.bytes, host.now(), occupancy(what.bytes));
         if (start == host.now()) return depart(host, what);
         // Targets' ports are taken in the order of departures, so one that has to wait for its own
         // port must not take the other yet.
@@ -66,7 +54,7 @@ private:
     /// last one follows.
     void depart(engine& host, message& what) {
         const ticks first_byte = host.now() + model_.latency;
-        const ticks start = occupy(in_[what.to], first_byte, occupancy(what.bytes), what.bytes);
+        const ticks start = in_[what.to].take(what.bytes, first_byte, occupancy(what.bytes));
         what.act = what.arrive;
         host.schedule(what, start + model_.per_byte.of(what.bytes) + packets(what.bytes),
                       host.rank(what.from));
@@ -80,17 +68,6 @@ private:
 
     ticks occupancy(std::uint64_t bytes) const {
         return std::max(model_.gap, model_.per_byte.of(bytes) + packets(bytes));
-    }
-
-    /// @return when the port begins with it.
-    static ticks occupy(port& which, ticks ready, ticks taken, std::uint64_t bytes) {
-        const ticks start = std::max(ready, which.free_at);
-        which.free_at = start + taken;
-        ++which.messages;
-        which.bytes += bytes;
-        which.busy += taken;
-        which.waiting += start - ready;
-        return start;
     }
 
     crossbar_model model_;

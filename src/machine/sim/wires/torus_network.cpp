@@ -8,28 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "machine/sim/wires/port.hpp"
+
 namespace selion::machine::sim {
 namespace {
-
-/// What serves one message after the other, in the order in which their heads come to it.
-struct server {
-    ticks free_at = 0;
-    ticks busy = 0;
-    ticks waiting = 0;
-    std::uint64_t messages = 0;
-    std::uint64_t bytes = 0;
-
-    /// @return when it begins with it.
-    ticks take(const message& what, ticks ready, ticks taken) {
-        const ticks start = std::max(ready, free_at);
-        free_at = start + taken;
-        busy += taken;
-        waiting += start - ready;
-        ++messages;
-        bytes += what.bytes;
-        return start;
-    }
-};
 
 /// While a message is on its way `at` is its node, `step` the node where it ends.
 class torus_network final : public network {
@@ -52,7 +34,7 @@ public:
         what.owner = this;
         what.at = node_of(what.from);
         what.step = node_of(what.to);
-        const ticks start = out_[what.at].take(what, host.now(), model_.gap);
+        const ticks start = out_[what.at].take(what.bytes, host.now(), model_.gap);
         what.act = [](engine& later, event& due) {
             message& moving = static_cast<message&>(due);
             moving.wires<torus_network>().move(later, moving);
@@ -80,9 +62,9 @@ private:
 
     torus_model model_;
     std::vector<std::uint32_t> node_of_rank_;
-    std::vector<server> links_;
-    std::vector<server> out_;
-    std::vector<server> in_;
+    std::vector<port> links_;
+    std::vector<port> out_;
+    std::vector<port> in_;
 };
 
 /// Distance along a ring or a row; positive is up.
@@ -105,13 +87,13 @@ void torus_network::move(engine& host, message& what) {
             distance(here, what.step / stride % side, side, model_.wraps_around);
         if (way != 0) {
             const std::uint32_t next = way > 0 ? (here + 1) % side : (here + side - 1) % side;
-            server& link = links_[what.at * links_per_node() + dimension * 2 + (way < 0)];
+            port& link = links_[what.at * links_per_node() + dimension * 2 + (way < 0)];
             what.at = what.at - here * stride + next * stride;
-            return host.schedule(what, link.take(what, host.now(), wire) + model_.hop, cause);
+            return host.schedule(what, link.take(what.bytes, host.now(), wire) + model_.hop, cause);
         }
         stride *= side;
     }
-    const ticks start = in_[what.step].take(what, host.now(), model_.gap);
+    const ticks start = in_[what.step].take(what.bytes, host.now(), model_.gap);
     what.act = what.arrive;
     host.schedule(what, start + wire, cause);
 }
@@ -130,9 +112,9 @@ std::string torus_network::name(std::size_t link) const {
 /// Those that were used, the busiest first: a rack has tens of thousands of links.
 std::vector<link_use> torus_network::links() const {
     std::vector<link_use> used;
-    const auto add = [&used](const server& which, std::string name) {
+    const auto add = [&used](const port& which, std::string name) {
         if (which.messages == 0) return;
-        used.push_back({std::move(name), which.messages, which.bytes, which.busy, which.waiting});
+        used.push_back(which.use(std::move(name)));
     };
     for (std::size_t i = 0; i < links_.size(); ++i) add(links_[i], name(i));
     for (std::size_t i = 0; i < out_.size(); ++i) add(out_[i], fmt::format("node {} out", i));
