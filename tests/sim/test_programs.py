@@ -74,3 +74,16 @@ def test_a_killed_rank_ends_the_job(on_machine):
     done = on_machine("sim:crossbar,kill=2@100us", *graph)
     assert done.returncode != 0
     assert "rank 2 of 8 was killed" in done.stderr
+
+
+def test_the_host_s_time_is_labelled(on_machine):
+    done = on_machine("sim:crossbar,compute=measured", *graph)
+    assert done.stderr == ("selion: compute=measured: the host's time is spent, so times differ "
+                           "from run to run\n")
+    assert on_machine("sim:crossbar", *graph).stderr == ""
+
+
+def test_verbose_says_what_is_simulated(on_machine):
+    done = on_machine("sim:crossbar,ranks=3,seed=7", *graph, SELION_VERBOSE="on")
+    assert "3 ranks simulated on crossbar in one process, as fibers, in virtual time; seed 7\n" \
+        in done.stderr

@@ -56,6 +56,7 @@ public:
     meters::network_use network_use() const override { return network_use_; }
 
     int run(const job& work) override {
+        tell_setting();
         running_.emplace(model_, setting_, *this);
         if (work.has_trace) running_->record_messages();
         const int status = running_->run(work.rank_main);
@@ -83,6 +84,15 @@ public:
     }
 
 private:
+    void tell_setting() const {
+        base::say_verbose(fmt::format(
+            "{} ranks simulated on {} in one process, {}, in virtual time; seed {}", model_.ranks,
+            model_.name, setting_.has_threads ? "each on a thread of its own" : "as fibers",
+            setting_.seed));
+        if (setting_.is_deterministic()) return;
+        base::say("compute=measured: the host's time is spent, so times differ from run to run");
+    }
+
     machine_model model_;
     run_setting setting_;
     machine_description description_;
