@@ -14,12 +14,17 @@ constexpr unsigned count_bits = 44;
 constexpr std::size_t fetch_event_ahead = 12;
 constexpr std::size_t fetch_memory_ahead = 8;
 constexpr std::size_t fetch_rank_ahead = 4;
-constexpr std::ptrdiff_t cache_line = 64;
+constexpr std::uintptr_t cache_line = 64;
 
+/// @param first any address: what is not mapped is not fetched.
 /// Inline, because g++ 12 takes a function that only fetches for one without effect.
-[[gnu::always_inline]] inline void fetch(const void* first, int lines) {
-    const auto* line = static_cast<const std::byte*>(first);
-    for (; lines > 0; --lines, line += cache_line) __builtin_prefetch(line);
+[[gnu::always_inline]] inline void fetch(std::uintptr_t first, std::uintptr_t lines) {
+    for (std::uintptr_t line = 0; line < lines; ++line) {
+        __builtin_prefetch(reinterpret_cast<const void*>(first + line * cache_line));
+    }
+}
+[[gnu::always_inline]] inline void fetch(const void* first, std::uintptr_t lines) {
+    fetch(reinterpret_cast<std::uintptr_t>(first), lines);
 }
 
 }  // namespace
@@ -99,7 +104,7 @@ task* engine::next_rank() {
 }
 
 void engine::suspend() {
-    current_->frame = static_cast<const std::byte*>(__builtin_frame_address(0));
+    current_->frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     task* const next = next_rank();
     if (next != current_) switch_to(*next);
 }

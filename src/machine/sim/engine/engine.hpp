@@ -35,7 +35,7 @@ struct alignas(64) task : event {
     std::uint64_t next_order = 0;
     std::uint32_t number = 0;
     detail::rank_context* context = nullptr;  ///< current while the rank runs
-    const std::byte* frame = nullptr;         ///< where on its stack it has stopped, while it has
+    std::uintptr_t frame = 0;                 ///< where on its stack it has stopped, while it has
     std::unique_ptr<stack_of_rank> stack;
 };
 
