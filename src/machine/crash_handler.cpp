@@ -47,19 +47,13 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
     raise(number);
 }
 
-bool is_default(int number) {
-    struct sigaction now {};
-    return sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
-           now.sa_handler == SIG_DFL;
-}
-
 }  // namespace
 
 void install_crash_handler(bool is_supervised) {
     if (is_sanitized() || !base::knob_is_on(base::knob::crash_report)) return;
     somebody_supervises = is_supervised;
     for (const int number : fatal_signals) {
-        if (!is_default(number)) continue;
+        if (!is_handled_by(number, SIG_DFL)) continue;
         struct sigaction wanted {};
         wanted.sa_sigaction = on_fatal_signal;
         wanted.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);

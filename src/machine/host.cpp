@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/host.hpp"
 
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,5 +32,11 @@ std::int64_t host_time_ns() {
 }
 
 std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
+
+bool is_handled_by(int number, void (*handler)(int)) {
+    struct sigaction now {};
+    return sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+           now.sa_handler == handler;
+}
 
 }  // namespace selion::machine

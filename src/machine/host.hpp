@@ -14,6 +14,9 @@ std::uint64_t page_bytes();
 /// Nanoseconds of the host's steady clock.
 std::int64_t host_time_ns();
 
+/// Whether a signal of this process goes to `handler`, which may be SIG_DFL.
+bool is_handled_by(int number, void (*handler)(int));
+
 /// Built with a sanitizer that watches memory or threads; reserves are then small and fatal signals
 /// are left to it.
 constexpr bool is_sanitized() {

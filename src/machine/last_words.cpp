@@ -14,6 +14,8 @@
 #include <mutex>
 #include <utility>
 
+#include "machine/host.hpp"
+
 namespace selion::machine {
 namespace {
 
@@ -55,12 +57,6 @@ void on_interrupt(int number) {
         die_of(number);
     }
     errno = before;
-}
-
-bool is_handled_by(int number, void (*handler)(int)) {
-    struct sigaction now {};
-    return sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
-           now.sa_handler == handler;
 }
 
 /// Guards everything that is not for handlers, and lasts while the last words are said.

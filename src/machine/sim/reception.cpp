@@ -9,7 +9,7 @@ namespace selion::machine::sim {
 namespace {
 
 /// Processor time of the thread: what other programs take does not count.
-std::int64_t host_time_ns() {
+std::int64_t thread_time_ns() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
@@ -187,7 +187,7 @@ void simulation::end_call(rank_state& rank) {
 simulation::call::call(simulation& host, detail::rank_context& context, bool serves)
     : rank(host.ranks_[context.rank]), host_(host), serves_(serves) {
     if (host.setting_.host_time_scale != 0 && rank.left_ns != 0) {
-        const auto passed_ns = static_cast<double>(host_time_ns() - rank.left_ns);
+        const auto passed_ns = static_cast<double>(thread_time_ns() - rank.left_ns);
         const double passed_ps = passed_ns * host.setting_.host_time_scale * 1000;
         rank.self->now += host.model_.tick.from_ps(static_cast<std::int64_t>(passed_ps));
     }
@@ -196,7 +196,7 @@ simulation::call::call(simulation& host, detail::rank_context& context, bool ser
 
 simulation::call::~call() {
     if (serves_) host_.end_call(rank);
-    if (host_.setting_.host_time_scale != 0) rank.left_ns = host_time_ns();
+    if (host_.setting_.host_time_scale != 0) rank.left_ns = thread_time_ns();
 }
 
 /// Stops the rank until an event resumes it; meanwhile it serves what comes. May return before

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/sim/sim_machine.hpp"
+#include "machine/crash_handler.hpp"
+#include "machine/exit_watch.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -57,6 +59,10 @@ public:
 
     int run(const job& work) override {
         tell_setting();
+        install_crash_handler(false);
+        const signal_stack stack_for_signals;
+        std::uint32_t ending = 0;
+        const exit_watch exits(ending);
         running_.emplace(model_, setting_, *this);
         if (work.has_trace) running_->record_messages();
         const int status = running_->run(work.rank_main);

@@ -6,11 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 
 #include "base/log.hpp"
-#include "machine/crash_handler.hpp"
-#include "machine/exit_watch.hpp"
 #include "machine/host.hpp"
 #include "machine/last_words.hpp"
 #include "machine/sim/real_clock_watch.hpp"
@@ -87,10 +84,6 @@ void simulation::kill(const run_setting::kill& whom) {
 int simulation::run(const std::function<int(detail::rank_context&)>& body) {
     int status = 0;
     watch_real_clock();
-    install_crash_handler(false);
-    const signal_stack stack_for_signals;
-    std::uint32_t ending = 0;
-    const exit_watch exits(ending);
     kills_.resize(setting_.kills.size());
     for (std::size_t i = 0; i < kills_.size(); ++i) {
         kills_[i].host = this;
@@ -104,8 +97,6 @@ int simulation::run(const std::function<int(detail::rank_context&)>& body) {
     }
     engine_.run([&](std::uint32_t number) {
         rank_state& rank = ranks_[number];
-        std::optional<signal_stack> own_stack_for_signals;
-        if (setting_.has_threads) own_stack_for_signals.emplace();
         const int own = body(rank.context);
         if (status == 0) status = own;
         publish(rank.record.has_finished, 1u);

@@ -2,6 +2,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "machine/crash_handler.hpp"
 #include "machine/sim/engine/execution.hpp"
 
 namespace selion::machine::sim {
@@ -28,6 +29,7 @@ public:
                                         std::function<stack_of_rank&()> body) override {
         auto made = std::make_unique<thread_of_rank>();
         made->thread_ = std::thread([self = made.get(), body = std::move(body)] {
+            const signal_stack stack_for_signals;
             self->turn_.acquire();
             static_cast<thread_of_rank&>(body()).turn_.release();
         });

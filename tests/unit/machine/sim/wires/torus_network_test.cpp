@@ -123,10 +123,13 @@ TEST(torus_network_test, ranks_of_a_node_share_its_links) {
 
 TEST(torus_network_test, a_large_rack_delivers_all_once_and_names_its_busiest_link) {
 #if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "the thread sanitizer has no room for the stacks of a whole rack";
+    constexpr std::uint32_t side = 8;  // it follows 8,128 stacks at most
+#else
+    constexpr std::uint32_t side = 16;
 #endif
-    const torus_model model = rack({16, 16, 16});
-    const std::uint32_t ranks = 4096 * 4;
+    constexpr std::uint32_t nodes = side * side * side;
+    constexpr std::uint32_t ranks = nodes * 4;
+    const torus_model model = rack({side, side, side});
     std::vector<std::uint32_t> node_of_rank(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) node_of_rank[rank] = rank / 4;
     std::mt19937_64 random(3);
@@ -135,7 +138,7 @@ TEST(torus_network_test, a_large_rack_delivers_all_once_and_names_its_busiest_li
         all.emplace_back(random() % 100000, random() % ranks, random() % ranks, random() % 4000);
     }
     for (std::uint32_t i = 0; i < 50; ++i) all.emplace_back(0, 0, 4, 100000);  // node 0 to node 1
-    network_bed bed(ranks, make_torus_network(model, 4096, node_of_rank));
+    network_bed bed(ranks, make_torus_network(model, nodes, node_of_rank));
     bed.deliver(all);
     ticks hops_of_all = 0;
     ticks slowest = 0;
