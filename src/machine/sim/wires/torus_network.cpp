@@ -13,7 +13,8 @@
 namespace selion::machine::sim {
 namespace {
 
-/// While a message is on its way `at` is its node, `step` the node where it ends.
+/// While a message is on its way `at` is its node, `step` the node where it ends, `slots_left` the
+/// link that it took last.
 class torus_network final : public network {
 public:
     torus_network(const torus_model& model, std::uint32_t endpoints,
@@ -22,7 +23,8 @@ public:
           node_of_rank_(std::move(node_of_rank)),
           links_(nodes(model_) * links_per_node()),
           out_(endpoints),
-          in_(endpoints) {}
+          in_(endpoints),
+          last_end_(links_.size() + endpoints, 0) {}
 
     ticks inject(engine& host, message& what) override {
         inject_from_event(host, what);
@@ -34,6 +36,7 @@ public:
         what.owner = this;
         what.at = node_of(what.from);
         what.step = node_of(what.to);
+        what.slots_left = static_cast<std::uint32_t>(links_.size() + what.at);  // no link yet
         const ticks start = out_[what.at].take(what.bytes, host.now(), model_.gap);
         what.act = [](engine& later, event& due) {
             message& moving = static_cast<message&>(due);
@@ -65,6 +68,7 @@ private:
     std::vector<port> links_;
     std::vector<port> out_;
     std::vector<port> in_;
+    std::vector<ticks> last_end_;  ///< of messages by the last link that they took, or their node
 };
 
 /// Distance along a ring or a row; positive is up.
@@ -87,15 +91,20 @@ void torus_network::move(engine& host, message& what) {
             distance(here, what.step / stride % side, side, model_.wraps_around);
         if (way != 0) {
             const std::uint32_t next = way > 0 ? (here + 1) % side : (here + side - 1) % side;
-            port& link = links_[what.at * links_per_node() + dimension * 2 + (way < 0)];
+            what.slots_left =
+                static_cast<std::uint32_t>(what.at * links_per_node() + dimension * 2 + (way < 0));
+            port& link = links_[what.slots_left];
             what.at = what.at - here * stride + next * stride;
             return host.schedule(what, link.take(what.bytes, host.now(), wire) + model_.hop, cause);
         }
         stride *= side;
     }
     const ticks start = in_[what.step].take(what.bytes, host.now(), model_.gap);
+    // What came over one link, or from the own node, ends in the order in which it began.
+    ticks& last_end = last_end_[what.slots_left];
+    last_end = std::max(last_end, start + wire);
     what.act = what.arrive;
-    host.schedule(what, start + wire, cause);
+    host.schedule(what, last_end, cause);
 }
 
 std::string torus_network::name(std::size_t link) const {

@@ -121,6 +121,20 @@ TEST(torus_network_test, ranks_of_a_node_share_its_links) {
     EXPECT_EQ(all[2].arrived, 700 + 250);
 }
 
+TEST(torus_network_test, a_short_message_stays_behind_a_long_one_of_its_pair) {
+    torus_model model = rack({4}, false);
+    model.gap = 400;
+    std::deque<sample> all;
+    all.emplace_back(0, 0, 1, 4000);  // within node 0
+    all.emplace_back(1, 0, 1, 4);
+    for (ticks i = 0; i < 8; ++i) all.emplace_back(600 + i, 4, 5, 4);  // keep node 2's port busy
+    all.emplace_back(0, 2, 4, 2000);                                   // node 1 to node 2
+    all.emplace_back(1, 2, 4, 4);
+    deliver(model, all, {0, 0, 1, 1, 2, 2});
+    EXPECT_GE(all[1].arrived, all[0].arrived);
+    EXPECT_GE(all[11].arrived, all[10].arrived);
+}
+
 TEST(torus_network_test, a_large_rack_delivers_all_once_and_names_its_busiest_link) {
 #if defined(__SANITIZE_THREAD__)
     constexpr std::uint32_t side = 8;  // it follows 8,128 stacks at most
