@@ -15,12 +15,13 @@ namespace selion {
 
 /// What kind of trouble an `error` reports.
 enum class status {
-    bad_argument,    ///< a value that a user or a file supplied is outside its legal range
-    not_available,   ///< this machine, option or facility does not exist here
-    out_of_memory,   ///< symmetric memory or address space is exhausted
-    timed_out,       ///< a deadline passed before the condition held
-    rank_dead,       ///< a peer ended before the operation completed
-    system_failure,  ///< a call of the operating system failed
+    bad_argument,      ///< a value that a user or a file supplied is outside its legal range
+    not_available,     ///< this machine, option or facility does not exist here
+    out_of_memory,     ///< symmetric memory or address space is exhausted
+    timed_out,         ///< a deadline passed before the condition held
+    remote_exception,  ///< a function on another rank ended with an exception
+    rank_dead,         ///< a peer ended before the operation completed
+    system_failure,    ///< a call of the operating system failed
 };
 
 /// Trouble that comes from the environment or a peer, never from a bug in the calling program

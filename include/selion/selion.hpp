@@ -4,16 +4,21 @@
 /// Everything: a partitioned global address space for programs in C++20.
 #include <selion/atomics.hpp>
 #include <selion/charge.hpp>
+#include <selion/counter.hpp>
 #include <selion/error.hpp>
 #include <selion/expect.hpp>
+#include <selion/future.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/machines.hpp>
 #include <selion/memory.hpp>
+#include <selion/message.hpp>
 #include <selion/meters.hpp>
 #include <selion/put_get.hpp>
 #include <selion/rank.hpp>
 #include <selion/rank_scope.hpp>
 #include <selion/reduction.hpp>
+#include <selion/rpc.hpp>
 #include <selion/run.hpp>
 #include <selion/signal.hpp>
+#include <selion/split_phase.hpp>
 #include <selion/world.hpp>

@@ -54,20 +54,6 @@ inline void notify(global_ptr<signal> target, detail::signal_update update,
     }
 }
 
-namespace detail {
-
-/// A put and the signal that announces it, as one operation of the machine.
-struct put_signal_request {
-    std::uint64_t target;
-    const void* source;
-    std::size_t bytes;
-    std::uint64_t signal;
-    signal_update update;
-};
-SELION_API void put_signal_slow(const put_signal_request& request, std::source_location site);
-
-}  // namespace detail
-
 /// Writes a value, then changes the signal: whoever sees the signal sees the value.
 /// @pre `target` and `announcement` belong to one rank.
 /// @cost two stores where mapped (set); else one message.

@@ -16,7 +16,7 @@
 namespace selion::base {
 namespace {
 
-constexpr std::array<knob_entry, 15> table{{
+constexpr std::array<knob_entry, 16> table{{
     {knob::bind, "SELION_BIND", "auto",
      "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
     {knob::crash_report, "SELION_CRASH_REPORT", "on",
@@ -33,6 +33,9 @@ constexpr std::array<knob_entry, 15> table{{
      "the machine: threads:N, threads:N@C, processes:N, processes:PxT"},
     {knob::membarrier, "SELION_MEMBARRIER", "auto",
      "auto, off: let sleepers pay for ordering (membarrier); off: every signal has a full fence"},
+    {knob::message_memory, "SELION_MESSAGE_MEMORY", "8M",
+     "bytes (K, M, G) for data of messages under way, of each thread that runs ranks; at least "
+     "64K"},
     {knob::meters, "SELION_METERS", "off",
      "file: write counters and timers of all ranks there as JSON lines; 1: record only"},
     {knob::prefix, "SELION_PREFIX", "off",

@@ -20,6 +20,7 @@ enum class knob : std::uint8_t {
     joined_threads,
     machine,
     membarrier,
+    message_memory,
     meters,
     prefix,
     spin,

@@ -46,7 +46,7 @@ std::uint64_t neighbour_links::address(neighbour which, std::size_t offset_in_en
 void neighbour_links::signal(neighbour to, std::size_t offset_in_end,
                              detail::signal_update update) {
     const std::uint64_t word = address(to, offset_in_end);
-    context_.transport->put_signal(context_, {word, nullptr, 0, word, update});
+    context_.transport->put(context_, {word, nullptr, 0, word, update});
 }
 
 void neighbour_links::wait(detail::shared_word& word, std::uint64_t at_least) {
@@ -81,7 +81,7 @@ void neighbour_links::send_letter(neighbour to, std::span<const std::byte> data)
         end.letters_freed = detail::word_load(end.letters_taken);
     }
     const std::size_t place = offsetof(link_end, letters) + place_of(number) * sizeof(letter_place);
-    context_.transport->put_signal(
+    context_.transport->put(
         context_, {address(to, place + offsetof(letter_place, bytes)), data.data(), data.size(),
                    address(to, place + offsetof(letter_place, arrived)), signal_set(number)});
     end.letters_told = end.letters_received;
@@ -94,9 +94,8 @@ void neighbour_links::send_parcel(neighbour to, std::span<const std::byte> data,
     const std::size_t landing = offsetof(team_block, slots) + where.offset;
     const std::size_t arrival =
         offsetof(link_end, parcel_arrived) + arrival_of(number) * sizeof(detail::shared_word);
-    context_.transport->put_signal(context_,
-                                   {block_address(rank_of(to), landing), data.data(), data.size(),
-                                    address(to, arrival), signal_set(number)});
+    context_.transport->put(context_, {block_address(rank_of(to), landing), data.data(),
+                                       data.size(), address(to, arrival), signal_set(number)});
     end.letters_told = end.letters_received;
 }
 

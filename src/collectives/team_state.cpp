@@ -109,7 +109,7 @@ void team_state::synchronise_by_signals(machine::wait_reason reason) {
             block_address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
         // Where many ranks share a processor, the own word is in no cache by now.
         __builtin_prefetch(&own_.rounds[k].word);
-        context_.transport->put_signal(context_, {signal, nullptr, 0, signal, signal_add(1)});
+        context_.transport->put(context_, {signal, nullptr, 0, signal, signal_add(1)});
         machine::await_word(context_, {own_.rounds[k].word, round_, reason});
     }
 }

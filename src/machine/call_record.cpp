@@ -49,6 +49,9 @@ std::string_view name_of(operation what) {
         case operation::allocate: return "allocate";
         case operation::deallocate: return "deallocate";
         case operation::wait_signal: return "wait_until";
+        case operation::wait_counter: return "a wait for a counter";
+        case operation::wait_future: return "a wait for a future";
+        case operation::send: return "send";
         case operation::end_of_run: return "the end of run";
     }
     return "an unknown call";

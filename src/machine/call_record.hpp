@@ -22,13 +22,18 @@ enum class operation : std::uint32_t {
     allocate,
     deallocate,
     wait_signal,
+    wait_counter,
+    wait_future,
+    send,
     end_of_run,
 };
 std::string_view name_of(operation what);
 
 /// Collectives involve all ranks and are numbered alike on each.
 constexpr bool is_collective(operation what) {
-    return what != operation::none && what != operation::wait_signal;
+    return what != operation::none && what != operation::wait_signal &&
+           what != operation::wait_counter && what != operation::wait_future &&
+           what != operation::send;
 }
 
 /// What one rank is doing, written by that rank alone with plain stores to its own line, read by

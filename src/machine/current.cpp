@@ -38,17 +38,25 @@ namespace selion::machine {
 namespace {
 
 machine* active = nullptr;
+std::uint32_t jobs = 0;
 
 }  // namespace
 
 machine* active_machine() { return active; }
 
-void set_active_machine(machine* now) { active = now; }
+void set_active_machine(machine* now) {
+    active = now;
+    if (now != nullptr) ++jobs;
+}
+
+std::uint32_t job_number() { return jobs; }
 
 std::string_view name_of(wait_reason reason) {
     switch (reason) {
         case wait_reason::collective: return "wait: collective";
         case wait_reason::signal: return "wait: signal";
+        case wait_reason::counter: return "wait: counter";
+        case wait_reason::message: return "wait: message";
         case wait_reason::start: return "wait: start";
         case wait_reason::end: return "wait: end";
     }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@
 #include "selion/charge.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/slow_path.hpp"
+#include "selion/detail/word_access.hpp"
 #include "selion/machines.hpp"
 #include "selion/signal.hpp"
 #include "selion/world.hpp"
@@ -23,17 +25,33 @@
 namespace selion::machine {
 
 /// Why a rank waits; meters and reports group by it.
-enum class wait_reason : std::uint8_t { collective, signal, start, end };
+enum class wait_reason : std::uint8_t { collective, signal, counter, message, start, end };
 std::string_view name_of(wait_reason reason);
 
 inline constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
 
-/// One wait: until the word is at least `at_least`, or the clock reaches the deadline.
+/// A word and the value that somebody waits for.
+struct awaited_word {
+    detail::shared_word* word;
+    std::uint64_t at_least;
+};
+
+/// One wait: until the word is at least `at_least`, or one of the others is where it should be, or
+/// the clock reaches the deadline.
 struct wait_request {
     detail::shared_word& word;
     std::uint64_t at_least;
     wait_reason reason;
     std::int64_t deadline_ns = no_deadline;
+    std::span<const awaited_word> others = {};
+
+    bool has_arrived() const noexcept {
+        if (detail::word_load(word) >= at_least) return true;
+        for (const awaited_word& other : others) {
+            if (detail::word_load(*other.word) >= other.at_least) return true;
+        }
+        return false;
+    }
 };
 
 /// Time and waiting.
@@ -56,23 +74,61 @@ public:
     virtual void wake(detail::rank_context& context, detail::shared_word& word) = 0;
 };
 
-/// Moves bytes where the inline bypass does not reach. Arguments have been checked. Blocking calls
-/// of this floor; on return of `put` the source may be reused.
+/// A message that makes its target call `job::deliver`. The machine knows nothing of its meaning.
+struct message_request {
+    std::uint32_t target;
+    std::uint16_t kind;       ///< as the floor above likes
+    bool is_reply = false;    ///< sent by a handler to whom it serves; causes no further messages
+    bool lends_data = false;  ///< data stay as they are until the target says otherwise
+    std::uint64_t handler;
+    std::span<const std::byte> arguments;  ///< copied; at most `most_argument_bytes`
+    const void* data = nullptr;
+    std::size_t bytes = 0;
+};
+inline constexpr std::size_t most_argument_bytes = 80;
+
+/// A message at its target. What it points to lives until `deliver` returns.
+struct incoming_message {
+    std::uint32_t origin;
+    std::uint16_t kind;
+    std::uint64_t handler;
+    std::span<const std::byte> arguments;
+    const std::byte* data;  ///< aligned to 16 bytes unless lent
+    std::size_t bytes;
+};
+
+/// Moves bytes where the inline bypass does not reach. Arguments have been checked. What a rank
+/// sends to another takes effect in the order in which it was sent.
 class transport {
 public:
     virtual ~transport() = default;
-    virtual void put(detail::rank_context& context, std::uint64_t target, const void* source,
-                     std::size_t bytes) = 0;
+    /// Starts a put. Without an origin counter the source may be reused on return. Whoever sees the
+    /// signal sees the data.
+    virtual void put(detail::rank_context& context, const detail::put_request& request) = 0;
     virtual void get(detail::rank_context& context, void* target, std::uint64_t source,
                      std::size_t bytes) = 0;
-    /// The data are visible to a rank that sees the signal.
-    virtual void put_signal(detail::rank_context& context,
-                            const detail::put_signal_request& request) = 0;
-    /// @return the element's bits before the operation.
+    virtual void start_get(detail::rank_context& context, const detail::get_request& request) = 0;
+    /// @return the element's bits before the operation; of one that fetches nothing it need not
+    /// wait for its effect, and returns anything.
     virtual std::uint64_t atomic(detail::rank_context& context,
                                  const detail::atomic_request& request) = 0;
+    virtual void start_atomic(detail::rank_context& context, const detail::atomic_request& request,
+                              const detail::atomic_answer& answer) = 0;
     /// Completes all earlier operations of this rank.
     virtual void quiet(detail::rank_context& context) = 0;
+    /// Completes its earlier operations on one rank's memory.
+    virtual void quiet(detail::rank_context& context, std::uint32_t target) = 0;
+
+    /// Sends a message. Waits, serving others, while there is no room for it; in a handler it never
+    /// waits for anything that a handler may have to do.
+    virtual void send(detail::rank_context& context, const message_request& request) = 0;
+    /// Whether the target can read data where they lie, so that the machine need not copy them.
+    virtual bool can_lend(const detail::rank_context& context, std::uint32_t target,
+                          const void* data, std::size_t bytes) const = 0;
+    /// Most bytes of data that a message can carry which are not lent.
+    virtual std::uint64_t most_message_bytes() const = 0;
+    /// Serves what has come for the calling rank. @return whether anything had.
+    virtual bool poll(detail::rank_context& context) = 0;
 };
 
 /// Memory of the ranks: segment 0 lies ready when a rank starts, zeroed, `reserve_bytes` long in
@@ -103,6 +159,9 @@ struct job {
     /// @return the rank's exit status. Lets no exception out.
     std::function<int(detail::rank_context&)> rank_main;
     selion::thread_level thread_level = thread_level::single;
+    /// Called for each message, on any thread that works for the target, with the target's context
+    /// (or a copy of it) current and marked as in a handler. Lets no exception out.
+    void (*deliver)(detail::rank_context&, const incoming_message&) = nullptr;
     bool has_trace = false;  ///< a machine that sees single messages records them as well
 };
 
@@ -127,6 +186,8 @@ public:
 
 /// The job that runs in this process, for threads that belong to no rank; null when none.
 machine* active_machine();
+/// Number of the job that runs in this process, or ran last; the first is 1.
+std::uint32_t job_number();
 void set_active_machine(machine* now);
 
 /// One machine of one job.

@@ -11,6 +11,7 @@
 #include "machine/simulated_memory.hpp"
 #include "meters/record/recorder.hpp"
 #include "onesided/caller.hpp"
+#include "onesided/operation_meter.hpp"
 #include "selion/charge.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/error.hpp"
@@ -18,47 +19,6 @@
 
 namespace selion::detail {
 namespace {
-
-/// Records one operation for its lifetime, if anything is recorded.
-class operation_meter {
-public:
-    operation_meter(rank_context& context, const char* name, std::size_t bytes,
-                    std::source_location site, std::uint32_t peer = meters::nobody)
-        : context_(context) {
-        if (context.recorder == nullptr) return;
-        context.recorder->begin_operation();
-        event_ = {.name = name,
-                  .start_ps = context.clock->stamp_ps(),
-                  .kind = meters::slice_kind::operation,
-                  .line = site.line(),
-                  .file = site.file_name(),
-                  .bytes = bytes,
-                  .peer = peer};
-    }
-    ~operation_meter() {
-        if (context_.recorder == nullptr) return;
-        event_.end_ps = context_.clock->stamp_ps();
-        event_.flow_out = context_.recorder->end_operation();
-        context_.recorder->record(event_);
-    }
-    operation_meter(const operation_meter&) = delete;
-    operation_meter& operator=(const operation_meter&) = delete;
-
-private:
-    rank_context& context_;
-    meters::occurrence event_{};
-};
-
-std::uint32_t rank_of(std::uint64_t bits) {
-    return static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask);
-}
-
-/// Address of memory that this process maps, whether or not operations are recorded.
-std::byte* mapped_address(const rank_context& context, std::uint64_t bits) {
-    const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
-    if (index >= context.mapped_count) return nullptr;
-    return context.mapped_base + index * context.stride_bytes + (bits & offset_mask);
-}
 
 shared_word& own_word(rank_context& context, std::uint64_t signal, std::source_location site) {
     expect_range(signal, sizeof(shared_word), alignof(shared_word), site);
@@ -117,7 +77,7 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
         machine::announce_write(context, address, bytes);
         std::memcpy(address, source, bytes);
     } else {
-        context.transport->put(context, target, source, bytes);
+        context.transport->put(context, {target, source, bytes});
     }
 }
 
@@ -141,10 +101,12 @@ std::uint64_t atomic_slow(const atomic_request& request, std::source_location si
 }
 
 void signal_slow(std::uint64_t signal, signal_update update, std::source_location site) {
-    put_signal_slow({signal, nullptr, 0, signal, update}, site);
+    put_signal_slow(
+        {.target = signal, .source = nullptr, .bytes = 0, .signal = signal, .update = update},
+        site);
 }
 
-void put_signal_slow(const put_signal_request& request, std::source_location site) {
+void put_signal_slow(const put_request& request, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(request.target, request.bytes, 1, site);
     expect_range(request.signal, sizeof(shared_word), alignof(shared_word), site);
@@ -155,13 +117,22 @@ void put_signal_slow(const put_signal_request& request, std::source_location sit
                                  (request.signal >> offset_bits) & rank_mask));
     const operation_meter meter(context, "put_signal", request.bytes, site,
                                 rank_of(request.target));
-    context.transport->put_signal(context, request);
+    context.transport->put(context, request);
 }
 
 void quiet_slow(std::source_location site) {
     rank_context& context = context_of_caller(site);
     const operation_meter meter(context, "quiet", 0, site);
     context.transport->quiet(context);
+}
+
+void quiet_target_slow(std::uint32_t target, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    SELION_EXPECT_AT(
+        target < context.ranks, site,
+        fmt::format("quiet: there is no rank {}; ranks are 0 to {}", target, context.ranks - 1));
+    const operation_meter meter(context, "quiet", 0, site, target);
+    context.transport->quiet(context, target);
 }
 
 void charge_slow(const work& amount) {

@@ -5,15 +5,18 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <typeinfo>
+#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "machine/call_record.hpp"
 #include "machine/registry.hpp"
+#include "onesided/message_state.hpp"
 #include "selion/error.hpp"
 #include "world/record_file.hpp"
 #include "world/world_state.hpp"
@@ -49,13 +52,39 @@ int call_function(const rank_function& body, rank_context& context) {
     }
 }
 
-int run_rank(const rank_function& body, record_files& files, rank_context& context) {
+/// What messages need of ranks whose functions may have returned: lives until the job ends.
+class message_states {
+public:
+    ~message_states() {
+        for (node* one = first_; one != nullptr;) delete std::exchange(one, one->next);
+    }
+    onesided::message_state& add() {
+        node* const made = new node{{}, first_.load(std::memory_order_relaxed)};
+        while (!first_.compare_exchange_weak(made->next, made, std::memory_order_relaxed)) {
+        }
+        return made->state;
+    }
+
+private:
+    struct node {
+        onesided::message_state state;
+        node* next;
+    };
+    std::atomic<node*> first_ = nullptr;
+};
+
+int run_rank(const rank_function& body, record_files& files, message_states& messages,
+             rank_context& context) {
+    context.messages = &messages.add();
     world_state state(context, files.start_rank(context.rank));
     const int rank_status = call_function(body, context);
     if (!context.host->memory().outlives_ranks()) {
         const machine::call_scope scope(context, machine::operation::end_of_run, body.site);
         // Others may still read this rank's memory.
         state.team.synchronise(machine::wait_reason::end);
+        // What they sent before they came here is handled.
+        while (context.transport->poll(context)) {
+        }
     }
     files.end_rank(context.rank);
     context.world = nullptr;
@@ -87,9 +116,13 @@ int run_checked(const run_options& options, const rank_function& body) {
         files.begin(host.description());
     }
     machine::set_active_machine(&host);
-    const int job_status =
-        host.launcher().run({[&](rank_context& context) { return run_rank(body, files, context); },
-                             choose_level(options), files.has_trace()});
+    message_states messages;
+    const int job_status = host.launcher().run(
+        {.rank_main =
+             [&](rank_context& context) { return run_rank(body, files, messages, context); },
+         .thread_level = choose_level(options),
+         .deliver = onesided::deliver,
+         .has_trace = files.has_trace()});
     machine::set_active_machine(nullptr);
     if (is_first) files.end(host);
     return job_status;

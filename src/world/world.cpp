@@ -117,7 +117,10 @@ void synchronise_as(operation what, rank_context& member, std::source_location s
 }  // namespace
 
 world_state::world_state(rank_context& context, meters::recorder* recorder)
-    : heap(context, collectives::runtime_bytes), team(context) {
+    : heap(context, collectives::runtime_bytes + onesided::block_bytes), team(context) {
+    context.job = machine::job_number();
+    context.store_offset = collectives::runtime_bytes;
+    context.counts_alone = context.host->thread_level() == thread_level::single;
     context.recorder = recorder;
     context.heap = &heap;
     context.world = this;

@@ -4,8 +4,8 @@
 
 void use() {
 #ifdef MUST_FAIL
-    static_cast<void>(selion::fetch_add(selion::global_ptr<double>(), 1.0));
+    static_cast<void>(selion::fetch_or(selion::global_ptr<double>(), 1.0));
 #else
-    static_cast<void>(selion::fetch_add(selion::global_ptr<int>(), 1));
+    static_cast<void>(selion::fetch_or(selion::global_ptr<int>(), 1));
 #endif
 }

@@ -22,7 +22,8 @@ class simulated_memory;
 
 namespace selion::onesided {
 class symmetric_heap;
-}
+class message_state;
+}  // namespace selion::onesided
 
 namespace selion::collectives {
 class team_state;
@@ -61,6 +62,9 @@ struct alignas(line_bytes) rank_context {
     bool fence_signals = true;          ///< a signalling store needs a full fence of its own
     bool words_mapped = false;          ///< every rank's shared words can be addressed
     bool spends_time = false;           ///< `charge` counts: time is virtual
+    bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
+    bool in_handler = false;
+    std::uint32_t job = 0;  ///< number of the job in this process, from 1
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;
     /// The team of all, where a barrier is its bare steps: nothing is recorded or compared, all
@@ -74,13 +78,14 @@ struct alignas(line_bytes) rank_context {
     machine::machine* host = nullptr;
     meters::recorder* recorder = nullptr;  ///< null when nothing is recorded
     onesided::symmetric_heap* heap = nullptr;
+    onesided::message_state* messages = nullptr;
     void* world = nullptr;            ///< state of the floors above
     std::uint64_t reserve_bytes = 0;  ///< bytes of each rank's segment 0
     std::uint32_t group_first = 0;    ///< ranks that share my carrier thread: the first one …
     std::uint32_t group_size = 1;     ///< … and how many, all neighbours in number
     std::uint32_t groups = 1;         ///< carriers of the whole job
+    std::uint64_t store_offset = 0;   ///< of the counter of stores in each rank's segment 0
     bool is_foreign_thread = false;
-    bool in_handler = false;
 };
 
 /// Context of the rank that the calling thread works for; a context of zero ranks when none.

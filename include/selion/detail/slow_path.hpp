@@ -5,23 +5,17 @@
 #include <cstdint>
 #include <source_location>
 
+#include <selion/detail/atomic_request.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
+
+namespace selion {
+class counter;
+}
 
 /// What the inline operations call when the target is not mapped, when operations are recorded, or
 /// when a rank has to wait. All of them check their arguments.
 namespace selion::detail {
-
-enum class atomic_operation : std::uint8_t { load, store, fetch_add, compare_swap };
-
-/// One remote atomic. `operand` and `compare` hold the bits of a value of `width` bytes.
-struct atomic_request {
-    std::uint64_t target;
-    std::uint64_t operand;
-    std::uint64_t compare;
-    atomic_operation operation;
-    std::uint8_t width;  ///< 4 or 8
-};
 
 /// How a signal changes: see `signal_set` and `signal_add`.
 struct signal_update {
@@ -29,13 +23,38 @@ struct signal_update {
     bool adds;
 };
 
+/// A put, the signal or target counter that announces it, and the origin's own counters.
+struct put_request {
+    std::uint64_t target;
+    const void* source;
+    std::size_t bytes;
+    std::uint64_t signal = null_address;  ///< of the target's rank; null_address: none
+    signal_update update = {0, false};
+    counter* origin = nullptr;
+    counter* completion = nullptr;
+};
+
+/// A get. Its origin counter and its completion counter count at the same moment.
+struct get_request {
+    void* target;
+    std::uint64_t source;
+    std::size_t bytes;
+    std::uint64_t signal = null_address;  ///< target counter: the source has been read
+    counter* origin = nullptr;
+    counter* completion = nullptr;
+};
+
 SELION_API void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
                          std::source_location site);
 SELION_API void get_slow(void* target, std::uint64_t source, std::size_t bytes,
                          std::source_location site);
-SELION_API std::uint64_t atomic_slow(const atomic_request& request, std::source_location site);
+/// Start an operation; they count when it is as far.
+SELION_API void start_put(const put_request& request, std::source_location site);
+SELION_API void start_get(const get_request& request, std::source_location site);
 SELION_API void signal_slow(std::uint64_t signal, signal_update update, std::source_location site);
+SELION_API void put_signal_slow(const put_request& request, std::source_location site);
 SELION_API void quiet_slow(std::source_location site);
+SELION_API void quiet_target_slow(std::uint32_t target, std::source_location site);
 
 /// Ends the job unless `bytes` bytes at `target` lie in the address space and `target` is aligned.
 SELION_API void expect_range(std::uint64_t target, std::size_t bytes, std::size_t alignment,

@@ -18,13 +18,18 @@ public:
 
     bool wait(const wait_request& request) override { return owner_.wait(*this, request); }
 
-    bool has_arrived() const { return word_ == nullptr || detail::word_load(*word_) >= at_least_; }
+    bool has_arrived() const {
+        if (word_ == nullptr || detail::word_load(*word_) >= at_least_) return true;
+        return has_others_ && request_->has_arrived();
+    }
 
     fiber_carrier& owner_;
     detail::rank_context* context_;
     boost::context::fiber fiber_;
     detail::shared_word* word_ = nullptr;  ///< awaited; null when it can run
     std::uint64_t at_least_ = 0;
+    const wait_request* request_ = nullptr;  ///< of the wait that goes on
+    bool has_others_ = false;                ///< it waits for other words as well
     std::int64_t deadline_ns_ = no_deadline;
     exception_state exceptions_;
     sanitizer_fiber sanitizer_;
@@ -103,6 +108,8 @@ void fiber_carrier::switch_to(fiber_rank& next) {
 bool fiber_carrier::wait(fiber_rank& rank, const wait_request& request) {
     rank.word_ = &request.word;
     rank.at_least_ = request.at_least;
+    rank.request_ = &request;
+    rank.has_others_ = !request.others.empty();
     rank.deadline_ns_ = request.deadline_ns;
     const bool has_deadline = request.deadline_ns != no_deadline;
     with_deadline_ += has_deadline;
@@ -110,7 +117,7 @@ bool fiber_carrier::wait(fiber_rank& rank, const wait_request& request) {
     if (&next != &rank) switch_to(next);
     with_deadline_ -= has_deadline;
     rank.word_ = nullptr;
-    return detail::word_load(request.word) >= request.at_least;
+    return request.has_arrived();
 }
 
 /// The next rank after the current one, itself last, that can go on. Null when none can.
@@ -130,11 +137,22 @@ fiber_carrier::fiber_rank* fiber_carrier::next_ready() {
     return nullptr;
 }
 
+/// Whoever waits, or has ended, serves the mail of all ranks of the carrier.
+void fiber_carrier::serve_mail() {
+    if (detail::current_context->ranks != 0 && setting_.mail->has_mail()) {
+        setting_.mail->serve(*detail::current_context);
+    }
+}
+
 fiber_carrier::fiber_rank& fiber_carrier::wait_for_ready() {
+    serve_mail();
     fiber_rank* ready = next_ready();
-    const auto look = [&] { return (ready = next_ready()) != nullptr; };
+    const auto look = [&] {
+        return (ready = next_ready()) != nullptr || setting_.mail->has_mail();
+    };
     while (ready == nullptr) {
         if (stay_awake(setting_.how_long, no_deadline, look) == idle_outcome::tired) sleep();
+        serve_mail();
         if (ready == nullptr) ready = next_ready();
     }
     return *ready;
@@ -150,9 +168,15 @@ void fiber_carrier::sleep() {
     for (const auto& rank : ranks_) {
         if (rank->has_ended_) continue;
         sleep_protocol::mark(access, *rank->word_, setting_.bell_number + 1);
+        if (!rank->has_others_) continue;
+        for (const awaited_word& other : rank->request_->others) {
+            sleep_protocol::mark(access, *other.word, setting_.bell_number + 1);
+        }
     }
-    sleep_protocol::sleep_unless(access, *setting_.bell, count,
-                                 [&] { return next_ready() != nullptr; });
+    sleep_protocol::mark(access, setting_.mail->arrivals(), setting_.bell_number + 1);
+    sleep_protocol::sleep_unless(access, *setting_.bell, count, [&] {
+        return next_ready() != nullptr || setting_.mail->has_mail();
+    });
 }
 
 }  // namespace selion::machine::node

@@ -38,6 +38,7 @@ private:
     bool wait(fiber_rank& rank, const wait_request& request);
     void switch_to(fiber_rank& next);
     fiber_rank* next_ready();
+    void serve_mail();
     fiber_rank& wait_for_ready();
     void sleep();
     void settle(boost::context::fiber&& from);

@@ -15,6 +15,7 @@ namespace selion::machine::node {
 namespace {
 
 constexpr std::uint64_t smallest_stack = 64 * 1024;
+constexpr std::uint64_t smallest_message_memory = 64 * 1024;
 
 /// Sanitizers make frames several times larger.
 constexpr std::uint64_t stack_factor = is_sanitized() ? 4 : 1;
@@ -55,6 +56,10 @@ void read_knobs(job_setting& setting) {
     if (setting.stack_bytes < smallest_stack) {
         throw error(status::bad_argument, "SELION_STACK is smaller than 64K");
     }
+    setting.message_bytes = base::knob_bytes(knob::message_memory);
+    if (setting.message_bytes < smallest_message_memory) {
+        throw error(status::bad_argument, "SELION_MESSAGE_MEMORY is smaller than 64K");
+    }
     setting.joined_threads = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(base::knob_whole(knob::joined_threads), 4096));
     setting.hang_timeout_ns =
@@ -69,6 +74,7 @@ mapping_plan job_setting::plan(bool is_shared, bool fence_signals) const {
     return {.shape = shape,
             .joined_threads = joined_threads,
             .heap_bytes = heap_bytes,
+            .message_bytes = message_bytes,
             .is_shared = is_shared,
             .fence_signals = fence_signals};
 }

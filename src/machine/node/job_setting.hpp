@@ -20,6 +20,7 @@ struct job_setting {
     bool is_direct = true;
     std::uint64_t heap_bytes = 0;
     std::uint64_t stack_bytes = 0;
+    std::uint64_t message_bytes = 0;
     std::uint32_t joined_threads = 0;
     std::int64_t hang_timeout_ns = 0;
     bool aborts_on_hang = false;

@@ -22,7 +22,9 @@ void node_machine::end_job(detail::rank_context&, std::string_view sentence) {
     ranks_->end_job(sentence);
 }
 
-waiter* node_machine::join_thread(detail::rank_context&) { return ranks_->join_thread(); }
+waiter* node_machine::join_thread(detail::rank_context& context) {
+    return ranks_->join_thread(context);
+}
 
 void node_machine::leave_thread(waiter* own) { ranks_->leave_thread(own); }
 

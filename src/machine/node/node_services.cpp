@@ -13,6 +13,8 @@
 #include "machine/node/sleep_protocol.hpp"
 #include "machine/waiter.hpp"
 #include "meters/record/recorder.hpp"
+#include "selion/atomics.hpp"
+#include "selion/counter.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -31,27 +33,46 @@ meters::flow_id cause_of(const detail::rank_context& context, const wait_request
 }
 
 template <class T>
-std::uint64_t apply(std::byte* address, const detail::atomic_request& request) {
-    std::atomic_ref<T> element(*reinterpret_cast<T*>(address));
-    const T operand = static_cast<T>(request.operand);
+T apply(std::byte* address, const detail::atomic_request& request) {
+    using enum detail::atomic_operation;
+    T& element = *reinterpret_cast<T*>(address);
+    const T operand = detail::from_bits<T>(request.operand);
+    const T compare = detail::from_bits<T>(request.compare);
     switch (request.operation) {
-        case detail::atomic_operation::load:
-            // acquire, release, acq_rel: as the inline operations [element.atomic]
-            return element.load(std::memory_order_acquire);
-        case detail::atomic_operation::store:
-            element.store(operand, std::memory_order_release);  // [element.atomic]
-            return 0;
-        case detail::atomic_operation::fetch_add:
-            return element.fetch_add(operand, std::memory_order_acq_rel);  // [element.atomic]
-        case detail::atomic_operation::compare_swap: {
-            T expected = static_cast<T>(request.compare);
-            element.compare_exchange_strong(expected, operand,
-                                            std::memory_order_acq_rel,   // [element.atomic]
-                                            std::memory_order_acquire);  // [element.atomic]
-            return expected;
+        case load: return detail::apply_atomically<load>(element, operand, compare);
+        case store: return detail::apply_atomically<store>(element, operand, compare);
+        case swap: return detail::apply_atomically<swap>(element, operand, compare);
+        case compare_swap: return detail::apply_atomically<compare_swap>(element, operand, compare);
+        case add: return detail::apply_atomically<add>(element, operand, compare);
+        case min: return detail::apply_atomically<min>(element, operand, compare);
+        case max: return detail::apply_atomically<max>(element, operand, compare);
+        default: break;
+    }
+    if constexpr (std::is_integral_v<T>) {
+        switch (request.operation) {
+            case bit_or: return detail::apply_atomically<bit_or>(element, operand, compare);
+            case bit_and: return detail::apply_atomically<bit_and>(element, operand, compare);
+            case bit_xor: return detail::apply_atomically<bit_xor>(element, operand, compare);
+            default: break;
         }
     }
-    return 0;
+    return operand;
+}
+
+std::uint64_t apply_to(std::byte* address, const detail::atomic_request& request) {
+    using enum detail::element_kind;
+    const bool is_narrow = request.width == sizeof(std::uint32_t);
+    switch (request.kind) {
+        case unsigned_integer: break;
+        case signed_integer:
+            return is_narrow ? detail::to_bits(apply<std::int32_t>(address, request))
+                             : detail::to_bits(apply<std::int64_t>(address, request));
+        case floating:
+            return is_narrow ? detail::to_bits(apply<float>(address, request))
+                             : detail::to_bits(apply<double>(address, request));
+    }
+    return is_narrow ? apply<std::uint32_t>(address, request)
+                     : apply<std::uint64_t>(address, request);
 }
 
 }  // namespace
@@ -101,9 +122,27 @@ std::byte* mapped_transport::address_of(std::uint64_t bits) const {
     return mapping_.slice(rank) + (bits & detail::offset_mask);
 }
 
-void mapped_transport::put(detail::rank_context&, std::uint64_t target, const void* source,
-                           std::size_t bytes) {
-    std::memcpy(address_of(target), source, bytes);
+void mapped_transport::raise(detail::rank_context& context, std::uint64_t signal,
+                             detail::signal_update update) {
+    if (signal == detail::null_address) return;
+    auto& word = *reinterpret_cast<detail::shared_word*>(address_of(signal));
+    std::uint64_t value = update.amount;
+    if (update.adds) {
+        value += detail::word_add(context, word, update.amount);
+    } else {
+        detail::word_store(context, word, update.amount);
+    }
+    if (context.recorder != nullptr) {
+        context.recorder->begin_flow(
+            meters::flow_of_signal(signal, value, context.recorder->era()));
+    }
+}
+
+void mapped_transport::put(detail::rank_context& context, const detail::put_request& request) {
+    if (request.bytes != 0) std::memcpy(address_of(request.target), request.source, request.bytes);
+    raise(context, request.signal, request.update);
+    detail::count_here(context, request.origin, std::source_location::current());
+    detail::count_here(context, request.completion, std::source_location::current());
 }
 
 void mapped_transport::get(detail::rank_context&, void* target, std::uint64_t source,
@@ -111,33 +150,33 @@ void mapped_transport::get(detail::rank_context&, void* target, std::uint64_t so
     std::memcpy(target, address_of(source), bytes);
 }
 
-void mapped_transport::put_signal(detail::rank_context& context,
-                                  const detail::put_signal_request& request) {
-    if (request.bytes != 0) std::memcpy(address_of(request.target), request.source, request.bytes);
-    auto& word = *reinterpret_cast<detail::shared_word*>(address_of(request.signal));
-    std::uint64_t value = request.update.amount;
-    if (request.update.adds) {
-        value += detail::word_add(context, word, request.update.amount);
-    } else {
-        detail::word_store(context, word, request.update.amount);
-    }
-    if (context.recorder != nullptr) {
-        context.recorder->begin_flow(
-            meters::flow_of_signal(request.signal, value, context.recorder->era()));
-    }
+void mapped_transport::start_get(detail::rank_context& context,
+                                 const detail::get_request& request) {
+    if (request.bytes != 0) std::memcpy(request.target, address_of(request.source), request.bytes);
+    raise(context, request.signal, {1, true});
+    detail::count_here(context, request.origin, std::source_location::current());
+    detail::count_here(context, request.completion, std::source_location::current());
 }
 
 std::uint64_t mapped_transport::atomic(detail::rank_context&,
                                        const detail::atomic_request& request) {
-    std::byte* address = address_of(request.target);
-    return request.width == sizeof(std::uint32_t) ? apply<std::uint32_t>(address, request)
-                                                  : apply<std::uint64_t>(address, request);
+    return apply_to(address_of(request.target), request);
+}
+
+void mapped_transport::start_atomic(detail::rank_context& context,
+                                    const detail::atomic_request& request,
+                                    const detail::atomic_answer& answer) {
+    const std::uint64_t before = apply_to(address_of(request.target), request);
+    if (answer.before != nullptr) std::memcpy(answer.before, &before, request.width);
+    detail::count_here(context, answer.completion, std::source_location::current());
 }
 
 void mapped_transport::quiet(detail::rank_context&) {
     // seq_cst: earlier stores are visible to all before anything later [element.atomic]
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }
+
+void mapped_transport::quiet(detail::rank_context& context, std::uint32_t) { quiet(context); }
 
 bool mapped_memory::commit(std::uint64_t bytes) {
     control_block& control = mapping_.control();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
+#include "machine/node/post_office.hpp"
 #include "machine/node/shared_mapping.hpp"
 
 namespace selion::machine::node {
@@ -22,20 +23,35 @@ private:
 /// Moves bytes within a mapping: what operations do when the inline bypass is off.
 class mapped_transport final : public transport {
 public:
-    explicit mapped_transport(const shared_mapping& mapping) : mapping_(mapping) {}
-    void put(detail::rank_context& context, std::uint64_t target, const void* source,
-             std::size_t bytes) override;
+    mapped_transport(const shared_mapping& mapping, post_office& office)
+        : mapping_(mapping), office_(office) {}
+    void put(detail::rank_context& context, const detail::put_request& request) override;
     void get(detail::rank_context& context, void* target, std::uint64_t source,
              std::size_t bytes) override;
-    void put_signal(detail::rank_context& context,
-                    const detail::put_signal_request& request) override;
+    void start_get(detail::rank_context& context, const detail::get_request& request) override;
     std::uint64_t atomic(detail::rank_context& context,
                          const detail::atomic_request& request) override;
+    void start_atomic(detail::rank_context& context, const detail::atomic_request& request,
+                      const detail::atomic_answer& answer) override;
     void quiet(detail::rank_context& context) override;
+    void quiet(detail::rank_context& context, std::uint32_t target) override;
+    void send(detail::rank_context& context, const message_request& request) override {
+        office_.send(context, request);
+    }
+    bool can_lend(const detail::rank_context&, std::uint32_t target, const void* data,
+                  std::size_t bytes) const override {
+        return office_.can_lend(target, data, bytes);
+    }
+    std::uint64_t most_message_bytes() const override { return office_.most_message_bytes(); }
+    bool poll(detail::rank_context& context) override {
+        return !context.in_handler && office_.poll(context);
+    }
 
 private:
     std::byte* address_of(std::uint64_t bits) const;
+    void raise(detail::rank_context& context, std::uint64_t signal, detail::signal_update update);
     const shared_mapping& mapping_;
+    post_office& office_;
 };
 
 /// Accounts for the host's memory over all ranks of the job.

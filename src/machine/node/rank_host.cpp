@@ -24,7 +24,8 @@ rank_host::rank_host(const job_setting& setting, const shared_mapping& mapping, 
       owner_(owner),
       process_(process),
       clock_(mapping),
-      transport_(mapping),
+      office_(mapping, setting.shape, process),
+      transport_(mapping, office_),
       contexts_(setting.shape.ranks_per_process) {
     const std::uint32_t carriers = setting.shape.carriers_per_process;
     const std::uint32_t ranks = setting.shape.ranks_per_process;
@@ -34,14 +35,14 @@ rank_host::rank_host(const job_setting& setting, const shared_mapping& mapping, 
     for (std::uint32_t r = 0; r < ranks; ++r) prepare(contexts_[r], r);
     const std::uint32_t first_bell = setting.shape.carriers() + process * setting.joined_threads;
     for (std::uint32_t i = 0; i < setting.joined_threads; ++i) {
-        joined_.emplace_back(waiting_of(first_bell + i));
+        joined_.emplace_back(waiting_of(first_bell + i, nullptr));
     }
     is_joined_.resize(joined_.size());
 }
 
-wait_setting rank_host::waiting_of(std::uint32_t bell) const {
+wait_setting rank_host::waiting_of(std::uint32_t bell, mail_room* mail) const {
     return {&mapping_.bell(bell), bell, &mapping_.control(), mapping_.is_shared(),
-            setting_.how_long};
+            setting_.how_long,    mail};
 }
 
 void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank) {
@@ -78,6 +79,7 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
 
 int rank_host::run(const job& work, bool may_use_caller) {
     const std::uint32_t carriers = setting_.shape.carriers_per_process;
+    office_.open(contexts_, first_rank_, work.deliver);
     if (may_use_caller && carriers == 1) {
         run_carrier(work, 0);
     } else {
@@ -103,12 +105,12 @@ void rank_host::run_carrier(const job& work, std::uint32_t carrier) {
         publish(context.call->thread_id, static_cast<std::uint32_t>(gettid()));
     }
     if (setting_.shape.has_fibers()) {
-        fiber_carrier fibers(waiting_of(bell), ranks, setting_.stack_bytes,
+        fiber_carrier fibers(waiting_of(bell, &office_.room(carrier)), ranks, setting_.stack_bytes,
                              [&](detail::rank_context& context) { run_rank(work, context); });
         fibers.run();
         return;
     }
-    thread_waiter own(waiting_of(bell));
+    thread_waiter own(waiting_of(bell, &office_.room(carrier)));
     detail::rank_context* const outer = detail::current_context;
     ranks.front().waiter = &own;
     detail::current_context = &ranks.front();
@@ -124,12 +126,14 @@ void rank_host::run_rank(const job& work, detail::rank_context& context) {
         .compare_exchange_strong(none, status, std::memory_order_relaxed);
 }
 
-waiter* rank_host::join_thread() {
+waiter* rank_host::join_thread(const detail::rank_context& context) {
     const std::lock_guard lock(join_mutex_);
     const auto free = std::ranges::find(is_joined_, false);
     if (free == is_joined_.end()) return nullptr;
     *free = true;
-    return &joined_[static_cast<std::size_t>(free - is_joined_.begin())];
+    thread_waiter& own = joined_[static_cast<std::size_t>(free - is_joined_.begin())];
+    own.set_mail(&office_.room_of(context));
+    return &own;
 }
 
 void rank_host::leave_thread(waiter* own) {

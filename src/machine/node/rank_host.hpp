@@ -24,7 +24,7 @@ public:
     /// `may_use_caller`. @return the first non-zero status that a rank returned, else 0.
     int run(const job& work, bool may_use_caller);
 
-    waiter* join_thread();
+    waiter* join_thread(const detail::rank_context& context);
     void leave_thread(waiter* own);
     [[noreturn]] void end_job(std::string_view sentence);
     std::string binding_report() const;
@@ -33,13 +33,14 @@ private:
     void prepare(detail::rank_context& context, std::uint32_t local_rank);
     void run_carrier(const job& work, std::uint32_t carrier);
     void run_rank(const job& work, detail::rank_context& context);
-    wait_setting waiting_of(std::uint32_t bell) const;
+    wait_setting waiting_of(std::uint32_t bell, mail_room* mail) const;
 
     const job_setting& setting_;
     const shared_mapping& mapping_;
     machine& owner_;
     std::uint32_t process_;
     node_clock clock_;
+    post_office office_;
     mapped_transport transport_;
     std::vector<detail::rank_context> contexts_;
     std::vector<std::uint32_t> first_rank_;  ///< of each carrier, local; one more at the end

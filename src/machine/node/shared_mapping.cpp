@@ -49,8 +49,12 @@ control_block lay_out(const mapping_plan& plan) {
     control.records_offset = round_up(sizeof(control_block), detail::line_bytes);
     control.processes_offset = control.records_offset + ranks * sizeof(call_record);
     control.bells_offset = control.processes_offset + plan.shape.processes * sizeof(process_record);
-    control.slices_offset =
-        round_up(control.bells_offset + control.bells * sizeof(doorbell), slice_alignment);
+    control.mail_offset =
+        round_up(control.bells_offset + control.bells * sizeof(doorbell), page_bytes());
+    control.pool_bytes = round_up(plan.message_bytes / 2, page_bytes());
+    control.mail_stride_bytes = round_up(sizeof(mail_area) + 2 * control.pool_bytes, page_bytes());
+    control.slices_offset = round_up(
+        control.mail_offset + plan.shape.carriers() * control.mail_stride_bytes, slice_alignment);
     control.total_bytes = control.slices_offset + ranks * control.stride_bytes;
     control.memory_limit = memory_limit_bytes();
     control.begun_at_ns = host_time_ns();
@@ -156,6 +160,11 @@ call_record& shared_mapping::record(std::uint32_t rank) const {
 
 process_record& shared_mapping::process(std::uint32_t index) const {
     return reinterpret_cast<process_record*>(start_ + control().processes_offset)[index];
+}
+
+mail_area& shared_mapping::mail(std::uint32_t carrier) const {
+    return *reinterpret_cast<mail_area*>(start_ + control().mail_offset +
+                                         carrier * control().mail_stride_bytes);
 }
 
 doorbell& shared_mapping::bell(std::uint32_t index) const {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "machine/node/control_block.hpp"
+#include "machine/node/mail_area.hpp"
 #include "machine/spec.hpp"
 #include "selion/error.hpp"
 
@@ -17,6 +18,7 @@ struct mapping_plan {
     node_shape shape;
     std::uint32_t joined_threads = 0;  ///< doorbells per process for threads that join
     std::uint64_t heap_bytes = 0;      ///< reserve per rank; 0: as much as the host has
+    std::uint64_t message_bytes = 0;   ///< for data of messages, of each carrier
     bool is_shared = false;            ///< between processes: a sealed memfd; else private memory
     bool fence_signals = false;
 };
@@ -38,6 +40,7 @@ public:
     call_record& record(std::uint32_t rank) const;
     process_record& process(std::uint32_t index) const;
     doorbell& bell(std::uint32_t index) const;
+    mail_area& mail(std::uint32_t carrier) const;
     std::byte* start() const { return start_; }
     std::byte* slice(std::uint32_t rank) const;
     bool is_shared() const { return is_shared_; }

@@ -9,22 +9,35 @@
 namespace selion::machine::node {
 
 bool thread_waiter::wait(const wait_request& request) {
-    const auto arrived = [&] { return detail::word_load(request.word) >= request.at_least; };
-    switch (stay_awake(setting_.how_long, request.deadline_ns, arrived)) {
-        case idle_outcome::arrived: return true;
-        case idle_outcome::late: return false;
-        case idle_outcome::tired: break;
-    }
+    mail_room* const mail = setting_.mail;
+    const auto arrived = [&] { return request.has_arrived() || (mail && mail->has_mail()); };
     host_access access(*setting_.control, setting_.is_shared, request.deadline_ns);
-    while (!arrived()) {
-        if (request.deadline_ns != no_deadline && steady_now_ns() >= request.deadline_ns) {
-            return false;
+    while (true) {
+        switch (stay_awake(setting_.how_long, request.deadline_ns, arrived)) {
+            case idle_outcome::arrived: break;
+            case idle_outcome::late: return request.has_arrived();
+            case idle_outcome::tired: sleep(request, access, arrived);
         }
+        if (request.has_arrived()) return true;
+        // Another thread of this rank may be serving; then it is not this one's business.
+        if (mail && !mail->serve(*detail::current_context)) sched_yield();
+    }
+}
+
+/// Until something arrives, or the deadline.
+template <class Look>
+void thread_waiter::sleep(const wait_request& request, host_access& access, Look arrived) {
+    while (!arrived()) {
+        if (request.deadline_ns != no_deadline && steady_now_ns() >= request.deadline_ns) return;
+        const std::uint32_t self = setting_.bell_number + 1;
         const std::uint32_t count = sleep_protocol::announce(access, *setting_.bell);
-        sleep_protocol::mark(access, request.word, setting_.bell_number + 1);
+        sleep_protocol::mark(access, request.word, self);
+        for (const awaited_word& other : request.others) {
+            sleep_protocol::mark(access, *other.word, self);
+        }
+        if (setting_.mail) sleep_protocol::mark(access, setting_.mail->arrivals(), self);
         sleep_protocol::sleep_unless(access, *setting_.bell, count, arrived);
     }
-    return true;
 }
 
 }  // namespace selion::machine::node

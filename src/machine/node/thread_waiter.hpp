@@ -5,6 +5,7 @@
 
 #include "machine/node/doorbell.hpp"
 #include "machine/node/patience.hpp"
+#include "machine/node/post_office.hpp"
 #include "machine/waiter.hpp"
 
 namespace selion::machine::node {
@@ -16,6 +17,7 @@ struct wait_setting {
     control_block* control;
     bool is_shared;  ///< words are used by several processes
     patience how_long;
+    mail_room* mail;  ///< that the thread serves while it waits; null: none
 };
 
 /// A thread that runs one rank, or that joined one.
@@ -23,8 +25,11 @@ class thread_waiter final : public waiter {
 public:
     explicit thread_waiter(const wait_setting& setting) : setting_(setting) {}
     bool wait(const wait_request& request) override;
+    void set_mail(mail_room* mail) { setting_.mail = mail; }
 
 private:
+    template <class Look>
+    void sleep(const wait_request& request, host_access& access, Look arrived);
     wait_setting setting_;
 };
 

@@ -30,8 +30,9 @@ void simulation::poll(rank_state& rank) {
 }
 
 std::int64_t simulation::now_ps() {
-    const call entered(*this, *engine_.current().context, false);
-    rank_state& rank = entered.rank;
+    rank_state& rank = calling_rank();
+    const call entered(*this, rank.context, false);
+    if (handler_ != nullptr) return model_.tick.to_ps(handler_->now);
     if (rank.polled_just_now) {
         poll(rank);
     } else {
@@ -47,10 +48,11 @@ void simulation::charge(detail::rank_context& context, const work& amount) {
     rank_state& rank = ranks_[context.rank];
     rank.polled_just_now = false;
     if (!nodes_.empty() && amount.flops != 0) {
-        engine_.catch_up();  // threads of a core take turns at its units
-        rank.self->now = node_of(context.rank)
-                             .compute(thread_of(context.rank),
-                                      stretched(rank, costs.flop.of(amount.flops)), rank.self->now);
+        catch_up();  // threads of a core take turns at its units
+        ticks& now = time_of(rank);
+        now = node_of(context.rank)
+                  .compute(thread_of(context.rank), stretched(rank, costs.flop.of(amount.flops)),
+                           now);
     } else {
         spend(rank, costs.flop.of(amount.flops));
     }
@@ -68,7 +70,7 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
     const bool is_alone = context.simulated == nullptr;
     if (!is_alone) spend_access(rank, &word, access_kind::read);
     if (is_alone) word.sleeper = context.rank + 1;
-    if (word.value >= request.at_least) {
+    if (request.has_arrived()) {
         if (is_alone) word.sleeper = 0;
         return true;
     }
@@ -78,12 +80,17 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
     if (deadline <= rank.self->now) {
         poll(rank);
         if (is_alone) word.sleeper = 0;
-        return word.value >= request.at_least;
+        return request.has_arrived();
     }
     publish(rank.record.is_waiting, 1u);
     const ticks begun = rank.self->now;
     rank.awaited = &word;
     rank.at_least = request.at_least;
+    rank.others = request.others;
+    for (const awaited_word& other : request.others) {
+        const bool is_only_one = is_alone || other.word->sleeper == 0;
+        other.word->sleeper = is_only_one ? context.rank + 1 : several;
+    }
     rank.has_timed_out = false;
     if (!is_alone) word.sleeper = word.sleeper == 0 ? context.rank + 1 : several;
     if (deadline != end_of_time) {
@@ -95,16 +102,20 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
         };
         engine_.schedule(rank.deadline, deadline, *rank.self);
     }
-    while (word.value < request.at_least && !rank.has_timed_out) {
+    while (!request.has_arrived() && !rank.has_timed_out) {
         stand_still(rank, standstill::word);
     }
     if (deadline != end_of_time) engine_.cancel(rank.deadline);
     rank.awaited = nullptr;
+    rank.others = {};
     if (word.sleeper == context.rank + 1) word.sleeper = 0;
+    for (const awaited_word& other : request.others) {
+        if (other.word->sleeper == context.rank + 1) other.word->sleeper = 0;
+    }
     publish(rank.record.is_waiting, 0u);
     // A rank that has run ahead may have had to stop for what was there already at its own time.
     if (context.recorder != nullptr && rank.self->now > begun) note_wait(rank, request, begun);
-    return word.value >= request.at_least;
+    return request.has_arrived();
 }
 
 void simulation::wake(detail::rank_context&, detail::shared_word& word) { word_has_changed(word); }
@@ -118,8 +129,8 @@ void simulation::change_word(detail::shared_word& word, detail::signal_update up
 void simulation::word_has_changed(detail::shared_word& word) {
     if (word.sleeper == 0) return;
     const auto look_at_rank = [&](rank_state& rank) {
-        if (rank.awaited != &word) return;
-        ticks seen_at = engine_.now();
+        if (!rank.awaits(word)) return;
+        ticks seen_at = handler_ != nullptr ? handler_->now : engine_.now();
         if (!nodes_.empty()) {
             // It spins on its own copy, which has just become invalid, and fetches the line again.
             const std::uint32_t number = rank.context.rank;
@@ -128,7 +139,7 @@ void simulation::word_has_changed(detail::shared_word& word) {
                                                            reinterpret_cast<std::uintptr_t>(&word),
                                                            access_kind::read, seen_at);
         }
-        if (word.value < rank.at_least) return;
+        if (word.value < rank.goal_of(word)) return;
         if (!engine::is_armed(*rank.self)) engine_.resume_at(*rank.self, seen_at);
     };
     if (word.sleeper != several) return look_at_rank(ranks_[word.sleeper - 1]);

@@ -17,7 +17,7 @@ std::string why_text(const simulation& all, const rank_state& rank) {
     switch (rank.why) {
         case standstill::none: break;
         case standstill::quiet:
-            return fmt::format("waits for {} puts of its own to arrive", rank.puts_under_way);
+            return fmt::format("waits for {} operations of its own to arrive", rank.under_way);
         case standstill::answer: return "waits for an answer";
         case standstill::credit:
             return fmt::format("waits until rank {} has room for another message", rank.creditor);

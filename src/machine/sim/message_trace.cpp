@@ -14,6 +14,7 @@ std::string_view name_of(const transfer& what) {
     switch (what.what) {
         case transfer_kind::get: return "get";
         case transfer_kind::atomic: return "atomic";
+        case transfer_kind::message: return "message";
         case transfer_kind::put: break;
     }
     return what.data_bytes == 0 && what.signal != detail::null_address ? "signal" : "put";
@@ -23,8 +24,9 @@ std::string_view name_of(const transfer& what) {
 
 std::int64_t simulation::stamp_ps() {
     // Where a rank's own code takes time of the host, that is spent now; else nothing is.
-    const call looked(*this, *engine_.current().context, false);
-    return model_.tick.to_ps(looked.rank.self->now);
+    rank_state& rank = calling_rank();
+    const call looked(*this, rank.context, false);
+    return model_.tick.to_ps(time_of(rank));
 }
 
 void simulation::shown_send::begin(rank_state& origin, transfer& what) {
@@ -52,7 +54,7 @@ void simulation::note_arrival(transfer& what) {
     meters::recorder* const own = ranks_[what.to].context.recorder;
     const meters::flow_id came = what.flow;
     meters::flow_id leaves = 0;
-    if (!what.is_answer && what.what != transfer_kind::put) leaves = what.flow = ++flows_;
+    if (!what.is_answer && what.brings_data()) leaves = what.flow = ++flows_;
     if (own == nullptr) return;
     if (what.signal != detail::null_address) leaves = flow_of(what.signal);
     const ticks now = engine_.now();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "machine/call_record.hpp"
 #include "machine/sim/credit_book.hpp"
@@ -34,12 +36,12 @@ struct alignas(64) rank_state {
     task* self = nullptr;
     const detail::shared_word* awaited = nullptr;
     std::uint64_t at_least = 0;
-    ticks hardware_until = 0;   ///< its network hardware is busy with messages until then
-    rate slowness{1 << 20};     ///< what a tick of its processor's work takes
-    message* inbox = nullptr;   ///< messages that wait for its next call, the oldest first
-    ticks acknowledged_at = 0;  ///< the last of those puts whose ends were known before they came
-    std::uint32_t puts_under_way = 0;
-    std::uint8_t leaving = 0;  ///< messages that will leave when its own time has come
+    ticks hardware_until = 0;     ///< its network hardware is busy with messages until then
+    rate slowness{1 << 20};       ///< what a tick of its processor's work takes
+    message* inbox = nullptr;     ///< messages that wait for its next call, the oldest first
+    ticks acknowledged_at = 0;    ///< the last of those puts whose ends were known before they came
+    std::uint32_t under_way = 0;  ///< operations that no call waits for but `quiet`
+    std::uint8_t leaving = 0;     ///< messages that will leave when its own time has come
     activity doing = activity::computes;
     standstill why = standstill::none;
     bool polled_just_now = false;  ///< nothing has happened since it read the clock or a signal
@@ -53,12 +55,29 @@ struct alignas(64) rank_state {
     ticks processor_until = -1;         ///< busy with messages until then
     ticks arrived_until = -1;           ///< when the last message is there that needs more latency
     message* inbox_end = nullptr;
+    ticks handling_until = -1;   ///< a handler runs until then
+    std::uint32_t deferred = 0;  ///< messages that wait for that
     rank_event deadline;
     rank_event alarm;                      ///< when messages are served that no call has looked at
     std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something
     std::uint32_t creditor = 0;            ///< whose credit it waits for
+    std::span<const awaited_word> others;  ///< that the wait would also end with
     call_record record{};
     detail::rank_context context;
+
+    bool awaits(const detail::shared_word& word) const {
+        if (awaited == &word) return true;
+        return std::ranges::any_of(others,
+                                   [&](const awaited_word& other) { return other.word == &word; });
+    }
+    /// Value of a word that it awaits.
+    std::uint64_t goal_of(const detail::shared_word& word) const {
+        if (awaited == &word) return at_least;
+        for (const awaited_word& other : others) {
+            if (other.word == &word) return other.at_least;
+        }
+        return 0;
+    }
 };
 
 }  // namespace selion::machine::sim

@@ -42,7 +42,7 @@ void simulation::receive_in_turn(transfer& what) {
                            served.host->take_effect(served);
                        });
     }
-    const bool has_data = what.what != transfer_kind::put;
+    const bool has_data = what.brings_data();
     receive(what, regime.reply + (has_data ? regime.reply_per_byte.of(what.data_bytes) : 0),
             [](engine&, event& done) {
                 transfer& served = static_cast<transfer&>(done);
@@ -154,6 +154,7 @@ void simulation::serve_inbox(rank_state& rank) {
             serve_at(next, now);
         }
         engine_.catch_up();
+        now = std::max(now, rank.handling_until);
     } while (rank.inbox != nullptr);
     rank.dispatches = false;
     rank.is_interrupts = false;
@@ -186,6 +187,10 @@ void simulation::end_call(rank_state& rank) {
 /// Every call of a rank comes by here first.
 simulation::call::call(simulation& host, detail::rank_context& context, bool serves)
     : rank(host.ranks_[context.rank]), host_(host), serves_(serves) {
+    if (host.handler_ != nullptr) {
+        serves_ = false;
+        return;
+    }
     if (host.setting_.host_time_scale != 0 && rank.left_ns != 0) {
         const auto passed_ns = static_cast<double>(thread_time_ns() - rank.left_ns);
         const double passed_ps = passed_ns * host.setting_.host_time_scale * 1000;
@@ -196,7 +201,8 @@ simulation::call::call(simulation& host, detail::rank_context& context, bool ser
 
 simulation::call::~call() {
     if (serves_) host_.end_call(rank);
-    if (host_.setting_.host_time_scale != 0) rank.left_ns = thread_time_ns();
+    if (host_.setting_.host_time_scale != 0 && host_.handler_ == nullptr)
+        rank.left_ns = thread_time_ns();
 }
 
 /// Stops the rank until an event resumes it; meanwhile it serves what comes. May return before

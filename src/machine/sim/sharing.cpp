@@ -22,11 +22,12 @@ bool simulation::shares_memory(std::uint32_t left, std::uint32_t right) const {
 
 /// Lets the rank have a line. What it then does to the line happens at that moment.
 void simulation::spend_access(rank_state& rank, const void* place, access_kind kind) {
-    engine_.catch_up();
+    catch_up();
     const std::uint32_t number = rank.context.rank;
-    rank.self->now = node_of(number).access(
-        thread_of(number), reinterpret_cast<std::uintptr_t>(place), kind, rank.self->now);
-    engine_.catch_up();
+    ticks& now = time_of(rank);
+    now = node_of(number).access(thread_of(number), reinterpret_cast<std::uintptr_t>(place), kind,
+                                 now);
+    catch_up();
 }
 
 std::uint64_t simulation::load(detail::rank_context& context, const detail::shared_word& word) {
@@ -50,24 +51,24 @@ std::uint64_t simulation::add(detail::rank_context& context, detail::shared_word
 
 void simulation::touch(detail::rank_context& context, const void* place, std::size_t bytes,
                        bool writes) {
-    engine_.catch_up();
-    task& self = *ranks_[context.rank].self;
-    self.now = node_of(context.rank)
-                   .stream(thread_of(context.rank), reinterpret_cast<std::uintptr_t>(place), bytes,
-                           writes ? access_kind::write : access_kind::read, self.now);
+    catch_up();
+    ticks& now = time_of(ranks_[context.rank]);
+    now = node_of(context.rank)
+              .stream(thread_of(context.rank), reinterpret_cast<std::uintptr_t>(place), bytes,
+                      writes ? access_kind::write : access_kind::read, now);
 }
 
 /// Data and signal of a rank's own process.
-void simulation::put_locally(rank_state& rank, const detail::put_signal_request& request) {
+void simulation::put_locally(rank_state& rank, const detail::put_request& request) {
     if (request.bytes != 0) {
         std::byte* const address = address_of(request.target);
         if (!nodes_.empty()) touch(rank.context, address, request.bytes, true);
-        engine_.catch_up();
+        catch_up();
         std::memcpy(address, request.source, request.bytes);
     }
     auto& word = *reinterpret_cast<detail::shared_word*>(address_of(request.signal));
     if (nodes_.empty()) {
-        engine_.catch_up();
+        catch_up();
     } else {
         spend_access(rank, &word, request.update.adds ? access_kind::atomic : access_kind::write);
     }

@@ -65,7 +65,7 @@ public:
         const exit_watch exits(ending);
         running_.emplace(model_, setting_, *this);
         if (work.has_trace) running_->record_messages();
-        const int status = running_->run(work.rank_main);
+        const int status = running_->run(work);
         const bool is_recorded = running_->ranks().front().context.recorder != nullptr;
         network_use_ = is_recorded ? running_->network_use() : meters::network_use();
         running_.reset();

@@ -81,7 +81,8 @@ void simulation::kill(const run_setting::kill& whom) {
     _exit(1);
 }
 
-int simulation::run(const std::function<int(detail::rank_context&)>& body) {
+int simulation::run(const job& work) {
+    deliver_ = work.deliver;
     int status = 0;
     watch_real_clock();
     kills_.resize(setting_.kills.size());
@@ -97,7 +98,7 @@ int simulation::run(const std::function<int(detail::rank_context&)>& body) {
     }
     engine_.run([&](std::uint32_t number) {
         rank_state& rank = ranks_[number];
-        const int own = body(rank.context);
+        const int own = work.rank_main(rank.context);
         if (status == 0) status = own;
         publish(rank.record.has_finished, 1u);
         const call last(*this, rank.context, false);
@@ -126,9 +127,7 @@ void simulation::release(std::uint64_t bytes) {
     own_committed_bytes() -= bytes;
 }
 
-std::uint64_t& simulation::own_committed_bytes() {
-    return ranks_[engine_.current().number].committed_bytes;
-}
+std::uint64_t& simulation::own_committed_bytes() { return calling_rank().committed_bytes; }
 
 std::uint64_t simulation::committed_bytes() const {
     return model_.memory_bytes == 0 ? committed_bytes_

@@ -33,18 +33,26 @@ public:
     simulation(const machine_model& model, const run_setting& setting, machine& owner);
 
     /// Runs `body` on every rank. @return the first non-zero status, in the order of time.
-    int run(const std::function<int(detail::rank_context&)>& body);
+    int run(const job& work);
 
     // transport
-    void put(detail::rank_context& context, std::uint64_t target, const void* source,
-             std::size_t bytes) override;
+    void put(detail::rank_context& context, const detail::put_request& request) override;
     void get(detail::rank_context& context, void* target, std::uint64_t source,
              std::size_t bytes) override;
-    void put_signal(detail::rank_context& context,
-                    const detail::put_signal_request& request) override;
+    void start_get(detail::rank_context& context, const detail::get_request& request) override;
     std::uint64_t atomic(detail::rank_context& context,
                          const detail::atomic_request& request) override;
+    void start_atomic(detail::rank_context& context, const detail::atomic_request& request,
+                      const detail::atomic_answer& answer) override;
     void quiet(detail::rank_context& context) override;
+    void quiet(detail::rank_context& context, std::uint32_t target) override;
+    void send(detail::rank_context& context, const message_request& request) override;
+    bool can_lend(const detail::rank_context&, std::uint32_t, const void*,
+                  std::size_t) const override {
+        return false;
+    }
+    std::uint64_t most_message_bytes() const override { return UINT32_MAX; }
+    bool poll(detail::rank_context& context) override;
 
     // clock
     std::int64_t now_ns() override { return now_ps() / 1000; }
@@ -90,7 +98,8 @@ private:
     node_memory& node_of(std::uint32_t rank) { return nodes_[rank / ranks_per_node_]; }
     std::uint32_t thread_of(std::uint32_t rank) const { return rank % ranks_per_node_; }
     void spend_access(rank_state& rank, const void* place, access_kind kind);
-    void put_locally(rank_state& rank, const detail::put_signal_request& request);
+    void put_locally(rank_state& rank, const detail::put_request& request);
+    bool is_local(const rank_state& rank, std::uint64_t bits) const;
     /// One call of a rank, from the moment in which it leaves its own code to its return.
     class call {
     public:
@@ -106,7 +115,19 @@ private:
         bool serves_;
     };
     /// Lets the rank's processor work.
-    static void spend(rank_state& rank, ticks work) { rank.self->now += stretched(rank, work); }
+    void spend(rank_state& rank, ticks work) { time_of(rank) += stretched(rank, work); }
+    /// The clock of what a rank does now: its own, or its handler's.
+    ticks& time_of(rank_state& rank) {
+        return handler_ != nullptr ? handler_->now : rank.self->now;
+    }
+    /// Before the caller does what others could notice. A handler is an event: nothing is due
+    /// before it.
+    void catch_up() {
+        if (handler_ == nullptr) engine_.catch_up();
+    }
+    rank_state& calling_rank() {
+        return handler_ != nullptr ? handler_->rank : ranks_[engine_.current().number];
+    }
     static ticks stretched(const rank_state& rank, ticks work) {
         return rank.slowness.of(static_cast<std::uint64_t>(work));
     }
@@ -127,6 +148,7 @@ private:
     void send(rank_state& origin, transfer& what, const operation_regime& regime,
               message_class kind, std::uint64_t wire_bytes);
     bool leaves_later(rank_state& origin, transfer& what);
+    void leave_by_event(rank_state& origin, transfer& what);
     void await_answer(rank_state& origin, transfer& what);
     void arrived(transfer& what);
     void receive_in_turn(transfer& what);
@@ -136,9 +158,21 @@ private:
     void interrupt(rank_state& rank);
     void serve_at(transfer& what, ticks at);
     void take_effect(transfer& what);
+    // Messages and their handlers (messages.cpp).
+    bool begin_handling(transfer& what);
+    void run_handler(transfer& what);
+    void end_handling(rank_state& rank, ticks begun, ticks ended);
+    void reply(transfer& to, const message_request& request);
+    static void pack(transfer& into, const message_request& request);
+    void arrive_without_wires(transfer& what, ticks at);
+    void answer_message(transfer& what);
+    void raise(const transfer& what);
     void send_answer(transfer& what);
     bool acknowledge_unseen(transfer& what);
-    void end_put(rank_state& origin);
+    void end_operation(rank_state& origin);
+    void count(counter* which);
+    transfer& send_get(rank_state& origin, const detail::get_request& request);
+    transfer& send_atomic(rank_state& origin, const detail::atomic_request& request);
     void finish(transfer& what);
     // For records (message_trace.cpp).
     /// A message from the moment in which a rank begins to send it until that is done.
@@ -171,6 +205,16 @@ private:
     void change_word(detail::shared_word& word, detail::signal_update update);
     void word_has_changed(detail::shared_word& word);
 
+    /// A handler that runs, in an event, on whoever's stack.
+    struct running_handler {
+        rank_state& rank;
+        transfer& message;
+        ticks now;              ///< its clock
+        message_request reply;  ///< if the message has one
+        std::vector<std::byte> reply_arguments;
+        std::vector<std::byte> reply_data;
+    };
+
     struct kill_event : event {
         simulation* host = nullptr;
         run_setting::kill whom{};
@@ -192,6 +236,8 @@ private:
     /// Nobody works on the acknowledgement of a put, so only its time matters.
     const bool acknowledges_freely_ =
         leave_by_themselves_ && !perturbation_.is_on() && model_.receives_freely();
+    running_handler* handler_ = nullptr;
+    void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
     std::vector<kill_event> kills_;
     std::vector<node_memory> nodes_;
     std::uint32_t ranks_per_process_ = 1;

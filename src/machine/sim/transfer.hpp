@@ -9,6 +9,7 @@
 
 #include "machine/sim/model/machine_model.hpp"
 #include "machine/sim/wires/network.hpp"
+#include "selion/counter.hpp"
 #include "selion/detail/slow_path.hpp"
 #include "selion/signal.hpp"
 
@@ -16,7 +17,7 @@ namespace selion::machine::sim {
 
 class simulation;
 
-enum class transfer_kind : std::uint8_t { put, get, atomic };
+enum class transfer_kind : std::uint8_t { put, get, atomic, message };
 
 /// An operation of one rank on another's memory while it is under way: first as a request, then,
 /// the same object, as its answer.
@@ -30,17 +31,30 @@ struct transfer : message {
     detail::signal_update update{0, false};
     std::uint32_t origin = 0;
     transfer_kind what = transfer_kind::put;
-    bool is_done = false;    ///< the origin has its answer
-    bool is_answer = false;  ///< on its way back
+    bool is_done = false;     ///< the origin has its answer
+    bool is_answer = false;   ///< on its way back
+    bool is_awaited = false;  ///< by a call, which gives it back to the pool
     // … and what only some do.
     ticks sent = 0;                ///< when it began its way
     event::action then = nullptr;  ///< when the processor that received it is done with it
     ticks cost = 0;                ///< of that processor
     void* answer = nullptr;        ///< where the origin wants the data
+    counter* origin_counter = nullptr;
+    counter* completion = nullptr;
     detail::atomic_request request{};
     std::uint64_t before = 0;  ///< what an atomic found
     std::uint64_t flow = 0;    ///< its arrow in a trace
+    std::uint64_t handler = 0;
+    std::uint16_t message_kind = 0;
+    std::uint16_t argument_bytes = 0;  ///< of `data`, at its start; then the message's own data
+    bool has_reply = false;            ///< its handler has answered: that is its answer now
+    bool is_deferred = false;          ///< it has waited for another handler of its rank
 
+    /// Whether its answer carries data, not only news.
+    bool brings_data() const {
+        return what == transfer_kind::get || (what == transfer_kind::atomic && request.fetches) ||
+               has_reply;
+    }
     /// Room for `data_bytes`.
     std::byte* data() { return data_bytes <= near_.size() ? near_.data() : far_.data(); }
     void make_room(std::uint64_t wanted_bytes) {
@@ -53,7 +67,7 @@ struct transfer : message {
     }
 
 private:
-    std::array<std::byte, 32> near_;
+    alignas(16) std::array<std::byte, 32> near_;
     std::vector<std::byte> far_;
 };
 
@@ -66,6 +80,7 @@ public:
         free_.pop_back();
         taken.is_done = false;
         taken.is_answer = false;
+        taken.is_awaited = taken.has_reply = taken.is_deferred = false;
         return taken;
     }
     void give_back(transfer& done) {

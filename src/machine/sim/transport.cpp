@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "machine/sim/simulation.hpp"
+#include "selion/atomics.hpp"
 
 namespace selion::machine::sim {
 namespace {
@@ -14,19 +15,35 @@ std::uint32_t rank_of(std::uint64_t bits) {
 /// Bytes that an atomic and its answer carry.
 constexpr std::uint64_t word_bytes = 8;
 
+template <class T>
+std::uint64_t combine(const detail::atomic_request& request, std::uint64_t before) {
+    return detail::to_bits(detail::combine_atomically(
+        request.operation, detail::from_bits<T>(before), detail::from_bits<T>(request.operand)));
+}
+
+std::uint64_t value_after(const detail::atomic_request& request, std::uint64_t before) {
+    using enum detail::element_kind;
+    const bool is_narrow = request.width == sizeof(std::uint32_t);
+    switch (request.kind) {
+        case unsigned_integer: break;
+        case signed_integer:
+            return is_narrow ? combine<std::int32_t>(request, before)
+                             : combine<std::int64_t>(request, before);
+        case floating:
+            return is_narrow ? combine<float>(request, before) : combine<double>(request, before);
+    }
+    return is_narrow ? combine<std::uint32_t>(request, before)
+                     : combine<std::uint64_t>(request, before);
+}
+
 /// An atomic on memory that nobody else touches meanwhile. @return what was there.
 std::uint64_t change_element(std::byte* address, const detail::atomic_request& request) {
     std::uint64_t before = 0;
     std::memcpy(&before, address, request.width);
-    std::uint64_t after = request.operand;
-    switch (request.operation) {
-        case detail::atomic_operation::load: return before;
-        case detail::atomic_operation::store: break;
-        case detail::atomic_operation::fetch_add: after += before; break;
-        case detail::atomic_operation::compare_swap:
-            if (before != request.compare) return before;
-            break;
+    if (request.operation == detail::atomic_operation::compare_swap && before != request.compare) {
+        return before;
     }
+    const std::uint64_t after = value_after(request, before);
     std::memcpy(address, &after, request.width);
     return before;
 }
@@ -44,50 +61,73 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
                   bytes >= model_.mesh.dma_from_bytes;
     made.target = target;
     made.signal = detail::null_address;
+    made.answer = nullptr;
+    made.origin_counter = made.completion = nullptr;
     made.make_room(bytes);
     made.touches = address_of(target);
     made.concerns = ranks_[made.to].self;
     return made;
 }
 
-void simulation::put(detail::rank_context& context, std::uint64_t target, const void* source,
-                     std::size_t bytes) {
-    const call entered(*this, context);
-    rank_state& origin = entered.rank;
-    transfer& made = make_transfer(origin, transfer_kind::put, target, bytes);
-    if (bytes != 0) std::memcpy(made.data(), source, bytes);
-    ++origin.puts_under_way;
-    send(origin, made, model_.put.of(bytes), message_class::write, bytes);
+bool simulation::is_local(const rank_state& rank, std::uint64_t bits) const {
+    const std::uint32_t number = rank.context.rank;
+    return rank_of(bits) == number || shares_memory(rank_of(bits), number);
 }
 
-void simulation::put_signal(detail::rank_context& context,
-                            const detail::put_signal_request& request) {
+void simulation::put(detail::rank_context& context, const detail::put_request& request) {
     const call entered(*this, context);
     rank_state& origin = entered.rank;
-    if (rank_of(request.signal) == context.rank ||
-        shares_memory(rank_of(request.signal), context.rank)) {
-        return put_locally(origin, request);
+    const bool has_signal = request.signal != detail::null_address;
+    if (has_signal && is_local(origin, request.signal)) {
+        put_locally(origin, request);
+        count(request.origin);
+        return count(request.completion);
     }
     transfer& made = make_transfer(origin, transfer_kind::put, request.target, request.bytes);
     if (request.bytes != 0) std::memcpy(made.data(), request.source, request.bytes);
     made.signal = request.signal;
     made.update = request.update;
-    ++origin.puts_under_way;
+    made.completion = request.completion;
+    ++origin.under_way;
     // A signal is a word that travels behind its data.
-    const std::uint64_t wire_bytes = request.bytes + word_bytes;
-    send(origin, made, (request.bytes == 0 ? model_.signal : model_.put).of(wire_bytes),
+    const std::uint64_t wire_bytes = request.bytes + (has_signal ? word_bytes : 0);
+    const bool is_bare_signal = has_signal && request.bytes == 0;
+    send(origin, made, (is_bare_signal ? model_.signal : model_.put).of(wire_bytes),
          message_class::write, wire_bytes);
+    count(request.origin);
+}
+
+transfer& simulation::send_get(rank_state& origin, const detail::get_request& request) {
+    transfer& made = make_transfer(origin, transfer_kind::get, request.source, request.bytes);
+    made.answer = request.target;
+    made.signal = request.signal;
+    made.update = {1, true};
+    made.origin_counter = request.origin;
+    made.completion = request.completion;
+    return made;
 }
 
 void simulation::get(detail::rank_context& context, void* target, std::uint64_t source,
                      std::size_t bytes) {
     const call entered(*this, context);
-    rank_state& origin = entered.rank;
-    transfer& made = make_transfer(origin, transfer_kind::get, source, bytes);
-    made.answer = target;
-    send(origin, made, model_.get.of(bytes), message_class::read_request, 0);
-    await_answer(origin, made);
+    transfer& made = send_get(entered.rank, {target, source, bytes});
+    made.is_awaited = true;
+    send(entered.rank, made, model_.get.of(bytes), message_class::read_request, 0);
+    await_answer(entered.rank, made);
     transfers_.give_back(made);
+}
+
+void simulation::start_get(detail::rank_context& context, const detail::get_request& request) {
+    const call entered(*this, context);
+    transfer& made = send_get(entered.rank, request);
+    ++entered.rank.under_way;
+    send(entered.rank, made, model_.get.of(request.bytes), message_class::read_request, 0);
+}
+
+transfer& simulation::send_atomic(rank_state& origin, const detail::atomic_request& request) {
+    transfer& made = make_transfer(origin, transfer_kind::atomic, request.target, word_bytes);
+    made.request = request;
+    return made;
 }
 
 std::uint64_t simulation::atomic(detail::rank_context& context,
@@ -103,27 +143,57 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
         spend_access(origin, address_of(request.target), access_kind::atomic);
         return change_element(address_of(request.target), request);
     }
-    transfer& made = make_transfer(origin, transfer_kind::atomic, request.target, word_bytes);
-    made.request = request;
+    transfer& made = send_atomic(origin, request);
+    made.is_awaited = request.fetches;
+    origin.under_way += request.fetches ? 0 : 1;
     send(origin, made, model_.atomic.of(word_bytes), message_class::read_request, word_bytes);
+    if (!request.fetches) return 0;
     await_answer(origin, made);
     const std::uint64_t before = made.before;
     transfers_.give_back(made);
     return before;
 }
 
+void simulation::start_atomic(detail::rank_context& context, const detail::atomic_request& request,
+                              const detail::atomic_answer& answer) {
+    if (is_local(ranks_[context.rank], request.target)) {
+        const std::uint64_t before = atomic(context, request);
+        if (answer.before != nullptr) std::memcpy(answer.before, &before, request.width);
+        return count(answer.completion);
+    }
+    const call entered(*this, context);
+    transfer& made = send_atomic(entered.rank, request);
+    made.answer = answer.before;
+    made.completion = answer.completion;
+    ++entered.rank.under_way;
+    send(entered.rank, made, model_.atomic.of(word_bytes), message_class::read_request, word_bytes);
+}
+
+/// An operation is as far as a counter of its origin counts.
+void simulation::count(counter* which) {
+    if (which != nullptr) change_word(counter_access::word(*which), {1, true});
+}
+
 void simulation::quiet(detail::rank_context& context) {
     const call entered(*this, context);
     rank_state& origin = entered.rank;
     const ticks begun = origin.self->now;
-    while (origin.puts_under_way != 0) stand_still(origin, standstill::quiet);
+    while (origin.under_way != 0) stand_still(origin, standstill::quiet);
     origin.self->now = std::max(origin.self->now, origin.acknowledged_at);
     if (context.recorder != nullptr) note_quiet(origin, begun);
 }
 
+/// What has been sent to the target before a read of nothing has taken effect when that returns.
+void simulation::quiet(detail::rank_context& context, std::uint32_t target) {
+    const rank_state& origin = ranks_[context.rank];
+    const bool has_some = origin.under_way != 0 || origin.acknowledged_at > origin.self->now;
+    const std::uint64_t address = std::uint64_t{target} << detail::offset_bits;
+    if (has_some && !is_local(origin, address)) get(context, nullptr, address, 0);
+}
+
 void simulation::send(rank_state& origin, transfer& what, const operation_regime& regime,
                       message_class kind, std::uint64_t wire_bytes) {
-    const ticks begun = origin.self->now;
+    const ticks begun = time_of(origin);
     const shown_send shown(*this, origin, what);
     spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));
     what.kind = kind;
@@ -133,6 +203,7 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
         transfer& here = static_cast<transfer&>(due);
         here.host->arrived(here);
     };
+    if (handler_ != nullptr) return leave_by_event(origin, what);
     if (leaves_later(origin, what)) {
         if (origin.self->now > begun) origin.polled_just_now = false;
         return;
@@ -154,6 +225,11 @@ bool simulation::leaves_later(rank_state& origin, transfer& what) {
     if (!leave_by_themselves_ || origin.leaving == most_leaving || engine_.has_caught_up()) {
         return false;
     }
+    leave_by_event(origin, what);
+    return true;
+}
+
+void simulation::leave_by_event(rank_state& origin, transfer& what) {
     ++origin.leaving;
     what.act = [](engine& now, event& due) {
         transfer& leaving = static_cast<transfer&>(due);
@@ -161,42 +237,53 @@ bool simulation::leaves_later(rank_state& origin, transfer& what) {
         leaving.sent = now.now();
         leaving.host->network_->inject_from_event(now, leaving);
     };
-    engine_.schedule(what, origin.self->now, *origin.self);
-    return true;
+    engine_.schedule(what, time_of(origin), *origin.self);
 }
 
 void simulation::await_answer(rank_state& origin, transfer& what) {
     while (!what.is_done) stand_still(origin, standstill::answer);
 }
 
+/// The signal or counter at the target that tells of an operation.
+void simulation::raise(const transfer& what) {
+    if (what.signal == detail::null_address) return;
+    change_word(*reinterpret_cast<detail::shared_word*>(address_of(what.signal)), what.update);
+}
+
 void simulation::take_effect(transfer& what) {
     std::byte* const address = address_of(what.target);
     switch (what.what) {
-        case transfer_kind::get: std::memcpy(what.data(), address, what.data_bytes); break;
+        case transfer_kind::get:
+            if (what.data_bytes != 0) std::memcpy(what.data(), address, what.data_bytes);
+            raise(what);
+            break;
         case transfer_kind::atomic: what.before = change_element(address, what.request); break;
         case transfer_kind::put:
             if (what.data_bytes != 0) std::memcpy(address, what.data(), what.data_bytes);
-            if (what.signal != detail::null_address) {
-                change_word(*reinterpret_cast<detail::shared_word*>(address_of(what.signal)),
-                            what.update);
-            }
+            raise(what);
+            break;
+        case transfer_kind::message:
+            if (!begin_handling(what)) return;
+            run_handler(what);
+            return answer_message(what);
     }
     if (records_messages_) [[unlikely]]
         note_arrival(what);
-    if (what.what == transfer_kind::put && !model_.acknowledges_puts) return finish(what);
+    if (!what.brings_data() && !model_.acknowledges_puts) return finish(what);
     send_answer(what);
 }
 
 /// If it can be known by now when the origin will know that its put is done, that is noted at once,
 /// and one event is spared.
 bool simulation::acknowledge_unseen(transfer& what) {
-    if (!acknowledges_freely_ || what.what != transfer_kind::put) return false;
+    const bool is_put = what.what == transfer_kind::put && what.completion == nullptr;
+    if (!acknowledges_freely_ || !is_put) return false;
     const std::optional<ticks> at = network_->send_unseen(engine_, what.to, what.from);
     if (!at) return false;
     rank_state& origin = ranks_[what.origin];
     origin.acknowledged_at = std::max(origin.acknowledged_at, *at);
     transfers_.give_back(what);
-    end_put(origin);
+    end_operation(origin);
     return true;
 }
 
@@ -206,34 +293,52 @@ void simulation::send_answer(transfer& what) {
     std::swap(what.from, what.to);
     what.touches = nullptr;
     what.concerns = ranks_[what.to].self;
-    const bool has_data = what.what != transfer_kind::put;
+    const bool has_data = what.brings_data();
     what.kind = has_data ? message_class::read_reply : message_class::control;
     what.bytes = has_data ? what.data_bytes : 0;
     what.is_answer = true;
     what.sent = engine_.now();
+    if (is_local(ranks_[what.from], std::uint64_t{what.to} << detail::offset_bits)) {
+        return arrive_without_wires(what, engine_.now());
+    }
     network_->inject_from_event(engine_, what);
 }
 
-void simulation::end_put(rank_state& origin) {
-    if (--origin.puts_under_way == 0 && origin.why == standstill::quiet) {
+/// One operation less that `quiet` waits for.
+void simulation::end_operation(rank_state& origin) {
+    if (--origin.under_way == 0 && origin.why == standstill::quiet) {
         engine_.resume_at(*origin.self, std::max(engine_.now(), origin.acknowledged_at));
     }
 }
 
 void simulation::finish(transfer& what) {
     rank_state& origin = ranks_[what.origin];
-    if (model_.reception.credits != 0) return_credit(origin, rank_of(what.target));
-    if (what.what == transfer_kind::put) {
-        transfers_.give_back(what);
-        return end_put(origin);
+    if (model_.reception.credits != 0 && !what.is_deferred) {
+        return_credit(origin, rank_of(what.target));
     }
-    if (what.what == transfer_kind::get && what.data_bytes != 0) {
-        std::memcpy(what.answer, what.data(), what.data_bytes);
+    if (what.answer != nullptr && what.data_bytes != 0) {
+        const bool is_get = what.what == transfer_kind::get;
+        std::memcpy(what.answer, is_get ? what.data() : reinterpret_cast<std::byte*>(&what.before),
+                    is_get ? what.data_bytes : what.request.width);
     }
-    if (records_messages_) [[unlikely]]
+    if (what.what != transfer_kind::put && records_messages_) [[unlikely]]
         note_arrival(what);
-    what.is_done = true;
-    if (origin.why == standstill::answer) engine_.resume_at(*origin.self, engine_.now());
+    if (what.is_awaited) {
+        what.is_done = true;
+        if (origin.why == standstill::answer) engine_.resume_at(*origin.self, engine_.now());
+        return;
+    }
+    if (what.what == transfer_kind::message) {
+        if (what.has_reply) {
+            if (!begin_handling(what)) return;
+            run_handler(what);
+        }
+        return transfers_.give_back(what);
+    }
+    count(what.origin_counter);
+    count(what.completion);
+    transfers_.give_back(what);
+    end_operation(origin);
 }
 
 }  // namespace selion::machine::sim

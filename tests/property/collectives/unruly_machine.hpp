@@ -41,15 +41,23 @@ public:
     std::uint64_t gets() const { return gets_; }
     const team_block& block(std::uint32_t rank) const;
 
-    void put(detail::rank_context& context, std::uint64_t target, const void* source,
-             std::size_t bytes) override;
+    void put(detail::rank_context& context, const detail::put_request& request) override;
     void get(detail::rank_context& context, void* target, std::uint64_t source,
              std::size_t bytes) override;
-    void put_signal(detail::rank_context& context,
-                    const detail::put_signal_request& request) override;
+    void start_get(detail::rank_context&, const detail::get_request&) override;
     std::uint64_t atomic(detail::rank_context& context,
                          const detail::atomic_request& request) override;
+    void start_atomic(detail::rank_context&, const detail::atomic_request&,
+                      const detail::atomic_answer&) override;
     void quiet(detail::rank_context& context) override;
+    void quiet(detail::rank_context& context, std::uint32_t target) override;
+    void send(detail::rank_context&, const machine::message_request&) override;
+    bool can_lend(const detail::rank_context&, std::uint32_t, const void*,
+                  std::size_t) const override {
+        return false;
+    }
+    std::uint64_t most_message_bytes() const override { return 0; }
+    bool poll(detail::rank_context&) override { return false; }
 
     std::int64_t now_ns() override { return 0; }
     bool wait(detail::rank_context& context, const machine::wait_request& request) override;

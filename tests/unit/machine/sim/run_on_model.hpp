@@ -67,7 +67,7 @@ public:
     }
     void put_data(std::uint32_t target, std::uint64_t place, const void* data,
                   std::uint64_t bytes) {
-        all_.put(context_, address(target, place), data, bytes);
+        all_.put(context_, {address(target, place), data, bytes});
     }
     void get(std::uint32_t source, std::uint64_t place, std::uint64_t bytes) {
         std::vector<std::byte> data(bytes);
@@ -81,8 +81,8 @@ public:
     /// Data behind the signal, which grows by one.
     void put_signal(std::uint32_t target, std::uint64_t signal, std::uint64_t bytes) {
         const std::vector<std::byte> data(bytes);
-        all_.put_signal(context_, {address(target, signal + 16), data.data(), bytes,
-                                   address(target, signal), detail::signal_update{1, true}});
+        all_.put(context_, {address(target, signal + 16), data.data(), bytes,
+                            address(target, signal), detail::signal_update{1, true}});
     }
     void raise(std::uint32_t target, std::uint64_t signal) { put_signal(target, signal, 0); }
     void await(std::uint64_t signal, std::uint64_t at_least) {
@@ -93,8 +93,8 @@ public:
         return all_.wait(context_, {word(signal), at_least, wait_reason::signal, deadline / 1000});
     }
     std::uint64_t fetch_add(std::uint32_t target, std::uint64_t place, std::uint64_t amount) {
-        return all_.atomic(
-            context_, {address(target, place), amount, 0, detail::atomic_operation::fetch_add, 8});
+        return all_.atomic(context_,
+                           {address(target, place), amount, 0, detail::atomic_operation::add, 8});
     }
     /// A word of the rank's own memory, as a program that polls reads it.
     std::uint64_t look(std::uint64_t place) {
@@ -131,12 +131,12 @@ public:
 
     /// Runs `body` on every rank.
     void run(const std::function<void(model_rank&)>& body) {
-        all_.run([&](detail::rank_context& context) {
+        all_.run({.rank_main = [&](detail::rank_context& context) {
             model_rank rank(all_, context);
             body(rank);
             ended_[context.rank] = rank.now();
             return 0;
-        });
+        }});
     }
 
     /// Runs a program of its own on each rank; ranks beyond the last one do nothing.

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <selion/detail/export.hpp>
+#include <selion/detail/rank_context.hpp>
+#include <selion/detail/shared_word.hpp>
+#include <selion/error.hpp>
+#include <selion/rank.hpp>
+
+/// Results that are still on their way.
+namespace selion {
+
+template <class T = void>
+class future;
+
+/// A function that ran on another rank ended with an exception: its type and its text.
+class SELION_API remote_error : public error {
+public:
+    remote_error(std::string type, const std::string& text, rank_id where);
+    /// Name of the exception's type, as a compiler would write it.
+    const std::string& type_name() const noexcept { return type_; }
+
+private:
+    std::string type_;
+};
+
+namespace detail {
+
+/// What a future and whoever fulfils it share. Recycled by the rank that made it.
+struct future_state {
+    static constexpr std::size_t near_bytes = 48;
+
+    shared_word word{0, 0, 0};         ///< 0 pending, 1 fulfilled, 2 nobody wants it any more
+    void (*destroy)(void*) = nullptr;  ///< of a value that is there
+    std::byte* far = nullptr;          ///< place of a value larger than `near_bytes`
+    std::function<void()> next;        ///< runs when it is fulfilled
+    std::exception_ptr trouble;
+    future_state* link = nullptr;  ///< in a list of free ones
+    bool is_of_heap = false;       ///< made for a thread that has joined its rank
+    alignas(16) std::byte near[near_bytes];
+
+    std::byte* place() { return far != nullptr ? far : near; }
+};
+
+SELION_API future_state& make_state(std::size_t bytes, std::source_location site);
+/// The future lets go of it.
+SELION_API void drop_state(future_state& state) noexcept;
+/// The value, or the trouble, is there: runs what waits for it.
+SELION_API void fulfil(future_state& state);
+SELION_API bool is_fulfilled(const future_state& state) noexcept;
+SELION_API bool await_state(future_state& state, std::int64_t timeout_ns,
+                            std::source_location site);
+
+struct state_release {
+    void operator()(future_state* state) const noexcept { drop_state(*state); }
+};
+using state_hold = std::unique_ptr<future_state, state_release>;
+
+/// A value that future<void> has in place of none.
+struct nothing {};
+template <class T>
+using held = std::conditional_t<std::is_void_v<T>, nothing, T>;
+
+template <class T>
+struct future_value {
+    using type = T;
+    static constexpr bool is_future = false;
+};
+template <class T>
+struct future_value<future<T>> {
+    using type = T;
+    static constexpr bool is_future = true;
+};
+
+/// Writes the value of a call, or its exception, where a future finds it.
+template <class T, class Call>
+void fulfil_with(future_state& state, Call&& call) {
+    try {
+        if constexpr (std::is_void_v<T>) {
+            call();
+        } else {
+            new (state.place()) T(call());
+            if constexpr (!std::is_trivially_destructible_v<T>) {
+                state.destroy = [](void* value) { static_cast<T*>(value)->~T(); };
+            }
+        }
+    } catch (...) {
+        state.trouble = std::current_exception();
+    }
+    fulfil(state);
+}
+
+/// Calls a function with the value of a future, or without one.
+template <class Function, class T>
+decltype(auto) call_with(Function& function, held<T>&& value) {
+    if constexpr (std::is_void_v<T>) {
+        return std::invoke(function);
+    } else {
+        return std::invoke(function, std::move(value));
+    }
+}
+template <class Function, class T>
+struct result_with : std::invoke_result<Function&, T&&> {};
+template <class Function>
+struct result_with<Function, void> : std::invoke_result<Function&> {};
+
+}  // namespace detail
+
+/// How continuations reach into a future.
+namespace detail {
+struct future_access {
+    template <class T>
+    static held<T> take(future<T>& from) {
+        return from.take();
+    }
+    template <class T>
+    static void when_ready(future<T>& from, std::function<void()> next) {
+        from.when_ready(std::move(next));
+    }
+};
+}  // namespace detail
+
+/// A value of type T that is there, or will be. Belongs to the thread that got it; a future that is
+/// let go lets its operation go on. One that is fulfilled at once, as where the target of a get is
+/// mapped, holds its value itself and costs nothing.
+template <class T>
+class [[nodiscard]] future {
+public:
+    using value_type = T;
+
+    future() = default;
+    /// A future that is fulfilled.
+    explicit future(detail::held<T> value) : value_(std::move(value)) {}
+    /// One that whoever has the state fulfils.
+    explicit future(detail::future_state& state) : state_(&state) {}
+
+    /// Whether it can be waited for: neither empty nor taken.
+    bool is_valid() const noexcept { return value_ || state_; }
+    /// Whether `get` would return at once. Makes no progress.
+    bool is_ready() const noexcept {
+        return value_.has_value() || (state_ && detail::is_fulfilled(*state_));
+    }
+
+    /// Waits for the value. Makes progress.
+    void wait(std::source_location site = std::source_location::current()) const {
+        if (!is_ready()) static_cast<void>(detail::await_state(*state_, -1, site));
+    }
+    /// The same for at most `timeout`. @return whether it is there.
+    [[nodiscard]] bool wait(std::chrono::nanoseconds timeout,
+                            std::source_location site = std::source_location::current()) const {
+        const std::int64_t timeout_ns = timeout.count() > 0 ? timeout.count() : 0;
+        return is_ready() || detail::await_state(*state_, timeout_ns, site);
+    }
+
+    /// Waits for the value and takes it. Throws what the operation or a continuation has thrown:
+    /// of a function on another rank a `remote_error`.
+    T get(std::source_location site = std::source_location::current()) {
+        wait(site);
+        if constexpr (std::is_void_v<T>) {
+            static_cast<void>(take());
+        } else {
+            return take();
+        }
+    }
+
+    /// Calls `function` with the value as soon as it is there: now, or when the news arrives; then
+    /// it runs as a handler does and must not wait.
+    /// @return a future of what it returns; of one that itself returns a future, of that one's
+    /// value. An exception of the operation or of `function` goes there.
+    template <class Function>
+    auto then(Function function);
+
+private:
+    friend struct detail::future_access;
+
+    detail::held<T> take() {
+        if (value_) {
+            detail::held<T> value = std::move(*value_);
+            value_.reset();
+            return value;
+        }
+        const detail::state_hold state = std::move(state_);
+        if (state->trouble) std::rethrow_exception(state->trouble);
+        if constexpr (std::is_void_v<T>) {
+            return {};
+        } else {
+            return std::move(*std::launder(reinterpret_cast<T*>(state->place())));
+        }
+    }
+    /// Runs `next` once the value is there.
+    void when_ready(std::function<void()> next) {
+        if (is_ready()) return next();
+        state_->next = std::move(next);
+    }
+
+    std::optional<detail::held<T>> value_;
+    detail::state_hold state_;
+};
+
+/// A future that is fulfilled already.
+template <class T>
+future<std::remove_cvref_t<T>> make_ready(T&& value) {
+    return future<std::remove_cvref_t<T>>(std::forward<T>(value));
+}
+inline future<> make_ready() { return future<>(detail::nothing{}); }
+
+template <class T>
+template <class Function>
+auto future<T>::then(Function function) {
+    using result = typename detail::result_with<Function, T>::type;
+    using value = typename detail::future_value<result>::type;
+    constexpr bool is_nested = detail::future_value<result>::is_future;
+    auto own = std::make_shared<future>(std::move(*this));
+    detail::future_state& state =
+        detail::make_state(sizeof(detail::held<value>), std::source_location::current());
+    future<value> later(state);
+    future& first = *own;
+    first.when_ready([own, &state, function = std::move(function)]() mutable {
+        if constexpr (is_nested) {
+            try {
+                auto inner =
+                    std::make_shared<result>(detail::call_with<Function, T>(function, own->take()));
+                detail::future_access::when_ready(*inner, [inner, &state] {
+                    detail::fulfil_with<value>(state, [&] { return inner->get(); });
+                });
+            } catch (...) {
+                state.trouble = std::current_exception();
+                detail::fulfil(state);
+            }
+        } else {
+            detail::fulfil_with<value>(state, [&]() -> value {
+                return detail::call_with<Function, T>(function, own->take());
+            });
+        }
+    });
+    return later;
+}
+
+/// A future of all the values, in order; `future<>` counts as `detail::nothing`.
+template <class... Ts>
+future<std::tuple<detail::held<Ts>...>> when_all(future<Ts>... parts) {
+    using all = std::tuple<detail::held<Ts>...>;
+    detail::future_state& state = detail::make_state(sizeof(all), std::source_location::current());
+    future<all> later(state);
+    struct gathering {
+        std::tuple<future<Ts>...> parts;
+        std::size_t missing;
+    };
+    auto gathered = std::make_shared<gathering>(
+        gathering{std::tuple<future<Ts>...>(std::move(parts)...), sizeof...(Ts) + 1});
+    const auto one_more = [gathered, &state] {
+        if (--gathered->missing != 0) return;
+        detail::fulfil_with<all>(state, [&] {
+            return std::apply(
+                [](auto&... part) { return all(detail::future_access::take(part)...); },
+                gathered->parts);
+        });
+    };
+    std::apply([&](auto&... part) { (detail::future_access::when_ready(part, one_more), ...); },
+               gathered->parts);
+    one_more();
+    return later;
+}
+
+}  // namespace selion

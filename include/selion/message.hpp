@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <span>
+#include <type_traits>
+
+#include <selion/counter.hpp>
+#include <selion/detail/export.hpp>
+#include <selion/detail/message_function.hpp>
+#include <selion/global_ptr.hpp>
+#include <selion/rank.hpp>
+
+/// Active messages: data that come with a function of the program, which the target runs when they
+/// arrive. Handlers of one rank run one at a time: in its calls that wait or make progress, and
+/// with interrupts on a thread of their own as well (see selion/progress.hpp). A handler may put,
+/// get from memory that is mapped, notify, count, send, reply and charge; it must not wait,
+/// allocate collectively or call a collective: that ends the job with a sentence.
+///
+/// Messages from one rank to another are handled in the order in which they were sent. They are not
+/// ordered with puts, except that a handler sees all puts that the sender has made to its rank
+/// before. `quiet` and `barrier` do not wait for handlers: use a completion counter or a reply.
+namespace selion {
+
+/// Bytes of a header that travel with a message at no extra cost; larger ones go with the data.
+inline constexpr std::size_t short_header_bytes = 48;
+
+/// What a header handler knows of a message besides its header.
+struct message_info {
+    rank_id origin;
+    std::size_t data_bytes;
+    /// The data where they have arrived, for handlers that need them only while they run.
+    std::span<const std::byte> data;
+};
+
+/// What a header handler answers: where the data go, and what follows when they are there.
+struct arrival {
+    void* place = nullptr;                ///< null: nowhere, the handler has seen to them
+    void (*completion)(void*) = nullptr;  ///< called when the data are in their place
+    void* argument = nullptr;             ///< passed to it
+};
+
+namespace detail {
+
+/// What is sent, in the words of the floor below.
+struct outgoing {
+    std::uint32_t target;
+    std::uint64_t function;  ///< encoded
+    std::span<const std::byte> arguments;
+    const void* data = nullptr;
+    std::size_t bytes = 0;
+    counters when = {};
+    std::uint64_t state = 0;  ///< of the future that wants the result
+};
+SELION_API void send_message(const outgoing& message, std::source_location site);
+/// Largest message to a rank; see SELION_MESSAGE_MEMORY.
+SELION_API std::uint64_t most_message_bytes();
+
+template <class Header>
+Header header_from(std::span<const std::byte> bytes) {
+    alignas(Header) std::byte copy[sizeof(Header)];
+    std::memcpy(copy, bytes.data(), sizeof(Header));
+    return *reinterpret_cast<Header*>(copy);
+}
+
+/// A function pointer in a form that other processes understand; other objects as they are.
+template <class Function>
+struct portable {
+    Function function;
+    explicit portable(const Function& from) : function(from) {}
+    const Function& get() const { return function; }
+};
+template <class Result, class... Arguments>
+struct portable<Result (*)(Arguments...)> {
+    std::uint64_t code;
+    explicit portable(Result (*from)(Arguments...)) : code(encode_function(from)) {}
+    Result (*get() const)(Arguments...) {
+        return reinterpret_cast<Result (*)(Arguments...)>(decode_checked(code));
+    }
+
+private:
+    static std::uint64_t decode_checked(std::uint64_t code);
+};
+
+SELION_API std::uint64_t decode_or_end(std::uint64_t code);
+
+template <class Result, class... Arguments>
+std::uint64_t portable<Result (*)(Arguments...)>::decode_checked(std::uint64_t code) {
+    return decode_or_end(code);
+}
+
+/// A header handler on its way to the target, with its header.
+template <class Handler, class Header>
+struct letter {
+    portable<Handler> handler;
+    Header header;
+};
+
+/// Runs a header handler, moves the data, runs the completion handler.
+template <class Handler, class Header>
+void receive_letter(delivery& message) {
+    const auto came = header_from<letter<Handler, Header>>(message.arguments);
+    const message_info about{message.origin, message.bytes, {message.data, message.bytes}};
+    Handler handler = came.handler.get();
+    const arrival where = handler(came.header, about);
+    if (where.place != nullptr && message.bytes != 0) {
+        std::memcpy(where.place, message.data, message.bytes);
+    }
+    if (where.completion != nullptr) where.completion(where.argument);
+}
+
+}  // namespace detail
+
+/// What may handle a message with such a header: `arrival handler(const Header&, message_info)`.
+template <class Handler, class Header>
+concept header_handler = transferable<Handler> && transferable<Header> &&
+                         std::is_invocable_r_v<arrival, Handler&, const Header&, message_info>;
+
+/// Sends a header and data. At the target `handler` is called with the header; it says where the
+/// data go, and what to call when they are there. The data may be empty.
+///
+/// The source may be reused on return, unless an origin counter is given: then when it has counted;
+/// so data that the target can reach itself are not copied on the way. The target counter counts
+/// after the completion handler, the completion counter when news of that has come back.
+/// @param data at most `SELION_MESSAGE_MEMORY` / 2 bytes, unless an origin counter is given and the
+/// target can reach them: data in the global address space, or of a rank of the same process.
+/// @pre the handler's type is the same program's at the target, and captures nothing but bytes that
+/// mean the same there (no pointers).
+/// @cost one message; allocates nothing where header and handler are short.
+template <class Header, header_handler<Header> Handler>
+void send(rank_id target, Handler handler, const Header& header,
+          std::span<const std::byte> data = {}, const counters& when = {},
+          std::source_location site = std::source_location::current()) {
+    const detail::letter<Handler, Header> sent{detail::portable<Handler>(handler), header};
+    detail::send_message(
+        {.target = target,
+         .function = detail::encode_function(&detail::receive_letter<Handler, Header>),
+         .arguments = std::as_bytes(std::span(&sent, 1)),
+         .data = data.data(),
+         .bytes = data.size(),
+         .when = when},
+        site);
+}
+
+/// Serves messages that have come for the calling rank, if any. Calls that wait do so by
+/// themselves.
+/// @return whether there were any.
+SELION_API bool progress(std::source_location site = std::source_location::current());
+
+}  // namespace selion

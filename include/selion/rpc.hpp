@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <source_location>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <selion/detail/message_function.hpp>
+#include <selion/future.hpp>
+#include <selion/global_ptr.hpp>
+#include <selion/message.hpp>
+
+/// Remote procedure calls: a function runs on another rank, as a handler does, and its result comes
+/// back as a future.
+namespace selion {
+
+namespace detail {
+
+template <class T>
+struct span_element {
+    static constexpr bool is_span = false;
+};
+template <class T, std::size_t Extent>
+struct span_element<std::span<T, Extent>> {
+    static constexpr bool is_span = true;
+    using type = std::remove_const_t<T>;
+};
+
+/// How one argument travels: by value; of a span, what it shows.
+template <class T>
+struct packed_argument {
+    static_assert(transferable<T>, "selion::rpc moves bytes: arguments must be trivially copyable");
+    T value;
+};
+template <class T>
+    requires(span_element<T>::is_span)
+struct packed_argument<T> {
+    static_assert(transferable<typename span_element<T>::type>,
+                  "selion::rpc moves bytes: elements of a span must be trivially copyable");
+    std::uint64_t start;
+    std::uint64_t count;
+};
+
+/// Like std::tuple, but a piece of bytes.
+template <class... Ts>
+struct packed_arguments {};
+template <class First, class... Rest>
+struct packed_arguments<First, Rest...> {
+    packed_argument<First> first;
+    [[no_unique_address]] packed_arguments<Rest...> rest;
+};
+
+inline constexpr std::size_t view_alignment = 16;
+constexpr std::size_t padded_view(std::size_t bytes) {
+    return (bytes + view_alignment - 1) / view_alignment * view_alignment;
+}
+
+template <class T>
+std::size_t view_bytes(const T& argument) {
+    if constexpr (span_element<T>::is_span) return padded_view(argument.size_bytes());
+    return 0;
+}
+
+/// Fills in the arguments, and copies what spans show behind each other.
+inline void pack_into(packed_arguments<>&, std::byte*, std::size_t) {}
+template <class First, class... Rest>
+void pack_into(packed_arguments<First, Rest...>& into, std::byte* views, std::size_t at,
+               const First& first, const Rest&... rest) {
+    if constexpr (span_element<First>::is_span) {
+        into.first = {at, first.size()};
+        if (!first.empty()) std::memcpy(views + at, first.data(), first.size_bytes());
+        at += padded_view(first.size_bytes());
+    } else {
+        into.first = {first};
+    }
+    pack_into(into.rest, views, at, rest...);
+}
+
+template <class T>
+auto unpack_one(const packed_argument<T>& from, const std::byte* views) {
+    if constexpr (span_element<T>::is_span) {
+        using element = const typename span_element<T>::type;
+        return std::span<element>(reinterpret_cast<element*>(views + from.start), from.count);
+    } else {
+        return from.value;
+    }
+}
+template <class Function, class... Done>
+decltype(auto) call_unpacked(Function& function, const packed_arguments<>&, const std::byte*,
+                             Done&&... done) {
+    return std::invoke(function, std::forward<Done>(done)...);
+}
+template <class Function, class First, class... Rest, class... Done>
+decltype(auto) call_unpacked(Function& function, const packed_arguments<First, Rest...>& from,
+                             const std::byte* views, Done&&... done) {
+    return call_unpacked(function, from.rest, views, std::forward<Done>(done)...,
+                         unpack_one(from.first, views));
+}
+
+/// What a function sees of an argument: of a span, a view of constant elements.
+template <class T>
+using seen = decltype(unpack_one(std::declval<const packed_argument<T>&>(), nullptr));
+
+SELION_API void reply_with(std::uint32_t origin, std::uint64_t state, const void* value,
+                           std::size_t bytes);
+SELION_API void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept;
+
+/// A call that is on its way.
+template <class Function, class... Arguments>
+struct remote_call {
+    portable<Function> function;
+    [[no_unique_address]] packed_arguments<Arguments...> arguments;
+};
+
+template <class Result>
+void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later) {
+    auto own = std::make_shared<future<Result>>(std::move(later));
+    future_access::when_ready(*own, [own, origin, state] {
+        try {
+            const held<Result> value = future_access::take(*own);
+            const bool has_value = !std::is_void_v<Result>;
+            reply_with(origin, state, &value, has_value ? sizeof(value) : 0);
+        } catch (...) {
+            reply_with_exception(origin, state);
+        }
+    });
+}
+
+/// What the target runs.
+template <class Function, class... Arguments>
+void run_call(delivery& message) {
+    using call = remote_call<Function, Arguments...>;
+    const call came = header_from<call>(message.arguments);
+    const std::uint32_t origin = message.origin;
+    const std::uint64_t state = message.state;
+    try {
+        Function function = came.function.get();
+        const auto invoke = [&]() -> decltype(auto) {
+            return call_unpacked(function, came.arguments, message.data);
+        };
+        using result = decltype(invoke());
+        if constexpr (std::is_void_v<result>) {
+            invoke();
+            if (state != 0) reply_with(origin, state, nullptr, 0);
+        } else if constexpr (future_value<result>::is_future) {
+            result later = invoke();
+            if (state != 0) reply_later(origin, state, std::move(later));
+        } else {
+            const result value = invoke();
+            if (state != 0) reply_with(origin, state, &value, sizeof(value));
+        }
+    } catch (...) {
+        // Where nobody waits, an exception ends the job.
+        reply_with_exception(origin, state);
+    }
+}
+
+/// A span argument may be given as anything that a span can show.
+template <class T>
+struct sent_as {
+    using type = std::remove_cvref_t<T>;
+};
+template <class T>
+    requires(!transferable<std::remove_cvref_t<T>> && requires(T& range) { std::span(range); })
+struct sent_as<T> {
+    using type = decltype(std::span(std::declval<std::remove_reference_t<T>&>()));
+};
+template <class T>
+using sent = typename sent_as<T>::type;
+
+/// A rank, and where in the program it was named: what follows may be any number of arguments.
+struct call_target {
+    template <std::convertible_to<std::uint32_t> Rank>
+    call_target(Rank number, std::source_location where = std::source_location::current())
+        : rank(static_cast<std::uint32_t>(number)), site(where) {}
+    std::uint32_t rank;
+    std::source_location site;
+};
+
+/// Functions are sent as pointers.
+template <class Function>
+using sent_function = std::decay_t<Function>;
+
+template <class Function, class... Arguments>
+using call_result = std::invoke_result_t<Function&, seen<Arguments>...>;
+
+template <class Function, class... Arguments>
+void send_call(std::uint32_t target, std::uint64_t state, std::source_location site,
+               const Function& function, const Arguments&... arguments) {
+    using call = remote_call<Function, Arguments...>;
+    static_assert(transferable<Function>,
+                  "selion::rpc moves bytes: the function object must be trivially copyable");
+    call sending{portable<Function>(function), {}};
+    const std::size_t bytes = (view_bytes(arguments) + ... + std::size_t{0});
+    std::array<std::byte, 512> near;
+    std::vector<std::byte> far(bytes > near.size() ? bytes : 0);
+    std::byte* const views = far.empty() ? near.data() : far.data();
+    pack_into(sending.arguments, views, 0, arguments...);
+    send_message({.target = target,
+                  .function = encode_function(&run_call<Function, Arguments...>),
+                  .arguments = std::as_bytes(std::span(&sending, 1)),
+                  .data = views,
+                  .bytes = bytes,
+                  .state = state},
+                 site);
+}
+
+}  // namespace detail
+
+/// Calls `function(arguments...)` on rank `target` and returns a future of its result. The function
+/// runs as a handler does: see selion/message.hpp. It may return a future: then its value comes
+/// back when it is there.
+///
+/// Function object, arguments and result are trivially copyable, and mean the same on the target:
+/// no pointers, except functions of the program. Spans, and containers that a span can show, travel
+/// with what they show; the function sees a span of constant elements that lives while it runs.
+/// @error an exception of the function comes out of the future's `get` as a `remote_error`.
+/// @cost a message each way; allocates nothing for up to 48 bytes of arguments and of the result.
+template <class Function, class... Arguments>
+auto rpc(detail::call_target target, Function&& function, Arguments&&... arguments) {
+    using kept = detail::sent_function<Function>;
+    using result = detail::call_result<kept, detail::sent<Arguments>...>;
+    using value = typename detail::future_value<result>::type;
+    static_assert(std::is_void_v<value> || transferable<detail::held<value>>,
+                  "selion::rpc moves bytes: the result must be trivially copyable");
+    detail::future_state& state = detail::make_state(sizeof(detail::held<value>), target.site);
+    future<value> later(state);
+    const kept sent_function = function;
+    detail::send_call<kept, detail::sent<Arguments>...>(target.rank,
+                                                        reinterpret_cast<std::uint64_t>(&state),
+                                                        target.site, sent_function, arguments...);
+    return later;
+}
+
+/// The same without an answer: on return the call is on its way. An exception of the function ends
+/// the job.
+template <class Function, class... Arguments>
+void rpc_oneway(detail::call_target target, Function&& function, Arguments&&... arguments) {
+    using kept = detail::sent_function<Function>;
+    const kept sent_function = function;
+    detail::send_call<kept, detail::sent<Arguments>...>(target.rank, 0, target.site, sent_function,
+                                                        arguments...);
+}
+
+}  // namespace selion

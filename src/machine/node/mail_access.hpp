@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "machine/node/message_ring.hpp"
+#include "selion/detail/word_access.hpp"
+
+namespace selion::machine::node {
+
+/// The atomics of `ring_protocol` on real memory.
+struct ring_access {
+    static std::uint64_t tail(const message_ring& ring) {
+        return std::atomic_ref(const_cast<message_ring&>(ring).tail)
+            .load(std::memory_order_relaxed);
+    }
+    static bool advance_tail(message_ring& ring, std::uint64_t& ticket) {
+        return std::atomic_ref(ring.tail).compare_exchange_weak(ticket, ticket + 1,
+                                                                std::memory_order_relaxed);
+    }
+    static std::uint64_t known_consumed(const message_ring& ring) {
+        // acquire: whoever looked has seen that the slots are read [ring.known]
+        return std::atomic_ref(const_cast<message_ring&>(ring).known_consumed)
+            .load(std::memory_order_acquire);
+    }
+    static void set_known_consumed(message_ring& ring, std::uint64_t consumed) {
+        // release: what I have seen is seen by those who believe me [ring.known]
+        std::atomic_ref(ring.known_consumed).store(consumed, std::memory_order_release);
+    }
+    static std::uint64_t consumed(const message_ring& ring) {
+        return detail::word_load(ring.consumed);
+    }
+    static std::uint64_t head(const message_ring& ring) {
+        return std::atomic_ref(const_cast<message_ring&>(ring).head)
+            .load(std::memory_order_relaxed);
+    }
+    static void set_head(message_ring& ring, std::uint64_t head) {
+        std::atomic_ref(ring.head).store(head, std::memory_order_relaxed);
+    }
+    static std::uint64_t sequence(const message_ring& ring, std::uint64_t place) {
+        // acquire: the whole message is there [ring.slot]
+        return std::atomic_ref(const_cast<message_ring&>(ring).slots[place].sequence)
+            .load(std::memory_order_acquire);
+    }
+    static void publish(message_slot& slot, std::uint64_t ticket) {
+        // release: the message before its number [ring.slot]
+        std::atomic_ref(slot.sequence).store(ticket + 1, std::memory_order_release);
+    }
+};
+
+inline bool has_message(message_ring& ring) {
+    ring_access access;
+    return ring_protocol::has_message(access, ring, ring_slots);
+}
+
+}  // namespace selion::machine::node

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "machine/node/message_ring.hpp"
+#include "selion/detail/shared_word.hpp"
+
+namespace selion::machine::node {
+
+/// Data of messages under way, in pieces one behind the other, used in turn like a ring. Threads of
+/// the sender's process take pieces, receivers of any process give them back.
+struct payload_pool {
+    alignas(detail::line_bytes) detail::shared_word freed;  ///< pieces given back, ever
+    alignas(detail::line_bytes) std::uint64_t head;  ///< the oldest piece in use, counted from the
+    std::uint64_t tail;                              ///< pool's first; the next piece
+};
+
+/// In front of each piece.
+struct alignas(64) payload_header {
+    std::uint64_t bytes;  ///< of the piece, with this header
+    std::uint32_t is_free;
+};
+static_assert(sizeof(payload_header) == 64);
+
+/// What others find when they write to the ranks of one carrier, and what its own messages need.
+/// Requests may make their target send replies; replies cause nothing, so they always get through.
+struct mail_area {
+    message_ring requests;
+    message_ring replies;
+    alignas(detail::line_bytes) detail::shared_word arrivals;  ///< its mark: who sleeps meanwhile
+    payload_pool request_pool;
+    payload_pool reply_pool;
+    // The bytes of both pools follow.
+};
+
+}  // namespace selion::machine::node

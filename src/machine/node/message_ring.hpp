@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "machine/machine.hpp"
+#include "selion/detail/shared_word.hpp"
+
+/// A bounded queue of messages in shared memory: any number of senders, one receiver at a time.
+/// The steps stand here once, over an `Access` that supplies the atomics: std's in the library,
+/// those of a model checker in tests/model. Why it loses nothing: messages.md.
+namespace selion::machine::node {
+
+inline constexpr std::uint64_t ring_slots = 512;
+
+/// Where the data of a message lie until its target has seen them.
+enum class data_place : std::uint8_t {
+    nowhere,
+    pool,     ///< in a pool of the sender's carrier: offset in the mapping
+    mapping,  ///< where the sender has them: offset in the mapping
+    process,  ///< likewise: address in the process of both
+};
+
+/// One message. Short ones lie in its first 64 bytes, which come over in one piece.
+struct alignas(detail::line_bytes) message_slot {
+    std::uint64_t sequence;  ///< ticket + 1 once the message of that ticket is complete
+    std::uint64_t handler;
+    std::uint32_t origin;
+    std::uint32_t target;
+    std::uint16_t kind;
+    std::uint8_t argument_bytes;
+    data_place place;  ///< of its data
+    std::uint32_t unused;
+    std::byte arguments[most_argument_bytes];
+    std::uint64_t data;  ///< see `place`
+    std::uint64_t data_bytes;
+};
+static_assert(sizeof(message_slot) == detail::line_bytes);
+static_assert(offsetof(message_slot, arguments) == 32);
+
+struct message_ring {
+    /// Senders draw tickets here.
+    alignas(detail::line_bytes) std::uint64_t tail;
+    std::uint64_t known_consumed;  ///< as far as senders have looked
+    /// Messages that the receiver is done with; its slots are free. Senders wait on it.
+    alignas(detail::line_bytes) detail::shared_word consumed;
+    std::uint64_t head;  ///< the receiver's own: tickets that it has begun with
+    message_slot slots[ring_slots];
+};
+
+namespace ring_protocol {
+
+/// Sender: whether a slot is free now.
+template <class Access, class Ring>
+bool has_room(Access& access, Ring& ring, std::uint64_t capacity) {
+    if (access.tail(ring) - access.known_consumed(ring) < capacity) return true;
+    access.set_known_consumed(ring, access.consumed(ring));
+    return access.tail(ring) - access.known_consumed(ring) < capacity;
+}
+
+/// Sender: draws a ticket if its slot is free. @return whether it has one.
+template <class Access, class Ring>
+bool draw(Access& access, Ring& ring, std::uint64_t capacity, std::uint64_t& ticket) {
+    ticket = access.tail(ring);
+    do {
+        if (ticket - access.known_consumed(ring) < capacity) continue;
+        const std::uint64_t consumed = access.consumed(ring);
+        access.set_known_consumed(ring, consumed);
+        if (ticket - consumed >= capacity) return false;
+    } while (!access.advance_tail(ring, ticket));
+    return true;
+}
+
+/// Receiver: whether the next message is complete.
+template <class Access, class Ring>
+bool has_message(Access& access, Ring& ring, std::uint64_t capacity) {
+    const std::uint64_t head = access.head(ring);
+    return access.sequence(ring, head % capacity) == head + 1;
+}
+
+}  // namespace ring_protocol
+
+}  // namespace selion::machine::node

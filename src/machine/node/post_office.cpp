@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/post_office.hpp"
+
+#include <sched.h>
+
+#include <cstring>
+#include <utility>
+
+#include "machine/call_record.hpp"
+#include "selion/detail/word_access.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+/// Messages that one call of `serve` delivers at most from each ring, so that a call that waits for
+/// something looks whether it has come.
+constexpr int most_served = 64;
+/// Messages after which senders are told that there is room again.
+constexpr std::uint64_t told_after = ring_slots / 8;
+
+}  // namespace
+
+mail_room::mail_room(post_office& office, std::uint32_t carrier,
+                     std::span<detail::rank_context> ranks)
+    : office_(office),
+      area_(office.mapping_.mail(carrier)),
+      ranks_(ranks),
+      requests_under_way_(area_.request_pool, reinterpret_cast<std::byte*>(&area_ + 1),
+                          office.mapping_.control().pool_bytes),
+      replies_under_way_(
+          area_.reply_pool,
+          reinterpret_cast<std::byte*>(&area_ + 1) + office.mapping_.control().pool_bytes,
+          office.mapping_.control().pool_bytes) {}
+
+bool mail_room::serve(detail::rank_context& server) {
+    bool has_served = false;
+    // acquire and release: what the last one who served did is done [room.served]
+    if (is_served_.test_and_set(std::memory_order_acquire)) return false;
+    has_served |= serve_replies(server);
+    has_served |= serve_ring(server, area_.requests, &mail_area::request_pool);
+    has_served |= send_parked(server);
+    is_served_.clear(std::memory_order_release);  // [room.served]
+    return has_served;
+}
+
+bool mail_room::serve_replies(detail::rank_context& server) {
+    return serve_ring(server, area_.replies, &mail_area::reply_pool);
+}
+
+/// A message's slot is free for senders as soon as its arguments have been copied; so a handler
+/// that waits for room may serve replies meanwhile.
+bool mail_room::serve_ring(detail::rank_context& server, message_ring& ring,
+                           payload_pool mail_area::*pool) {
+    int served = 0;
+    while (served < most_served && has_message(ring)) {
+        const std::uint64_t ticket = ring_access::head(ring);
+        message_slot slot;
+        const message_slot& there = ring.slots[ticket % ring_slots];
+        __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
+        std::memcpy(&slot, &there, offsetof(message_slot, arguments));
+        alignas(16) std::byte arguments[most_argument_bytes];
+        std::memcpy(arguments, there.arguments, slot.argument_bytes);
+        slot.data = there.data;
+        slot.data_bytes = slot.place == data_place::nowhere ? 0 : there.data_bytes;
+        ring_access::set_head(ring, ticket + 1);
+        if ((ticket + 1) % told_after == 0) {
+            detail::word_store(server, ring.consumed, ticket + 1);
+        }
+        deliver(server, slot, arguments);
+        if (slot.place == data_place::pool) {
+            mail_area& sender = office_.mapping_.mail(office_.carrier_of(slot.origin));
+            give_back_payload(server, sender.*pool, data_of(slot));
+        }
+        ++served;
+    }
+    if (served == 0) return false;
+    const std::uint64_t head = ring_access::head(ring);
+    if (ring_access::consumed(ring) != head) detail::word_store(server, ring.consumed, head);
+    return true;
+}
+
+const std::byte* mail_room::data_of(const message_slot& slot) const {
+    switch (slot.place) {
+        case data_place::nowhere: return nullptr;
+        case data_place::process: return reinterpret_cast<const std::byte*>(slot.data);
+        case data_place::pool:
+        case data_place::mapping: break;
+    }
+    return office_.mapping_.start() + slot.data;
+}
+
+void mail_room::deliver(detail::rank_context& server, const message_slot& slot,
+                        std::byte* arguments) {
+    detail::rank_context* target = &ranks_[slot.target - ranks_.front().rank];
+    detail::rank_context copy;
+    if (server.is_foreign_thread) {
+        // The rank's own thread may be using the original.
+        copy = *target;
+        copy.waiter = server.waiter;
+        copy.is_foreign_thread = true;
+        copy.recorder = nullptr;
+        target = &copy;
+    }
+    auto* const plain_team = target->plain_team;
+    const bool counts_alone = target->counts_alone;
+    target->plain_team = nullptr;
+    target->counts_alone = false;
+    target->in_handler = true;
+    detail::rank_context* const outer = std::exchange(detail::current_context, target);
+    office_.deliver_(*target, {.origin = slot.origin,
+                               .kind = slot.kind,
+                               .handler = slot.handler,
+                               .arguments = {arguments, slot.argument_bytes},
+                               .data = data_of(slot),
+                               .bytes = slot.data_bytes});
+    detail::current_context = outer;
+    target->in_handler = false;
+    target->counts_alone = counts_alone;
+    target->plain_team = plain_team;
+}
+
+void mail_room::park(const message_request& request) {
+    const auto* data = static_cast<const std::byte*>(request.data);
+    parked_message& kept = parked_.emplace_back();
+    kept.arguments.assign(request.arguments.begin(), request.arguments.end());
+    if (!request.lends_data) kept.data.assign(data, data + request.bytes);
+    kept.request = request;
+    kept.request.arguments = kept.arguments;
+    if (!request.lends_data) kept.request.data = kept.data.data();
+}
+
+bool mail_room::send_parked(detail::rank_context& server) {
+    bool has_sent = false;
+    while (!parked_.empty() && office_.try_send(server, *this, parked_.front().request)) {
+        parked_.pop_front();
+        has_sent = true;
+    }
+    return has_sent;
+}
+
+post_office::post_office(const shared_mapping& mapping, const node_shape& shape,
+                         std::uint32_t process)
+    : mapping_(mapping),
+      shape_(shape),
+      process_(process),
+      first_carrier_(process * shape.carriers_per_process) {}
+
+void post_office::open(std::span<detail::rank_context> ranks,
+                       std::span<const std::uint32_t> first_rank,
+                       void (*deliver)(detail::rank_context&, const incoming_message&)) {
+    deliver_ = deliver;
+    for (std::uint32_t c = 0; c < shape_.carriers_per_process; ++c) {
+        rooms_.emplace_back(*this, first_carrier_ + c,
+                            ranks.subspan(first_rank[c], first_rank[c + 1] - first_rank[c]));
+    }
+}
+
+bool post_office::can_lend(std::uint32_t target, const void* data, std::size_t bytes) const {
+    if (target / shape_.ranks_per_process == process_) return true;
+    const auto* start = static_cast<const std::byte*>(data);
+    const std::byte* const end = mapping_.start() + mapping_.control().total_bytes;
+    return start >= mapping_.start() && start <= end &&
+           bytes <= static_cast<std::size_t>(end - start);
+}
+
+std::uint64_t post_office::most_message_bytes() const {
+    return mapping_.control().pool_bytes - 2 * sizeof(payload_header);
+}
+
+/// @return false when there is no place for the data now.
+bool post_office::place_data(mail_room& own, const message_request& request, message_slot& slot) {
+    slot.data_bytes = request.bytes;
+    slot.place = data_place::nowhere;
+    if (request.bytes == 0) return true;
+    if (request.lends_data) {
+        const auto* data = static_cast<const std::byte*>(request.data);
+        const bool is_mapped =
+            data >= mapping_.start() && data < mapping_.start() + mapping_.control().total_bytes;
+        slot.place = is_mapped ? data_place::mapping : data_place::process;
+        slot.data = is_mapped ? static_cast<std::uint64_t>(data - mapping_.start())
+                              : reinterpret_cast<std::uint64_t>(data);
+        return true;
+    }
+    payload_store& store = request.is_reply ? own.replies_under_way_ : own.requests_under_way_;
+    std::byte* const place = store.take(request.bytes);
+    if (place == nullptr) return false;
+    std::memcpy(place, request.data, request.bytes);
+    slot.place = data_place::pool;
+    slot.data = static_cast<std::uint64_t>(place - mapping_.start());
+    return true;
+}
+
+/// @return false when there is no room in the target's ring or for the data.
+bool post_office::try_send(detail::rank_context& context, mail_room& own,
+                           const message_request& request) {
+    mail_area& area = mapping_.mail(carrier_of(request.target));
+    message_ring& ring = request.is_reply ? area.replies : area.requests;
+    message_slot where;
+    ring_access access;
+    if (!ring_protocol::has_room(access, ring, ring_slots)) return false;
+    if (!place_data(own, request, where)) return false;
+    std::uint64_t ticket = 0;
+    if (!ring_protocol::draw(access, ring, ring_slots, ticket)) {
+        if (where.place == data_place::pool) {
+            give_back_payload(context,
+                              request.is_reply ? own.area_.reply_pool : own.area_.request_pool,
+                              mapping_.start() + where.data);
+        }
+        return false;
+    }
+    message_slot& slot = ring.slots[ticket % ring_slots];
+    slot.handler = request.handler;
+    slot.origin = context.rank;
+    slot.target = request.target;
+    slot.kind = request.kind;
+    slot.argument_bytes = static_cast<std::uint8_t>(request.arguments.size());
+    slot.place = where.place;
+    std::memcpy(slot.arguments, request.arguments.data(), request.arguments.size());
+    if (where.place != data_place::nowhere) {
+        slot.data = where.data;
+        slot.data_bytes = where.data_bytes;
+    }
+    ring_access::publish(slot, ticket);
+    detail::word_changed(context, area.arrivals);
+    return true;
+}
+
+/// Not in a handler: serves others until there is room.
+void post_office::send_waiting(detail::rank_context& context, mail_room& own,
+                               const message_request& request) {
+    const call_scope scope(context, operation::send, std::source_location::current());
+    mail_area& area = mapping_.mail(carrier_of(request.target));
+    message_ring& ring = request.is_reply ? area.replies : area.requests;
+    detail::shared_word& freed = own.requests_under_way_.freed();
+    while (true) {
+        const awaited_word also{&freed, detail::word_load(freed) + 1};
+        const std::uint64_t consumed = detail::word_load(ring.consumed);
+        if (try_send(context, own, request)) return;
+        context.clock->wait(context, {.word = ring.consumed,
+                                      .at_least = consumed + 1,
+                                      .reason = wait_reason::message,
+                                      .others = {&also, request.bytes != 0 ? 1u : 0u}});
+    }
+}
+
+void post_office::send(detail::rank_context& context, const message_request& request) {
+    mail_room& own = room_of(context);
+    if (!context.in_handler) {
+        // What its handlers could not send goes first.
+        while (!own.parked_.empty()) own.serve(context);
+        if (!try_send(context, own, request)) send_waiting(context, own, request);
+        return;
+    }
+    if (!request.is_reply && !own.parked_.empty()) return own.park(request);
+    while (!try_send(context, own, request)) {
+        if (!request.is_reply) return own.park(request);
+        if (!own.serve_replies(context)) sched_yield();
+    }
+}
+
+}  // namespace selion::machine::node

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/detail/message_function.hpp"
+
+#include <fmt/format.h>
+#include <link.h>
+
+#include <array>
+#include <atomic>
+#include <string_view>
+
+#include "selion/expect.hpp"
+
+namespace selion::detail {
+namespace {
+
+constexpr unsigned tag_shift = 48;
+constexpr std::uint64_t distance_mask = (std::uint64_t{1} << tag_shift) - 1;
+
+/// The images whose functions messages have named here, or may name.
+constexpr std::size_t most_images = 64;
+std::array<image_place, most_images> images;
+std::atomic<std::size_t> image_count = 0;
+
+struct search {
+    std::uint64_t address;
+    image_place found;
+};
+
+/// The program itself has an empty name; libraries are known by the last part of theirs.
+std::uint64_t tag_of(std::string_view path) {
+    if (path.empty()) return std::uint64_t{1} << tag_shift;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    std::uint64_t hash = 14695981039346656037ull;  // FNV-1a
+    for (const char letter : name)
+        hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211;
+    const std::uint64_t folded = (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48) & 0xffff;
+    return (folded < 2 ? folded + 2 : folded) << tag_shift;
+}
+
+int look_at_image(dl_phdr_info* image, std::size_t, void* user) {
+    search& wanted = *static_cast<search*>(user);
+    const std::uint64_t start = image->dlpi_addr;
+    std::uint64_t end = 0;
+    bool has_it = false;
+    for (int i = 0; i < image->dlpi_phnum; ++i) {
+        const auto& part = image->dlpi_phdr[i];
+        if (part.p_type != PT_LOAD) continue;
+        const std::uint64_t first = start + part.p_vaddr;
+        has_it |= wanted.address >= first && wanted.address - first < part.p_memsz;
+        end = std::max<std::uint64_t>(end, part.p_vaddr + part.p_memsz);
+    }
+    if (!has_it) return 0;
+    wanted.found = {start, end, tag_of(image->dlpi_name)};
+    return 1;
+}
+
+}  // namespace
+
+image_place register_image(const void* inside) {
+    search wanted{reinterpret_cast<std::uint64_t>(inside), {}};
+    dl_iterate_phdr(look_at_image, &wanted);
+    const std::size_t count = image_count.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (images[i].tag == wanted.found.tag && images[i].start == wanted.found.start) {
+            return wanted.found;
+        }
+    }
+    if (count < most_images) {
+        images[count] = wanted.found;
+        // release: the place before the count [images.count]
+        image_count.store(count + 1, std::memory_order_release);
+    }
+    return wanted.found;
+}
+
+std::uint64_t encode_foreign_function(std::uint64_t address) {
+    const image_place place = register_image(reinterpret_cast<const void*>(address));
+    SELION_EXPECT(
+        place.bytes != 0,
+        fmt::format("a message names the function at {:#x}, which lies in no part of this "
+                    "program",
+                    address));
+    return place.tag | (address - place.start);
+}
+
+std::uint64_t decode_function(std::uint64_t code) noexcept {
+    // acquire: see register_image [images.count]
+    const std::size_t count = image_count.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (images[i].tag != (code & ~distance_mask)) continue;
+        const std::uint64_t distance = code & distance_mask;
+        return distance < images[i].bytes ? images[i].start + distance : 0;
+    }
+    return 0;
+}
+
+}  // namespace selion::detail

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "machine/sim/simulation.hpp"
+
+/// Messages that make their target call a function. A handler runs in the event in which its
+/// message takes effect, with a clock of its own: what it charges delays what its rank handles
+/// next, and is taken from what the rank computes. It cannot wait, so nothing here suspends
+/// anybody.
+namespace selion::machine::sim {
+namespace {
+
+constexpr std::size_t data_alignment = 16;
+
+std::size_t padded(std::size_t bytes) {
+    return (bytes + data_alignment - 1) / data_alignment * data_alignment;
+}
+
+}  // namespace
+
+void simulation::pack(transfer& into, const message_request& request) {
+    const std::size_t arguments = request.arguments.size();
+    const std::size_t start = request.bytes == 0 ? arguments : padded(arguments);
+    into.make_room(start + request.bytes);
+    if (arguments != 0) std::memcpy(into.data(), request.arguments.data(), arguments);
+    if (request.bytes != 0) std::memcpy(into.data() + start, request.data, request.bytes);
+    into.argument_bytes = static_cast<std::uint16_t>(arguments);
+    into.handler = request.handler;
+    into.message_kind = request.kind;
+}
+
+void simulation::send(detail::rank_context& context, const message_request& request) {
+    if (request.is_reply && handler_ != nullptr && !handler_->message.has_reply &&
+        handler_->message.from == request.target && !handler_->message.is_answer) {
+        return reply(handler_->message, request);
+    }
+    const call entered(*this, context);
+    rank_state& origin = entered.rank;
+    const std::uint64_t target = std::uint64_t{request.target} << detail::offset_bits;
+    transfer& made = make_transfer(origin, transfer_kind::message, target, 0);
+    pack(made, request);
+    made.touches = nullptr;
+    const operation_regime& regime = model_.active_message.of(made.data_bytes);
+    if (!is_local(origin, target)) {
+        return send(origin, made, regime, message_class::write, made.data_bytes);
+    }
+    spend(origin, regime.origin + regime.origin_per_byte.of(made.data_bytes));
+    made.regime = &regime;
+    made.sent = time_of(origin);
+    arrive_without_wires(made, time_of(origin));
+}
+
+/// A message between ranks that share memory, or to oneself.
+void simulation::arrive_without_wires(transfer& what, ticks at) {
+    what.act = [](engine&, event& due) {
+        transfer& here = static_cast<transfer&>(due);
+        here.host->arrived(here);
+    };
+    if (what.from != what.to) at += model_.node->far;
+    engine_.schedule(what, at, engine_.rank(what.from));
+}
+
+/// The message that is handled now goes back as its own answer.
+void simulation::reply(transfer& to, const message_request& request) {
+    to.has_reply = true;
+    const auto* data = static_cast<const std::byte*>(request.data);
+    handler_->reply = request;
+    handler_->reply_arguments.assign(request.arguments.begin(), request.arguments.end());
+    handler_->reply_data.assign(data, data + request.bytes);
+}
+
+bool simulation::poll(detail::rank_context& context) {
+    if (handler_ != nullptr) return false;
+    const call entered(*this, context);
+    poll(entered.rank);
+    return false;
+}
+
+/// One handler of a rank after another: those that come while one runs wait, in their order.
+/// @return whether it is this one's turn.
+bool simulation::begin_handling(transfer& what) {
+    rank_state& rank = ranks_[what.to];
+    const bool is_turn = what.is_deferred || rank.deferred == 0;
+    if (rank.handling_until <= engine_.now() && is_turn) {
+        if (what.is_deferred) --rank.deferred;
+        return true;
+    }
+    if (!what.is_deferred) ++rank.deferred;
+    what.is_deferred = true;
+    what.act = [](engine&, event& due) {
+        transfer& late = static_cast<transfer&>(due);
+        late.is_answer ? late.host->finish(late) : late.host->take_effect(late);
+    };
+    engine_.schedule(what, std::max(rank.handling_until, engine_.now()), engine_.rank(what.from));
+    return false;
+}
+
+void simulation::run_handler(transfer& what) {
+    rank_state& rank = ranks_[what.to];
+    detail::rank_context& context = rank.context;
+    running_handler here{rank, what, engine_.now(), {}, {}, {}};
+    running_handler* const outer_handler = std::exchange(handler_, &here);
+    detail::rank_context* const outer = std::exchange(detail::current_context, &context);
+    const bool counts_alone = std::exchange(context.counts_alone, false);
+    context.in_handler = true;
+    const std::size_t start = padded(what.argument_bytes);
+    const bool has_data = what.data_bytes > what.argument_bytes;
+    deliver_(context, {.origin = what.from,
+                       .kind = what.message_kind,
+                       .handler = what.handler,
+                       .arguments = {what.data(), what.argument_bytes},
+                       .data = has_data ? what.data() + start : nullptr,
+                       .bytes = has_data ? what.data_bytes - start : 0});
+    context.in_handler = false;
+    context.counts_alone = counts_alone;
+    detail::current_context = outer;
+    handler_ = outer_handler;
+    what.is_deferred = false;
+    if (what.has_reply && !what.is_answer) {
+        here.reply.arguments = here.reply_arguments;
+        here.reply.data = here.reply_data.data();
+        pack(what, here.reply);
+    }
+    end_handling(rank, engine_.now(), here.now);
+}
+
+/// Its answer, or its acknowledgement, leaves when the handler is done.
+void simulation::answer_message(transfer& what) {
+    if (records_messages_) [[unlikely]]
+        note_arrival(what);
+    if (!what.has_reply && !model_.acknowledges_puts) return finish(what);
+    const ticks at = ranks_[what.to].handling_until;
+    if (at <= engine_.now()) return send_answer(what);
+    what.act = [](engine&, event& due) {
+        transfer& answered = static_cast<transfer&>(due);
+        answered.host->send_answer(answered);
+    };
+    engine_.schedule(what, at, engine_.rank(what.to));
+}
+
+/// What a handler has charged is its rank's time.
+void simulation::end_handling(rank_state& rank, ticks begun, ticks ended) {
+    if (ended == begun) return;
+    rank.handling_until = ended;
+    if (model_.reception.kind == reception_kind::hardware) {
+        rank.hardware_until = std::max(rank.hardware_until, ended);
+        return;
+    }
+    rank.processor_until = std::max(rank.processor_until, ended);
+    const bool is_stolen = rank.doing == activity::computes && rank.is_interrupts;
+    if (is_stolen && !model_.reception.has_own_processor) engine_.steal(*rank.self, ended - begun);
+}
+
+}  // namespace selion::machine::sim

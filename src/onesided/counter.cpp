@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/counter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+#include "machine/simulated_memory.hpp"
+#include "onesided/caller.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/expect.hpp"
+
+namespace selion::detail {
+namespace {
+
+/// Value of the counter's word at which it has reached `count`, if it has not yet.
+std::uint64_t goal_of(counter& which, std::uint64_t count) {
+    return counter_access::taken(which) + count - counter_access::own(which);
+}
+
+}  // namespace
+
+void claim_counter(rank_context& context, counter& which, std::source_location site) {
+    std::uint32_t& owner = counter_access::word(which).reserved;
+    if (owner == context.job) return;
+    SELION_EXPECT_AT(owner == 0, site,
+                     fmt::format("the counter was used in job {} of this process, which has "
+                                 "finished; this is job {}: make a new counter for each job",
+                                 owner, context.job));
+    owner = context.job;
+}
+
+void count_together(rank_context& context, shared_word& word) {
+    if (!context.spends_time) {
+        word_add(context, word, 1);
+        return;
+    }
+    ++word.value;
+    context.clock->wake(context, word);
+}
+
+bool wait_counter(counter& which, std::uint64_t count, std::int64_t timeout_ns,
+                  std::source_location site) {
+    counter* const only = &which;
+    return wait_any_counter({&only, 1}, count, timeout_ns, site) == 0;
+}
+
+std::size_t wait_any_counter(std::span<counter* const> which, std::uint64_t count,
+                             std::int64_t timeout_ns, std::source_location site) {
+    SELION_EXPECT_AT(!which.empty(), site, std::string("wait_any: there are no counters"));
+    rank_context& context = context_of_caller(site);
+    expect_may_wait(context, site);
+    for (counter* one : which) claim_counter(context, *one, site);
+    const auto find = [&] {
+        return static_cast<std::size_t>(
+            std::ranges::find_if(which,
+                                 [&](counter* one) { return counter_access::take(*one, count); }) -
+            which.begin());
+    };
+    std::size_t found = find();
+    if (found != which.size()) return found;
+    if (which.size() == 1 && arrives_with_progress(context, counter_access::word(*which.front()),
+                                                   goal_of(*which.front(), count))) {
+        return find();
+    }
+    const machine::call_scope scope(context, machine::operation::wait_counter, site);
+    const std::int64_t deadline_ns = deadline_after(context, timeout_ns);
+    constexpr std::size_t few = 8;
+    std::array<machine::awaited_word, few> near;
+    std::vector<machine::awaited_word> far;
+    std::span<machine::awaited_word> others(near.data(), std::min(which.size() - 1, few));
+    if (which.size() - 1 > few) {
+        far.resize(which.size() - 1);
+        others = far;
+    }
+    for (std::size_t i = 1; i < which.size(); ++i) {
+        others[i - 1] = {&counter_access::word(*which[i]), goal_of(*which[i], count)};
+    }
+    const machine::wait_request request{counter_access::word(*which.front()),
+                                        goal_of(*which.front(), count),
+                                        machine::wait_reason::counter, deadline_ns, others};
+    do {
+        if (!context.clock->wait(context, request)) return which.size();
+        found = find();
+    } while (found == which.size());
+    return found;
+}
+
+bool test_counter(counter& which, std::uint64_t count, std::source_location site) {
+    counter* const only = &which;
+    rank_context& context = context_of_caller(site);
+    claim_counter(context, *only, site);
+    context.transport->poll(context);
+    return counter_access::take(which, count);
+}
+
+}  // namespace selion::detail

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/future.hpp"
+
+#include <fmt/format.h>
+
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+#include "onesided/caller.hpp"
+#include "onesided/message_state.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/detail/word_access.hpp"
+#include "selion/expect.hpp"
+
+namespace selion {
+
+remote_error::remote_error(std::string type, const std::string& text, rank_id where)
+    : error(status::remote_exception,
+            fmt::format("rank {} ended a call with an exception of type {}: {}",
+                        std::uint32_t{where}, type, text),
+            {.rank = {}, .peer = std::uint32_t{where}, .operation = "rpc", .bytes = 0}),
+      type_(std::move(type)) {}
+
+namespace onesided {
+
+void message_state::grow() {
+    constexpr std::size_t block = 64;
+    blocks_.push_back(std::make_unique<detail::future_state[]>(block));
+    for (std::size_t i = 0; i < block; ++i) give_back(blocks_.back()[i]);
+}
+
+detail::future_state& message_state::take() {
+    if (free_ == nullptr) {
+        // acquire: what others did to the states before they returned them [state.returned]
+        free_ = returned_.exchange(nullptr, std::memory_order_acquire);
+    }
+    if (free_ == nullptr) grow();
+    return *std::exchange(free_, free_->link);
+}
+
+void message_state::give_back(detail::future_state& state) {
+    state.link = free_;
+    free_ = &state;
+}
+
+void message_state::give_back_from_afar(detail::future_state& state) {
+    state.link = returned_.load(std::memory_order_relaxed);
+    // release: see take [state.returned]
+    while (!returned_.compare_exchange_weak(state.link, &state, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+    }
+}
+
+}  // namespace onesided
+
+namespace detail {
+namespace {
+
+constexpr std::uint64_t pending = 0;
+constexpr std::uint64_t fulfilled = 1;
+constexpr std::uint64_t unwanted = 2;
+
+void recycle(future_state& state) {
+    if (state.destroy != nullptr) state.destroy(state.place());
+    delete[] state.far;
+    if (state.is_of_heap) {
+        delete &state;
+        return;
+    }
+    state.far = nullptr;
+    state.destroy = nullptr;
+    if (state.trouble) state.trouble = nullptr;
+    if (state.next) state.next = nullptr;
+    state.word = {0, 0, 0};
+    const rank_context& context = *current_context;
+    onesided::message_state* const owner = context.messages;
+    if (context.is_foreign_thread) {
+        owner->give_back_from_afar(state);
+    } else {
+        owner->give_back(state);
+    }
+}
+
+}  // namespace
+
+future_state& make_state(std::size_t bytes, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    future_state* state = nullptr;
+    if (context.is_foreign_thread) {
+        state = new future_state;
+        state->is_of_heap = true;
+    } else {
+        state = &context.messages->take();
+    }
+    if (bytes > future_state::near_bytes) state->far = new std::byte[bytes];
+    return *state;
+}
+
+bool is_fulfilled(const future_state& state) noexcept { return word_load(state.word) == fulfilled; }
+
+void drop_state(future_state& state) noexcept {
+    std::uint64_t seen = pending;
+    // acq_rel: the value, or what the dropping thread did, before it is recycled [state.word]
+    const bool is_first = std::atomic_ref(state.word.value)
+                              .compare_exchange_strong(seen, unwanted,
+                                                       std::memory_order_acq_rel,   // [state.word]
+                                                       std::memory_order_acquire);  // [state.word]
+    if (!is_first) recycle(state);
+}
+
+void fulfil(future_state& state) {
+    const std::function<void()> next = std::move(state.next);
+    // acq_rel: as in drop_state; the value before the word [state.word]
+    const std::uint64_t before =
+        std::atomic_ref(state.word.value).exchange(fulfilled, std::memory_order_acq_rel);
+    rank_context& context = *current_context;
+    if (before == unwanted && !next) return recycle(state);
+    if (context.spends_time) {
+        context.clock->wake(context, state.word);
+    } else {
+        word_changed(context, state.word);
+    }
+    if (next) next();
+}
+
+bool await_state(future_state& state, std::int64_t timeout_ns, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_may_wait(context, site);
+    if (arrives_with_progress(context, state.word, fulfilled)) return true;
+    const machine::call_scope scope(context, machine::operation::wait_future, site);
+    return context.clock->wait(context, {.word = state.word,
+                                         .at_least = fulfilled,
+                                         .reason = machine::wait_reason::message,
+                                         .deadline_ns = deadline_after(context, timeout_ns)});
+}
+
+}  // namespace detail
+}  // namespace selion

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "selion/future.hpp"
+
+namespace selion::onesided {
+
+/// One rank's part in messages: the states of futures that it has made.
+class message_state {
+public:
+    message_state() = default;
+    message_state(const message_state&) = delete;
+    message_state& operator=(const message_state&) = delete;
+
+    /// By the rank's own thread.
+    detail::future_state& take();
+    void give_back(detail::future_state& state);
+    /// By any other thread.
+    void give_back_from_afar(detail::future_state& state);
+
+private:
+    void grow();
+    std::vector<std::unique_ptr<detail::future_state[]>> blocks_;
+    detail::future_state* free_ = nullptr;
+    std::atomic<detail::future_state*> returned_ = nullptr;  ///< by others
+};
+
+/// What a machine calls for each message: see `machine::job`.
+void deliver(detail::rank_context& context, const machine::incoming_message& message);
+
+}  // namespace selion::onesided

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/message.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "onesided/caller.hpp"
+#include "onesided/message_state.hpp"
+#include "onesided/operation_meter.hpp"
+#include "selion/expect.hpp"
+#include "selion/rpc.hpp"
+
+/// Messages in the words of the machine: which of these a message has is its kind; those that are
+/// words stand in front of its arguments, in this order.
+namespace selion::detail {
+namespace {
+
+enum message_part : std::uint16_t {
+    origin_counter = 1,    ///< address at the origin, of a message whose data are lent
+    target_counter = 2,    ///< global address
+    completion = 4,        ///< address of a counter at the origin
+    future_of_result = 8,  ///< address of a state at the origin
+    long_arguments = 16,   ///< they stand in front of the data
+    // Replies:
+    count_reply = 32,  ///< counters count
+    value_reply = 64,  ///< a future has its value
+    error_reply = 128,
+};
+
+/// Words, and then what else fits.
+class argument_writer {
+public:
+    void add(std::uint64_t word) { add(&word, sizeof word); }
+    void add(const void* from, std::size_t bytes) {
+        if (bytes != 0) std::memcpy(bytes_.data() + used_, from, bytes);
+        used_ += bytes;
+    }
+    std::size_t free_bytes() const { return bytes_.size() - used_; }
+    std::span<const std::byte> bytes() const { return {bytes_.data(), used_}; }
+
+private:
+    std::array<std::byte, machine::most_argument_bytes> bytes_;
+    std::size_t used_ = 0;
+};
+
+class argument_reader {
+public:
+    explicit argument_reader(std::span<const std::byte> bytes) : rest_(bytes) {}
+    std::uint64_t word() {
+        std::uint64_t value = 0;
+        std::memcpy(&value, rest_.data(), sizeof value);
+        rest_ = rest_.subspan(sizeof value);
+        return value;
+    }
+    std::uint64_t word_if(bool is_there) { return is_there ? word() : 0; }
+    std::span<const std::byte> rest() const { return rest_; }
+
+private:
+    std::span<const std::byte> rest_;
+};
+
+constexpr std::size_t data_alignment = 16;
+
+counter* counter_at(std::uint64_t address) { return reinterpret_cast<counter*>(address); }
+
+/// Where the wanted ones are, they count once more.
+void count_if_wanted(rank_context& context, std::uint64_t address) {
+    if (address != 0) count_together(context, counter_access::word(*counter_at(address)));
+}
+
+std::string type_name_of_current_exception() {
+    const std::type_info* const type = abi::__cxa_current_exception_type();
+    if (type == nullptr) return "unknown";
+    int failure = 0;
+    const std::unique_ptr<char, void (*)(void*)> name(
+        abi::__cxa_demangle(type->name(), nullptr, nullptr, &failure), std::free);
+    return failure == 0 ? name.get() : type->name();
+}
+
+std::string text_of_current_exception() {
+    try {
+        throw;
+    } catch (const std::exception& known) {
+        return known.what();
+    } catch (...) {
+        return "it is no std::exception";
+    }
+}
+
+void expect_target(const rank_context& context, std::uint32_t target, std::source_location site) {
+    SELION_EXPECT_AT(
+        target < context.ranks, site,
+        fmt::format("send: there is no rank {}; ranks are 0 to {}", target, context.ranks - 1));
+}
+
+void expect_size(const rank_context& context, std::size_t bytes, std::source_location site) {
+    const std::uint64_t most = context.transport->most_message_bytes();
+    SELION_EXPECT_AT(
+        bytes <= most, site,
+        fmt::format("send: a message of {} bytes is too long; at most {} are possible. Set "
+                    "SELION_MESSAGE_MEMORY to more than twice the size, or put the data in the "
+                    "global address space and pass an origin counter",
+                    bytes, most));
+}
+
+void expect_counter(std::uint64_t bits, std::uint32_t target, std::source_location site) {
+    expect_range(bits, sizeof(counter), alignof(counter), site);
+    SELION_EXPECT_AT(rank_of(bits) == target, site,
+                     fmt::format("send: the target counter belongs to rank {}, the message goes to "
+                                 "rank {}",
+                                 rank_of(bits), target));
+}
+
+/// Data and arguments that do not fit beside them, in one piece.
+std::vector<std::byte> with_long_arguments(const outgoing& message) {
+    const std::size_t arguments = message.arguments.size();
+    const std::uint64_t start = (sizeof(std::uint64_t) * 2 + arguments + data_alignment - 1) /
+                                data_alignment * data_alignment;
+    std::vector<std::byte> all(start + message.bytes);
+    const std::uint64_t head[2] = {arguments, start};
+    std::memcpy(all.data(), head, sizeof head);
+    std::memcpy(all.data() + sizeof head, message.arguments.data(), arguments);
+    if (message.bytes != 0) std::memcpy(all.data() + start, message.data, message.bytes);
+    return all;
+}
+
+void send_reply(std::uint32_t origin, std::uint16_t kind, const argument_writer& arguments,
+                std::span<const std::byte> data = {}) {
+    rank_context& context = *current_context;
+    context.transport->send(context, {.target = origin,
+                                      .kind = kind,
+                                      .is_reply = true,
+                                      .handler = 0,
+                                      .arguments = arguments.bytes(),
+                                      .data = data.data(),
+                                      .bytes = data.size()});
+}
+
+}  // namespace
+
+std::uint64_t most_message_bytes() {
+    rank_context& context = context_of_caller(std::source_location::current());
+    return context.transport->most_message_bytes();
+}
+
+void send_message(const outgoing& message, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_target(context, message.target, site);
+    const counters& when = message.when;
+    if (when.target) expect_counter(when.target.bits(), message.target, site);
+    if (when.completion != nullptr) claim_counter(context, *when.completion, site);
+    const operation_meter meter(context, message.state != 0 ? "rpc" : "send", message.bytes, site,
+                                message.target);
+    machine::message_request request{.target = message.target,
+                                     .kind = 0,
+                                     .handler = message.function,
+                                     .arguments = {},
+                                     .data = message.data,
+                                     .bytes = message.bytes};
+    request.lends_data =
+        when.origin != nullptr && message.bytes != 0 &&
+        context.transport->can_lend(context, message.target, message.data, message.bytes);
+    argument_writer arguments;
+    const auto add_word = [&](message_part part, std::uint64_t word) {
+        request.kind |= part;
+        arguments.add(word);
+    };
+    if (request.lends_data) {
+        claim_counter(context, *when.origin, site);
+        add_word(origin_counter, reinterpret_cast<std::uint64_t>(when.origin));
+    }
+    if (when.target) add_word(target_counter, when.target.bits());
+    if (when.completion != nullptr) {
+        add_word(completion, reinterpret_cast<std::uint64_t>(when.completion));
+    }
+    if (message.state != 0) add_word(future_of_result, message.state);
+    std::vector<std::byte> joined;
+    if (message.arguments.size() <= arguments.free_bytes()) {
+        arguments.add(message.arguments.data(), message.arguments.size());
+    } else {
+        SELION_EXPECT_AT(!request.lends_data, site,
+                         fmt::format("send: with an origin counter a header may have at most {} "
+                                     "bytes with its handler; this has {}",
+                                     arguments.free_bytes(), message.arguments.size()));
+        joined = with_long_arguments(message);
+        request.kind |= long_arguments;
+        request.data = joined.data();
+        request.bytes = joined.size();
+    }
+    if (!request.lends_data) expect_size(context, request.bytes, site);
+    request.arguments = arguments.bytes();
+    context.transport->send(context, request);
+    if (!request.lends_data) count_here(context, when.origin, site);
+}
+
+std::uint64_t decode_or_end(std::uint64_t code) {
+    const std::uint64_t address = decode_function(code);
+    SELION_EXPECT(address != 0,
+                  fmt::format("a message names the function {:#x}, which this process does not "
+                              "have: all ranks must run the same program and load the same "
+                              "libraries",
+                              code));
+    return address;
+}
+
+void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, std::size_t bytes) {
+    argument_writer arguments;
+    arguments.add(state);
+    if (bytes <= arguments.free_bytes()) {
+        arguments.add(value, bytes);
+        return send_reply(origin, value_reply, arguments);
+    }
+    expect_size(*current_context, bytes, std::source_location::current());
+    send_reply(origin, value_reply, arguments, {static_cast<const std::byte*>(value), bytes});
+}
+
+void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept {
+    const std::string type = type_name_of_current_exception();
+    const std::string text = text_of_current_exception();
+    rank_context& context = *current_context;
+    if (state == 0) {
+        context.host->launcher().end_job(
+            context, fmt::format("rank {} of {}: a call that rank {} had sent without waiting for "
+                                 "an answer ended with an exception of type {}: {}; the job ends",
+                                 context.rank, context.ranks, origin, type, text));
+    }
+    argument_writer arguments;
+    arguments.add(state);
+    const std::size_t most =
+        std::min<std::size_t>(context.transport->most_message_bytes() - type.size() - 1, 64 * 1024);
+    const std::string both = type + '\0' + text.substr(0, most);
+    send_reply(origin, error_reply, arguments, std::as_bytes(std::span(both)));
+}
+
+}  // namespace selion::detail
+
+namespace selion::onesided {
+namespace {
+
+using namespace detail;
+
+void receive_reply(rank_context& context, const machine::incoming_message& message) {
+    argument_reader arguments(message.arguments);
+    if (message.kind & count_reply) {
+        count_if_wanted(context, arguments.word_if(message.kind & origin_counter));
+        count_if_wanted(context, arguments.word_if(message.kind & completion));
+        return;
+    }
+    future_state& state = *reinterpret_cast<future_state*>(arguments.word());
+    if (message.kind & error_reply) {
+        const std::string_view both(reinterpret_cast<const char*>(message.data), message.bytes);
+        const std::size_t end = both.find('\0');
+        state.trouble = std::make_exception_ptr(remote_error(
+            std::string(both.substr(0, end)), std::string(both.substr(end + 1)), message.origin));
+    } else if (message.bytes != 0) {
+        std::memcpy(state.place(), message.data, message.bytes);
+    } else if (!arguments.rest().empty()) {
+        std::memcpy(state.place(), arguments.rest().data(), arguments.rest().size());
+    }
+    fulfil(state);
+}
+
+void receive_request(rank_context& context, const machine::incoming_message& message) {
+    argument_reader arguments(message.arguments);
+    const std::uint64_t origin_address = arguments.word_if(message.kind & origin_counter);
+    const std::uint64_t target_bits = arguments.word_if(message.kind & target_counter);
+    const std::uint64_t completion_address = arguments.word_if(message.kind & completion);
+    const std::uint64_t state = arguments.word_if(message.kind & future_of_result);
+    delivery here{context, message.origin, arguments.rest(), message.data, message.bytes, state};
+    if (message.kind & long_arguments) {
+        std::uint64_t head[2];
+        std::memcpy(head, message.data, sizeof head);
+        here.arguments = {message.data + sizeof head, head[0]};
+        here.data = message.data + head[1];
+        here.bytes = message.bytes - head[1];
+    }
+    reinterpret_cast<message_function>(decode_or_end(message.handler))(here);
+    if (message.kind & target_counter) {
+        auto& counted = *reinterpret_cast<counter*>(mapped_address(context, target_bits));
+        count_together(context, counter_access::word(counted));
+    }
+    if (!(message.kind & (origin_counter | completion))) return;
+    argument_writer told;
+    std::uint16_t kind = count_reply;
+    if (message.kind & origin_counter) told.add(origin_address);
+    if (message.kind & completion) told.add(completion_address);
+    kind |= message.kind & (origin_counter | completion);
+    send_reply(message.origin, kind, told);
+}
+
+}  // namespace
+
+void deliver(rank_context& context, const machine::incoming_message& message) {
+    constexpr std::uint16_t replies = count_reply | value_reply | error_reply;
+    try {
+        if (message.kind & replies) {
+            receive_reply(context, message);
+        } else {
+            receive_request(context, message);
+        }
+    } catch (...) {
+        context.host->launcher().end_job(
+            context, fmt::format("rank {} of {}: a handler of a message from rank {} ended with an "
+                                 "exception of type {}: {}; the job ends",
+                                 context.rank, context.ranks, message.origin,
+                                 type_name_of_current_exception(), text_of_current_exception()));
+    }
+}
+
+}  // namespace selion::onesided
+
+namespace selion {
+
+bool progress(std::source_location site) {
+    detail::rank_context& context = detail::context_of_caller(site);
+    return context.transport->poll(context);
+}
+
+}  // namespace selion

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+
+#include "machine/machine.hpp"
+#include "meters/record/recorder.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::detail {
+
+/// Records one operation for its lifetime, if anything is recorded.
+class operation_meter {
+public:
+    operation_meter(rank_context& context, const char* name, std::size_t bytes,
+                    std::source_location site, std::uint32_t peer = meters::nobody)
+        : context_(context) {
+        if (context.recorder == nullptr) return;
+        context.recorder->begin_operation();
+        event_ = {.name = name,
+                  .start_ps = context.clock->stamp_ps(),
+                  .kind = meters::slice_kind::operation,
+                  .line = site.line(),
+                  .file = site.file_name(),
+                  .bytes = bytes,
+                  .peer = peer};
+    }
+    ~operation_meter() {
+        if (context_.recorder == nullptr) return;
+        event_.end_ps = context_.clock->stamp_ps();
+        event_.flow_out = context_.recorder->end_operation();
+        context_.recorder->record(event_);
+    }
+    operation_meter(const operation_meter&) = delete;
+    operation_meter& operator=(const operation_meter&) = delete;
+
+private:
+    rank_context& context_;
+    meters::occurrence event_{};
+};
+
+inline std::uint32_t rank_of(std::uint64_t bits) {
+    return static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask);
+}
+
+/// Address of memory that this process maps, whether or not operations are recorded.
+inline std::byte* mapped_address(const rank_context& context, std::uint64_t bits) {
+    const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
+    if (index >= context.mapped_count) return nullptr;
+    return context.mapped_base + index * context.stride_bytes + (bits & offset_mask);
+}
+
+}  // namespace selion::detail

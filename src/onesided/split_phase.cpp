@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/split_phase.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "machine/call_record.hpp"
+#include "machine/simulated_memory.hpp"
+#include "onesided/caller.hpp"
+#include "onesided/operation_meter.hpp"
+#include "selion/expect.hpp"
+
+namespace selion::detail {
+namespace {
+
+/// A target counter must be a counter of the rank that the data go to or come from.
+void expect_target_counter(std::uint64_t signal, std::uint64_t data, std::source_location site) {
+    if (signal == null_address) return;
+    expect_range(signal, sizeof(counter), alignof(counter), site);
+    SELION_EXPECT_AT(is_of_rank_of(signal, data), site,
+                     fmt::format("the target counter belongs to rank {}, the data to rank {}; "
+                                 "both must belong to one rank",
+                                 rank_of(signal), rank_of(data)));
+}
+
+void claim_both(rank_context& context, counter* origin, counter* completion,
+                std::source_location site) {
+    if (origin != nullptr) claim_counter(context, *origin, site);
+    if (completion != nullptr) claim_counter(context, *completion, site);
+}
+
+}  // namespace
+
+void start_put(const put_request& request, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(request.target, request.bytes, 1, site);
+    expect_target_counter(request.signal, request.target, site);
+    claim_both(context, request.origin, request.completion, site);
+    const operation_meter meter(context, "put", request.bytes, site, rank_of(request.target));
+    std::byte* const address = mapped_address(context, request.target);
+    if (address == nullptr || request.signal != null_address) {
+        return context.transport->put(context, request);
+    }
+    if (request.bytes != 0) {
+        machine::announce_write(context, address, request.bytes);
+        std::memcpy(address, request.source, request.bytes);
+    }
+    count_here(context, request.origin, site);
+    count_here(context, request.completion, site);
+}
+
+void start_get(const get_request& request, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(request.source, request.bytes, 1, site);
+    expect_target_counter(request.signal, request.source, site);
+    claim_both(context, request.origin, request.completion, site);
+    const operation_meter meter(context, "get", request.bytes, site, rank_of(request.source));
+    const std::byte* const address = mapped_address(context, request.source);
+    if (address == nullptr) return context.transport->start_get(context, request);
+    if (request.bytes != 0) {
+        machine::announce_read(context, address, request.bytes);
+        std::memcpy(request.target, address, request.bytes);
+    }
+    if (request.signal != null_address) {
+        // A bare signal to the own rank, or to one whose memory this process maps.
+        context.transport->put(context, {.target = request.signal,
+                                         .source = nullptr,
+                                         .bytes = 0,
+                                         .signal = request.signal,
+                                         .update = {1, true}});
+    }
+    count_here(context, request.origin, site);
+    count_here(context, request.completion, site);
+}
+
+void start_atomic(const atomic_request& request, const atomic_answer& answer,
+                  std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(request.target, request.width, request.width, site);
+    claim_both(context, nullptr, answer.completion, site);
+    const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
+    context.transport->start_atomic(context, request, answer);
+}
+
+void store_bytes(std::uint64_t target, const void* source, std::size_t bytes,
+                 std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(target, bytes, 1, site);
+    const operation_meter meter(context, "store", bytes, site, rank_of(target));
+    const std::uint64_t received = (target & ~offset_mask) | context.store_offset;
+    context.transport->put(context, {.target = target,
+                                     .source = source,
+                                     .bytes = bytes,
+                                     .signal = received,
+                                     .update = {bytes, true}});
+}
+
+void store_sync(std::uint64_t bytes, std::source_location site) {
+    const rank_context& context = context_of_caller(site);
+    const std::uint64_t own = (std::uint64_t{context.rank} << offset_bits) | context.store_offset;
+    reinterpret_cast<counter*>(mapped_address(context, own))->wait(bytes, site);
+}
+
+}  // namespace selion::detail

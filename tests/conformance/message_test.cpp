@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Active messages of all sizes between all ranks, and what their counters say.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "conformance/memory_parts.hpp"
+
+namespace {
+
+/// What a rank has received, found by handlers through the global address space.
+struct letter_box {
+    selion::signal arrived;
+    std::uint64_t sum;
+    std::uint64_t last_origin;
+    std::uint64_t in_order;
+};
+
+struct note {
+    selion::global_ptr<letter_box> box;
+    std::uint64_t number;
+};
+
+selion::arrival take_note(const note& came, selion::message_info about) {
+    letter_box& box = *came.box.local();
+    box.sum += came.number;
+    box.last_origin = about.origin;
+    box.in_order += came.number == box.in_order ? 1 : 0;
+    selion::notify(came.box.member(&letter_box::arrived), selion::signal_add(1));
+    return {};
+}
+
+SPMD_TEST(message, short_ones_arrive_in_order) {
+    constexpr std::uint64_t count = 2000;
+    const std::uint64_t rounds = world.size() > 8 ? count / 10 : count;
+    spmd::symmetric_array<letter_box> box(world, 1);
+    const selion::rank_id to = test.neighbour();
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+        selion::send(to, take_note, note{box.at(to), i});
+    }
+    selion::wait_until(box.own().member(&letter_box::arrived), rounds);
+    test.equal(box.mine()->sum, rounds * (rounds - 1) / 2);
+    test.equal(box.mine()->in_order, rounds);
+    test.equal(box.mine()->last_origin, std::uint64_t{test.neighbour_before()});
+    world.barrier();
+}
+
+SPMD_TEST(message, everybody_sends_to_everybody) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    constexpr std::uint64_t each = 20;
+    for (std::uint64_t i = 0; i < each; ++i) {
+        for (std::uint32_t d = 0; d < world.size(); ++d) {
+            const selion::rank_id to = test.neighbour(d);
+            selion::send(to, take_note, note{box.at(to), world.rank() + 1});
+        }
+    }
+    selion::wait_until(box.own().member(&letter_box::arrived), each * world.size());
+    const std::uint64_t ranks = world.size();
+    test.equal(box.mine()->sum, each * ranks * (ranks + 1) / 2);
+    world.barrier();
+}
+
+/// A block of memory that a header handler finds for a message.
+struct long_note {
+    selion::global_ptr<std::byte> place;
+    selion::global_ptr<selion::signal> arrived;
+};
+
+void tell(void* signal) {
+    selion::notify(selion::global_ptr<selion::signal>(reinterpret_cast<std::uint64_t>(signal)),
+                   selion::signal_add(1));
+}
+
+SPMD_TEST(message, data_go_where_the_header_handler_says) {
+    constexpr std::array<std::size_t, 8> sizes{0, 1, 40, 81, 1000, 4097, 65536, 1000003};
+    spmd::symmetric_array<selion::signal> arrived(world, 1);
+    spmd::symmetric_array<selion::counter> there(world, 1);
+    selion::counter reusable;
+    selion::counter complete;
+    std::uint64_t expected = 0;
+    for (const std::size_t bytes : sizes) {
+        if (bytes > 100000 && world.size() > 8) continue;
+        spmd::guarded_range range(world, bytes + 16);
+        for (const bool lends : {false, true}) {
+            range.clear();
+            world.barrier();
+            const selion::rank_id to = test.neighbour();
+            std::vector<std::byte> text = spmd::message(world.rank(), bytes);
+            const auto handler = [](const long_note& came, selion::message_info about) {
+                // An address is a word that the completion handler can turn into a pointer again.
+                return selion::arrival{
+                    about.data_bytes != 0 ? static_cast<void*>(came.place.local()) : nullptr, tell,
+                    reinterpret_cast<void*>(came.arrived.bits())};
+            };
+            selion::send(to, handler, long_note{range.on(to, 5), arrived.at(to)}, text,
+                         {.origin = lends ? &reusable : nullptr,
+                          .target = there.at(to),
+                          .completion = &complete});
+            if (lends) reusable.wait(1);
+            std::ranges::fill(text, std::byte{0x11});
+            selion::wait_until(arrived.own(), ++expected);
+            range.check(test, spmd::message(test.neighbour_before(), bytes), 5);
+            there.mine()->wait(1);
+            complete.wait(1);
+            world.barrier();
+        }
+    }
+    test.equal(reusable.value(), 0);
+}
+
+struct large_header {
+    std::uint64_t words[64];
+    selion::global_ptr<letter_box> box;
+};
+
+SPMD_TEST(message, headers_may_be_long) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    large_header header{};
+    for (std::uint64_t i = 0; i < 64; ++i) header.words[i] = i + world.rank();
+    const selion::rank_id to = test.neighbour();
+    header.box = box.at(to);
+    const std::vector<std::byte> data = spmd::message(world.rank(), 500);
+    selion::send(
+        to,
+        [](const large_header& came, selion::message_info about) {
+            std::uint64_t sum = 0;
+            for (const std::uint64_t word : came.words) sum += word;
+            const bool is_whole =
+                std::ranges::equal(about.data, spmd::message(about.origin, about.data_bytes));
+            came.box.local()->sum = is_whole ? sum : 0;
+            selion::notify(came.box.member(&letter_box::arrived), selion::signal_add(1));
+            return selion::arrival{};
+        },
+        header, data);
+    selion::wait_until(box.own().member(&letter_box::arrived), 1);
+    test.equal(box.mine()->sum, 64u * 63 / 2 + 64 * test.neighbour_before());
+    world.barrier();
+}
+
+/// Sends the message on until it has passed as many ranks as it should.
+struct relay {
+    selion::global_ptr<letter_box> box;
+    std::uint32_t left;
+    std::uint32_t ranks;
+};
+
+selion::arrival pass_on(const relay& came, selion::message_info) {
+    if (came.left == 0) {
+        selion::notify(came.box.member(&letter_box::arrived), selion::signal_add(1));
+        return {};
+    }
+    const selion::rank_id next = (came.box.rank() + 1) % came.ranks;
+    selion::send(next, pass_on, relay{came.box.on(next), came.left - 1, came.ranks});
+    return {};
+}
+
+SPMD_TEST(message, handlers_send_messages) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    // Each rank's message goes round three times and comes back to it.
+    selion::send(world.rank(), pass_on, relay{box.own(), 3 * world.size(), world.size()});
+    selion::wait_until(box.own().member(&letter_box::arrived), 1);
+    world.barrier();
+}
+
+SPMD_TEST(message, a_flood_in_both_directions_ends) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    const std::uint64_t count = test.rounds(40000, 1000);
+    const std::vector<std::byte> data = spmd::message(1, 3000);
+    const selion::rank_id to = test.neighbour();
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::size_t bytes = i % 7 == 0 ? data.size() : 0;
+        selion::send(to, take_note, note{box.at(to), i}, std::span(data).first(bytes));
+    }
+    selion::wait_until(box.own().member(&letter_box::arrived), count);
+    test.equal(box.mine()->in_order, count);
+    world.barrier();
+}
+
+}  // namespace

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Calls of functions on other ranks, and futures.
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "conformance/memory_parts.hpp"
+
+namespace {
+
+int square(int value) { return value * value; }
+
+SPMD_TEST(rpc, functions_lambdas_and_their_arguments) {
+    for (std::uint32_t d = 0; d < world.size(); ++d) {
+        const selion::rank_id to = test.neighbour(d);
+        test.equal(selion::rpc(to, square, 12).get(), 144);
+        test.equal(selion::rpc(to, &square, -3).get(), 9);
+        const double factor = 0.5 + world.rank();
+        auto scaled = selion::rpc(
+            to, [factor](double x, std::uint32_t y) { return x * factor + y; }, 4.0, 3u);
+        test.equal(scaled.get(), 4.0 * factor + 3);
+    }
+}
+
+struct wide {
+    std::uint64_t words[100];
+};
+
+SPMD_TEST(rpc, arguments_and_results_of_any_size) {
+    wide much{};
+    std::iota(std::begin(much.words), std::end(much.words), std::uint64_t{world.rank()});
+    auto doubled = selion::rpc(
+        test.neighbour(),
+        [](const wide& came) {
+            wide twice{};
+            for (std::size_t i = 0; i < 100; ++i) twice.words[i] = 2 * came.words[i];
+            return twice;
+        },
+        much);
+    const wide back = doubled.get();
+    for (std::size_t i = 0; i < 100; ++i) test.equal(back.words[i], 2 * (world.rank() + i));
+}
+
+SPMD_TEST(rpc, spans_are_seen_at_the_target) {
+    for (const std::size_t count : {0u, 1u, 17u, 5000u}) {
+        std::vector<double> values(count);
+        std::iota(values.begin(), values.end(), 1.0);
+        const std::vector<std::int32_t> more(3, 7);
+        auto sum = selion::rpc(
+            test.neighbour(),
+            [](std::span<const double> seen, int extra, std::span<const std::int32_t> others) {
+                return std::accumulate(seen.begin(), seen.end(), 0.0) + extra +
+                       std::accumulate(others.begin(), others.end(), 0);
+            },
+            values, 100, more);
+        test.equal(sum.get(), static_cast<double>(count * (count + 1) / 2) + 121.0);
+    }
+}
+
+SPMD_TEST(rpc, many_at_a_time) {
+    constexpr int count = 300;
+    std::vector<selion::future<int>> all;
+    for (int i = 0; i < count; ++i) {
+        all.push_back(selion::rpc(test.neighbour(std::uint32_t(i)), square, i));
+    }
+    for (int i = count; i-- > 0;) test.equal(all[std::size_t(i)].get(), i * i);
+}
+
+SPMD_TEST(rpc, exceptions_travel_to_the_caller) {
+    auto fails = selion::rpc(
+        test.neighbour(),
+        [](int number) -> int { throw std::out_of_range("number " + std::to_string(number)); }, 5);
+    try {
+        fails.get();
+        test.fail("an exception is expected");
+    } catch (const selion::remote_error& trouble) {
+        test.equal(trouble.type_name(), std::string("std::out_of_range"));
+        test.that(std::string(trouble.what()).find("number 5") != std::string::npos, "its text");
+        test.equal(*trouble.where().peer, std::uint32_t{test.neighbour()});
+    }
+}
+
+SPMD_TEST(rpc, a_call_may_call_others) {
+    // The neighbour asks its own neighbour; the answer comes back through both.
+    const selion::rank_id next = test.neighbour();
+    const selion::rank_id second = test.neighbour(2);
+    auto far = selion::rpc(next, [second] {
+        return selion::rpc(second, square, 6).then([](int value) { return value + 1; });
+    });
+    test.equal(far.get(), 37);
+}
+
+SPMD_TEST(rpc, one_way_calls_arrive) {
+    spmd::symmetric_array<selion::signal> arrived(world, 1);
+    for (int i = 0; i < 10; ++i) {
+        selion::rpc_oneway(
+            test.neighbour(),
+            [](selion::global_ptr<selion::signal> bell) {
+                selion::notify(bell, selion::signal_add(1));
+            },
+            arrived.at(test.neighbour()));
+    }
+    selion::wait_until(arrived.own(), 10);
+    world.barrier();
+}
+
+SPMD_TEST(future, continuations_and_many) {
+    auto first = selion::rpc(test.neighbour(), square, 3).then([](int v) { return v + 0.5; });
+    auto second = selion::rpc(test.neighbour(2), [] {});
+    auto third = selion::make_ready(std::string("here"));
+    auto all = selion::when_all(std::move(first), std::move(second), std::move(third));
+    auto text = all.then([](std::tuple<double, selion::detail::nothing, std::string> values) {
+        return std::get<2>(values) + std::to_string(std::get<0>(values));
+    });
+    test.equal(text.get(), std::string("here9.500000"));
+}
+
+SPMD_TEST(future, a_future_that_is_let_go_lets_its_call_go_on) {
+    spmd::symmetric_array<selion::signal> arrived(world, 1);
+    for (int i = 0; i < 200; ++i) {
+        auto ignored = selion::rpc(
+            test.neighbour(),
+            [](selion::global_ptr<selion::signal> bell) {
+                selion::notify(bell, selion::signal_add(1));
+                return 1;
+            },
+            arrived.at(test.neighbour()));
+    }
+    selion::wait_until(arrived.own(), 200);
+    world.barrier();
+}
+
+SPMD_TEST(future, an_exception_of_a_continuation_comes_out) {
+    auto fails = selion::rpc(test.neighbour(), square, 3).then([](int value) -> int {
+        throw std::runtime_error("after " + std::to_string(value));
+    });
+    try {
+        fails.get();
+        test.fail("an exception is expected");
+    } catch (const std::runtime_error& trouble) {
+        test.equal(std::string(trouble.what()), std::string("after 9"));
+    }
+}
+
+}  // namespace
