@@ -24,6 +24,8 @@ std::vector<contest> word_contests(const selion::world& world);
 std::vector<contest> block_contests(const selion::world& world);
 /// One line, and one signal with and without payload, from core to core.
 std::vector<contest> signal_contests(const selion::world& world);
+/// Active messages, calls, floods of both, and a queue of puts.
+std::vector<contest> message_contests(const selion::world& world);
 /// One bare signal, to tell how far apart the cores are: see `contest::crosses_cores`.
 loop signal_probe(const selion::world& world);
 /// Barriers. @param shared null where the ranks share no process.

@@ -25,6 +25,7 @@ int run_ranks(selion::world& world, const bench::settings& how, bench::one_proce
     std::vector<bench::contest> all = bench::word_contests(world);
     append(all, bench::block_contests(world));
     append(all, bench::signal_contests(world));
+    append(all, bench::message_contests(world));
     all.push_back(bench::barrier_contest(world, is_one_process ? &shared : nullptr));
     append(all, bench::collective_contests(world));
     bench::measure(world, all, bench::signal_probe(world), how);

@@ -11,10 +11,12 @@
 
 namespace selion {
 
-/// Who moves a rank's communication on.
+/// Who sees to messages that come for a rank. Puts, gets and atomics between ranks of one host need
+/// nobody.
 enum class progress_kind {
-    in_calls,   ///< the rank itself, inside its calls
-    automatic,  ///< hardware or memory: nothing to do
+    polling,    ///< the rank itself, inside calls that wait or make progress
+    interrupt,  ///< also a thread that sleeps until something comes
+    hardware,   ///< nobody has to
 };
 
 /// What a machine can do, as data.
@@ -24,7 +26,7 @@ struct machine_capabilities {
                                   ///< that are not thread-safe may be used
     bool real_time = true;        ///< false: time is virtual
     bool detects_death = false;   ///< a rank that dies is noticed and named
-    progress_kind progress = progress_kind::automatic;
+    progress_kind progress = progress_kind::polling;
     std::uint32_t max_ranks = 0;
 };
 

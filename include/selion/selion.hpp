@@ -2,6 +2,7 @@
 #pragma once
 
 /// Everything: a partitioned global address space for programs in C++20.
+#include <selion/addresses.hpp>
 #include <selion/atomics.hpp>
 #include <selion/charge.hpp>
 #include <selion/counter.hpp>
@@ -21,4 +22,5 @@
 #include <selion/run.hpp>
 #include <selion/signal.hpp>
 #include <selion/split_phase.hpp>
+#include <selion/strided.hpp>
 #include <selion/world.hpp>

@@ -124,6 +124,8 @@ public:
     /// The machine this job runs on.
     SELION_API const machine_description& machine() const;
     SELION_API selion::thread_level thread_level() const;
+    /// Who sees to messages for this rank: option `progress` of the machine.
+    SELION_API progress_kind progress() const;
     SELION_API heap_usage heap() const;
     /// Where each rank runs, one line per rank: process, thread, bound processor.
     SELION_API std::string binding_report() const;

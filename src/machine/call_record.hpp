@@ -53,6 +53,7 @@ struct alignas(detail::line_bytes) call_record {
     std::uint64_t crash_address;
     std::uint32_t thread_id;  ///< of the kernel
     std::uint32_t bound_to;   ///< processor + 1; 0 while free to move
+    std::uint32_t has_begun;  ///< it can handle messages
 };
 static_assert(sizeof(call_record) == detail::line_bytes);
 

@@ -98,6 +98,11 @@ future_state& make_state(std::size_t bytes, std::source_location site) {
 bool is_fulfilled(const future_state& state) noexcept { return word_load(state.word) == fulfilled; }
 
 void drop_state(future_state& state) noexcept {
+    if (current_context->has_one_thread) {
+        if (state.word.value != pending) return recycle(state);
+        state.word.value = unwanted;
+        return;
+    }
     std::uint64_t seen = pending;
     // acq_rel: the value, or what the dropping thread did, before it is recycled [state.word]
     const bool is_first = std::atomic_ref(state.word.value)
@@ -108,11 +113,16 @@ void drop_state(future_state& state) noexcept {
 }
 
 void fulfil(future_state& state) {
+    rank_context& context = *current_context;
+    if (context.has_one_thread && !state.next && !context.spends_time) {
+        // Whoever waits for it is this thread.
+        if (std::exchange(state.word.value, fulfilled) == unwanted) recycle(state);
+        return;
+    }
     const std::function<void()> next = std::move(state.next);
     // acq_rel: as in drop_state; the value before the word [state.word]
     const std::uint64_t before =
         std::atomic_ref(state.word.value).exchange(fulfilled, std::memory_order_acq_rel);
-    rank_context& context = *current_context;
     if (before == unwanted && !next) return recycle(state);
     if (context.spends_time) {
         context.clock->wake(context, state.word);

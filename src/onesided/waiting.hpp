@@ -26,10 +26,11 @@ inline std::int64_t deadline_after(rank_context& context, std::int64_t timeout_n
 }
 
 /// Looks at a word for a microsecond or two and serves messages meanwhile: an answer that is on its
-/// way comes as one.
+/// way comes as one. Not where another thread may serve: it would be woken for nothing.
 inline bool arrives_with_progress(rank_context& context, const shared_word& word,
                                   std::uint64_t at_least) {
-    for (std::uint32_t look = 0; look < context.brief_looks; ++look) {
+    const std::uint32_t looks = context.has_one_thread ? context.brief_looks : 0;
+    for (std::uint32_t look = 0; look < looks; ++look) {
         if (word_load(word) >= at_least) return true;
         if (!context.transport->poll(context)) pause_processor();
     }

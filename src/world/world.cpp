@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
@@ -120,7 +122,13 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     : heap(context, collectives::runtime_bytes + onesided::block_bytes), team(context) {
     context.job = machine::job_number();
     context.store_offset = collectives::runtime_bytes;
-    context.counts_alone = context.host->thread_level() == thread_level::single;
+    const bool interrupts =
+        context.host->description().capabilities.progress == progress_kind::interrupt;
+    context.has_one_thread = context.host->thread_level() == thread_level::single &&
+                             (!interrupts || context.spends_time);
+    context.counts_alone = context.has_one_thread;
+    // release: what a handler may use; pairs with who serves the rank's messages [rank.begun]
+    std::atomic_ref(context.call->has_begun).store(1, std::memory_order_release);
     context.recorder = recorder;
     context.heap = &heap;
     context.world = this;
@@ -185,6 +193,8 @@ std::int64_t world::now_ps() const { return context().clock->now_ps(); }
 const machine_description& world::machine() const { return context().host->description(); }
 
 selion::thread_level world::thread_level() const { return context().host->thread_level(); }
+
+progress_kind world::progress() const { return machine().capabilities.progress; }
 
 heap_usage world::heap() const {
     return {context().heap->used_bytes(), context().heap->reserved_bytes()};

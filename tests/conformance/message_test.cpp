@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Active messages of all sizes between all ranks, and what their counters say.
+#include <sched.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -173,6 +176,40 @@ SPMD_TEST(message, a_flood_in_both_directions_ends) {
     }
     selion::wait_until(box.own().member(&letter_box::arrived), count);
     test.equal(box.mine()->in_order, count);
+    world.barrier();
+}
+
+/// A handler that a rank sees without calling anything.
+struct poke {
+    selion::global_ptr<std::uint64_t> flag;
+};
+
+SPMD_TEST(message, a_rank_that_computes_is_served_by_interrupts) {
+    if (world.progress() != selion::progress_kind::interrupt) {
+        return test.skip("messages wait for calls here");
+    }
+    if (!world.machine().capabilities.real_time) return test.skip("its charges do not look");
+    spmd::symmetric_array<std::uint64_t> flags(world, 1);
+    for (std::uint64_t round = 1; round <= 20; ++round) {
+        const selion::rank_id to = test.neighbour();
+        // One after another, so that a rank on the same thread as its neighbour may wait for it.
+        for (std::uint32_t turn = 0; turn < world.size(); ++turn) {
+            world.barrier();
+            if (turn == world.rank()) {
+                selion::send(
+                    to,
+                    [](const poke& came, selion::message_info) {
+                        std::atomic_ref(*came.flag.local()).fetch_add(1);
+                        return selion::arrival{};
+                    },
+                    poke{flags.at(to)});
+            }
+            if (turn == test.neighbour_before()) {
+                std::atomic_ref flag(*flags.mine());
+                while (flag.load() < round) sched_yield();
+            }
+        }
+    }
     world.barrier();
 }
 

@@ -74,6 +74,50 @@ SPMD_TEST(allocations, none_in_one_sided_operations) {
     }
 }
 
+SPMD_TEST(allocations, none_in_operations_that_are_counted) {
+    spmd::symmetric_array<std::uint64_t> cells(world, 512);
+    spmd::symmetric_array<selion::counter> arrived(world, 1);
+    std::array<std::uint64_t, 512> buffer{};
+    selion::counter done;
+    const auto there = cells.at(test.neighbour());
+    expect_none(test, "put with counters", [&](std::uint32_t) {
+        selion::put(there, std::span<const std::uint64_t>(buffer),
+                    {.origin = &done, .target = arrived.at(test.neighbour()), .completion = &done});
+        done.wait(2);
+    });
+    expect_none(test, "get with a counter", [&](std::uint32_t) {
+        selion::get(std::span(buffer), there, done);
+        done.wait(1);
+    });
+    expect_none(test, "store", [&](std::uint64_t i) { selion::store(there, i); });
+    expect_none(test, "atomics of all kinds", [&](std::uint64_t i) {
+        std::uint64_t before = 0;
+        selion::fetch_add(&before, there, i, done);
+        selion::atomic_max(there, i);
+        done.wait(1);
+    });
+    world.barrier();
+}
+
+SPMD_TEST(allocations, none_in_short_messages_and_calls) {
+    selion::counter done;
+    for (int i = 0; i < 100; ++i) {  // states of futures are made once
+        selion::rpc(test.neighbour(), [](int x) { return x; }, i).wait();
+    }
+    world.barrier();
+    expect_none(test, "a message with a completion counter", [&](std::uint64_t i) {
+        selion::send(test.neighbour(),
+                     [](const std::uint64_t&, selion::message_info) { return selion::arrival{}; },
+                     i, {}, {.completion = &done});
+        done.wait(1);
+    });
+    expect_none(test, "a call and its result", [&](std::uint64_t i) {
+        static_cast<void>(
+            selion::rpc(test.neighbour(), [](std::uint64_t x) { return x + 1; }, i).get());
+    });
+    world.barrier();
+}
+
 SPMD_TEST(allocations, none_in_waits) {
     spmd::symmetric_array<selion::signal> bell(world, 2);
     expect_none(test, "a ring of signals", [&](std::uint64_t i) {

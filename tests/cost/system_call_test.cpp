@@ -98,6 +98,13 @@ SPMD_TEST(system_calls, none_in_waits_that_end_soon) {
     expect_none_in_some_batch(test, world, "barrier", [&] { world.barrier(); });
     expect_none_in_some_batch(test, world, "all_reduce",
                               [&] { static_cast<void>(world.all_reduce(1, selion::plus)); });
+    // Between two threads and no more: a call may have to wait for a third rank's turn.
+    if (world.size() <= 2) {
+        expect_none_in_some_batch(test, world, "a call", [&] {
+            selion::rpc(test.neighbour(), [](int x) { return x; }, 1).wait();
+            world.sync();
+        });
+    }
     expect_none_in_some_batch(test, world, "a ring of signals", [&] {
         selion::notify(bell.at(test.neighbour()), selion::signal_set(++round));
         selion::wait_until(bell.own(), round);

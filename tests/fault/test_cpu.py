@@ -9,8 +9,8 @@ import pytest
 from jobs import Job, is_sanitized
 
 machines = [f"{kind}:{shape}" for kind, shapes in {
-    "threads": ["2@2", "64@64", "64@2"],
-    "processes": ["2", "64", "2x32"],
+    "threads": ["2@2", "64@64", "64@2", "2@2,progress=interrupt"],
+    "processes": ["2", "64", "2x32", "2,progress=interrupt"],
 }.items() for shape in shapes]
 seconds = 5
 share = 0.05

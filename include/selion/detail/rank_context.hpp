@@ -64,7 +64,8 @@ struct alignas(line_bytes) rank_context {
     bool spends_time = false;           ///< `charge` counts: time is virtual
     bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
     bool in_handler = false;
-    std::uint32_t job = 0;  ///< number of the job in this process, from 1
+    bool has_one_thread = false;  ///< no other thread works for the rank, now or later
+    std::uint32_t job = 0;        ///< number of the job in this process, from 1
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;
     /// The team of all, where a barrier is its bare steps: nothing is recorded or compared, all

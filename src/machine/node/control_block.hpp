@@ -43,6 +43,7 @@ struct control_block {
     std::uint32_t ranks;
     std::uint32_t bells;
     std::uint32_t fence_signals;
+    std::uint32_t has_notifier;  ///< in each process: a thread that serves messages
     std::uint32_t ending;        ///< 1 once a rank has claimed to end the job
     std::uint32_t thread_level;  ///< of the job; a `selion::thread_level`
     /// Threads that sleep or are about to. Every signalling store reads it, so it shares its line

@@ -150,11 +150,15 @@ fiber_carrier::fiber_rank& fiber_carrier::wait_for_ready() {
     const auto look = [&] {
         return (ready = next_ready()) != nullptr || setting_.mail->has_mail();
     };
+    if (ready != nullptr) return *ready;
+    const bool attends = setting_.mail->has_notifier();
+    if (attends) setting_.mail->attend();
     while (ready == nullptr) {
         if (stay_awake(setting_.how_long, no_deadline, look) == idle_outcome::tired) sleep();
         serve_mail();
         if (ready == nullptr) ready = next_ready();
     }
+    if (attends) setting_.mail->leave(*detail::current_context);
     return *ready;
 }
 

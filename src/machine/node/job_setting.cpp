@@ -29,21 +29,35 @@ patience choose_patience(const node_shape& shape) {
     return how;
 }
 
+/// @return whether it is the first of the two legal values.
+bool choose(const machine_spec& spec, std::string_view key, std::string_view first,
+            std::string_view second) {
+    const auto found = spec.options.find(key);
+    if (found->second == first) return true;
+    if (found->second == second) return false;
+    throw error(status::bad_argument, fmt::format("machine \"{}\": {}={} is neither {} nor {}",
+                                                  spec.text, key, found->second, first, second));
+}
+
 void read_options(const machine_spec& spec, job_setting& setting) {
     for (const auto& [key, value] : spec.options) {
-        if (key != "direct") {
+        if (key == "direct") {
+            setting.is_direct = choose(spec, key, "on", "off");
+        } else if (key == "progress") {
+            setting.has_notifier = choose(spec, key, "interrupt", "polling");
+        } else {
             throw error(status::bad_argument,
-                        fmt::format("machine \"{}\": there is no option \"{}\"; {} knows direct=on "
-                                    "and direct=off",
+                        fmt::format("machine \"{}\": there is no option \"{}\"; {} knows "
+                                    "direct=on and direct=off, progress=polling and "
+                                    "progress=interrupt",
                                     spec.text, key, spec.kind));
         }
-        if (value != "on" && value != "off") {
-            throw error(
-                status::bad_argument,
-                fmt::format("machine \"{}\": direct={} is neither on nor off", spec.text, value));
-        }
-        setting.is_direct = value == "on";
     }
+}
+
+std::string options_text(const job_setting& setting) {
+    return std::string(setting.is_direct ? "" : ",direct=off") +
+           (setting.has_notifier ? ",progress=interrupt" : "");
 }
 
 void read_knobs(job_setting& setting) {
@@ -76,7 +90,9 @@ mapping_plan job_setting::plan(bool is_shared, bool fence_signals) const {
             .heap_bytes = heap_bytes,
             .message_bytes = message_bytes,
             .is_shared = is_shared,
-            .fence_signals = fence_signals};
+            // Who leaves a wait would need a heavy fence each time to hand its mail over.
+            .fence_signals = fence_signals || has_notifier,
+            .has_notifier = has_notifier};
 }
 
 result<job_setting> make_setting(const machine_spec& spec, const node_shape& shape) try {
@@ -86,7 +102,7 @@ result<job_setting> make_setting(const machine_spec& spec, const node_shape& sha
     read_knobs(setting);
     setting.how_long = choose_patience(shape);
     setting.binding = choose_binding(shape.carriers());
-    setting.description.spec = spec_of(spec.kind, shape) + (setting.is_direct ? "" : ",direct=off");
+    setting.description.spec = spec_of(spec.kind, shape) + options_text(setting);
     setting.description.kind = spec.kind;
     setting.description.ranks = shape.ranks();
     setting.description.processes = shape.processes;
@@ -96,7 +112,7 @@ result<job_setting> make_setting(const machine_spec& spec, const node_shape& sha
         .isolates_ranks = shape.ranks_per_process == 1 && spec.kind == "processes",
         .real_time = true,
         .detects_death = true,
-        .progress = progress_kind::automatic,
+        .progress = setting.has_notifier ? progress_kind::interrupt : progress_kind::polling,
         .max_ranks = max_ranks};
     return setting;
 } catch (const error& trouble) {

@@ -18,6 +18,8 @@ struct job_setting {
     node_shape shape;
     /// Option direct=off: each rank maps only its own memory, as on a cluster.
     bool is_direct = true;
+    /// Option progress=interrupt: a thread of each process serves messages to ranks that compute.
+    bool has_notifier = false;
     std::uint64_t heap_bytes = 0;
     std::uint64_t stack_bytes = 0;
     std::uint64_t message_bytes = 0;

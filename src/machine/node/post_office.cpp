@@ -3,10 +3,13 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "machine/call_record.hpp"
+#include "machine/node/doorbell.hpp"
+#include "machine/node/sleep_protocol.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -18,6 +21,14 @@ constexpr int most_served = 64;
 /// Messages after which senders are told that there is room again.
 constexpr std::uint64_t told_after = ring_slots / 8;
 
+/// Few bytes, mostly whole words: not worth a call of memcpy.
+void copy_arguments(std::byte* to, const std::byte* from, std::size_t bytes) {
+    constexpr std::size_t word = sizeof(std::uint64_t);
+    std::size_t done = 0;
+    for (; done + word <= bytes; done += word) std::memcpy(to + done, from + done, word);
+    for (; done < bytes; ++done) to[done] = from[done];
+}
+
 }  // namespace
 
 mail_room::mail_room(post_office& office, std::uint32_t carrier,
@@ -25,6 +36,9 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
     : office_(office),
       area_(office.mapping_.mail(carrier)),
       ranks_(ranks),
+      has_one_server_(static_cast<selion::thread_level>(office.mapping_.control().thread_level) ==
+                          selion::thread_level::single &&
+                      office.mapping_.control().has_notifier == 0),
       requests_under_way_(area_.request_pool, reinterpret_cast<std::byte*>(&area_ + 1),
                           office.mapping_.control().pool_bytes),
       replies_under_way_(
@@ -32,15 +46,48 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
           reinterpret_cast<std::byte*>(&area_ + 1) + office.mapping_.control().pool_bytes,
           office.mapping_.control().pool_bytes) {}
 
+/// Handlers may use what a rank makes when it begins.
+bool mail_room::may_serve() {
+    if (have_all_begun_) return true;
+    have_all_begun_ = std::ranges::all_of(ranks_, [](const detail::rank_context& rank) {
+        // acquire: what it has made [rank.begun]
+        return std::atomic_ref(rank.call->has_begun).load(std::memory_order_acquire) != 0;
+    });
+    return have_all_begun_;
+}
+
 bool mail_room::serve(detail::rank_context& server) {
-    bool has_served = false;
+    if (!has_mail() || !may_serve()) return false;
+    if (has_one_server_) return serve_all(server);
     // acquire and release: what the last one who served did is done [room.served]
     if (is_served_.test_and_set(std::memory_order_acquire)) return false;
-    has_served |= serve_replies(server);
-    has_served |= serve_ring(server, area_.requests, &mail_area::request_pool);
-    has_served |= send_parked(server);
+    const bool has_served = serve_all(server);
     is_served_.clear(std::memory_order_release);  // [room.served]
     return has_served;
+}
+
+bool mail_room::serve_all(detail::rank_context& server) {
+    const bool has_replies = serve_replies(server);
+    const bool has_requests = serve_ring(server, area_.requests, &mail_area::request_pool);
+    return send_parked(server) || has_replies || has_requests;
+}
+
+void mail_room::attend() {
+    attendants_.fetch_add(1, std::memory_order_relaxed);
+    // Senders need not ring: this thread looks.
+    host_access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline)
+        .take_mark(area_.arrivals);
+}
+
+/// The mark first, then the last look: a message that the look misses finds the mark.
+void mail_room::leave(detail::rank_context& server) {
+    if (attendants_.fetch_sub(1, std::memory_order_relaxed) != 1) return;
+    host_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
+    access.take_mark(area_.arrivals);  // this thread's own, if it slept
+    sleep_protocol::mark(access, area_.arrivals, notifier_);
+    access.heavy_fence();
+    while (serve(server)) {
+    }
 }
 
 bool mail_room::serve_replies(detail::rank_context& server) {
@@ -59,17 +106,20 @@ bool mail_room::serve_ring(detail::rank_context& server, message_ring& ring,
         __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
         std::memcpy(&slot, &there, offsetof(message_slot, arguments));
         alignas(16) std::byte arguments[most_argument_bytes];
-        std::memcpy(arguments, there.arguments, slot.argument_bytes);
-        slot.data = there.data;
-        slot.data_bytes = slot.place == data_place::nowhere ? 0 : there.data_bytes;
+        copy_arguments(arguments, there.arguments, slot.argument_bytes);
+        slot.data_bytes = 0;
+        if (slot.place != data_place::nowhere) {
+            slot.data = there.data;
+            slot.data_bytes = there.data_bytes;
+        }
         ring_access::set_head(ring, ticket + 1);
         if ((ticket + 1) % told_after == 0) {
             detail::word_store(server, ring.consumed, ticket + 1);
         }
+        if (pool == &mail_area::request_pool) office_.expect_reply(slot.origin);
         deliver(server, slot, arguments);
         if (slot.place == data_place::pool) {
-            mail_area& sender = office_.mapping_.mail(office_.carrier_of(slot.origin));
-            give_back_payload(server, sender.*pool, data_of(slot));
+            give_back_payload(server, office_.area_of(slot.origin).*pool, data_of(slot));
         }
         ++served;
     }
@@ -91,36 +141,44 @@ const std::byte* mail_room::data_of(const message_slot& slot) const {
 
 void mail_room::deliver(detail::rank_context& server, const message_slot& slot,
                         std::byte* arguments) {
-    detail::rank_context* target = &ranks_[slot.target - ranks_.front().rank];
-    detail::rank_context copy;
-    if (server.is_foreign_thread) {
-        // The rank's own thread may be using the original.
-        copy = *target;
-        copy.waiter = server.waiter;
-        copy.is_foreign_thread = true;
-        copy.recorder = nullptr;
-        target = &copy;
-    }
-    auto* const plain_team = target->plain_team;
-    const bool counts_alone = target->counts_alone;
-    target->plain_team = nullptr;
-    target->counts_alone = false;
-    target->in_handler = true;
-    detail::rank_context* const outer = std::exchange(detail::current_context, target);
-    office_.deliver_(*target, {.origin = slot.origin,
-                               .kind = slot.kind,
-                               .handler = slot.handler,
-                               .arguments = {arguments, slot.argument_bytes},
-                               .data = data_of(slot),
-                               .bytes = slot.data_bytes});
+    const incoming_message message{.origin = slot.origin,
+                                   .kind = slot.kind,
+                                   .handler = slot.handler,
+                                   .arguments = {arguments, slot.argument_bytes},
+                                   .data = data_of(slot),
+                                   .bytes = slot.data_bytes};
+    detail::rank_context& target = ranks_[slot.target - ranks_.front().rank];
+    if (server.is_foreign_thread) [[unlikely]]
+        return deliver_as_guest(server, message, target);
+    auto* const plain_team = std::exchange(target.plain_team, nullptr);
+    const bool counts_alone = std::exchange(target.counts_alone, false);
+    const bool was_in_handler = std::exchange(target.in_handler, true);
+    detail::rank_context* const outer = std::exchange(detail::current_context, &target);
+    office_.deliver_(target, message);
     detail::current_context = outer;
-    target->in_handler = false;
-    target->counts_alone = counts_alone;
-    target->plain_team = plain_team;
+    target.in_handler = was_in_handler;
+    target.counts_alone = counts_alone;
+    target.plain_team = plain_team;
+}
+
+/// On a thread that has joined a rank: the rank's own may be using the rank's context.
+void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_message& message,
+                                 const detail::rank_context& target) {
+    detail::rank_context copy = target;
+    copy.waiter = server.waiter;
+    copy.is_foreign_thread = true;
+    copy.recorder = nullptr;
+    copy.plain_team = nullptr;
+    copy.counts_alone = false;
+    copy.in_handler = true;
+    detail::rank_context* const outer = std::exchange(detail::current_context, &copy);
+    office_.deliver_(copy, message);
+    detail::current_context = outer;
 }
 
 void mail_room::park(const message_request& request) {
     const auto* data = static_cast<const std::byte*>(request.data);
+    ++parked_count_;
     parked_message& kept = parked_.emplace_back();
     kept.arguments.assign(request.arguments.begin(), request.arguments.end());
     if (!request.lends_data) kept.data.assign(data, data + request.bytes);
@@ -131,8 +189,9 @@ void mail_room::park(const message_request& request) {
 
 bool mail_room::send_parked(detail::rank_context& server) {
     bool has_sent = false;
-    while (!parked_.empty() && office_.try_send(server, *this, parked_.front().request)) {
+    while (parked_count_ != 0 && office_.try_send(server, *this, parked_.front().request)) {
         parked_.pop_front();
+        --parked_count_;
         has_sent = true;
     }
     return has_sent;
@@ -149,9 +208,18 @@ void post_office::open(std::span<detail::rank_context> ranks,
                        std::span<const std::uint32_t> first_rank,
                        void (*deliver)(detail::rank_context&, const incoming_message&)) {
     deliver_ = deliver;
+    first_rank_ = ranks.front().rank;
+    for (std::uint32_t rank = 0; rank < mapping_.control().ranks; ++rank) {
+        const std::uint32_t local = rank % shape_.ranks_per_process;
+        const std::uint32_t carrier =
+            rank / shape_.ranks_per_process * shape_.carriers_per_process +
+            ((local + 1) * shape_.carriers_per_process - 1) / shape_.ranks_per_process;
+        area_of_rank_.push_back(&mapping_.mail(carrier));
+    }
     for (std::uint32_t c = 0; c < shape_.carriers_per_process; ++c) {
         rooms_.emplace_back(*this, first_carrier_ + c,
                             ranks.subspan(first_rank[c], first_rank[c + 1] - first_rank[c]));
+        room_of_rank_.resize(first_rank[c + 1], &rooms_.back());
     }
 }
 
@@ -193,11 +261,12 @@ bool post_office::place_data(mail_room& own, const message_request& request, mes
 /// @return false when there is no room in the target's ring or for the data.
 bool post_office::try_send(detail::rank_context& context, mail_room& own,
                            const message_request& request) {
-    mail_area& area = mapping_.mail(carrier_of(request.target));
+    mail_area& area = area_of(request.target);
     message_ring& ring = request.is_reply ? area.replies : area.requests;
     message_slot where;
     ring_access access;
-    if (!ring_protocol::has_room(access, ring, ring_slots)) return false;
+    const bool is_copied = request.bytes != 0 && !request.lends_data;
+    if (is_copied && !ring_protocol::has_room(access, ring, ring_slots)) return false;
     if (!place_data(own, request, where)) return false;
     std::uint64_t ticket = 0;
     if (!ring_protocol::draw(access, ring, ring_slots, ticket)) {
@@ -215,7 +284,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
     slot.kind = request.kind;
     slot.argument_bytes = static_cast<std::uint8_t>(request.arguments.size());
     slot.place = where.place;
-    std::memcpy(slot.arguments, request.arguments.data(), request.arguments.size());
+    copy_arguments(slot.arguments, request.arguments.data(), request.arguments.size());
     if (where.place != data_place::nowhere) {
         slot.data = where.data;
         slot.data_bytes = where.data_bytes;
@@ -229,7 +298,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
     const call_scope scope(context, operation::send, std::source_location::current());
-    mail_area& area = mapping_.mail(carrier_of(request.target));
+    mail_area& area = area_of(request.target);
     message_ring& ring = request.is_reply ? area.replies : area.requests;
     detail::shared_word& freed = own.requests_under_way_.freed();
     while (true) {
@@ -247,11 +316,11 @@ void post_office::send(detail::rank_context& context, const message_request& req
     mail_room& own = room_of(context);
     if (!context.in_handler) {
         // What its handlers could not send goes first.
-        while (!own.parked_.empty()) own.serve(context);
+        while (own.parked_count_ != 0) own.serve(context);
         if (!try_send(context, own, request)) send_waiting(context, own, request);
         return;
     }
-    if (!request.is_reply && !own.parked_.empty()) return own.park(request);
+    if (!request.is_reply && own.parked_count_ != 0) return own.park(request);
     while (!try_send(context, own, request)) {
         if (!request.is_reply) return own.park(request);
         if (!own.serve_replies(context)) sched_yield();

@@ -19,17 +19,24 @@ namespace selion::machine::node {
 class post_office;
 
 /// One carrier's mail: what has come for its ranks, and what they have under way.
-class mail_room {
+class alignas(detail::line_bytes) mail_room {
 public:
     mail_room(post_office& office, std::uint32_t carrier, std::span<detail::rank_context> ranks);
 
     /// Whether a message waits, or one of a handler could not leave.
     bool has_mail() const {
-        return has_message(area_.replies) || has_message(area_.requests) || !parked_.empty();
+        return has_message(area_.replies) || has_message(area_.requests) || parked_count_ != 0;
     }
     /// Delivers some of what has come, unless another thread is at it.
     /// @param server context of the thread that does it. @return whether anything was done.
     bool serve(detail::rank_context& server);
+    /// A thread that waits comes in, and serves until it leaves: the notifier need not be woken.
+    bool has_notifier() const { return notifier_ != 0; }
+    void attend();
+    void leave(detail::rank_context& server);
+    bool is_attended() const { return attendants_.load(std::memory_order_relaxed) != 0; }
+    /// Where threads sleep until something comes, if nobody attends.
+    void set_notifier(std::uint32_t bell_number) { notifier_ = bell_number + 1; }
     /// The word that senders leave a mark on: see waiting.md.
     detail::shared_word& arrivals() { return area_.arrivals; }
 
@@ -44,19 +51,28 @@ private:
 
     bool serve_ring(detail::rank_context& server, message_ring& ring,
                     payload_pool mail_area::*pool);
+    bool may_serve();
+    bool serve_all(detail::rank_context& server);
     bool serve_replies(detail::rank_context& server);
     bool send_parked(detail::rank_context& server);
     void park(const message_request& request);
     void deliver(detail::rank_context& server, const message_slot& slot, std::byte* arguments);
+    void deliver_as_guest(detail::rank_context& server, const incoming_message& message,
+                          const detail::rank_context& target);
     const std::byte* data_of(const message_slot& slot) const;
 
     post_office& office_;
     mail_area& area_;
     std::span<detail::rank_context> ranks_;
+    bool has_one_server_;  ///< only the carrier's own thread ever serves
     payload_store requests_under_way_;
     payload_store replies_under_way_;
+    std::size_t parked_count_ = 0;
     std::deque<parked_message> parked_;
-    std::atomic_flag is_served_;  ///< one thread at a time delivers
+    bool have_all_begun_ = false;  ///< every rank can handle messages
+    std::uint32_t notifier_ = 0;   ///< number of its doorbell + 1; 0: there is none
+    std::atomic<std::uint32_t> attendants_ = 0;
+    std::atomic_flag is_served_;  ///< where there are several, one at a time serves
 };
 
 /// The mail of one process: its own carriers' rooms, and the ways to all others.
@@ -74,17 +90,18 @@ public:
     std::uint64_t most_message_bytes() const;
     bool poll(detail::rank_context& context) { return room_of(context).serve(context); }
     mail_room& room_of(const detail::rank_context& context) {
-        return rooms_[carrier_of(context.rank) - first_carrier_];
+        return *room_of_rank_[context.rank - first_rank_];
     }
     mail_room& room(std::uint32_t local_carrier) { return rooms_[local_carrier]; }
+    std::deque<mail_room>& rooms() { return rooms_; }
 
 private:
     friend class mail_room;
-    std::uint32_t carrier_of(std::uint32_t rank) const {
-        const std::uint32_t local = rank % shape_.ranks_per_process;
-        return rank / shape_.ranks_per_process * shape_.carriers_per_process +
-               ((local + 1) * shape_.carriers_per_process - 1) / shape_.ranks_per_process;
+    void expect_reply(std::uint32_t origin) const {
+        message_ring& ring = area_of(origin).replies;
+        __builtin_prefetch(&ring.slots[ring_access::tail(ring) % ring_slots], 1);
     }
+    mail_area& area_of(std::uint32_t rank) const { return *area_of_rank_[rank]; }
     bool try_send(detail::rank_context& context, mail_room& own, const message_request& request);
     bool place_data(mail_room& own, const message_request& request, message_slot& slot);
     void send_waiting(detail::rank_context& context, mail_room& own,
@@ -94,6 +111,9 @@ private:
     node_shape shape_;
     std::uint32_t process_;
     std::uint32_t first_carrier_;
+    std::vector<mail_area*> area_of_rank_;  ///< of all ranks of the job
+    std::vector<mail_room*> room_of_rank_;  ///< of those of the process
+    std::uint32_t first_rank_ = 0;
     std::deque<mail_room> rooms_;
     void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
 };

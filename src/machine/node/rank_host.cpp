@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 #include "base/log.hpp"
@@ -14,6 +15,7 @@
 #include "machine/last_words.hpp"
 #include "machine/node/binding.hpp"
 #include "machine/node/fiber_carrier.hpp"
+#include "machine/node/notifier.hpp"
 
 namespace selion::machine::node {
 
@@ -80,6 +82,12 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
 int rank_host::run(const job& work, bool may_use_caller) {
     const std::uint32_t carriers = setting_.shape.carriers_per_process;
     office_.open(contexts_, first_rank_, work.deliver);
+    std::optional<notifier> interrupts;
+    if (setting_.has_notifier) {
+        const std::uint32_t bell = setting_.shape.carriers() +
+                                   setting_.shape.processes * setting_.joined_threads + process_;
+        interrupts.emplace(mapping_, office_, contexts_.front(), bell);
+    }
     if (may_use_caller && carriers == 1) {
         run_carrier(work, 0);
     } else {

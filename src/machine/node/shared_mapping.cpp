@@ -43,7 +43,7 @@ control_block lay_out(const mapping_plan& plan) {
     control_block control{};
     control.magic = control_magic;
     control.ranks = ranks;
-    control.bells = plan.shape.carriers() + plan.shape.processes * plan.joined_threads;
+    control.bells = plan.shape.carriers() + plan.shape.processes * (plan.joined_threads + 1);
     control.reserve_bytes = round_up(std::max(wanted, smallest_reserve), page_bytes());
     control.stride_bytes = round_up(control.reserve_bytes, 2 * page_bytes()) + page_bytes();
     control.records_offset = round_up(sizeof(control_block), detail::line_bytes);
@@ -59,6 +59,7 @@ control_block lay_out(const mapping_plan& plan) {
     control.memory_limit = memory_limit_bytes();
     control.begun_at_ns = host_time_ns();
     control.fence_signals = plan.fence_signals ? 1 : 0;
+    control.has_notifier = plan.has_notifier ? 1 : 0;
     return control;
 }
 

@@ -21,6 +21,7 @@ struct mapping_plan {
     std::uint64_t message_bytes = 0;   ///< for data of messages, of each carrier
     bool is_shared = false;            ///< between processes: a sealed memfd; else private memory
     bool fence_signals = false;
+    bool has_notifier = false;
 };
 
 /// One range of addresses: the control block, then every rank's memory at equal distances. Pages

@@ -10,6 +10,14 @@ namespace selion::machine::node {
 
 bool thread_waiter::wait(const wait_request& request) {
     mail_room* const mail = setting_.mail;
+    if (mail == nullptr || !mail->has_notifier()) return wait_serving(request, mail);
+    mail->attend();
+    const bool has_arrived = wait_serving(request, mail);
+    mail->leave(*detail::current_context);
+    return has_arrived;
+}
+
+bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
     const auto arrived = [&] { return request.has_arrived() || (mail && mail->has_mail()); };
     host_access access(*setting_.control, setting_.is_shared, request.deadline_ns);
     while (true) {

@@ -28,6 +28,7 @@ public:
     void set_mail(mail_room* mail) { setting_.mail = mail; }
 
 private:
+    bool wait_serving(const wait_request& request, mail_room* mail);
     template <class Look>
     void sleep(const wait_request& request, host_access& access, Look arrived);
     wait_setting setting_;

@@ -33,6 +33,15 @@ void check_ranks(const machine_spec& spec, const run_setting& setting, const mac
     for (const auto& [rank, factor] : setting.slow) check("slow", rank);
 }
 
+progress_kind progress_of(sim::reception_kind kind) {
+    switch (kind) {
+        case sim::reception_kind::hardware: break;
+        case sim::reception_kind::polling: return progress_kind::polling;
+        case sim::reception_kind::interrupt: return progress_kind::interrupt;
+    }
+    return progress_kind::hardware;
+}
+
 class sim_machine final : public machine, launcher {
 public:
     sim_machine(std::string spec, machine_model model, const run_setting& setting)
@@ -47,7 +56,7 @@ public:
             .isolates_ranks = false,
             .real_time = false,
             .detects_death = false,
-            .progress = progress_kind::automatic,
+            .progress = progress_of(model_.reception.kind),
             .max_ranks = model_.ranks};
     }
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <vector>
+
+#include <selion/atomics.hpp>
+#include <selion/global_ptr.hpp>
+#include <selion/memory.hpp>
+#include <selion/world.hpp>
+
+/// How ranks learn where others keep their data.
+namespace selion {
+
+/// The global address of a place in memory of the global address space that the caller's process
+/// maps; null if it is none.
+template <class T>
+[[nodiscard]] global_ptr<T> to_global(T* place) noexcept {
+    const detail::rank_context& context = *detail::current_context;
+    const auto distance = reinterpret_cast<std::uintptr_t>(place) -
+                          reinterpret_cast<std::uintptr_t>(context.mapped_base);
+    if (context.stride_bytes == 0) return {};
+    const std::uint64_t index = distance / context.stride_bytes;
+    const std::uint64_t offset = distance % context.stride_bytes;
+    if (index >= context.mapped_count || offset >= context.reserve_bytes) return {};
+    return global_ptr<T>(rank_id(context.first_mapped + index), offset);
+}
+
+/// A table of addresses in each rank's memory, which others read when they like.
+template <class T>
+class address_directory {
+public:
+    /// Collective.
+    /// @param slots of each rank.
+    explicit address_directory(const world& all, std::size_t slots = 1)
+        : all_(&all), cells_(allocate<std::uint64_t>(all, slots)) {}
+    /// Collective.
+    ~address_directory() { deallocate(*all_, cells_); }
+    address_directory(const address_directory&) = delete;
+    address_directory& operator=(const address_directory&) = delete;
+
+    /// Lets others find an address under a slot of the caller; null takes it back.
+    void publish(global_ptr<T> address, std::size_t slot = 0) {
+        // Zeroed memory stands for null.
+        atomic_put(cells_ + static_cast<std::ptrdiff_t>(slot), ~address.bits());
+    }
+    /// @return what the rank has published, or null. @cost one atomic read.
+    [[nodiscard]] global_ptr<T> look_up(rank_id rank, std::size_t slot = 0) const {
+        return global_ptr<T>(~atomic_get(cells_.on(rank) + static_cast<std::ptrdiff_t>(slot)));
+    }
+
+private:
+    const world* all_;
+    global_ptr<std::uint64_t> cells_;
+};
+
+/// Collective: every rank gets the address that each rank has passed, by rank.
+template <class T>
+[[nodiscard]] std::vector<global_ptr<T>> exchange_addresses(const world& all, global_ptr<T> own) {
+    address_directory<T> directory(all);
+    directory.publish(own);
+    all.barrier();
+    std::vector<global_ptr<T>> addresses;
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+        addresses.push_back(directory.look_up(rank));
+    }
+    return addresses;
+}
+
+}  // namespace selion

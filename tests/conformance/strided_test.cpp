@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Blocks and lists of pieces, to and from every rank.
+#include <array>
+#include <numeric>
+
+#include "conformance/memory_parts.hpp"
+
+namespace {
+
+/// A cube in each rank's memory, and a smaller one that is moved into and out of it.
+constexpr std::size_t side = 9;
+constexpr std::size_t part = 4;
+
+std::size_t place(std::size_t z, std::size_t y, std::size_t x) { return (z * side + y) * side + x; }
+
+std::vector<std::int32_t> numbered(std::size_t count, std::uint32_t rank) {
+    std::vector<std::int32_t> all(count);
+    std::iota(all.begin(), all.end(), static_cast<std::int32_t>(1000 * (rank + 1)));
+    return all;
+}
+
+SPMD_TEST(strided, a_cube_in_a_cube) {
+    spmd::symmetric_array<std::int32_t> cube(world, side * side * side);
+    spmd::symmetric_array<selion::counter> arrived(world, 1);
+    const std::vector<std::int32_t> own = numbered(part * part * part, world.rank());
+    const std::array<selion::stride, 2> outer{
+        selion::stride{.count = part, .target = side, .source = part},
+        selion::stride{.count = part, .target = side * side, .source = part * part}};
+    selion::counter done;
+    const selion::rank_id to = test.neighbour();
+    selion::put_strided(cube.at(to, place(2, 3, 1)), own.data(), part, outer,
+                        {.origin = &done, .target = arrived.at(to), .completion = &done});
+    done.wait(2);
+    arrived.mine()->wait(1);
+    const std::vector<std::int32_t> expected =
+        numbered(part * part * part, test.neighbour_before());
+    std::size_t filled = 0;
+    for (std::size_t z = 0; z < part; ++z) {
+        for (std::size_t y = 0; y < part; ++y) {
+            for (std::size_t x = 0; x < part; ++x) {
+                test.equal(cube.mine()[place(z + 2, y + 3, x + 1)],
+                           expected[(z * part + y) * part + x]);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < side * side * side; ++i) filled += cube.mine()[i] != 0 ? 1 : 0;
+    test.equal(filled, part * part * part);
+    // And back, with the sides' roles exchanged.
+    std::vector<std::int32_t> back(part * part * part);
+    const std::array<selion::stride, 2> inner{
+        selion::stride{.count = part, .target = part, .source = side},
+        selion::stride{.count = part, .target = part * part, .source = side * side}};
+    selion::get_strided(back.data(), cube.at(to, place(2, 3, 1)), part, inner);
+    test.that(back == own, "what was put comes back");
+    selion::get_strided(back.data(), cube.at(to, place(2, 3, 1)), part, inner,
+                        {.completion = &done});
+    done.wait(1);
+    world.barrier();
+}
+
+SPMD_TEST(strided, columns_backwards_and_nothing) {
+    spmd::symmetric_array<std::uint16_t> cells(world, 64);
+    const std::array<std::uint16_t, 4> own{1, 2, 3, 4};
+    const selion::rank_id to = test.neighbour();
+    const std::array<selion::stride, 1> column{
+        selion::stride{.count = 4, .target = -8, .source = 1}};
+    selion::put_strided(cells.at(to, 60), own.data(), 1, column);
+    const std::array<selion::stride, 1> none{selion::stride{.count = 0, .target = 1, .source = 1}};
+    selion::counter done;
+    selion::put_strided(cells.at(to, 0), own.data(), 1, none, {.completion = &done});
+    done.wait(1);
+    selion::put_strided(cells.at(to, 0), own.data(), 2, {});
+    world.barrier();
+    test.equal(cells.mine()[60], 1);
+    test.equal(cells.mine()[36], 4);
+    test.equal(cells.mine()[1], 2);
+    test.equal(cells.mine()[2], 0);
+    world.barrier();
+}
+
+SPMD_TEST(strided, a_list_of_pieces) {
+    constexpr std::size_t pieces = 150;
+    spmd::symmetric_array<std::uint64_t> cells(world, 3 * pieces + 10);
+    spmd::symmetric_array<selion::counter> arrived(world, 1);
+    std::vector<std::uint64_t> own(3 * pieces);
+    std::iota(own.begin(), own.end(), 7 * world.rank());
+    const selion::rank_id to = test.neighbour();
+    std::vector<selion::put_piece<std::uint64_t>> list;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const std::size_t count = i % 3;  // some are empty
+        list.push_back({cells.at(to, at + i / 50), std::span(own).subspan(at, count)});
+        at += count;
+    }
+    selion::counter done;
+    selion::put_vector(std::span<const selion::put_piece<std::uint64_t>>(list),
+                       {.target = arrived.at(to), .completion = &done});
+    done.wait(1);
+    arrived.mine()->wait(1);
+    test.equal(cells.mine()[0], 7ull * test.neighbour_before());
+    std::vector<std::uint64_t> back(3 * pieces);
+    std::vector<selion::get_piece<std::uint64_t>> wanted;
+    at = 0;
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const std::size_t count = i % 3;
+        wanted.push_back({std::span(back).subspan(at, count), cells.at(to, at + i / 50)});
+        at += count;
+    }
+    selion::get_vector(std::span<const selion::get_piece<std::uint64_t>>(wanted));
+    test.that(std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(at), own.begin()),
+              "all pieces come back");
+    selion::put_vector(std::span<const selion::put_piece<std::uint64_t>>(), {.completion = &done});
+    done.wait(1);
+    world.barrier();
+}
+
+SPMD_TEST(addresses, are_exchanged_and_looked_up) {
+    const auto own = selion::allocate_local<double>(world, 3);
+    *own.local() = 0.5 + world.rank();
+    const auto all = selion::exchange_addresses(world, own);
+    for (std::uint32_t rank = 0; rank < world.size(); ++rank) {
+        test.equal(selion::get(all[rank]), 0.5 + rank);
+    }
+    selion::address_directory<double> directory(world, 4);
+    test.that(!directory.look_up(test.neighbour(), 2), "nothing is published yet");
+    world.barrier();
+    directory.publish(own, 2);
+    world.barrier();
+    test.that(directory.look_up(test.neighbour(), 2) == all[test.neighbour()], "now it is");
+    world.barrier();
+    directory.publish(nullptr, 2);
+    world.barrier();
+    test.that(!directory.look_up(test.neighbour(), 2), "and now it is not");
+    test.that(selion::to_global(own.local()) == own, "a place knows its global address");
+    const double elsewhere = 0;
+    test.that(!selion::to_global(&elsewhere), "the stack is in no segment");
+    world.barrier();
+    selion::deallocate_local(world, own);
+}
+
+}  // namespace
