@@ -281,7 +281,15 @@ void receive_request(rank_context& context, const machine::incoming_message& mes
         here.data = message.data + head[1];
         here.bytes = message.bytes - head[1];
     }
-    reinterpret_cast<message_function>(decode_or_end(message.handler))(here);
+    const std::uint64_t function = decode_function(message.handler);
+    if (function == 0) {
+        context.host->launcher().end_job(
+            context, fmt::format("rank {} of {}: a message from rank {} names the handler {:#x}, "
+                                 "which is not registered here: all ranks must run the same "
+                                 "program and load the same libraries; the job ends",
+                                 context.rank, context.ranks, message.origin, message.handler));
+    }
+    reinterpret_cast<message_function>(function)(here);
     if (message.kind & target_counter) {
         auto& counted = *reinterpret_cast<counter*>(mapped_address(context, target_bits));
         count_together(context, counter_access::word(counted));

@@ -12,6 +12,7 @@
 #include "meters/record/recorder.hpp"
 #include "onesided/caller.hpp"
 #include "onesided/operation_meter.hpp"
+#include "onesided/waiting.hpp"
 #include "selion/charge.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/error.hpp"
@@ -89,6 +90,7 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
         machine::announce_read(context, address, bytes);
         std::memcpy(target, address, bytes);
     } else {
+        expect_may_wait(context, site);
         context.transport->get(context, target, source, bytes);
     }
 }
@@ -97,6 +99,9 @@ std::uint64_t atomic_slow(const atomic_request& request, std::source_location si
     rank_context& context = context_of_caller(site);
     expect_range(request.target, request.width, request.width, site);
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
+    if (request.fetches && mapped_address(context, request.target) == nullptr) {
+        expect_may_wait(context, site);
+    }
     return context.transport->atomic(context, request);
 }
 
@@ -122,6 +127,7 @@ void put_signal_slow(const put_request& request, std::source_location site) {
 
 void quiet_slow(std::source_location site) {
     rank_context& context = context_of_caller(site);
+    expect_may_wait(context, site);
     const operation_meter meter(context, "quiet", 0, site);
     context.transport->quiet(context);
 }
@@ -131,6 +137,7 @@ void quiet_target_slow(std::uint32_t target, std::source_location site) {
     SELION_EXPECT_AT(
         target < context.ranks, site,
         fmt::format("quiet: there is no rank {}; ranks are 0 to {}", target, context.ranks - 1));
+    expect_may_wait(context, site);
     const operation_meter meter(context, "quiet", 0, site, target);
     context.transport->quiet(context, target);
 }
@@ -144,6 +151,7 @@ void wake_sleepers(rank_context& context, shared_word& word) { context.clock->wa
 
 void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least, std::source_location site) {
     rank_context& context = context_of_caller(site);
+    expect_may_wait(context, site);
     shared_word& word = own_word(context, signal, site);
     const machine::call_scope scope(context, machine::operation::wait_signal, site);
     context.clock->wait(context, {word, at_least, machine::wait_reason::signal});
@@ -154,6 +162,7 @@ bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::chrono::
     rank_context& context = context_of_caller(site);
     shared_word& word = own_word(context, signal, site);
     if (word_load(word) >= at_least) return true;
+    expect_may_wait(context, site);
     const machine::call_scope scope(context, machine::operation::wait_signal, site);
     const std::int64_t now_ns = context.clock->now_ns();
     const std::int64_t wait_ns = std::max<std::int64_t>(timeout.count(), 0);

@@ -6,11 +6,73 @@
 
 #include <cstdio>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 namespace {
+
+/// A handler that the rank sends to itself.
+template <class Body>
+void handle(selion::world& world, Body body) {
+    selion::counter done;
+    selion::send(world.rank(),
+                 [](const Body& came, selion::message_info) {
+                     came();
+                     return selion::arrival{};
+                 },
+                 body, {}, {.completion = &done});
+    done.wait(1);
+}
+
+void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
+                           std::string_view what) {
+    const auto nothing = [] {};
+    const auto shrug = [](const int&, selion::message_info) { return selion::arrival{}; };
+    if (what == "send") selion::send(99, shrug, 1);      // site: send
+    if (what == "rpc") selion::rpc(99, nothing).wait();  // site: rpc
+    if (what == "quiet") selion::quiet(99);              // site: quiet
+    if (what == "target_counter") {
+        const selion::global_ptr<selion::counter> far(2, number.offset());
+        selion::put(number.on(0), 1, {.target = far});  // site: target_counter
+    }
+    if (what == "too_long") {
+        const std::vector<std::byte> data(64 << 20);
+        selion::send(0, shrug, 1, data);  // site: too_long
+    }
+    if (what == "wait") {
+        handle(world, [] {
+            selion::counter never;
+            never.wait(1);  // site: wait
+        });
+    }
+    if (what == "collective") {
+        handle(world, [all = &world] { all->barrier(); });  // site: collective
+    }
+    if (what == "throws") handle(world, [] { throw std::runtime_error("no room"); });
+    if (what == "oneway") {
+        selion::rpc_oneway(world.rank(), [] { throw std::runtime_error("no room"); });
+    }
+    if (what == "unknown") {
+        selion::detail::send_message({.target = 0, .function = 0x77770000000012, .arguments = {}},
+                                     {});
+    }
+}
+
+/// A counter that lives longer than the job in which it counted.
+int use_counter_in_two_jobs(int argc, char** argv) {
+    selion::counter counter;
+    int status = 0;
+    for (int job = 0; job < 2 && status == 0; ++job) {
+        status = selion::run(argc, argv, [&](selion::world& world) {
+            const auto number = selion::allocate<int>(world, 1);
+            if (world.rank() == 1) selion::put(number.on(0), 1, counter);  // site: stale
+            world.barrier();
+        });
+    }
+    return status;
+}
 
 void mistake_alone(selion::world& world, std::string_view what) {
     const auto number = selion::allocate<int>(world, 4);
@@ -37,6 +99,7 @@ void mistake_alone(selion::world& world, std::string_view what) {
         if (what == "scope") {
             std::thread([&] { const selion::rank_scope scope(world); }).join();  // site: scope
         }
+        mistake_with_messages(world, number, what);
         if (what == "local") {
             const auto own = selion::allocate_local<int>(world, 1);
             selion::deallocate_local(world, own.on(0));  // site: local
@@ -101,6 +164,7 @@ int main(int argc, char** argv) {
         std::printf("%d %d\n", SELION_CHECK_LEVEL, is_sanitized() ? 1 : 0);
         return 0;
     }
+    if (what == "stale") return use_counter_in_two_jobs(argc, argv);
     return selion::run(argc, argv, [&](selion::world& world) {
         mistake_alone(world, what);
         mistake_together(world, what);

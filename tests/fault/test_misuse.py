@@ -20,6 +20,13 @@ alone = {
     "offset": (r"4 bytes at offset (\d+) of rank 1 leave the symmetric heap, which ends at \1$", 2),
     "unaligned": (r"offset \d+ of rank 1 is not a multiple of 4, the alignment of the element$", 2),
     "signal": (r"belongs to rank 0; a rank waits only for signals in its own memory$", 1),
+    "send": (r"send: there is no rank 99; ranks are 0 to {last}$", 1),
+    "rpc": (r"send: there is no rank 99; ranks are 0 to {last}$", 1),
+    "quiet": (r"quiet: there is no rank 99; ranks are 0 to {last}$", 1),
+    "target_counter": (r"the target counter belongs to rank 2, the data to rank 0; both must", 1),
+    "too_long": (r"a message of 67108864 bytes is too long; at most \d+ are possible\. Set ", 1),
+    "wait": (r"a handler must not wait: ", 1),
+    "collective": (r"barrier is a collective; a handler must not wait$", 1),
     "local": (r"the memory belongs to rank 0; only the rank that allocated it gives it back$", 1),
     "local_twice": (r"no live allocation of this rank starts at offset \d+$", 1),
 }
@@ -82,6 +89,33 @@ def test_a_mistake_of_a_foreign_thread(machine: str, what: str):
 @pytest.mark.parametrize("machine", machines)
 def test_a_mistake_of_all_ranks_is_told_once(machine: str, what: str):
     expect(machine, what, together[what], rf"rank \d of {machines[machine]}")
+
+
+# Of handlers: where they were called from is in no rank's call.
+of_handlers = {
+    "throws": r"a handler of a message from rank 1 ended with an exception of type "
+              r"std::runtime_error: no room; the job ends$",
+    "oneway": r"a call that rank 1 had sent without waiting for an answer ended with an exception "
+              r"of type std::runtime_error: no room; the job ends$",
+    "unknown": r"a message from rank 1 names the handler 0x77770000000012, which is not registered "
+               r"here: all ranks must run the same program and load the same libraries; the job",
+}
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("what", of_handlers)
+@pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt"])
+def test_a_mistake_of_a_handler(machine: str, what: str):
+    [line] = complaint(machine, what)
+    assert re.match(r"selion: rank \d of \d: ", line)
+    assert re.search(of_handlers[what], line)
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("machine", ["threads:3", "threads:8@2", "threads:3,direct=off"])
+def test_a_counter_of_a_job_that_has_finished(machine: str):
+    expect(machine, "stale", r"the counter was used in job 1 of this process, which has finished; "
+           r"this is job 2: make a new counter for each job$", f"rank 1 of {machines[machine]}")
 
 
 @pytest.mark.skipif(check_level < 2, reason="noticed in the checking build")

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "machine/call_record.hpp"
+#include "machine/node/attendance.hpp"
 #include "machine/node/doorbell.hpp"
-#include "machine/node/sleep_protocol.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -72,20 +72,26 @@ bool mail_room::serve_all(detail::rank_context& server) {
     return send_parked(server) || has_replies || has_requests;
 }
 
+/// The atomics of `attendance` on real memory.
+class mail_room::room_access : public host_access {
+public:
+    using host_access::host_access;
+    /// @return whether nobody attends after one has left.
+    static bool change_attendants(mail_room& room, int by) {
+        return by > 0 ? room.attendants_.fetch_add(1, std::memory_order_relaxed) == 0
+                      : room.attendants_.fetch_sub(1, std::memory_order_relaxed) == 1;
+    }
+    static detail::shared_word& arrivals_of(mail_room& room) { return room.area_.arrivals; }
+};
+
 void mail_room::attend() {
-    attendants_.fetch_add(1, std::memory_order_relaxed);
-    // Senders need not ring: this thread looks.
-    host_access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline)
-        .take_mark(area_.arrivals);
+    room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
+    attendance::attend(access, *this);
 }
 
-/// The mark first, then the last look: a message that the look misses finds the mark.
 void mail_room::leave(detail::rank_context& server) {
-    if (attendants_.fetch_sub(1, std::memory_order_relaxed) != 1) return;
-    host_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
-    access.take_mark(area_.arrivals);  // this thread's own, if it slept
-    sleep_protocol::mark(access, area_.arrivals, notifier_);
-    access.heavy_fence();
+    room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
+    if (!attendance::leave(access, *this, notifier_)) return;
     while (serve(server)) {
     }
 }

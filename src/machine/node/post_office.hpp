@@ -42,6 +42,7 @@ public:
 
 private:
     friend class post_office;
+    class room_access;
     /// A message that a handler could not send.
     struct parked_message {
         message_request request;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps come before the checker, whose macros take over words such as `new` and `assert`.
+#include "machine/node/message_ring.hpp"
+
+#include <cstdio>
+#include <relacy/relacy.hpp>
+
+/// Checks src/machine/node/message_ring.hpp: every message arrives once, whole, and in the order of
+/// its sender, and no slot is written while it is read (a data race for the checker). With any
+/// ordering or test taken away, a failure must be found.
+namespace {
+
+namespace protocol = selion::machine::node::ring_protocol;
+
+enum class fault {
+    none,
+    publication,  ///< the number of a slot is stored without releasing the message
+    arrival,      ///< and read without acquiring it
+    consumption,  ///< the receiver's progress is stored without releasing its reads
+    hearsay,      ///< what senders tell each other of it is not ordered
+    room,         ///< a ticket is drawn whether or not its slot is free
+    ticket,       ///< tickets are drawn by a load and a store
+};
+fault without = fault::none;
+
+bool lacks(fault what) { return without == what; }
+
+constexpr std::uint64_t capacity = 2;
+constexpr int senders = 2;
+constexpr int each = 2;
+
+struct slot {
+    rl::atomic<std::uint64_t> sequence{0};
+    rl::var<int> sender;
+    rl::var<int> number;
+};
+
+struct ring {
+    rl::atomic<std::uint64_t> tail{0};
+    rl::atomic<std::uint64_t> known_consumed{0};
+    rl::atomic<std::uint64_t> consumed{0};
+    std::uint64_t head = 0;  // one receiver
+    slot slots[capacity];
+};
+
+/// The orders of machine/node/mail_access.hpp.
+struct ring_access {
+    std::uint64_t tail(ring& of) { return of.tail.load(rl::mo_relaxed, $); }
+    bool advance_tail(ring& of, std::uint64_t& ticket) {
+        if (lacks(fault::ticket)) {
+            of.tail.store(ticket + 1, rl::mo_relaxed, $);
+            return true;
+        }
+        return of.tail.compare_exchange_weak(ticket, ticket + 1, rl::mo_relaxed, $);
+    }
+    std::uint64_t known_consumed(ring& of) {
+        if (lacks(fault::room)) return of.tail.load(rl::mo_relaxed, $);
+        return of.known_consumed.load(lacks(fault::hearsay) ? rl::mo_relaxed : rl::mo_acquire, $);
+    }
+    void set_known_consumed(ring& of, std::uint64_t consumed) {
+        of.known_consumed.store(consumed, lacks(fault::hearsay) ? rl::mo_relaxed : rl::mo_release,
+                                $);
+    }
+    std::uint64_t consumed(ring& of) { return of.consumed.load(rl::mo_acquire, $); }
+    std::uint64_t head(ring& of) { return of.head; }
+    std::uint64_t sequence(ring& of, std::uint64_t place) {
+        return of.slots[place].sequence.load(
+            lacks(fault::arrival) ? rl::mo_relaxed : rl::mo_acquire, $);
+    }
+};
+
+struct two_senders : rl::test_suite<two_senders, senders + 1> {
+    ring messages;
+
+    void before() {
+        for (slot& one : messages.slots) one.sender($) = one.number($) = -1;
+    }
+
+    void send(int self, int number) {
+        ring_access memory;
+        std::uint64_t ticket = 0;
+        while (!protocol::draw(memory, messages, capacity, ticket)) rl::yield(1, $);
+        slot& mine = messages.slots[ticket % capacity];
+        mine.sender($) = self;
+        mine.number($) = number;
+        mine.sequence.store(ticket + 1, lacks(fault::publication) ? rl::mo_relaxed : rl::mo_release,
+                            $);
+    }
+
+    /// As mail_room::serve_ring; progress is told after each message here.
+    void receive_all() {
+        ring_access memory;
+        int next[senders] = {};
+        for (int i = 0; i < senders * each; ++i) {
+            while (!protocol::has_message(memory, messages, capacity)) rl::yield(1, $);
+            slot& first = messages.slots[messages.head % capacity];
+            const int sender = first.sender($);
+            RL_ASSERT(sender >= 0 && sender < senders);
+            RL_ASSERT(first.number($) == next[sender]);
+            ++next[sender];
+            ++messages.head;
+            messages.consumed.store(messages.head,
+                                    lacks(fault::consumption) ? rl::mo_relaxed : rl::mo_release, $);
+        }
+    }
+
+    void thread(unsigned self) {
+        if (self == senders) return receive_all();
+        for (int i = 0; i < each; ++i) send(static_cast<int>(self), i);
+    }
+};
+
+bool is_sound(const char* name, rl::scheduler_type_e kind, unsigned switches,
+              rl::iteration_t schedules) {
+    rl::ostringstream story;
+    rl::test_params settings;
+    settings.search_type = kind;
+    settings.context_bound = switches;
+    settings.iteration_count = schedules;
+    settings.output_stream = settings.progress_stream = &story;
+    rl::simulate<two_senders>(settings);
+    std::printf("two senders, %s: %s after %llu schedules (%s)\n", name,
+                rl::test_result_str(settings.test_result),
+                static_cast<unsigned long long>(settings.stop_iteration), rl::format(kind));
+    const bool is_fine = settings.test_result == rl::test_result_success;
+    if (!is_fine && without == fault::none) std::printf("%s\n", story.str().c_str());
+    return is_fine;
+}
+
+bool needs(fault what, const char* name) {
+    without = what;
+    const bool is_found =
+        !is_sound(name, rl::sched_random, 0, 100'000) || !is_sound(name, rl::sched_bound, 2, 0);
+    if (!is_found) std::printf("    NOT FOUND\n");
+    return is_found;
+}
+
+}  // namespace
+
+int main() {
+    const bool outcomes[] = {
+        is_sound("everything in place", rl::sched_random, 0, 500'000),
+        is_sound("everything in place", rl::sched_bound, 2, 0),
+        needs(fault::publication, "nothing published"),
+        needs(fault::arrival, "nothing acquired"),
+        needs(fault::consumption, "no release of what was read"),
+        needs(fault::hearsay, "hearsay without order"),
+        needs(fault::room, "no test for room"),
+        needs(fault::ticket, "tickets drawn in two steps"),
+    };
+    for (const bool is_fine : outcomes) {
+        if (!is_fine) return 1;
+    }
+    return 0;
+}
