@@ -189,10 +189,12 @@ SPMD_TEST(message, a_rank_that_computes_is_served_by_interrupts) {
         return test.skip("messages wait for calls here");
     }
     if (!world.machine().capabilities.real_time) return test.skip("its charges do not look");
+    if (world.machine().carriers < world.size()) {
+        return test.skip("a rank that never calls keeps those of its thread from sending");
+    }
     spmd::symmetric_array<std::uint64_t> flags(world, 1);
     for (std::uint64_t round = 1; round <= 20; ++round) {
         const selion::rank_id to = test.neighbour();
-        // One after another, so that a rank on the same thread as its neighbour may wait for it.
         for (std::uint32_t turn = 0; turn < world.size(); ++turn) {
             world.barrier();
             if (turn == world.rank()) {

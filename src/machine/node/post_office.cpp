@@ -20,6 +20,9 @@ namespace {
 constexpr int most_served = 64;
 /// Messages after which senders are told that there is room again.
 constexpr std::uint64_t told_after = ring_slots / 8;
+/// Messages that a rank may have under way to one carrier at least. Half a ring is shared out, so
+/// that a rank which is quicker than others does not keep them from it.
+constexpr std::uint64_t least_share = 4;
 
 /// Few bytes, mostly whole words: not worth a call of memcpy.
 void copy_arguments(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -221,7 +224,11 @@ void post_office::open(std::span<detail::rank_context> ranks,
             rank / shape_.ranks_per_process * shape_.carriers_per_process +
             ((local + 1) * shape_.carriers_per_process - 1) / shape_.ranks_per_process;
         area_of_rank_.push_back(&mapping_.mail(carrier));
+        carrier_of_rank_.push_back(carrier);
     }
+    const std::uint64_t senders = std::max(mapping_.control().ranks, 2u) - 1;
+    share_messages_ = std::max(ring_slots / 2 / senders, least_share);
+    shares_.resize(ranks.size() * shape_.carriers());
     for (std::uint32_t c = 0; c < shape_.carriers_per_process; ++c) {
         rooms_.emplace_back(*this, first_carrier_ + c,
                             ranks.subspan(first_rank[c], first_rank[c + 1] - first_rank[c]));
@@ -264,6 +271,21 @@ bool post_office::place_data(mail_room& own, const message_request& request, mes
     return true;
 }
 
+post_office::share& post_office::share_of(std::uint32_t rank, std::uint32_t target) {
+    share& own = shares_[(rank - first_rank_) * shape_.carriers() + carrier_of_rank_[target]];
+    if (own.tickets.empty()) own.tickets.resize(share_messages_);
+    return own;
+}
+
+/// Whether the oldest of a rank's last messages to a carrier has been taken.
+bool post_office::has_share(const share& own, message_ring& ring) const {
+    const std::uint64_t oldest = own.tickets[own.next];
+    if (oldest <= ring_access::known_consumed(ring)) return true;
+    const std::uint64_t consumed = ring_access::consumed(ring);
+    ring_access::set_known_consumed(ring, consumed);
+    return oldest <= consumed;
+}
+
 /// @return false when there is no room in the target's ring or for the data.
 bool post_office::try_send(detail::rank_context& context, mail_room& own,
                            const message_request& request) {
@@ -271,6 +293,8 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
     message_ring& ring = request.is_reply ? area.replies : area.requests;
     message_slot where;
     ring_access access;
+    share* const own_share = request.is_reply ? nullptr : &share_of(context.rank, request.target);
+    if (own_share != nullptr && !has_share(*own_share, ring)) return false;
     const bool is_copied = request.bytes != 0 && !request.lends_data;
     if (is_copied && !ring_protocol::has_room(access, ring, ring_slots)) return false;
     if (!place_data(own, request, where)) return false;
@@ -282,6 +306,11 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
                               mapping_.start() + where.data);
         }
         return false;
+    }
+    if (own_share != nullptr) {
+        own_share->tickets[own_share->next] = ticket + 1;
+        own_share->next =
+            own_share->next + 1 == own_share->tickets.size() ? 0 : own_share->next + 1;
     }
     message_slot& slot = ring.slots[ticket % ring_slots];
     slot.handler = request.handler;

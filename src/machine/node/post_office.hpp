@@ -112,6 +112,17 @@ private:
     node_shape shape_;
     std::uint32_t process_;
     std::uint32_t first_carrier_;
+    /// What a rank has under way to one carrier: the tickets of its last messages, plus 1.
+    struct share {
+        std::vector<std::uint64_t> tickets;  ///< made with the first message
+        std::size_t next = 0;                ///< the oldest, which the next message replaces
+    };
+    share& share_of(std::uint32_t rank, std::uint32_t target);
+    bool has_share(const share& own, message_ring& ring) const;
+
+    std::vector<std::uint32_t> carrier_of_rank_;  ///< of all ranks of the job
+    std::vector<share> shares_;                   ///< of each rank of the process at each carrier
+    std::size_t share_messages_ = 0;
     std::vector<mail_area*> area_of_rank_;  ///< of all ranks of the job
     std::vector<mail_room*> room_of_rank_;  ///< of those of the process
     std::uint32_t first_rank_ = 0;
