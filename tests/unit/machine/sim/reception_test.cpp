@@ -233,6 +233,14 @@ TEST(interrupts, take_their_time_from_what_the_rank_computes) {
     EXPECT_EQ(run.ended(1), 1000 + interruption);
 }
 
+TEST(interrupts, are_seen_by_a_look_at_the_clock) {
+    model_run run(interrupts());
+    run.run_each({signal_at_once, [](model_rank& self) {
+                      self.compute(1000);
+                      EXPECT_EQ(self.context().clock->now_ps(), 1000 + interruption);
+                  }});
+}
+
 TEST(interrupts, serve_at_once) {
     machine_model model = interrupts();
     model.acknowledges_puts = true;
