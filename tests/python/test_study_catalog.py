@@ -37,6 +37,11 @@ def read(tmp_path, text: str) -> catalog.Study:
         (_head + _metric + _axis.replace("'any'", "[2, 3]"), "1 is not among its own legal values"),
         (_head + _metric + _axis.replace("'any'", "{ least = 2 }"), "legal values must be"),
         (_head + _metric + "when = { k = 1 }\n", "metric 'm': when has the unknown key k"),
+        (_head + _axis + _metric + "without = ['n']\n", "so when must give it one value"),
+        (
+            _head + _axis + _metric + "without = ['n']\nwhen = { n = [1, 2] }\n",
+            "without names 'n', so when must give it one value",
+        ),
         (_head + _metric + "[experiment.e]\naxes = ['n']\n", "axes names 'n'"),
         (_head + "[experiment.e.metric.m]\n", "metric 'm': unit is missing"),
     ],

@@ -46,7 +46,9 @@ class Metric:
     """A figure that an experiment yields.
 
     `when` says at which points it is due; `extra` names params that the program adds, so that one
-    point yields several rows; `tolerance` is the relative error that counts as agreement.
+    point yields several rows; `without` names axes over which it holds, so that its rows lack them:
+    `when` names the value at which it is measured; `tolerance` is the relative error that counts as
+    agreement.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Metric:
     summary: str = ""
     when: Condition = Condition()
     extra: tuple[str, ...] = ()
+    without: Mapping[str, Value] = field(default_factory=dict)
     tolerance: float | None = None
 
 
@@ -114,7 +117,7 @@ _experiment_keys = {
     "metric",
     "rule",
 }
-_metric_keys = {"unit", "summary", "when", "extra", "tolerance"}
+_metric_keys = {"unit", "summary", "when", "extra", "without", "tolerance"}
 
 
 def _expect_keys(where: str, table: Any, legal: Iterable[str]) -> None:
@@ -134,6 +137,17 @@ def _read_condition(where: str, table: Any, axes: Mapping[str, Axis]) -> Conditi
     return Condition(values)
 
 
+def _read_without(where: str, names: Iterable[str], when: Condition) -> dict[str, Value]:
+    """The axes that rows lack, and the value at which `when` has the metric measured."""
+    values = {}
+    for name in names:
+        listed = when.values[name].listed if name in when.values else None
+        if listed is None or len(listed) != 1:
+            raise Mistake(f"{where}: without names '{name}', so when must give it one value")
+        values[name] = listed[0]
+    return values
+
+
 def _read_metric(
     name: str, table: Any, axes: Mapping[str, Axis], tolerance: float | None
 ) -> Metric:
@@ -141,12 +155,14 @@ def _read_metric(
     _expect_keys(where, table, _metric_keys)
     if "unit" not in table:
         raise Mistake(f"{where}: unit is missing")
+    when = _read_condition(f"{where}: when", table.get("when", {}), axes)
     return Metric(
         name,
         table["unit"],
         table.get("summary", ""),
-        _read_condition(f"{where}: when", table.get("when", {}), axes),
+        when,
         tuple(table.get("extra", ())),
+        _read_without(where, table.get("without", ()), when),
         table.get("tolerance", tolerance),
     )
 

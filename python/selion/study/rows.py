@@ -64,7 +64,8 @@ def declared_metric(point: Point, printed: Row) -> Metric:
             f"'{metric.name}' in the unit '{printed['unit']}'; study.toml says '{metric.unit}'"
         )
     extra = {key: printed["params"][key] for key in metric.extra if key in printed["params"]}
-    if canonical(printed["params"]) != canonical({**point.params, **extra}):
+    kept = {key: value for key, value in point.params.items() if key not in metric.without}
+    if canonical(printed["params"]) != canonical({**kept, **extra}):
         raise BadRow(
             f"a row for {json.dumps(printed['params'])} when it was run for "
             f"{json.dumps(dict(point.params))}"
@@ -174,8 +175,9 @@ def _point_of(row: Row, experiments: Mapping[str, Experiment]) -> tuple[str, str
     params = row["params"]
     experiment = experiments.get(row["experiment"])
     if experiment and row["metric"] in experiment.metrics:
-        extra = experiment.metrics[row["metric"]].extra
-        params = {key: value for key, value in params.items() if key not in extra}
+        metric = experiment.metrics[row["metric"]]
+        params = {key: value for key, value in params.items() if key not in metric.extra}
+        params = {**params, **metric.without}
     return (row["experiment"], row["machine"], canonical(params))
 
 

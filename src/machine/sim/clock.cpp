@@ -29,11 +29,17 @@ void simulation::poll(rank_state& rank) {
     if (follower_ != nullptr) now = follower_->rank_computes(number, now);
 }
 
+/// Interrupts lengthen what a rank has computed, which it learns when it falls in with the others.
+bool simulation::takes_time_unseen() const {
+    const reception_model& how = model_.reception;
+    return how.kind == reception_kind::interrupt && !how.has_own_processor;
+}
+
 std::int64_t simulation::now_ps() {
     rank_state& rank = calling_rank();
     const call entered(*this, rank.context, false);
     if (handler_ != nullptr) return model_.tick.to_ps(handler_->now);
-    if (rank.polled_just_now) {
+    if (rank.polled_just_now || takes_time_unseen()) {
         poll(rank);
     } else {
         rank.polled_just_now = true;

@@ -75,9 +75,11 @@ void simulation::receive(transfer& what, ticks cost, event::action then) {
     engine_.schedule(what, rank.arrived_until, engine_.rank(what.from));
 }
 
+/// The rank that serves it causes what happens then: so it finds that done when its call goes on at
+/// the same time, whoever has sent the message.
 void simulation::serve_at(transfer& what, ticks at) {
     what.act = what.then;
-    engine_.schedule(what, at, engine_.rank(what.from));
+    engine_.schedule(what, at, engine_.rank(what.to));
 }
 
 /// A message is there, and needs the rank's processor. See docs/design/simulation.md.

@@ -132,6 +132,7 @@ private:
         return rank.slowness.of(static_cast<std::uint64_t>(work));
     }
     void poll(rank_state& rank);
+    bool takes_time_unseen() const;
     std::uint64_t& own_committed_bytes();
     void kill(const run_setting::kill& whom);
     void begin_call(rank_state& rank);

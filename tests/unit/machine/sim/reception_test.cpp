@@ -137,6 +137,18 @@ TEST(polling, ranks_that_ask_each_other_serve_each_other) {
     EXPECT_EQ(run.ended(1), serves + flight + dispatch + reply);
 }
 
+TEST(polling, a_call_returns_when_what_it_has_served_is_done_whoever_sent_it) {
+    for (const std::uint32_t receiver : {0u, 1u}) {
+        model_run run(polling(2));
+        run.run([&](model_rank& self) {
+            if (self.number() != receiver) return self.raise(receiver, 0);
+            self.compute(1000);
+            EXPECT_EQ(self.look(0), 1) << receiver;
+            EXPECT_EQ(self.now(), 1000 + dispatch + target) << receiver;
+        });
+    }
+}
+
 TEST(polling, a_rank_that_has_ended_serves) {
     model_run run(polling());
     run.run_each({[](model_rank& self) { self.get(1, 64, 8); },
@@ -219,6 +231,14 @@ TEST(interrupts, take_their_time_from_what_the_rank_computes) {
     model_run run(interrupts());
     run.run_each({signal_at_once, compute_then_await(1000, 1)});
     EXPECT_EQ(run.ended(1), 1000 + interruption);
+}
+
+TEST(interrupts, are_seen_by_a_look_at_the_clock) {
+    model_run run(interrupts());
+    run.run_each({signal_at_once, [](model_rank& self) {
+                      self.compute(1000);
+                      EXPECT_EQ(self.context().clock->now_ps(), 1000 + interruption);
+                  }});
 }
 
 TEST(interrupts, serve_at_once) {
