@@ -17,7 +17,7 @@
 
 /// Active messages: data that come with a function of the program, which the target runs when they
 /// arrive. Handlers of one rank run one at a time: in its calls that wait or make progress, and
-/// with interrupts on a thread of their own as well (see selion/progress.hpp). A handler may put,
+/// with interrupts on a thread of their own as well (`world::progress`). A handler may put,
 /// get from memory that is mapped, notify, count, send, reply and charge; it must not wait,
 /// allocate collectively or call a collective: that ends the job with a sentence.
 ///
