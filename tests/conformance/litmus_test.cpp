@@ -155,4 +155,57 @@ SPMD_TEST(litmus, two_places_in_order_of_a_fence) {
     world.barrier();
 }
 
+/// What a handler of a message looks for.
+struct look_for {
+    selion::global_ptr<std::uint64_t> data;
+    selion::global_ptr<std::uint64_t> misses;
+    std::uint64_t round;
+};
+
+SPMD_TEST(litmus, a_handler_sees_earlier_puts) {
+    // put data (few bytes and many); send || handler: get data. Forbidden: old data.
+    constexpr std::size_t words = 300;
+    spmd::symmetric_array<std::uint64_t> payload(world, words);
+    spmd::symmetric_array<std::uint64_t> misses(world, 1);
+    selion::counter handled;
+    const selion::rank_id to = test.neighbour();
+    std::vector<std::uint64_t> data(words);
+    for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
+        std::ranges::fill(data, round);
+        selion::put(payload.at(to, 0), std::span<const std::uint64_t>(data).first(words - 1));
+        selion::put(payload.at(to, words - 1), round);
+        selion::send(to,
+                     [](const look_for& wanted, selion::message_info) {
+                         const std::uint64_t* const seen = wanted.data.local();
+                         const bool is_there = seen[0] == wanted.round &&
+                                               seen[words - 2] == wanted.round &&
+                                               seen[words - 1] == wanted.round;
+                         *wanted.misses.local() += is_there ? 0 : 1;
+                         return selion::arrival{};
+                     },
+                     look_for{payload.at(to), misses.at(to), round}, {}, {.completion = &handled});
+        handled.wait(1);
+    }
+    world.barrier();
+    test.equal(*misses.mine(), 0u);
+}
+
+SPMD_TEST(litmus, a_reply_shows_what_its_handler_did) {
+    // rpc: handler puts data at the caller || after the result: data. Forbidden: old data.
+    spmd::symmetric_array<std::uint64_t> payload(world, 1);
+    const auto home = payload.own();
+    for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
+        auto told = selion::rpc(
+            test.neighbour(),
+            [](selion::global_ptr<std::uint64_t> place, std::uint64_t value) {
+                selion::put(place, value);
+                return value;
+            },
+            home, round);
+        test.equal(told.get(), round);
+        test.equal(*payload.mine(), round);
+    }
+    world.barrier();
+}
+
 }  // namespace

@@ -131,8 +131,10 @@ void simulation::answer_message(transfer& what) {
     if (records_messages_) [[unlikely]]
         note_arrival(what);
     if (!what.has_reply && !model_.acknowledges_puts) return finish(what);
-    const ticks at = ranks_[what.to].handling_until;
-    if (at <= engine_.now()) return send_answer(what);
+    // What the handler has sent leaves by events of its own, which come first.
+    const rank_state& rank = ranks_[what.to];
+    const ticks at = std::max(rank.handling_until, engine_.now());
+    if (at == engine_.now() && rank.leaving == 0) return send_answer(what);
     what.act = [](engine&, event& due) {
         transfer& answered = static_cast<transfer&>(due);
         answered.host->send_answer(answered);
