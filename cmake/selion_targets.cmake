@@ -50,9 +50,9 @@ endfunction()
 function(selion_install)
     include(CMakePackageConfigHelpers)
     set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/selion)
-    install(TARGETS selion EXPORT selion-targets COMPONENT library)
+    install(TARGETS selion selion_lapi EXPORT selion-targets COMPONENT library)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/selion TYPE INCLUDE COMPONENT library
-        FILES_MATCHING PATTERN "*.hpp")
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
     # The library has its own copies; these are to read and to start from.
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/selion
         COMPONENT library FILES_MATCHING PATTERN "*.toml")
@@ -64,10 +64,13 @@ function(selion_install)
         COMPATIBILITY SameMinorVersion)
     # Relative, so that the installed tree may be moved.
     file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-    configure_file(${PROJECT_SOURCE_DIR}/cmake/selion.pc.in ${PROJECT_BINARY_DIR}/selion.pc @ONLY)
+    foreach(package IN ITEMS selion selion-lapi)
+        configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in
+            ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
+        install(FILES ${PROJECT_BINARY_DIR}/${package}.pc
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+    endforeach()
     install(FILES ${PROJECT_BINARY_DIR}/selion-config.cmake
         ${PROJECT_BINARY_DIR}/selion-config-version.cmake
         DESTINATION ${package_dir} COMPONENT library)
-    install(FILES ${PROJECT_BINARY_DIR}/selion.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 endfunction()

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <mutex>
 #include <string_view>
 
 #include "selion/expect.hpp"
@@ -20,6 +21,8 @@ constexpr std::uint64_t distance_mask = (std::uint64_t{1} << tag_shift) - 1;
 constexpr std::size_t most_images = 64;
 std::array<image_place, most_images> images;
 std::atomic<std::size_t> image_count = 0;
+/// Ranks that are threads may name functions of a new image at the same time.
+std::mutex images_change;
 
 struct search {
     std::uint64_t address;
@@ -59,6 +62,8 @@ int look_at_image(dl_phdr_info* image, std::size_t, void* user) {
 image_place register_image(const void* inside) {
     search wanted{reinterpret_cast<std::uint64_t>(inside), {}};
     dl_iterate_phdr(look_at_image, &wanted);
+    if (wanted.found.bytes == 0) return wanted.found;
+    const std::lock_guard lock(images_change);
     const std::size_t count = image_count.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < count; ++i) {
         if (images[i].tag == wanted.found.tag && images[i].start == wanted.found.start) {

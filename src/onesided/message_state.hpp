@@ -24,6 +24,9 @@ public:
     /// By any other thread.
     void give_back_from_afar(detail::future_state& state);
 
+    /// What a floor above keeps for this rank, as long as messages may come for it.
+    std::shared_ptr<void> kept_above;
+
 private:
     void grow();
     std::vector<std::unique_ptr<detail::future_state[]>> blocks_;

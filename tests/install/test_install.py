@@ -15,6 +15,7 @@ import pytest
 
 _source = Path(__file__).resolve().parents[2]
 _consumer = Path(__file__).resolve().parent / "consumer"
+_lapi_consumer = _consumer.with_name("lapi_consumer")
 _scratch = Path(os.environ["TEST_BUILD_DIR"]) / "tests" / "install"
 _options = ["PYTHON", "TESTS", "EXAMPLES", "BENCH", "STUDIES"]
 
@@ -90,6 +91,31 @@ def test_pkg_config(prefix, tmp_path):
     check_program(program)
 
 
+def check_lapi_program(program: Path) -> None:
+    assert run(program, SELION_MACHINE="processes:3") == "sum 6\n"
+
+
+def test_find_package_of_lapi(prefix, tmp_path):
+    run(
+        "cmake", "-G", "Ninja", "-S", _lapi_consumer, "-B", tmp_path,
+        "-D", f"CMAKE_PREFIX_PATH={prefix}",
+    )
+    run("cmake", "--build", tmp_path)
+    check_lapi_program(tmp_path / "consumer")
+
+
+def test_pkg_config_of_lapi(prefix, tmp_path):
+    packages = next(prefix.glob("lib*/**/pkgconfig"))
+    flags = run("pkg-config", "--cflags", "--libs", "--static", "selion-lapi",
+                PKG_CONFIG_PATH=str(packages))
+    program = tmp_path / "consumer"
+    run(
+        "gcc", "-std=c11", _lapi_consumer / "consumer.c", "-o", program, *shlex.split(flags),
+        f"-Wl,-rpath,{packages.parent}",
+    )
+    check_lapi_program(program)
+
+
 def test_only_the_api_is_exported(prefix):
     libraries = list(prefix.glob("lib*/**/libselion.so"))
     if not libraries:
@@ -99,13 +125,14 @@ def test_only_the_api_is_exported(prefix):
         for line in run("nm", "--dynamic", "--defined-only", "-C", libraries[0]).splitlines()
     ]
     assert any("selion::detail::barrier" in name for name in names)
-    hidden = ("selion::machine::", "selion::base::", "selion::onesided::", "selion::collectives::")
+    rooms = ("machine", "base", "onesided", "collectives", "lapi")
+    hidden = tuple(f"selion::{room}::" for room in rooms)
     assert [name for name in names if name.startswith(hidden)] == []
 
 
 def test_headers_are_installed(prefix):
-    installed = {str(p.relative_to(prefix / "include")) for p in prefix.glob("include/**/*.hpp")}
-    expected = {str(p.relative_to(_source / "include")) for p in _source.glob("include/**/*.hpp")}
+    installed = {str(p.relative_to(prefix / "include")) for p in prefix.glob("include/**/*.h*")}
+    expected = {str(p.relative_to(_source / "include")) for p in _source.glob("include/**/*.h*")}
     assert installed == expected and "selion/selion.hpp" in installed
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 root = Path(__file__).resolve().parents[2]
 
-cpp_suffixes = {".cpp", ".hpp"}
+cpp_suffixes = {".cpp", ".hpp", ".c", ".h"}  # C as well
 commented_suffixes = cpp_suffixes | {".py", ".cmake", ".sh"}
 
 
@@ -35,7 +35,7 @@ def read(name: str) -> str:
 
 
 def cpp_files(*folders: str) -> list[str]:
-    """C++ files below the folders; of the whole project if none is named."""
+    """C++ and C files below the folders; of the whole project if none is named."""
     return [
         name
         for name in all_files()

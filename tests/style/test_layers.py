@@ -24,6 +24,7 @@ below = {
     "coherence": ["onesided"],
     "offload": ["onesided"],
     "world": ["collectives"],
+    "lapi": ["world"],
     "arrays": ["world", "coherence", "offload"],
     "meters/report": ["arrays"],
 }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "lapi/fences.hpp"
+#include "lapi/task.hpp"
+
+namespace selion::lapi {
+namespace {
+
+arrival take_address(const lapi_long_t& address, message_info about) {
+    task& own = task_of_handler();
+    // Whoever comes first makes room: the task itself may not have begun.
+    own.exchanged.resize(own_context().ranks);
+    own.exchanged[about.origin] = address;
+    count(&own.exchanged_count);
+    return {};
+}
+
+/// Afterwards `own.exchanged` holds the addresses of all tasks, until the tasks `meet`.
+void exchange(task& own, lapi_long_t address) {
+    const std::uint32_t tasks = own_context().ranks;
+    for (std::uint32_t distance = 0; distance < tasks; ++distance) {
+        send((own_context().rank + distance) % tasks, take_address, address);
+    }
+    wait_for(own, own.exchanged_count, tasks);
+}
+
+bool is_place(int number) { return number >= 1 && number < address_table_entries; }
+
+}  // namespace
+}  // namespace selion::lapi
+
+using namespace selion::lapi;
+
+int LAPI_Address(void* my_addr, ulong* ret_addr) {
+    if (ret_addr == nullptr) return LAPI_ERR_RET_PTR_NULL;
+    *ret_addr = reinterpret_cast<ulong>(my_addr);
+    return LAPI_SUCCESS;
+}
+
+int LAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t* add_tab) {
+    task* const own = find_task(hndl);
+    if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
+    if (add_tab == nullptr) return LAPI_ERR_ADDR_TBL_NULL;
+    expect_may_wait("LAPI_Address_init");
+    exchange(*own, my_addr);
+    std::ranges::copy(own->exchanged, add_tab);
+    meet(*own);
+    return LAPI_SUCCESS;
+}
+
+int LAPI_Address_init(lapi_handle_t hndl, void* my_addr, void* add_tab[]) {
+    static_assert(sizeof(void*) == sizeof(lapi_long_t));
+    return LAPI_Address_init64(hndl, reinterpret_cast<lapi_long_t>(my_addr),
+                               reinterpret_cast<lapi_long_t*>(add_tab));
+}
+
+int LAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {
+    task* const own = find_task(hndl);
+    if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
+    if (!is_place(addr_hndl)) return LAPI_ERR_ADDR_HNDL_RANGE;
+    own->addresses[static_cast<std::size_t>(addr_hndl)] = addr;
+    return LAPI_SUCCESS;
+}
+
+int LAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl) {
+    task* const own = find_task(hndl);
+    if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
+    if (addr == nullptr) return LAPI_ERR_RET_PTR_NULL;
+    if (!is_place(addr_hndl)) return LAPI_ERR_ADDR_HNDL_RANGE;
+    *addr = own->addresses[static_cast<std::size_t>(addr_hndl)];
+    return LAPI_SUCCESS;
+}

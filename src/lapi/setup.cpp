@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lapi/fences.hpp"
+#include "lapi/task.hpp"
+#include "selion/world.hpp"
+
+namespace selion::lapi {
+namespace {
+
+int check_info(const lapi_handle_t* handle, const lapi_info_t* info) {
+    if (handle == nullptr) return LAPI_ERR_RET_PTR_NULL;
+    if (info == nullptr) return LAPI_ERR_INFO_NULL;
+    return info->info6 != 0 || info->add_info != nullptr ? LAPI_ERR_INFO_NONZERO : LAPI_SUCCESS;
+}
+
+/// What a query answers; a pointer to what can be set, or else the value.
+struct answer {
+    int* variable = nullptr;
+    int value = 0;
+    int least = 0;
+    int most = 0;
+};
+
+answer settable(int& variable, int least, int most) { return {&variable, variable, least, most}; }
+answer fixed(std::uint64_t value) { return {nullptr, static_cast<int>(value)}; }
+
+/// @pre a legal query.
+answer answer_to(task& own, lapi_query_t query) {
+    switch (query) {
+        case TASK_ID: return fixed(own_context().rank);
+        case NUM_TASKS: return fixed(own_context().ranks);
+        case MAX_UHDR_SZ: return fixed(most_header_bytes);
+        case MAX_DATA_SZ: return fixed(most_data_bytes);
+        case ERROR_CHK: return settable(own.checks_errors, 0, 1);
+        case TIMEOUT:
+            return settable(own.timeout_seconds, shortest_timeout_seconds, longest_timeout_seconds);
+        case MIN_TIMEOUT: return fixed(shortest_timeout_seconds);
+        case MAX_TIMEOUT: return fixed(longest_timeout_seconds);
+        case INTERRUPT_SET: return settable(own.interrupts, 0, 1);
+        case LOC_ADDRTBL_SZ: return fixed(address_table_entries);
+        case ACK_THRESHOLD: return settable(own.acknowledge_threshold, 1, 30);
+        case LAST_QUERY: break;
+    }
+    return {};
+}
+
+bool is_query(lapi_query_t query) { return static_cast<uint>(query) < LAST_QUERY; }
+
+}  // namespace
+}  // namespace selion::lapi
+
+using namespace selion::lapi;
+
+int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* info) {
+    if (const int code = check_info(hndl, info); code != LAPI_SUCCESS) return code;
+    task& own = make_task();
+    if (own.handle != 0) return LAPI_ERR_ALL_HNDL_IN_USE;
+    expect_may_wait("LAPI_Init");
+    own.handle = ++own.last_handle;
+    own.error_handler = info->err_hndlr;
+    *hndl = own.handle;
+    // Nobody sends to a task that is none yet.
+    selion::detail::sync(own_context(), std::source_location::current());
+    return LAPI_SUCCESS;
+}
+
+int LAPI_Term(lapi_handle_t hndl) {
+    task* const own = find_task(hndl);
+    if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
+    expect_may_wait("LAPI_Term");
+    run_completions(*own);
+    own->handle = 0;
+    return LAPI_SUCCESS;
+}
+
+int LAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val) {
+    task* const own = find_task(hndl);
+    if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
+    if (!is_query(query)) return LAPI_ERR_QUERY_TYPE;
+    if (ret_val == nullptr) return LAPI_ERR_RET_PTR_NULL;
+    *ret_val = answer_to(*own, query).value;
+    return LAPI_SUCCESS;
+}
+
+int LAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val) {
+    task* const own = find_task(hndl);
+    if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
+    if (!is_query(query)) return LAPI_ERR_QUERY_TYPE;
+    const answer now = answer_to(*own, query);
+    if (now.variable == nullptr) return LAPI_ERR_QUERY_TYPE;
+    if (set_val < now.least || set_val > now.most) return LAPI_ERR_SET_VAL;
+    *now.variable = set_val;
+    return LAPI_SUCCESS;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lapi/task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "onesided/caller.hpp"
+#include "onesided/message_state.hpp"
+#include "selion/expect.hpp"
+
+namespace selion::lapi {
+namespace {
+
+/// Larger ones are not faster, and the copies of smaller ones stay in the cache.
+constexpr std::size_t largest_piece_bytes = 256 * 1024;
+
+std::shared_ptr<void>& place_of_task(detail::rank_context& context) {
+    return context.messages->kept_above;
+}
+
+arrival count_one(const std::uint64_t& address, message_info) {
+    count(reinterpret_cast<counter*>(address));
+    return {};
+}
+
+void finish(const completion& done) {
+    count(done.target_counter);
+    if (done.completion_counter != nullptr) {
+        count_at(done.origin, as_counter(done.completion_counter));
+    }
+}
+
+/// @pre there is one.
+void run_completion(task& own) {
+    const completion next = own.ripe.front();
+    own.ripe.pop_front();
+    own.runs_completion = true;
+    lapi_handle_t handle = own.handle;
+    next.function(&handle, next.argument);
+    own.runs_completion = false;
+    finish(next);
+}
+
+}  // namespace
+
+task* find_task(lapi_handle_t handle) {
+    detail::rank_context& context = detail::context_of_caller(std::source_location::current());
+    task* const own = static_cast<task*>(place_of_task(context).get());
+    return handle != 0 && own != nullptr && own->handle == handle ? own : nullptr;
+}
+
+task& task_of_handler() { return *static_cast<task*>(place_of_task(own_context()).get()); }
+
+task& make_task() {
+    detail::rank_context& context = detail::context_of_caller(std::source_location::current());
+    std::shared_ptr<void>& place = place_of_task(context);
+    if (place == nullptr) place = std::make_shared<task>();
+    return *static_cast<task*>(place.get());
+}
+
+void expect_may_wait(const char* function) {
+    SELION_EXPECT(!own_context().in_handler,
+                  fmt::format("{} in a header handler, which must not wait: it runs while its task "
+                              "serves messages. Call it in the completion handler",
+                              function));
+}
+
+void count(counter* which) {
+    if (which != nullptr) detail::count_together(own_context(), counter_access::word(*which));
+}
+
+void count_at(std::uint32_t target, counter* which) {
+    send(target, count_one, reinterpret_cast<std::uint64_t>(which));
+}
+
+void wait_for(task& own, counter& which, std::uint64_t value) {
+    if (own.runs_completion || own.ripe_count.value() == 0) {
+        const bool is_there = which.value() >= static_cast<std::int64_t>(value);
+        if (own.runs_completion || is_there) return which.wait(value);
+    }
+    // One at a time, because the other counter counts ones.
+    const std::array<counter*, 2> both{&which, &own.ripe_count};
+    while (value != 0) {
+        if (wait_any(both, 1) == 0) {
+            --value;
+        } else {
+            run_completion(own);
+        }
+    }
+}
+
+void run_completions(task& own) {
+    if (own.runs_completion || own_context().in_handler) return;
+    while (own.ripe_count.value() != 0) {
+        own.ripe_count.wait(1);
+        run_completion(own);
+    }
+}
+
+void complete(task& own, const completion& what) {
+    if (what.function == nullptr) return finish(what);
+    if (own.handle == 0) {
+        // The task makes no more LAPI calls in which it could run.
+        what.function(&own.last_handle, what.argument);
+        return finish(what);
+    }
+    own.ripe.push_back(what);
+    count(&own.ripe_count);
+}
+
+std::size_t piece_bytes() {
+    // Headers and lists of pieces travel with the data.
+    return std::min<std::size_t>(largest_piece_bytes, detail::most_message_bytes() / 4);
+}
+
+void report(task& own, int code, lapi_err_t kind, std::uint32_t origin) {
+    int number = static_cast<int>(own_context().rank);
+    int source = static_cast<int>(origin);
+    if (own.error_handler != nullptr) {
+        lapi_handle_t handle = own.handle;
+        return own.error_handler(&handle, &code, &kind, &number, &source);
+    }
+    std::array<char, LAPI_MAX_ERR_STRING> sentence{};
+    LAPI_Msg_string(code, sentence.data());
+    detail::end_job_for_bug(fmt::format("a message of LAPI from task {} cannot be handled: {}",
+                                        source, sentence.data()),
+                            std::source_location::current());
+}
+
+}  // namespace selion::lapi
