@@ -94,7 +94,7 @@ bool test_counter(counter& which, std::uint64_t count, std::source_location site
     counter* const only = &which;
     rank_context& context = context_of_caller(site);
     claim_counter(context, *only, site);
-    context.transport->poll(context);
+    make_progress(context);
     return counter_access::take(which, count);
 }
 

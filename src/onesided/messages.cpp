@@ -14,6 +14,7 @@
 #include "onesided/caller.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/operation_meter.hpp"
+#include "onesided/waiting.hpp"
 #include "selion/expect.hpp"
 #include "selion/rpc.hpp"
 
@@ -328,7 +329,7 @@ namespace selion {
 
 bool progress(std::source_location site) {
     detail::rank_context& context = detail::context_of_caller(site);
-    return context.transport->poll(context);
+    return detail::make_progress(context);
 }
 
 }  // namespace selion

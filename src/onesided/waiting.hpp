@@ -25,6 +25,21 @@ inline std::int64_t deadline_after(rank_context& context, std::int64_t timeout_n
     return timeout_ns > machine::no_deadline - now_ns ? machine::no_deadline : now_ns + timeout_ns;
 }
 
+/// Serves what has come, once. Where other ranks share the thread it is their turn then, so that a
+/// loop of looks does not keep them from what it looks for.
+inline bool make_progress(rank_context& context) {
+    const bool has_served = context.transport->poll(context);
+    if (context.group_size > 1 && !context.in_handler) {
+        shared_word never{0, 0, 0};
+        constexpr std::int64_t at_once = 0;
+        context.clock->wait(context, {.word = never,
+                                      .at_least = 1,
+                                      .reason = machine::wait_reason::message,
+                                      .deadline_ns = at_once});
+    }
+    return has_served;
+}
+
 /// Looks at a word for a microsecond or two and serves messages meanwhile: an answer that is on its
 /// way comes as one. Not where another thread may serve: it would be woken for nothing.
 inline bool arrives_with_progress(rank_context& context, const shared_word& word,

@@ -105,6 +105,21 @@ SPMD_TEST(counter, waiting_subtracts_and_setting_replaces) {
     world.barrier();
 }
 
+SPMD_TEST(counter, a_loop_of_looks_lets_others_come) {
+    // Everybody looks for what its neighbour sends after it has looked itself.
+    spmd::symmetric_array<selion::counter> arrived(world, 1);
+    spmd::symmetric_array<std::uint64_t> cells(world, 1);
+    selion::counter& own = *arrived.mine();
+    if (world.rank() != 0) {
+        while (own.value() < 1) static_cast<void>(selion::progress());
+    }
+    selion::put(cells.at(test.neighbour()), std::uint64_t{1},
+                {.target = arrived.at(test.neighbour())});
+    while (!own.test(1)) {
+    }
+    world.barrier();
+}
+
 SPMD_TEST(counter, waits_end_in_time) {
     selion::counter never;
     test.that(!never.wait(1, 200us), "nothing comes");

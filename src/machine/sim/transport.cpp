@@ -294,7 +294,7 @@ void simulation::send_answer(transfer& what) {
     what.touches = nullptr;
     what.concerns = ranks_[what.to].self;
     const bool has_data = what.brings_data();
-    what.kind = !has_data                               ? message_class::control
+    what.kind = !has_data                             ? message_class::control
                 : what.what == transfer_kind::message ? message_class::write
                                                       : message_class::read_reply;
     what.bytes = has_data ? what.data_bytes : 0;
