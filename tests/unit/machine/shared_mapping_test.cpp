@@ -38,6 +38,11 @@ TEST(shared_mapping, parts_lie_apart_within_the_mapping) {
         parts.push_back({slice, slice + control.reserve_bytes});
     }
     for (std::uint32_t i = 0; i < 2; ++i) parts.push_back(part_of(mapping, mapping.process(i)));
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        part mail = part_of(mapping, mapping.mail(i));
+        mail.end += 2 * control.pool_bytes;
+        parts.push_back(mail);
+    }
     for (std::uint32_t i = 0; i < control.bells; ++i) {
         parts.push_back(part_of(mapping, mapping.bell(i)));
     }
@@ -47,7 +52,8 @@ TEST(shared_mapping, parts_lie_apart_within_the_mapping) {
     }
     EXPECT_LE(parts.back().end, control.total_bytes);
     EXPECT_EQ(control.ranks, 6u);
-    EXPECT_EQ(control.bells, 2 * 3 + 2 * 3u);  // a carrier for each rank, and the joining threads
+    // A carrier for each rank; for each process the joining threads and the notifier.
+    EXPECT_EQ(control.bells, 2 * 3 + 2 * (3 + 1u));
 }
 
 TEST(shared_mapping, what_threads_write_alone_has_lines_of_its_own) {
