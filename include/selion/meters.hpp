@@ -48,5 +48,7 @@ struct meter_reading {
 
 /// Readings of the calling rank so far; empty when nothing is recorded.
 SELION_API std::vector<meter_reading> read_meters();
+/// The same for each place in the program: `site` is where, `name` what was called there.
+SELION_API std::vector<meter_reading> read_meters_by_line();
 
 }  // namespace selion

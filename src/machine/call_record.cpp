@@ -49,8 +49,8 @@ std::string_view name_of(operation what) {
         case operation::allocate: return "allocate";
         case operation::deallocate: return "deallocate";
         case operation::wait_signal: return "wait_until";
-        case operation::wait_counter: return "a wait for a counter";
-        case operation::wait_future: return "a wait for a future";
+        case operation::wait_counter: return "counter::wait";
+        case operation::wait_future: return "future::wait";
         case operation::send: return "send";
         case operation::end_of_run: return "the end of run";
     }

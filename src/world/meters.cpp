@@ -38,4 +38,10 @@ std::vector<meter_reading> read_meters() {
                                        : context.recorder->readings();
 }
 
+std::vector<meter_reading> read_meters_by_line() {
+    const detail::rank_context& context = *detail::current_context;
+    return context.recorder == nullptr ? std::vector<meter_reading>{}
+                                       : context.recorder->readings_by_line();
+}
+
 }  // namespace selion

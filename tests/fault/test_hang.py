@@ -43,6 +43,19 @@ def test_a_skipped_barrier_is_explained_and_ended(machine: str):
     assert last == "selion: SELION_HANG_ACTION=abort: the job ends"
 
 
+@pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt"])
+def test_waits_for_counters_and_answers_are_explained(machine: str):
+    outcome = run("waiting", "operations", machine=machine, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    lines = outcome.err.strip().split("\n")
+    future, counter = site("waiting.cpp", "future"), site("waiting.cpp", "counter")
+    assert f"  rank 0 waits in future::wait at {future}" in lines
+    assert f"  rank 1 waits in counter::wait at {counter}" in lines
+    assert f"    absent: rank 0: in future::wait at {future}" in lines
+    assert f"    absent: rank 1: in counter::wait at {counter}" in lines
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_a_report_comes_once_and_the_job_goes_on(machine: str):
     with Job("waiting", "line", machine=machine, SELION_HANG_TIMEOUT=timeout) as job:

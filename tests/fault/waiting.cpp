@@ -24,6 +24,24 @@ void skip_a_barrier(selion::world& world, signal_ptr mine) {
     }
 }
 
+/// Rank 1 waits for a count that never comes, rank 0 for the answer of rank 1's handler, which
+/// never gives it.
+void wait_for_operations(selion::world& world) {
+    if (world.rank() == 1) {
+        selion::counter never;
+        never.wait(3);  // site: counter
+    }
+    if (world.rank() == 0) {
+        auto unanswered = selion::rpc(1, [] {
+            // A future that nobody fulfils.
+            return selion::future<int>(
+                selion::detail::make_state(sizeof(int), std::source_location::current()));
+        });
+        unanswered.get();  // site: future
+    }
+    world.barrier();  // site: rest
+}
+
 /// Rank 1 leaves a barrier out and returns.
 void return_early(selion::world& world) {
     if (world.rank() == 1) return;
@@ -92,6 +110,7 @@ int main(int argc, char** argv) {
     return selion::run(argc, argv, [&](selion::world& world) {
         const auto mine = selion::allocate<selion::signal>(world, 1);  // site: allocate
         if (how == "skip") skip_a_barrier(world, mine);
+        if (how == "operations") wait_for_operations(world);
         if (how == "return") return_early(world);
         if (how == "work") work_for_ever(world);
         if (how == "line") wait_for_line(world, mine);

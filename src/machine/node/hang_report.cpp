@@ -86,6 +86,9 @@ std::string explain_waits(const shared_mapping& mapping) {
         if (!state.is_inside || !state.is_waiting) continue;
         if (state.what == operation::wait_signal) {
             signals += signal_text(mapping, rank, state);
+        } else if (!is_collective(state.what)) {
+            signals += fmt::format("\n  rank {} waits in {} at {}", rank, name_of(state.what),
+                                   site_text(state.site));
         } else {
             groups[{state.instance, state.what, site_text(state.site)}].push_back(rank);
         }

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +25,12 @@ constexpr std::uint64_t told_after = ring_slots / 8;
 /// that a rank which is quicker than others does not keep them from it.
 constexpr std::uint64_t least_share = 4;
 
+/// Whether only a carrier's own thread ever sends and serves for its ranks.
+bool has_one_server(const control_block& control) {
+    const auto level = static_cast<selion::thread_level>(control.thread_level);
+    return level == selion::thread_level::single && control.has_notifier == 0;
+}
+
 /// Few bytes, mostly whole words: not worth a call of memcpy.
 void copy_arguments(std::byte* to, const std::byte* from, std::size_t bytes) {
     constexpr std::size_t word = sizeof(std::uint64_t);
@@ -39,9 +46,7 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
     : office_(office),
       area_(office.mapping_.mail(carrier)),
       ranks_(ranks),
-      has_one_server_(static_cast<selion::thread_level>(office.mapping_.control().thread_level) ==
-                          selion::thread_level::single &&
-                      office.mapping_.control().has_notifier == 0),
+      has_one_server_(has_one_server(office.mapping_.control())),
       requests_under_way_(area_.request_pool, reinterpret_cast<std::byte*>(&area_ + 1),
                           office.mapping_.control().pool_bytes),
       replies_under_way_(
@@ -51,12 +56,13 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
 
 /// Handlers may use what a rank makes when it begins.
 bool mail_room::may_serve() {
-    if (have_all_begun_) return true;
-    have_all_begun_ = std::ranges::all_of(ranks_, [](const detail::rank_context& rank) {
+    if (have_all_begun_.load(std::memory_order_relaxed)) return true;
+    const bool have_begun = std::ranges::all_of(ranks_, [](const detail::rank_context& rank) {
         // acquire: what it has made [rank.begun]
         return std::atomic_ref(rank.call->has_begun).load(std::memory_order_acquire) != 0;
     });
-    return have_all_begun_;
+    have_all_begun_.store(have_begun, std::memory_order_relaxed);
+    return have_begun;
 }
 
 bool mail_room::serve(detail::rank_context& server) {
@@ -187,7 +193,7 @@ void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_me
 
 void mail_room::park(const message_request& request) {
     const auto* data = static_cast<const std::byte*>(request.data);
-    ++parked_count_;
+    parked_count_.fetch_add(1, std::memory_order_relaxed);
     parked_message& kept = parked_.emplace_back();
     kept.arguments.assign(request.arguments.begin(), request.arguments.end());
     if (!request.lends_data) kept.data.assign(data, data + request.bytes);
@@ -198,9 +204,9 @@ void mail_room::park(const message_request& request) {
 
 bool mail_room::send_parked(detail::rank_context& server) {
     bool has_sent = false;
-    while (parked_count_ != 0 && office_.try_send(server, *this, parked_.front().request)) {
+    while (has_parked() && office_.try_send(server, *this, parked_.front().request)) {
         parked_.pop_front();
-        --parked_count_;
+        parked_count_.fetch_sub(1, std::memory_order_relaxed);
         has_sent = true;
     }
     return has_sent;
@@ -227,8 +233,11 @@ void post_office::open(std::span<detail::rank_context> ranks,
         carrier_of_rank_.push_back(carrier);
     }
     const std::uint64_t senders = std::max(mapping_.control().ranks, 2u) - 1;
-    share_messages_ = std::max(ring_slots / 2 / senders, least_share);
+    share_messages_ = std::bit_floor(std::max(ring_slots / 2 / senders, least_share));
     shares_.resize(ranks.size() * shape_.carriers());
+    if (!has_one_server(mapping_.control())) {
+        for (share& one : shares_) one.tickets.resize(share_messages_);
+    }
     for (std::uint32_t c = 0; c < shape_.carriers_per_process; ++c) {
         rooms_.emplace_back(*this, first_carrier_ + c,
                             ranks.subspan(first_rank[c], first_rank[c + 1] - first_rank[c]));
@@ -278,8 +287,8 @@ post_office::share& post_office::share_of(std::uint32_t rank, std::uint32_t targ
 }
 
 /// Whether the oldest of a rank's last messages to a carrier has been taken.
-bool post_office::has_share(const share& own, message_ring& ring) const {
-    const std::uint64_t oldest = own.tickets[own.next];
+bool post_office::has_share(share& own, message_ring& ring) {
+    const std::uint64_t oldest = share::look(own.oldest());
     if (oldest <= ring_access::known_consumed(ring)) return true;
     const std::uint64_t consumed = ring_access::consumed(ring);
     ring_access::set_known_consumed(ring, consumed);
@@ -308,9 +317,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         return false;
     }
     if (own_share != nullptr) {
-        own_share->tickets[own_share->next] = ticket + 1;
-        own_share->next =
-            own_share->next + 1 == own_share->tickets.size() ? 0 : own_share->next + 1;
+        own_share->note(ticket);
     }
     message_slot& slot = ring.slots[ticket % ring_slots];
     slot.handler = request.handler;
@@ -351,11 +358,11 @@ void post_office::send(detail::rank_context& context, const message_request& req
     mail_room& own = room_of(context);
     if (!context.in_handler) {
         // What its handlers could not send goes first.
-        while (own.parked_count_ != 0) own.serve(context);
+        while (own.has_parked()) own.serve(context);
         if (!try_send(context, own, request)) send_waiting(context, own, request);
         return;
     }
-    if (!request.is_reply && own.parked_count_ != 0) return own.park(request);
+    if (!request.is_reply && own.has_parked()) return own.park(request);
     while (!try_send(context, own, request)) {
         if (!request.is_reply) return own.park(request);
         if (!own.serve_replies(context)) sched_yield();

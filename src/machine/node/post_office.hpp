@@ -25,7 +25,7 @@ public:
 
     /// Whether a message waits, or one of a handler could not leave.
     bool has_mail() const {
-        return has_message(area_.replies) || has_message(area_.requests) || parked_count_ != 0;
+        return has_message(area_.replies) || has_message(area_.requests) || has_parked();
     }
     /// Delivers some of what has come, unless another thread is at it.
     /// @param server context of the thread that does it. @return whether anything was done.
@@ -43,6 +43,7 @@ public:
 private:
     friend class post_office;
     class room_access;
+    bool has_parked() const { return parked_count_.load(std::memory_order_relaxed) != 0; }
     /// A message that a handler could not send.
     struct parked_message {
         message_request request;
@@ -68,10 +69,10 @@ private:
     bool has_one_server_;  ///< only the carrier's own thread ever serves
     payload_store requests_under_way_;
     payload_store replies_under_way_;
-    std::size_t parked_count_ = 0;
+    std::atomic<std::size_t> parked_count_ = 0;
     std::deque<parked_message> parked_;
-    bool have_all_begun_ = false;  ///< every rank can handle messages
-    std::uint32_t notifier_ = 0;   ///< number of its doorbell + 1; 0: there is none
+    std::atomic<bool> have_all_begun_ = false;  ///< every rank can handle messages
+    std::uint32_t notifier_ = 0;                ///< number of its doorbell + 1; 0: there is none
     std::atomic<std::uint32_t> attendants_ = 0;
     std::atomic_flag is_served_;  ///< where there are several, one at a time serves
 };
@@ -112,13 +113,24 @@ private:
     node_shape shape_;
     std::uint32_t process_;
     std::uint32_t first_carrier_;
-    /// What a rank has under way to one carrier: the tickets of its last messages, plus 1.
+    /// What a rank has under way to one carrier. Several threads of a rank may send at a time; then
+    /// it is right but for a message or two.
     struct share {
-        std::vector<std::uint64_t> tickets;  ///< made with the first message
-        std::size_t next = 0;                ///< the oldest, which the next message replaces
+        std::vector<std::uint64_t> tickets;  ///< of its last messages, plus 1
+        std::uint64_t sent = 0;
+
+        /// Their number is a power of two.
+        std::uint64_t& oldest() { return tickets[look(sent) & (tickets.size() - 1)]; }
+        static std::uint64_t look(const std::uint64_t& of) {
+            return std::atomic_ref(const_cast<std::uint64_t&>(of)).load(std::memory_order_relaxed);
+        }
+        void note(std::uint64_t ticket) {
+            std::atomic_ref(oldest()).store(ticket + 1, std::memory_order_relaxed);
+            std::atomic_ref(sent).store(look(sent) + 1, std::memory_order_relaxed);
+        }
     };
     share& share_of(std::uint32_t rank, std::uint32_t target);
-    bool has_share(const share& own, message_ring& ring) const;
+    static bool has_share(share& own, message_ring& ring);
 
     std::vector<std::uint32_t> carrier_of_rank_;  ///< of all ranks of the job
     std::vector<share> shares_;                   ///< of each rank of the process at each carrier

@@ -23,8 +23,7 @@ void recorder::count(const char* name, std::int64_t amount, std::int64_t at_ps) 
           .bytes = static_cast<std::uint64_t>(into.total)});
 }
 
-void recorder::record(const occurrence& what) {
-    slot& into = slots_[what.name];
+void recorder::add(slot& into, const occurrence& what) {
     into.is_timer = true;
     ++into.count;
     into.total += what.end_ps - what.start_ps;
@@ -33,18 +32,32 @@ void recorder::record(const occurrence& what) {
         into.file = what.file;
         into.line = what.line;
     }
+}
+
+void recorder::record(const occurrence& what) {
+    add(slots_[what.name], what);
+    if (what.file != nullptr) add(places_[{what.name, what.file, what.line}], what);
     draw(what);
+}
+
+meter_reading recorder::reading_of(std::string_view name, const slot& from) {
+    return {std::string(name),
+            from.is_timer ? "ns" : "events",
+            from.count,
+            from.is_timer ? from.total / ps_per_ns : from.total,
+            static_cast<std::int64_t>(from.bytes),
+            from.file == nullptr ? std::string() : fmt::format("{}:{}", from.file, from.line)};
 }
 
 std::vector<meter_reading> recorder::readings() const {
     std::vector<meter_reading> all;
-    for (const auto& [name, from] : slots_) {
-        all.push_back(
-            {std::string(name), from.is_timer ? "ns" : "events", from.count,
-             from.is_timer ? from.total / ps_per_ns : from.total,
-             static_cast<std::int64_t>(from.bytes),
-             from.file == nullptr ? std::string() : fmt::format("{}:{}", from.file, from.line)});
-    }
+    for (const auto& [name, from] : slots_) all.push_back(reading_of(name, from));
+    return all;
+}
+
+std::vector<meter_reading> recorder::readings_by_line() const {
+    std::vector<meter_reading> all;
+    for (const auto& [where, from] : places_) all.push_back(reading_of(where.name, from));
     return all;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,6 +55,8 @@ public:
     std::uint64_t era() const { return era_; }
 
     std::vector<meter_reading> readings() const;
+    /// What was recorded with a place in the program, a reading for each name and place.
+    std::vector<meter_reading> readings_by_line() const;
     /// Readings as JSON lines.
     std::string reading_lines(std::uint32_t rank) const;
 
@@ -66,7 +69,18 @@ private:
         const char* file = nullptr;
         std::uint32_t line = 0;
     };
+    static void add(slot& into, const occurrence& what);
+    static meter_reading reading_of(std::string_view name, const slot& from);
+
+    /// Where in the program something was called, under which name.
+    struct place {
+        std::string_view name;
+        std::string_view file;
+        std::uint32_t line;
+        auto operator<=>(const place&) const = default;
+    };
     std::map<std::string_view, slot> slots_;
+    std::map<place, slot> places_;
     std::unique_ptr<trace_buffer> trace_;
     flow_id leaving_ = 0;
     std::uint64_t era_ = 0;

@@ -49,6 +49,21 @@ TEST(recorder, adds_counters_up) {
     EXPECT_EQ(reading_of(all, "pears").total, 10);
 }
 
+TEST(recorder, tells_the_places_apart) {
+    recorder meters;
+    meters.record(run_of("put", 100, 130, 8, "a.cpp", 12));
+    meters.record(run_of("put", 200, 205, 16, "b.cpp", 99));
+    meters.record(run_of("put", 300, 310, 8, "a.cpp", 12));
+    meters.record(run_of("wait", 300, 310, 0, nullptr, 0));
+    const auto all = meters.readings_by_line();
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].site, "a.cpp:12");
+    EXPECT_EQ(all[0].count, 2);
+    EXPECT_EQ(all[0].total, 40);
+    EXPECT_EQ(all[1].site, "b.cpp:99");
+    EXPECT_EQ(all[1].bytes, 16);
+}
+
 TEST(recorder, adds_times_and_bytes_up_and_keeps_the_first_place) {
     recorder meters;
     meters.record(run_of("put", 100, 130, 8, "a.cpp", 12));
