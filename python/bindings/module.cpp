@@ -16,6 +16,7 @@ PyObject* exception_for(selion::status code) {
         case selion::status::timed_out: return PyExc_TimeoutError;
         case selion::status::rank_dead: return PyExc_ConnectionError;
         case selion::status::system_failure: return PyExc_OSError;
+        case selion::status::remote_exception: return PyExc_RuntimeError;
     }
     return PyExc_RuntimeError;
 }
