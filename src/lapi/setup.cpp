@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include "lapi/fences.hpp"
 #include "lapi/task.hpp"
+#include "machine/machine.hpp"
 #include "selion/world.hpp"
 
 namespace selion::lapi {
@@ -45,6 +48,19 @@ answer answer_to(task& own, lapi_query_t query) {
 
 bool is_query(lapi_query_t query) { return static_cast<uint>(query) < LAST_QUERY; }
 
+/// A task's state is its own thread's, so no other may run its handlers.
+void expect_handlers_in_calls() {
+    selion::detail::rank_context& context = own_context();
+    const selion::machine_description& machine = context.host->description();
+    const bool has_notifier = machine.capabilities.real_time &&
+                              machine.capabilities.progress == selion::progress_kind::interrupt;
+    if (!has_notifier) return;
+    context.host->launcher().end_job(
+        context, fmt::format("LAPI_Init: tasks of LAPI serve messages in their own calls, and {} "
+                             "has a thread for that; leave out progress=interrupt",
+                             machine.spec));
+}
+
 }  // namespace
 }  // namespace selion::lapi
 
@@ -55,6 +71,7 @@ int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* info) {
     task& own = make_task();
     if (own.handle != 0) return LAPI_ERR_ALL_HNDL_IN_USE;
     expect_may_wait("LAPI_Init");
+    expect_handlers_in_calls();
     own.handle = ++own.last_handle;
     own.error_handler = info->err_hndlr;
     *hndl = own.handle;

@@ -12,6 +12,15 @@ sentences = {
 }
 
 
+@pytest.mark.parametrize("machine", ["threads:2,progress=interrupt",
+                                     "processes:2,progress=interrupt"])
+def test_handlers_on_another_thread_are_refused(machine: str):
+    outcome = run("lapi_mistakes", "wait", machine=machine)
+    assert outcome.status == 1, outcome.err
+    assert outcome.sentences()[0].startswith("LAPI_Init: tasks of LAPI serve messages in their own")
+    assert "leave out progress=interrupt" in outcome.err
+
+
 @pytest.mark.parametrize("what", sentences)
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:sp-lapi"])
 def test_a_wrong_handler_is_told(machine: str, what: str):
