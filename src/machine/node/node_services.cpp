@@ -32,31 +32,24 @@ meters::flow_id cause_of(const detail::rank_context& context, const wait_request
     return meters::flow_of_signal(address, value, context.recorder->era());
 }
 
+/// Every operation as a loop of compare-and-swap: this is the slow way, and short beats quick.
 template <class T>
 T apply(std::byte* address, const detail::atomic_request& request) {
-    using enum detail::atomic_operation;
-    T& element = *reinterpret_cast<T*>(address);
+    const std::atomic_ref<T> element(*reinterpret_cast<T*>(address));
     const T operand = detail::from_bits<T>(request.operand);
-    const T compare = detail::from_bits<T>(request.compare);
-    switch (request.operation) {
-        case load: return detail::apply_atomically<load>(element, operand, compare);
-        case store: return detail::apply_atomically<store>(element, operand, compare);
-        case swap: return detail::apply_atomically<swap>(element, operand, compare);
-        case compare_swap: return detail::apply_atomically<compare_swap>(element, operand, compare);
-        case add: return detail::apply_atomically<add>(element, operand, compare);
-        case min: return detail::apply_atomically<min>(element, operand, compare);
-        case max: return detail::apply_atomically<max>(element, operand, compare);
-        default: break;
-    }
-    if constexpr (std::is_integral_v<T>) {
-        switch (request.operation) {
-            case bit_or: return detail::apply_atomically<bit_or>(element, operand, compare);
-            case bit_and: return detail::apply_atomically<bit_and>(element, operand, compare);
-            case bit_xor: return detail::apply_atomically<bit_xor>(element, operand, compare);
-            default: break;
+    // acquire, acq_rel: as the inline operations [element.atomic]
+    T before = element.load(std::memory_order_acquire);
+    while (true) {
+        if (request.operation == detail::atomic_operation::load) return before;
+        const bool differs = detail::to_bits(before) != request.compare;
+        if (request.operation == detail::atomic_operation::compare_swap && differs) return before;
+        const T after = detail::combine_atomically(request.operation, before, operand);
+        if (element.compare_exchange_weak(before, after,
+                                          std::memory_order_acq_rel,     // [element.atomic]
+                                          std::memory_order_acquire)) {  // [element.atomic]
+            return before;
         }
     }
-    return operand;
 }
 
 std::uint64_t apply_to(std::byte* address, const detail::atomic_request& request) {
