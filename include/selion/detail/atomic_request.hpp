@@ -53,13 +53,23 @@ constexpr bool is_number(T value) {
     return true;
 }
 
+template <class T>
+constexpr T wrapping_sum(T left, T right) {
+    if constexpr (std::is_floating_point_v<T>) {
+        return left + right;
+    } else {
+        using bits = std::make_unsigned_t<T>;
+        return static_cast<T>(static_cast<bits>(left) + static_cast<bits>(right));
+    }
+}
+
 /// What an atomic makes of an element. Integers wrap; floating-point minimum and maximum prefer a
 /// number to a NaN.
 template <class T>
 constexpr T combine_atomically(atomic_operation operation, T before, T operand) {
     switch (operation) {
         case atomic_operation::load: return before;
-        case atomic_operation::add: return static_cast<T>(before + operand);
+        case atomic_operation::add: return wrapping_sum(before, operand);
         case atomic_operation::min:
             return operand < before || !is_number(before) ? operand : before;
         case atomic_operation::max:
