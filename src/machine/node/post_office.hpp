@@ -113,8 +113,8 @@ private:
     node_shape shape_;
     std::uint32_t process_;
     std::uint32_t first_carrier_;
-    /// What a rank has under way to one carrier. Several threads of a rank may send at a time; then
-    /// it is right but for a message or two. In lines of its own: threads of other ranks have theirs.
+    /// What a rank has under way to one carrier, in lines of its own. Several threads of a rank may
+    /// send at a time; then it is right but for a message or two.
     struct alignas(detail::line_bytes) share {
         std::vector<std::uint64_t> tickets;  ///< of its last messages, plus 1
         std::uint64_t sent = 0;
