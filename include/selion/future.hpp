@@ -50,8 +50,8 @@ struct future_state {
     std::byte* far = nullptr;          ///< place of a value larger than `near_bytes`
     std::function<void()> next;        ///< runs when it is fulfilled
     std::exception_ptr trouble;
-    future_state* link = nullptr;  ///< in a list of free ones
-    bool is_of_heap = false;       ///< made for a thread that has joined its rank
+    future_state* link = nullptr;         ///< in a list of free ones
+    future_state* made_before = nullptr;  ///< of those made for threads that joined the rank
     alignas(16) std::byte near[near_bytes];
 
     std::byte* place() { return far != nullptr ? far : near; }

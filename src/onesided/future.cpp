@@ -42,6 +42,31 @@ void message_state::give_back(detail::future_state& state) {
     free_ = &state;
 }
 
+message_state::~message_state() {
+    for (detail::future_state* one = made_from_afar_.load(std::memory_order_relaxed);
+         one != nullptr;) {
+        delete std::exchange(one, one->made_before);
+    }
+}
+
+/// One that was returned, or a new one. It lives until the job ends: who fulfils it may look at its
+/// mark after whoever waited has returned it.
+detail::future_state& message_state::take_from_afar() {
+    // acquire: as in take [state.returned]
+    detail::future_state* list = returned_.exchange(nullptr, std::memory_order_acquire);
+    if (list != nullptr) {
+        detail::future_state& taken = *std::exchange(list, list->link);
+        while (list != nullptr) give_back_from_afar(*std::exchange(list, list->link));
+        return taken;
+    }
+    auto* const made = new detail::future_state;
+    made->made_before = made_from_afar_.load(std::memory_order_relaxed);
+    while (!made_from_afar_.compare_exchange_weak(made->made_before, made,
+                                                  std::memory_order_relaxed)) {
+    }
+    return *made;
+}
+
 void message_state::give_back_from_afar(detail::future_state& state) {
     state.link = returned_.load(std::memory_order_relaxed);
     // release: see take [state.returned]
@@ -62,15 +87,12 @@ constexpr std::uint64_t unwanted = 2;
 void recycle(future_state& state) {
     if (state.destroy != nullptr) state.destroy(state.place());
     delete[] state.far;
-    if (state.is_of_heap) {
-        delete &state;
-        return;
-    }
     state.far = nullptr;
     state.destroy = nullptr;
     if (state.trouble) state.trouble = nullptr;
     if (state.next) state.next = nullptr;
-    state.word = {0, 0, 0};
+    // Who has fulfilled it may still look at its mark.
+    std::atomic_ref(state.word.value).store(pending, std::memory_order_relaxed);
     const rank_context& context = *current_context;
     onesided::message_state* const owner = context.messages;
     if (context.is_foreign_thread) {
@@ -84,15 +106,10 @@ void recycle(future_state& state) {
 
 future_state& make_state(std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    future_state* state = nullptr;
-    if (context.is_foreign_thread) {
-        state = new future_state;
-        state->is_of_heap = true;
-    } else {
-        state = &context.messages->take();
-    }
-    if (bytes > future_state::near_bytes) state->far = new std::byte[bytes];
-    return *state;
+    future_state& state =
+        context.is_foreign_thread ? context.messages->take_from_afar() : context.messages->take();
+    if (bytes > future_state::near_bytes) state.far = new std::byte[bytes];
+    return state;
 }
 
 bool is_fulfilled(const future_state& state) noexcept { return word_load(state.word) == fulfilled; }

@@ -15,6 +15,7 @@ namespace selion::onesided {
 class message_state {
 public:
     message_state() = default;
+    ~message_state();
     message_state(const message_state&) = delete;
     message_state& operator=(const message_state&) = delete;
 
@@ -22,6 +23,7 @@ public:
     detail::future_state& take();
     void give_back(detail::future_state& state);
     /// By any other thread.
+    detail::future_state& take_from_afar();
     void give_back_from_afar(detail::future_state& state);
 
     /// What a floor above keeps for this rank, as long as messages may come for it.
@@ -32,6 +34,7 @@ private:
     std::vector<std::unique_ptr<detail::future_state[]>> blocks_;
     detail::future_state* free_ = nullptr;
     std::atomic<detail::future_state*> returned_ = nullptr;  ///< by others
+    std::atomic<detail::future_state*> made_from_afar_ = nullptr;
 };
 
 /// What a machine calls for each message: see `machine::job`.
