@@ -131,7 +131,6 @@ bool mail_room::serve_ring(detail::rank_context& server, message_ring& ring,
         if ((ticket + 1) % told_after == 0) {
             detail::word_store(server, ring.consumed, ticket + 1);
         }
-        if (pool == &mail_area::request_pool) office_.expect_reply(slot.origin);
         deliver(server, slot, arguments);
         if (slot.place == data_place::pool) {
             give_back_payload(server, office_.area_of(slot.origin).*pool, data_of(slot));
@@ -316,9 +315,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         }
         return false;
     }
-    if (own_share != nullptr) {
-        own_share->note(ticket);
-    }
+    if (own_share != nullptr) own_share->note(ticket);
     message_slot& slot = ring.slots[ticket % ring_slots];
     slot.handler = request.handler;
     slot.origin = context.rank;

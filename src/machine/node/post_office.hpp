@@ -99,10 +99,6 @@ public:
 
 private:
     friend class mail_room;
-    void expect_reply(std::uint32_t origin) const {
-        message_ring& ring = area_of(origin).replies;
-        __builtin_prefetch(&ring.slots[ring_access::tail(ring) % ring_slots], 1);
-    }
     mail_area& area_of(std::uint32_t rank) const { return *area_of_rank_[rank]; }
     bool try_send(detail::rank_context& context, mail_room& own, const message_request& request);
     bool place_data(mail_room& own, const message_request& request, message_slot& slot);
