@@ -45,7 +45,7 @@ namespace detail {
 struct future_state {
     static constexpr std::size_t near_bytes = 48;
 
-    shared_word word{0, 0, 0};         ///< 0 pending, 1 fulfilled, 2 nobody wants it any more
+    shared_word word{0, 0, 0};         ///< see future.cpp
     void (*destroy)(void*) = nullptr;  ///< of a value that is there
     std::byte* far = nullptr;          ///< place of a value larger than `near_bytes`
     std::function<void()> next;        ///< runs when it is fulfilled
@@ -62,6 +62,8 @@ SELION_API future_state& make_state(std::size_t bytes, std::source_location site
 SELION_API void drop_state(future_state& state) noexcept;
 /// The value, or the trouble, is there: runs what waits for it.
 SELION_API void fulfil(future_state& state);
+/// Lets `next` run when it is fulfilled. @return false if it is already; then `next` is untouched.
+SELION_API bool continue_with(future_state& state, std::function<void()>& next);
 SELION_API bool is_fulfilled(const future_state& state) noexcept;
 SELION_API bool await_state(future_state& state, std::int64_t timeout_ns,
                             std::source_location site);
@@ -204,8 +206,7 @@ private:
     }
     /// Runs `next` once the value is there.
     void when_ready(std::function<void()> next) {
-        if (is_ready()) return next();
-        state_->next = std::move(next);
+        if (value_ || !detail::continue_with(*state_, next)) next();
     }
 
     std::optional<detail::held<T>> value_;

@@ -80,9 +80,12 @@ void message_state::give_back_from_afar(detail::future_state& state) {
 namespace detail {
 namespace {
 
-constexpr std::uint64_t pending = 0;
-constexpr std::uint64_t fulfilled = 1;
-constexpr std::uint64_t unwanted = 2;
+// Values of a state's word. Whoever fulfils it exchanges the word, and so learns what is left to
+// do.
+constexpr std::uint64_t pending = 0;    ///< somebody may wait
+constexpr std::uint64_t fulfilled = 1;  ///< the value, or the trouble, is there
+constexpr std::uint64_t unwanted = 2;   ///< its future has let go of it
+constexpr std::uint64_t continued = 3;  ///< `next` waits for it, and holds its future
 
 void recycle(future_state& state) {
     if (state.destroy != nullptr) state.destroy(state.place());
@@ -116,8 +119,8 @@ bool is_fulfilled(const future_state& state) noexcept { return word_load(state.w
 
 void drop_state(future_state& state) noexcept {
     if (current_context->has_one_thread) {
-        if (state.word.value != pending) return recycle(state);
-        state.word.value = unwanted;
+        if (state.word.value == fulfilled) return recycle(state);
+        if (state.word.value == pending) state.word.value = unwanted;
         return;
     }
     std::uint64_t seen = pending;
@@ -126,27 +129,44 @@ void drop_state(future_state& state) noexcept {
                               .compare_exchange_strong(seen, unwanted,
                                                        std::memory_order_acq_rel,   // [state.word]
                                                        std::memory_order_acquire);  // [state.word]
-    if (!is_first) recycle(state);
+    if (!is_first && seen == fulfilled) recycle(state);
 }
 
 void fulfil(future_state& state) {
     rank_context& context = *current_context;
-    if (context.has_one_thread && !state.next && !context.spends_time) {
+    if (context.has_one_thread && state.word.value != continued && !context.spends_time) {
         // Whoever waits for it is this thread.
         if (std::exchange(state.word.value, fulfilled) == unwanted) recycle(state);
         return;
     }
-    const std::function<void()> next = std::move(state.next);
-    // acq_rel: as in drop_state; the value before the word [state.word]
+    // acq_rel: the value before the word, and `next` before it is called [state.word]
     const std::uint64_t before =
         std::atomic_ref(state.word.value).exchange(fulfilled, std::memory_order_acq_rel);
-    if (before == unwanted && !next) return recycle(state);
+    if (before == unwanted) return recycle(state);
+    if (before == continued) {
+        const std::function<void()> next = std::move(state.next);
+        return next();  // takes the value, and so gives the state back
+    }
     if (context.spends_time) {
         context.clock->wake(context, state.word);
     } else {
         word_changed(context, state.word);
     }
-    if (next) next();
+}
+
+bool continue_with(future_state& state, std::function<void()>& next) {
+    if (is_fulfilled(state)) return false;
+    state.next = std::move(next);
+    std::uint64_t seen = pending;
+    // acq_rel: `next` before the word; or the value that has come meanwhile [state.word]
+    if (std::atomic_ref(state.word.value)
+            .compare_exchange_strong(seen, continued,
+                                     std::memory_order_acq_rel,     // [state.word]
+                                     std::memory_order_acquire)) {  // [state.word]
+        return true;
+    }
+    next = std::move(state.next);
+    return false;
 }
 
 bool await_state(future_state& state, std::int64_t timeout_ns, std::source_location site) {
