@@ -72,6 +72,9 @@ public:
     virtual bool wait(detail::rank_context& context, const wait_request& request) = 0;
     /// Wakes whoever sleeps on a word that has just changed.
     virtual void wake(detail::rank_context& context, detail::shared_word& word) = 0;
+    /// Adds 1 to a word that only threads of the rank itself wait for, and wakes them. They may do
+    /// away with the word as soon as it has its value, so nobody looks at it after that.
+    virtual void count(detail::rank_context& context, detail::shared_word& word) = 0;
 };
 
 /// A message that makes its target call `job::deliver`. The machine knows nothing of its meaning.

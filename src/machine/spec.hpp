@@ -32,6 +32,14 @@ struct node_shape {
     std::uint32_t ranks() const { return processes * ranks_per_process; }
     std::uint32_t carriers() const { return processes * carriers_per_process; }
     bool has_fibers() const { return carriers_per_process < ranks_per_process; }
+    /// The carrier of a rank, counted over all processes: carrier `c` of `C` in a process with `R`
+    /// ranks has those from R c / C on.
+    std::uint32_t carrier_of(std::uint32_t rank) const {
+        const std::uint64_t local = rank % ranks_per_process;
+        const std::uint64_t carrier = ((local + 1) * carriers_per_process - 1) / ranks_per_process;
+        return rank / ranks_per_process * carriers_per_process +
+               static_cast<std::uint32_t>(carrier);
+    }
 };
 
 /// @param cores usable cores; fills in what the spec leaves out.

@@ -42,6 +42,7 @@ enum class fault {
     exchange,     ///< the signaller takes the mark by a load and a store
     last_look,    ///< meeting point: the last arrival looks for no sleepers
     publication,  ///< the value is stored without releasing the payload
+    lasting,      ///< the mark of a word is looked at that its waiter may have done away with
 };
 
 struct variant {
@@ -209,6 +210,20 @@ struct host {
         access<Threads>(sleepers).light_fence();
         if (somebody_sleeps()) wake(changed);
     }
+    /// As node_clock::count. @param frame what the word is part of.
+    void count_for(int waiter, word& changed, rl::var<int>& frame) {
+        RL_ASSERT(frame($) == 1);
+        add_quietly(changed, 1);
+        access<Threads> memory(sleepers);
+        memory.light_fence();
+        if (!somebody_sleeps()) return;
+        if (lacks(fault::lasting)) {
+            RL_ASSERT(frame($) == 1);
+            return wake(changed);
+        }
+        protocol::ring_if_asleep(memory, bells[waiter]);
+        if (lacks(fault::wake_first)) bells[waiter].count.fetch_add(1, rl::mo_seq_cst, $);
+    }
     bool somebody_sleeps() { return sleepers.load(rl::mo_relaxed, $) != 0; }
 
     /// thread_waiter::wait once patience has ended, for one or more words: @return when
@@ -246,8 +261,9 @@ inline const char* name_of(fault what) {
                                      "rings one bell of many",
                                      "mark taken in two steps",
                                      "last arrival looks for nobody",
-                                     "nothing published"};
-    static_assert(std::size(names) == static_cast<std::size_t>(fault::publication) + 1);
+                                     "nothing published",
+                                     "looks at a mark that may be gone"};
+    static_assert(std::size(names) == static_cast<std::size_t>(fault::lasting) + 1);
     return names[static_cast<int>(what)];
 }
 

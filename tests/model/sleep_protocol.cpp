@@ -25,6 +25,25 @@ struct one_sleeper : rl::test_suite<one_sleeper, 2> {
     }
 };
 
+/// The word is the waiter's, who does away with it at once: nobody may look at its mark then.
+struct counted : rl::test_suite<counted, 2> {
+    model::host<2> machine;
+    model::word counter;
+    rl::var<int> frame{1};
+    rl::var<int> payload{0};
+
+    void thread(unsigned self) {
+        if (self == 0) {
+            machine.sleep_until(0, [&] { return model::value_of(counter) >= 1; }, counter);
+            frame($) = 0;
+            RL_ASSERT(payload($) == 7);
+        } else {
+            payload($) = 7;
+            machine.count_for(0, counter, frame);
+        }
+    }
+};
+
 /// The second sleeper finds the mark of the first.
 struct two_sleepers : rl::test_suite<two_sleepers, 3> {
     model::host<3> machine;
@@ -160,6 +179,14 @@ int main() {
         stands<one_sleeper>("one sleeper", {all_schedules, at_random(500'000)}),
         needs_all<one_sleeper>("one sleeper"),
         needs<one_sleeper>("one sleeper", {fault::light_fence}),
+
+        stands<counted>("counted", {all_schedules, at_random(500'000)}),
+        needs<counted>("counted",
+                       {fault::heavy_fence, fault::second_look, fault::sleepers, fault::early_count,
+                        fault::late_flag, fault::compare, fault::raise, fault::wake_first,
+                        fault::publication, fault::lasting}),
+        // With membarrier an atomic addition keeps the compiler from exchanging the two.
+        model::fails<counted>("counted", {ordering::fences, fault::light_fence}),
 
         stands<again>("again", {with_switches(3), at_random(500'000)}),
         needs_all<again>("again"),

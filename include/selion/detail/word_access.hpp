@@ -37,8 +37,8 @@ inline bool word_arrives_soon(const rank_context& context, const shared_word& wo
     return context.brief_yields != 0 && word_arrives_between_yields(context, word, at_least);
 }
 
-/// Second half of a signalling store: looks for sleepers after the value is on its way.
-inline void word_changed(rank_context& context, shared_word& word) {
+/// After a signalling store: whether anybody of the job sleeps, or is about to.
+inline bool has_sleepers(const rank_context& context) noexcept {
     if (context.fence_signals) {
         // seq_cst: value before mark, where sleepers cannot force it; pairs with [word.sleep]
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -49,9 +49,13 @@ inline void word_changed(rank_context& context, shared_word& word) {
     }
     // Not the word's own mark: its line is on its way to the waiting core, and asking for it again
     // would delay the signal by half.
-    if (std::atomic_ref(*context.sleepers).load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    return std::atomic_ref(*context.sleepers).load(std::memory_order_relaxed) != 0;
+}
+
+/// Second half of a signalling store: looks for sleepers after the value is on its way.
+inline void word_changed(rank_context& context, shared_word& word) {
+    if (has_sleepers(context)) [[unlikely]]
         wake_sleepers(context, word);
-    }
 }
 
 /// Sets the word. Only one rank may store to a word at a time.
@@ -70,7 +74,7 @@ inline std::uint64_t word_add(rank_context& context, shared_word& word, std::uin
     return before;
 }
 
-/// Adds without looking for sleepers, for a caller that does so itself once it matters.
+/// Adds without looking for sleepers, for a caller that does so itself if it matters.
 inline std::uint64_t word_add_quietly(shared_word& word, std::uint64_t amount) noexcept {
     // acq_rel: as in word_add [word.signal]
     return std::atomic_ref(word.value).fetch_add(amount, std::memory_order_acq_rel);

@@ -110,6 +110,20 @@ void node_clock::wake(detail::rank_context&, detail::shared_word& word) {
     });
 }
 
+/// The word's mark is out of reach, so all who could wait for it are rung: the rank's carrier, and
+/// threads that have joined a rank of the process.
+void node_clock::count(detail::rank_context& context, detail::shared_word& word) {
+    detail::word_add_quietly(word, 1);
+    if (!detail::has_sleepers(context)) return;
+    host_access access(mapping_.control(), mapping_.is_shared(), no_deadline);
+    sleep_protocol::ring_if_asleep(access, mapping_.bell(shape_.carrier_of(context.rank)));
+    const std::uint32_t process = context.rank / shape_.ranks_per_process;
+    const std::uint32_t first = shape_.carriers() + process * joined_threads_;
+    for (std::uint32_t i = 0; i < joined_threads_; ++i) {
+        sleep_protocol::ring_if_asleep(access, mapping_.bell(first + i));
+    }
+}
+
 std::byte* mapped_transport::address_of(std::uint64_t bits) const {
     const auto rank = static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
     return mapping_.slice(rank) + (bits & detail::offset_mask);

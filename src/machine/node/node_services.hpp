@@ -10,14 +10,19 @@ namespace selion::machine::node {
 /// Time and waiting of ranks that share a mapping.
 class node_clock final : public clock {
 public:
-    explicit node_clock(const shared_mapping& mapping) : mapping_(mapping) {}
+    /// @param joined_threads of each process: doorbells that they have.
+    node_clock(const shared_mapping& mapping, const node_shape& shape, std::uint32_t joined_threads)
+        : mapping_(mapping), shape_(shape), joined_threads_(joined_threads) {}
     std::int64_t now_ns() override;
     std::int64_t stamp_ps() override;
     bool wait(detail::rank_context& context, const wait_request& request) override;
     void wake(detail::rank_context& context, detail::shared_word& word) override;
+    void count(detail::rank_context& context, detail::shared_word& word) override;
 
 private:
     const shared_mapping& mapping_;
+    node_shape shape_;
+    std::uint32_t joined_threads_;
 };
 
 /// Moves bytes within a mapping: what operations do when the inline bypass is off.

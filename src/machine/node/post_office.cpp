@@ -224,10 +224,7 @@ void post_office::open(std::span<detail::rank_context> ranks,
     deliver_ = deliver;
     first_rank_ = ranks.front().rank;
     for (std::uint32_t rank = 0; rank < mapping_.control().ranks; ++rank) {
-        const std::uint32_t local = rank % shape_.ranks_per_process;
-        const std::uint32_t carrier =
-            rank / shape_.ranks_per_process * shape_.carriers_per_process +
-            ((local + 1) * shape_.carriers_per_process - 1) / shape_.ranks_per_process;
+        const std::uint32_t carrier = shape_.carrier_of(rank);
         area_of_rank_.push_back(&mapping_.mail(carrier));
         carrier_of_rank_.push_back(carrier);
     }

@@ -25,7 +25,7 @@ rank_host::rank_host(const job_setting& setting, const shared_mapping& mapping, 
       mapping_(mapping),
       owner_(owner),
       process_(process),
-      clock_(mapping),
+      clock_(mapping, setting.shape, setting.joined_threads),
       office_(mapping, setting.shape, process),
       transport_(mapping, office_),
       contexts_(setting.shape.ranks_per_process) {

@@ -60,4 +60,11 @@ bool ring(Access& access, Bell& bell) {
     return true;
 }
 
+/// Signaller, after the light fence, where the word and its mark may be gone: rings a bell if its
+/// owner sleeps or is about to.
+template <class Access, class Bell>
+void ring_if_asleep(Access& access, Bell& bell) {
+    if (access.is_sleeping(bell)) ring(access, bell);
+}
+
 }  // namespace selion::machine::sleep_protocol

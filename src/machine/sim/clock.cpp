@@ -126,6 +126,11 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
 
 void simulation::wake(detail::rank_context&, detail::shared_word& word) { word_has_changed(word); }
 
+void simulation::count(detail::rank_context&, detail::shared_word& word) {
+    ++word.value;
+    word_has_changed(word);
+}
+
 void simulation::change_word(detail::shared_word& word, detail::signal_update update) {
     word.value = update.adds ? word.value + update.amount : update.amount;
     word_has_changed(word);

@@ -61,6 +61,7 @@ public:
     void charge(detail::rank_context& context, const work& amount) override;
     bool wait(detail::rank_context& context, const wait_request& request) override;
     void wake(detail::rank_context& context, detail::shared_word& word) override;
+    void count(detail::rank_context& context, detail::shared_word& word) override;
 
     // simulated_memory: of ranks of one process
     std::uint64_t load(detail::rank_context& context, const detail::shared_word& word) override;

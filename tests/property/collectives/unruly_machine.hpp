@@ -62,6 +62,7 @@ public:
     std::int64_t now_ns() override { return 0; }
     bool wait(detail::rank_context& context, const machine::wait_request& request) override;
     void wake(detail::rank_context&, detail::shared_word&) override {}
+    void count(detail::rank_context&, detail::shared_word&) override {}
 
 private:
     struct stuck {};
