@@ -67,6 +67,8 @@ Header header_from(std::span<const std::byte> bytes) {
     return *reinterpret_cast<Header*>(copy);
 }
 
+[[noreturn]] SELION_API void end_for_unknown_function(std::uint64_t code);
+
 /// A function pointer in a form that other processes understand; other objects as they are.
 template <class Function>
 struct portable {
@@ -83,15 +85,13 @@ struct portable<Result (*)(Arguments...)> {
     }
 
 private:
-    static std::uint64_t decode_checked(std::uint64_t code);
+    static std::uint64_t decode_checked(std::uint64_t code) {
+        const std::uint64_t address = decode_function(code);
+        if (address == 0) [[unlikely]]
+            end_for_unknown_function(code);
+        return address;
+    }
 };
-
-SELION_API std::uint64_t decode_or_end(std::uint64_t code);
-
-template <class Result, class... Arguments>
-std::uint64_t portable<Result (*)(Arguments...)>::decode_checked(std::uint64_t code) {
-    return decode_or_end(code);
-}
 
 /// A header handler on its way to the target, with its header.
 template <class Handler, class Header>

@@ -88,7 +88,7 @@ std::uint64_t encode_foreign_function(std::uint64_t address) {
     return place.tag | (address - place.start);
 }
 
-std::uint64_t decode_function(std::uint64_t code) noexcept {
+std::uint64_t decode_foreign_function(std::uint64_t code) noexcept {
     // acquire: see register_image [images.count]
     const std::size_t count = image_count.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < count; ++i) {

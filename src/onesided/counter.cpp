@@ -44,6 +44,13 @@ void count_together(rank_context& context, shared_word& word) {
 
 bool wait_counter(counter& which, std::uint64_t count, std::int64_t timeout_ns,
                   std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_may_wait(context, site);
+    claim_counter(context, which, site);
+    if (arrives_with_progress(context, counter_access::word(which), goal_of(which, count)) &&
+        counter_access::take(which, count)) {
+        return true;
+    }
     counter* const only = &which;
     return wait_any_counter({&only, 1}, count, timeout_ns, site) == 0;
 }
@@ -62,10 +69,6 @@ std::size_t wait_any_counter(std::span<counter* const> which, std::uint64_t coun
     };
     std::size_t found = find();
     if (found != which.size()) return found;
-    if (which.size() == 1 && arrives_with_progress(context, counter_access::word(*which.front()),
-                                                   goal_of(*which.front(), count))) {
-        return find();
-    }
     const machine::call_scope scope(context, machine::operation::wait_counter, site);
     const std::int64_t deadline_ns = deadline_after(context, timeout_ns);
     constexpr std::size_t few = 8;

@@ -119,6 +119,14 @@ void expect_counter(std::uint64_t bits, std::uint32_t target, std::source_locati
                                  rank_of(bits), target));
 }
 
+/// Nothing but arguments that fit beside the message, and nobody to tell.
+bool is_plain(const outgoing& message) {
+    const counters& when = message.when;
+    return message.bytes == 0 && message.arguments.size() <= machine::most_argument_bytes &&
+           message.state == 0 && when.origin == nullptr && !when.target &&
+           when.completion == nullptr;
+}
+
 /// Data and arguments that do not fit beside them, in one piece.
 std::vector<std::byte> with_long_arguments(const outgoing& message) {
     const std::size_t arguments = message.arguments.size();
@@ -155,6 +163,13 @@ void send_message(const outgoing& message, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_target(context, message.target, site);
     const counters& when = message.when;
+    if (context.recorder == nullptr && is_plain(message)) {
+        return context.transport->send(
+            context, {.target = message.target,
+                      .kind = 0,
+                      .handler = message.function,
+                      .arguments = {message.arguments.data(), message.arguments.size()}});
+    }
     if (when.target) expect_counter(when.target.bits(), message.target, site);
     if (when.completion != nullptr) claim_counter(context, *when.completion, site);
     const operation_meter meter(context, message.state != 0 ? "rpc" : "send", message.bytes, site,
@@ -185,6 +200,7 @@ void send_message(const outgoing& message, std::source_location site) {
     std::vector<std::byte> joined;
     if (message.arguments.size() <= arguments.free_bytes()) {
         arguments.add(message.arguments.data(), message.arguments.size());
+        request.arguments = arguments.bytes();
     } else {
         SELION_EXPECT_AT(!request.lends_data, site,
                          fmt::format("send: with an origin counter a header may have at most {} "
@@ -194,21 +210,19 @@ void send_message(const outgoing& message, std::source_location site) {
         request.kind |= long_arguments;
         request.data = joined.data();
         request.bytes = joined.size();
+        request.arguments = arguments.bytes();
     }
-    if (!request.lends_data) expect_size(context, request.bytes, site);
-    request.arguments = arguments.bytes();
+    if (request.bytes != 0 && !request.lends_data) expect_size(context, request.bytes, site);
     context.transport->send(context, request);
     if (!request.lends_data) count_here(context, when.origin, site);
 }
 
-std::uint64_t decode_or_end(std::uint64_t code) {
-    const std::uint64_t address = decode_function(code);
-    SELION_EXPECT(address != 0,
-                  fmt::format("a message names the function {:#x}, which this process does not "
-                              "have: all ranks must run the same program and load the same "
-                              "libraries",
-                              code));
-    return address;
+void end_for_unknown_function(std::uint64_t code) {
+    end_job_for_bug(fmt::format("a message names the function {:#x}, which this process does not "
+                                "have: all ranks must run the same program and load the same "
+                                "libraries",
+                                code),
+                    std::source_location::current());
 }
 
 void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, std::size_t bytes) {
@@ -268,7 +282,29 @@ void receive_reply(rank_context& context, const machine::incoming_message& messa
     fulfil(state);
 }
 
+[[noreturn]] void end_for_unknown_handler(rank_context& context,
+                                          const machine::incoming_message& message) {
+    context.host->launcher().end_job(
+        context, fmt::format("rank {} of {}: a message from rank {} names the handler {:#x}, "
+                             "which is not registered here: all ranks must run the same "
+                             "program and load the same libraries; the job ends",
+                             context.rank, context.ranks, message.origin, message.handler));
+    std::abort();
+}
+
+inline message_function function_of(rank_context& context,
+                                    const machine::incoming_message& message) {
+    const std::uint64_t function = decode_function(message.handler);
+    if (function == 0) [[unlikely]]
+        end_for_unknown_handler(context, message);
+    return reinterpret_cast<message_function>(function);
+}
+
 void receive_request(rank_context& context, const machine::incoming_message& message) {
+    if (message.kind == 0) {
+        delivery here{context, message.origin, message.arguments, message.data, message.bytes, 0};
+        return function_of(context, message)(here);
+    }
     argument_reader arguments(message.arguments);
     const std::uint64_t origin_address = arguments.word_if(message.kind & origin_counter);
     const std::uint64_t target_bits = arguments.word_if(message.kind & target_counter);
@@ -282,15 +318,7 @@ void receive_request(rank_context& context, const machine::incoming_message& mes
         here.data = message.data + head[1];
         here.bytes = message.bytes - head[1];
     }
-    const std::uint64_t function = decode_function(message.handler);
-    if (function == 0) {
-        context.host->launcher().end_job(
-            context, fmt::format("rank {} of {}: a message from rank {} names the handler {:#x}, "
-                                 "which is not registered here: all ranks must run the same "
-                                 "program and load the same libraries; the job ends",
-                                 context.rank, context.ranks, message.origin, message.handler));
-    }
-    reinterpret_cast<message_function>(function)(here);
+    function_of(context, message)(here);
     if (message.kind & target_counter) {
         auto& counted = *reinterpret_cast<counter*>(mapped_address(context, target_bits));
         count_together(context, counter_access::word(counted));

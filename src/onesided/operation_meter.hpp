@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 
 #include "machine/machine.hpp"
@@ -19,26 +20,26 @@ public:
         : context_(context) {
         if (context.recorder == nullptr) return;
         context.recorder->begin_operation();
-        event_ = {.name = name,
-                  .start_ps = context.clock->stamp_ps(),
-                  .kind = meters::slice_kind::operation,
-                  .line = site.line(),
-                  .file = site.file_name(),
-                  .bytes = bytes,
-                  .peer = peer};
+        event_.emplace(meters::occurrence{.name = name,
+                                          .start_ps = context.clock->stamp_ps(),
+                                          .kind = meters::slice_kind::operation,
+                                          .line = site.line(),
+                                          .file = site.file_name(),
+                                          .bytes = bytes,
+                                          .peer = peer});
     }
     ~operation_meter() {
-        if (context_.recorder == nullptr) return;
-        event_.end_ps = context_.clock->stamp_ps();
-        event_.flow_out = context_.recorder->end_operation();
-        context_.recorder->record(event_);
+        if (!event_) return;
+        event_->end_ps = context_.clock->stamp_ps();
+        event_->flow_out = context_.recorder->end_operation();
+        context_.recorder->record(*event_);
     }
     operation_meter(const operation_meter&) = delete;
     operation_meter& operator=(const operation_meter&) = delete;
 
 private:
     rank_context& context_;
-    meters::occurrence event_{};
+    std::optional<meters::occurrence> event_;
 };
 
 inline std::uint32_t rank_of(std::uint64_t bits) {

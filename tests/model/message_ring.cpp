@@ -26,8 +26,6 @@ fault without = fault::none;
 bool lacks(fault what) { return without == what; }
 
 constexpr std::uint64_t capacity = 2;
-constexpr int senders = 2;
-constexpr int each = 2;
 
 struct slot {
     rl::atomic<std::uint64_t> sequence{0};
@@ -45,9 +43,11 @@ struct ring {
 
 /// The orders of machine/node/mail_access.hpp.
 struct ring_access {
+    bool has_one_sender = false;
+
     std::uint64_t tail(ring& of) { return of.tail.load(rl::mo_relaxed, $); }
     bool advance_tail(ring& of, std::uint64_t& ticket) {
-        if (lacks(fault::ticket)) {
+        if (has_one_sender || lacks(fault::ticket)) {
             of.tail.store(ticket + 1, rl::mo_relaxed, $);
             return true;
         }
@@ -62,14 +62,15 @@ struct ring_access {
                                 $);
     }
     std::uint64_t consumed(ring& of) { return of.consumed.load(rl::mo_acquire, $); }
-    std::uint64_t head(ring& of) { return of.head; }
-    std::uint64_t sequence(ring& of, std::uint64_t place) {
+    std::uint64_t head(ring& of) const { return of.head; }
+    std::uint64_t sequence(ring& of, std::uint64_t place) const {
         return of.slots[place].sequence.load(
             lacks(fault::arrival) ? rl::mo_relaxed : rl::mo_acquire, $);
     }
 };
 
-struct two_senders : rl::test_suite<two_senders, senders + 1> {
+template <int Senders, int Each>
+struct mail : rl::test_suite<mail<Senders, Each>, Senders + 1> {
     ring messages;
 
     void before() {
@@ -77,7 +78,7 @@ struct two_senders : rl::test_suite<two_senders, senders + 1> {
     }
 
     void send(int self, int number) {
-        ring_access memory;
+        ring_access memory{Senders == 1};
         std::uint64_t ticket = 0;
         while (!protocol::draw(memory, messages, capacity, ticket)) rl::yield(1, $);
         slot& mine = messages.slots[ticket % capacity];
@@ -90,12 +91,12 @@ struct two_senders : rl::test_suite<two_senders, senders + 1> {
     /// As mail_room::serve_ring; progress is told after each message here.
     void receive_all() {
         ring_access memory;
-        int next[senders] = {};
-        for (int i = 0; i < senders * each; ++i) {
+        int next[Senders] = {};
+        for (int i = 0; i < Senders * Each; ++i) {
             while (!protocol::has_message(memory, messages, capacity)) rl::yield(1, $);
             slot& first = messages.slots[messages.head % capacity];
             const int sender = first.sender($);
-            RL_ASSERT(sender >= 0 && sender < senders);
+            RL_ASSERT(sender >= 0 && sender < Senders);
             RL_ASSERT(first.number($) == next[sender]);
             ++next[sender];
             ++messages.head;
@@ -105,11 +106,16 @@ struct two_senders : rl::test_suite<two_senders, senders + 1> {
     }
 
     void thread(unsigned self) {
-        if (self == senders) return receive_all();
-        for (int i = 0; i < each; ++i) send(static_cast<int>(self), i);
+        if (self == Senders) return receive_all();
+        for (int i = 0; i < Each; ++i) send(static_cast<int>(self), i);
     }
 };
 
+/// What the checks run: more messages than slots, or nothing is written twice.
+using two_senders = mail<2, 2>;
+using one_sender = mail<1, 4>;
+
+template <class Scenario>
 bool is_sound(const char* name, rl::scheduler_type_e kind, unsigned switches,
               rl::iteration_t schedules) {
     rl::ostringstream story;
@@ -118,8 +124,8 @@ bool is_sound(const char* name, rl::scheduler_type_e kind, unsigned switches,
     settings.context_bound = switches;
     settings.iteration_count = schedules;
     settings.output_stream = settings.progress_stream = &story;
-    rl::simulate<two_senders>(settings);
-    std::printf("two senders, %s: %s after %llu schedules (%s)\n", name,
+    rl::simulate<Scenario>(settings);
+    std::printf("%s: %s after %llu schedules (%s)\n", name,
                 rl::test_result_str(settings.test_result),
                 static_cast<unsigned long long>(settings.stop_iteration), rl::format(kind));
     const bool is_fine = settings.test_result == rl::test_result_success;
@@ -127,10 +133,12 @@ bool is_sound(const char* name, rl::scheduler_type_e kind, unsigned switches,
     return is_fine;
 }
 
+template <class Scenario>
 bool needs(fault what, const char* name) {
     without = what;
-    const bool is_found =
-        !is_sound(name, rl::sched_random, 0, 100'000) || !is_sound(name, rl::sched_bound, 2, 0);
+    const bool is_found = !is_sound<Scenario>(name, rl::sched_random, 0, 100'000) ||
+                          !is_sound<Scenario>(name, rl::sched_bound, 2, 0);
+    without = fault::none;
     if (!is_found) std::printf("    NOT FOUND\n");
     return is_found;
 }
@@ -139,14 +147,21 @@ bool needs(fault what, const char* name) {
 
 int main() {
     const bool outcomes[] = {
-        is_sound("everything in place", rl::sched_random, 0, 500'000),
-        is_sound("everything in place", rl::sched_bound, 2, 0),
-        needs(fault::publication, "nothing published"),
-        needs(fault::arrival, "nothing acquired"),
-        needs(fault::consumption, "no release of what was read"),
-        needs(fault::hearsay, "hearsay without order"),
-        needs(fault::room, "no test for room"),
-        needs(fault::ticket, "tickets drawn in two steps"),
+        is_sound<two_senders>("two senders, everything in place", rl::sched_random, 0, 500'000),
+        is_sound<two_senders>("two senders, everything in place", rl::sched_bound, 2, 0),
+        needs<two_senders>(fault::publication, "two senders, nothing published"),
+        needs<two_senders>(fault::arrival, "two senders, nothing acquired"),
+        needs<two_senders>(fault::consumption, "two senders, no release of what was read"),
+        needs<two_senders>(fault::hearsay, "two senders, hearsay without order"),
+        needs<two_senders>(fault::room, "two senders, no test for room"),
+        needs<two_senders>(fault::ticket, "two senders, tickets drawn in two steps"),
+
+        is_sound<one_sender>("one sender, everything in place", rl::sched_random, 0, 500'000),
+        is_sound<one_sender>("one sender, everything in place", rl::sched_bound, 3, 0),
+        needs<one_sender>(fault::publication, "one sender, nothing published"),
+        needs<one_sender>(fault::arrival, "one sender, nothing acquired"),
+        needs<one_sender>(fault::consumption, "one sender, no release of what was read"),
+        needs<one_sender>(fault::room, "one sender, no test for room"),
     };
     for (const bool is_fine : outcomes) {
         if (!is_fine) return 1;

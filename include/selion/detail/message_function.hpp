@@ -39,14 +39,21 @@ __attribute__((visibility("hidden"))) inline const image_place own_image =
 
 /// A function of any image, for those that are not of the caller's.
 SELION_API std::uint64_t encode_foreign_function(std::uint64_t address);
-/// @return the function's address in this process, or 0: then there is none here.
-SELION_API std::uint64_t decode_function(std::uint64_t code) noexcept;
+SELION_API std::uint64_t decode_foreign_function(std::uint64_t code) noexcept;
 
 inline std::uint64_t encode_function(std::uint64_t address) {
     const std::uint64_t distance = address - own_image.start;
     if (distance >= own_image.bytes) [[unlikely]]
         return encode_foreign_function(address);
     return own_image.tag | distance;
+}
+
+/// @return the function's address in this process, or 0: then there is none here.
+inline std::uint64_t decode_function(std::uint64_t code) noexcept {
+    const std::uint64_t distance = code - own_image.tag;  // large where it is another image's
+    if (distance >= own_image.bytes) [[unlikely]]
+        return decode_foreign_function(code);
+    return own_image.start + distance;
 }
 
 template <class Result, class... Arguments>

@@ -34,6 +34,7 @@ struct control_block {
     std::uint64_t mail_offset;  ///< of the first carrier's `mail_area`
     std::uint64_t mail_stride_bytes;
     std::uint64_t pool_bytes;  ///< of each of its two pools
+    std::uint32_t mail_rings;  ///< for requests, and as many for replies
     std::uint64_t slices_offset;
     std::uint64_t reserve_bytes;  ///< of each rank's segment 0
     std::uint64_t stride_bytes;   ///< from one rank's segment 0 to the next

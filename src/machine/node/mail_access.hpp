@@ -10,11 +10,17 @@ namespace selion::machine::node {
 
 /// The atomics of `ring_protocol` on real memory.
 struct ring_access {
+    bool has_one_sender = false;  ///< then tickets need no atomic step
+
     static std::uint64_t tail(const message_ring& ring) {
         return std::atomic_ref(const_cast<message_ring&>(ring).tail)
             .load(std::memory_order_relaxed);
     }
-    static bool advance_tail(message_ring& ring, std::uint64_t& ticket) {
+    bool advance_tail(message_ring& ring, std::uint64_t& ticket) const {
+        if (has_one_sender) {
+            std::atomic_ref(ring.tail).store(ticket + 1, std::memory_order_relaxed);
+            return true;
+        }
         return std::atomic_ref(ring.tail).compare_exchange_weak(ticket, ticket + 1,
                                                                 std::memory_order_relaxed);
     }
@@ -49,7 +55,7 @@ struct ring_access {
 };
 
 inline bool has_message(message_ring& ring) {
-    ring_access access;
+    const ring_access access;
     return ring_protocol::has_message(access, ring, ring_slots);
 }
 

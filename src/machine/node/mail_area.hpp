@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "machine/node/message_ring.hpp"
 #include "selion/detail/shared_word.hpp"
@@ -25,14 +26,28 @@ struct alignas(64) payload_header {
 static_assert(sizeof(payload_header) == 64);
 
 /// What others find when they write to the ranks of one carrier, and what its own messages need.
-/// Requests may make their target send replies; replies cause nothing, so they always get through.
 struct mail_area {
-    message_ring requests;
-    message_ring replies;
     alignas(detail::line_bytes) detail::shared_word arrivals;  ///< its mark: who sleeps meanwhile
     payload_pool request_pool;
     payload_pool reply_pool;
-    // The bytes of both pools follow.
+    // The rings follow, those of replies first, and then the bytes of both pools.
+};
+
+/// Up to so many carriers each has a ring of its own at every other one; more share one.
+inline constexpr std::uint32_t most_single_senders = 8;
+
+/// Where one carrier's mail lies. Requests may make their target send replies; replies cause
+/// nothing, so they always get through.
+struct mailbox {
+    mail_area* area;
+    std::span<message_ring> replies;
+    std::span<message_ring> requests;  ///< as many
+    std::byte* request_bytes;
+    std::byte* reply_bytes;
+
+    std::span<message_ring> rings() const {
+        return {replies.data(), replies.size() + requests.size()};
+    }
 };
 
 }  // namespace selion::machine::node

@@ -33,11 +33,20 @@ struct alignas(detail::line_bytes) message_slot {
     data_place place;  ///< of its data
     std::uint32_t unused;
     std::byte arguments[most_argument_bytes];
-    std::uint64_t data;  ///< see `place`
+    std::uint64_t data;  ///< see `place`; set if there are any
     std::uint64_t data_bytes;
+
+    /// Whether its first `short_slot_bytes` are all of it.
+    bool is_short() const;
 };
+inline constexpr std::size_t short_slot_bytes = 64;
 static_assert(sizeof(message_slot) == detail::line_bytes);
 static_assert(offsetof(message_slot, arguments) == 32);
+
+inline bool message_slot::is_short() const {
+    return place == data_place::nowhere &&
+           argument_bytes <= short_slot_bytes - offsetof(message_slot, arguments);
+}
 
 struct message_ring {
     /// Senders draw tickets here.
@@ -74,7 +83,7 @@ bool draw(Access& access, Ring& ring, std::uint64_t capacity, std::uint64_t& tic
 
 /// Receiver: whether the next message is complete.
 template <class Access, class Ring>
-bool has_message(Access& access, Ring& ring, std::uint64_t capacity) {
+bool has_message(const Access& access, Ring& ring, std::uint64_t capacity) {
     const std::uint64_t head = access.head(ring);
     return access.sequence(ring, head % capacity) == head + 1;
 }

@@ -6,30 +6,16 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "machine/call_record.hpp"
-#include "machine/node/attendance.hpp"
-#include "machine/node/doorbell.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
 namespace {
 
-/// Messages that one call of `serve` delivers at most from each ring, so that a call that waits for
-/// something looks whether it has come.
-constexpr int most_served = 64;
-/// Messages after which senders are told that there is room again.
-constexpr std::uint64_t told_after = ring_slots / 8;
 /// Messages that a rank may have under way to one carrier at least. Half a ring is shared out, so
 /// that a rank which is quicker than others does not keep them from it.
 constexpr std::uint64_t least_share = 4;
-
-/// Whether only a carrier's own thread ever sends and serves for its ranks.
-bool has_one_server(const control_block& control) {
-    const auto level = static_cast<selion::thread_level>(control.thread_level);
-    return level == selion::thread_level::single && control.has_notifier == 0;
-}
 
 /// Few bytes, mostly whole words: not worth a call of memcpy.
 void copy_arguments(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -40,176 +26,6 @@ void copy_arguments(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 }  // namespace
-
-mail_room::mail_room(post_office& office, std::uint32_t carrier,
-                     std::span<detail::rank_context> ranks)
-    : office_(office),
-      area_(office.mapping_.mail(carrier)),
-      ranks_(ranks),
-      has_one_server_(has_one_server(office.mapping_.control())),
-      requests_under_way_(area_.request_pool, reinterpret_cast<std::byte*>(&area_ + 1),
-                          office.mapping_.control().pool_bytes),
-      replies_under_way_(
-          area_.reply_pool,
-          reinterpret_cast<std::byte*>(&area_ + 1) + office.mapping_.control().pool_bytes,
-          office.mapping_.control().pool_bytes) {}
-
-/// Handlers may use what a rank makes when it begins.
-bool mail_room::may_serve() {
-    if (have_all_begun_.load(std::memory_order_relaxed)) return true;
-    const bool have_begun = std::ranges::all_of(ranks_, [](const detail::rank_context& rank) {
-        // acquire: what it has made [rank.begun]
-        return std::atomic_ref(rank.call->has_begun).load(std::memory_order_acquire) != 0;
-    });
-    have_all_begun_.store(have_begun, std::memory_order_relaxed);
-    return have_begun;
-}
-
-bool mail_room::serve(detail::rank_context& server) {
-    if (!has_mail() || !may_serve()) return false;
-    if (has_one_server_) return serve_all(server);
-    // acquire and release: what the last one who served did is done [room.served]
-    if (is_served_.test_and_set(std::memory_order_acquire)) return false;
-    const bool has_served = serve_all(server);
-    is_served_.clear(std::memory_order_release);  // [room.served]
-    return has_served;
-}
-
-bool mail_room::serve_all(detail::rank_context& server) {
-    const bool has_replies = serve_replies(server);
-    const bool has_requests = serve_ring(server, area_.requests, &mail_area::request_pool);
-    return send_parked(server) || has_replies || has_requests;
-}
-
-/// The atomics of `attendance` on real memory.
-class mail_room::room_access : public host_access {
-public:
-    using host_access::host_access;
-    /// @return whether nobody attends after one has left.
-    static bool change_attendants(mail_room& room, int by) {
-        return by > 0 ? room.attendants_.fetch_add(1, std::memory_order_relaxed) == 0
-                      : room.attendants_.fetch_sub(1, std::memory_order_relaxed) == 1;
-    }
-    static detail::shared_word& arrivals_of(mail_room& room) { return room.area_.arrivals; }
-};
-
-void mail_room::attend() {
-    room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
-    attendance::attend(access, *this);
-}
-
-void mail_room::leave(detail::rank_context& server) {
-    room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
-    if (!attendance::leave(access, *this, notifier_)) return;
-    while (serve(server)) {
-    }
-}
-
-bool mail_room::serve_replies(detail::rank_context& server) {
-    return serve_ring(server, area_.replies, &mail_area::reply_pool);
-}
-
-/// A message's slot is free for senders as soon as its arguments have been copied; so a handler
-/// that waits for room may serve replies meanwhile.
-bool mail_room::serve_ring(detail::rank_context& server, message_ring& ring,
-                           payload_pool mail_area::*pool) {
-    int served = 0;
-    while (served < most_served && has_message(ring)) {
-        const std::uint64_t ticket = ring_access::head(ring);
-        message_slot slot;
-        const message_slot& there = ring.slots[ticket % ring_slots];
-        __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
-        std::memcpy(&slot, &there, offsetof(message_slot, arguments));
-        alignas(16) std::byte arguments[most_argument_bytes];
-        copy_arguments(arguments, there.arguments, slot.argument_bytes);
-        slot.data_bytes = 0;
-        if (slot.place != data_place::nowhere) {
-            slot.data = there.data;
-            slot.data_bytes = there.data_bytes;
-        }
-        ring_access::set_head(ring, ticket + 1);
-        if ((ticket + 1) % told_after == 0) {
-            detail::word_store(server, ring.consumed, ticket + 1);
-        }
-        deliver(server, slot, arguments);
-        if (slot.place == data_place::pool) {
-            give_back_payload(server, office_.area_of(slot.origin).*pool, data_of(slot));
-        }
-        ++served;
-    }
-    if (served == 0) return false;
-    const std::uint64_t head = ring_access::head(ring);
-    if (ring_access::consumed(ring) != head) detail::word_store(server, ring.consumed, head);
-    return true;
-}
-
-const std::byte* mail_room::data_of(const message_slot& slot) const {
-    switch (slot.place) {
-        case data_place::nowhere: return nullptr;
-        case data_place::process: return reinterpret_cast<const std::byte*>(slot.data);
-        case data_place::pool:
-        case data_place::mapping: break;
-    }
-    return office_.mapping_.start() + slot.data;
-}
-
-void mail_room::deliver(detail::rank_context& server, const message_slot& slot,
-                        std::byte* arguments) {
-    const incoming_message message{.origin = slot.origin,
-                                   .kind = slot.kind,
-                                   .handler = slot.handler,
-                                   .arguments = {arguments, slot.argument_bytes},
-                                   .data = data_of(slot),
-                                   .bytes = slot.data_bytes};
-    detail::rank_context& target = ranks_[slot.target - ranks_.front().rank];
-    if (server.is_foreign_thread) [[unlikely]]
-        return deliver_as_guest(server, message, target);
-    auto* const plain_team = std::exchange(target.plain_team, nullptr);
-    const bool counts_alone = std::exchange(target.counts_alone, false);
-    const bool was_in_handler = std::exchange(target.in_handler, true);
-    detail::rank_context* const outer = std::exchange(detail::current_context, &target);
-    office_.deliver_(target, message);
-    detail::current_context = outer;
-    target.in_handler = was_in_handler;
-    target.counts_alone = counts_alone;
-    target.plain_team = plain_team;
-}
-
-/// On a thread that has joined a rank: the rank's own may be using the rank's context.
-void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_message& message,
-                                 const detail::rank_context& target) {
-    detail::rank_context copy = target;
-    copy.waiter = server.waiter;
-    copy.is_foreign_thread = true;
-    copy.recorder = nullptr;
-    copy.plain_team = nullptr;
-    copy.counts_alone = false;
-    copy.in_handler = true;
-    detail::rank_context* const outer = std::exchange(detail::current_context, &copy);
-    office_.deliver_(copy, message);
-    detail::current_context = outer;
-}
-
-void mail_room::park(const message_request& request) {
-    const auto* data = static_cast<const std::byte*>(request.data);
-    parked_count_.fetch_add(1, std::memory_order_relaxed);
-    parked_message& kept = parked_.emplace_back();
-    kept.arguments.assign(request.arguments.begin(), request.arguments.end());
-    if (!request.lends_data) kept.data.assign(data, data + request.bytes);
-    kept.request = request;
-    kept.request.arguments = kept.arguments;
-    if (!request.lends_data) kept.request.data = kept.data.data();
-}
-
-bool mail_room::send_parked(detail::rank_context& server) {
-    bool has_sent = false;
-    while (has_parked() && office_.try_send(server, *this, parked_.front().request)) {
-        parked_.pop_front();
-        parked_count_.fetch_sub(1, std::memory_order_relaxed);
-        has_sent = true;
-    }
-    return has_sent;
-}
 
 post_office::post_office(const shared_mapping& mapping, const node_shape& shape,
                          std::uint32_t process)
@@ -224,14 +40,16 @@ void post_office::open(std::span<detail::rank_context> ranks,
     deliver_ = deliver;
     first_rank_ = ranks.front().rank;
     for (std::uint32_t rank = 0; rank < mapping_.control().ranks; ++rank) {
-        const std::uint32_t carrier = shape_.carrier_of(rank);
-        area_of_rank_.push_back(&mapping_.mail(carrier));
-        carrier_of_rank_.push_back(carrier);
+        carrier_of_rank_.push_back(shape_.carrier_of(rank));
     }
+    for (std::uint32_t c = 0; c < shape_.carriers(); ++c) boxes_.push_back(mapping_.mail(c));
+    const bool has_own_rings = mapping_.control().mail_rings == shape_.carriers();
+    has_shares_ = !has_own_rings || shape_.has_fibers();
+    has_single_senders_ = has_own_rings && mapping_.has_one_thread_each();
     const std::uint64_t senders = std::max(mapping_.control().ranks, 2u) - 1;
     share_messages_ = std::bit_floor(std::max(ring_slots / 2 / senders, least_share));
     shares_.resize(ranks.size() * shape_.carriers());
-    if (!has_one_server(mapping_.control())) {
+    if (!mapping_.has_one_thread_each()) {
         for (share& one : shares_) one.tickets.resize(share_messages_);
     }
     for (std::uint32_t c = 0; c < shape_.carriers_per_process; ++c) {
@@ -239,6 +57,17 @@ void post_office::open(std::span<detail::rank_context> ranks,
                             ranks.subspan(first_rank[c], first_rank[c + 1] - first_rank[c]));
         room_of_rank_.resize(first_rank[c + 1], &rooms_.back());
     }
+}
+
+/// Each carrier has a ring of its own at every other one, or all share one.
+std::vector<message_way> post_office::ways_from(std::uint32_t carrier) const {
+    std::vector<message_way> ways;
+    for (const std::uint32_t target : carrier_of_rank_) {
+        const mailbox& box = boxes_[target];
+        const std::size_t lane = carrier % box.requests.size();
+        ways.push_back({&box.requests[lane], &box.replies[lane], &box.area->arrivals});
+    }
+    return ways;
 }
 
 bool post_office::can_lend(std::uint32_t target, const void* data, std::size_t bytes) const {
@@ -256,8 +85,6 @@ std::uint64_t post_office::most_message_bytes() const {
 /// @return false when there is no place for the data now.
 bool post_office::place_data(mail_room& own, const message_request& request, message_slot& slot) {
     slot.data_bytes = request.bytes;
-    slot.place = data_place::nowhere;
-    if (request.bytes == 0) return true;
     if (request.lends_data) {
         const auto* data = static_cast<const std::byte*>(request.data);
         const bool is_mapped =
@@ -294,25 +121,28 @@ bool post_office::has_share(share& own, message_ring& ring) {
 /// @return false when there is no room in the target's ring or for the data.
 bool post_office::try_send(detail::rank_context& context, mail_room& own,
                            const message_request& request) {
-    mail_area& area = area_of(request.target);
-    message_ring& ring = request.is_reply ? area.replies : area.requests;
+    const message_way& way = own.ways_[request.target];
+    message_ring& ring = way.ring_for(request);
+    ring_access access{has_single_senders_};
+    const bool has_own_share = has_shares_ && !request.is_reply;
+    if (has_own_share && !has_share(share_of(context.rank, request.target), ring)) return false;
     message_slot where;
-    ring_access access;
-    share* const own_share = request.is_reply ? nullptr : &share_of(context.rank, request.target);
-    if (own_share != nullptr && !has_share(*own_share, ring)) return false;
-    const bool is_copied = request.bytes != 0 && !request.lends_data;
-    if (is_copied && !ring_protocol::has_room(access, ring, ring_slots)) return false;
-    if (!place_data(own, request, where)) return false;
+    where.place = data_place::nowhere;
+    if (request.bytes != 0) {
+        const bool is_copied = !request.lends_data;
+        if (is_copied && !ring_protocol::has_room(access, ring, ring_slots)) return false;
+        if (!place_data(own, request, where)) return false;
+    }
     std::uint64_t ticket = 0;
     if (!ring_protocol::draw(access, ring, ring_slots, ticket)) {
         if (where.place == data_place::pool) {
-            give_back_payload(context,
-                              request.is_reply ? own.area_.reply_pool : own.area_.request_pool,
+            mail_area& area = *own.box_.area;
+            give_back_payload(context, request.is_reply ? area.reply_pool : area.request_pool,
                               mapping_.start() + where.data);
         }
         return false;
     }
-    if (own_share != nullptr) own_share->note(ticket);
+    if (has_own_share) share_of(context.rank, request.target).note(ticket);
     message_slot& slot = ring.slots[ticket % ring_slots];
     slot.handler = request.handler;
     slot.origin = context.rank;
@@ -326,7 +156,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         slot.data_bytes = where.data_bytes;
     }
     ring_access::publish(slot, ticket);
-    detail::word_changed(context, area.arrivals);
+    detail::word_changed(context, *way.arrivals);
     return true;
 }
 
@@ -334,8 +164,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
     const call_scope scope(context, operation::send, std::source_location::current());
-    mail_area& area = area_of(request.target);
-    message_ring& ring = request.is_reply ? area.replies : area.requests;
+    message_ring& ring = own.ways_[request.target].ring_for(request);
     detail::shared_word& freed = own.requests_under_way_.freed();
     while (true) {
         const awaited_word also{&freed, detail::word_load(freed) + 1};

@@ -8,74 +8,11 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "machine/node/mail_access.hpp"
-#include "machine/node/mail_area.hpp"
-#include "machine/node/payload_store.hpp"
+#include "machine/node/mail_room.hpp"
 #include "machine/node/shared_mapping.hpp"
 
 /// Messages between ranks of one host. The protocol and the reasons are in messages.md.
 namespace selion::machine::node {
-
-class post_office;
-
-/// One carrier's mail: what has come for its ranks, and what they have under way.
-class alignas(detail::line_bytes) mail_room {
-public:
-    mail_room(post_office& office, std::uint32_t carrier, std::span<detail::rank_context> ranks);
-
-    /// Whether a message waits, or one of a handler could not leave.
-    bool has_mail() const {
-        return has_message(area_.replies) || has_message(area_.requests) || has_parked();
-    }
-    /// Delivers some of what has come, unless another thread is at it.
-    /// @param server context of the thread that does it. @return whether anything was done.
-    bool serve(detail::rank_context& server);
-    /// A thread that waits comes in, and serves until it leaves: the notifier need not be woken.
-    bool has_notifier() const { return notifier_ != 0; }
-    void attend();
-    void leave(detail::rank_context& server);
-    bool is_attended() const { return attendants_.load(std::memory_order_relaxed) != 0; }
-    /// Where threads sleep until something comes, if nobody attends.
-    void set_notifier(std::uint32_t bell_number) { notifier_ = bell_number + 1; }
-    /// The word that senders leave a mark on: see waiting.md.
-    detail::shared_word& arrivals() { return area_.arrivals; }
-
-private:
-    friend class post_office;
-    class room_access;
-    bool has_parked() const { return parked_count_.load(std::memory_order_relaxed) != 0; }
-    /// A message that a handler could not send.
-    struct parked_message {
-        message_request request;
-        std::vector<std::byte> arguments;
-        std::vector<std::byte> data;
-    };
-
-    bool serve_ring(detail::rank_context& server, message_ring& ring,
-                    payload_pool mail_area::*pool);
-    bool may_serve();
-    bool serve_all(detail::rank_context& server);
-    bool serve_replies(detail::rank_context& server);
-    bool send_parked(detail::rank_context& server);
-    void park(const message_request& request);
-    void deliver(detail::rank_context& server, const message_slot& slot, std::byte* arguments);
-    void deliver_as_guest(detail::rank_context& server, const incoming_message& message,
-                          const detail::rank_context& target);
-    const std::byte* data_of(const message_slot& slot) const;
-
-    post_office& office_;
-    mail_area& area_;
-    std::span<detail::rank_context> ranks_;
-    bool has_one_server_;  ///< only the carrier's own thread ever serves
-    payload_store requests_under_way_;
-    payload_store replies_under_way_;
-    std::atomic<std::size_t> parked_count_ = 0;
-    std::deque<parked_message> parked_;
-    std::atomic<bool> have_all_begun_ = false;  ///< every rank can handle messages
-    std::uint32_t notifier_ = 0;                ///< number of its doorbell + 1; 0: there is none
-    std::atomic<std::uint32_t> attendants_ = 0;
-    std::atomic_flag is_served_;  ///< where there are several, one at a time serves
-};
 
 /// The mail of one process: its own carriers' rooms, and the ways to all others.
 class post_office {
@@ -99,7 +36,8 @@ public:
 
 private:
     friend class mail_room;
-    mail_area& area_of(std::uint32_t rank) const { return *area_of_rank_[rank]; }
+    const mailbox& box_of(std::uint32_t rank) const { return boxes_[carrier_of_rank_[rank]]; }
+    std::vector<message_way> ways_from(std::uint32_t carrier) const;
     bool try_send(detail::rank_context& context, mail_room& own, const message_request& request);
     bool place_data(mail_room& own, const message_request& request, message_slot& slot);
     void send_waiting(detail::rank_context& context, mail_room& own,
@@ -131,7 +69,9 @@ private:
     std::vector<std::uint32_t> carrier_of_rank_;  ///< of all ranks of the job
     std::vector<share> shares_;                   ///< of each rank of the process at each carrier
     std::size_t share_messages_ = 0;
-    std::vector<mail_area*> area_of_rank_;  ///< of all ranks of the job
+    bool has_shares_ = false;               ///< several ranks share a ring
+    bool has_single_senders_ = false;       ///< each ring has messages of one thread
+    std::vector<mailbox> boxes_;            ///< of all carriers of the job
     std::vector<mail_room*> room_of_rank_;  ///< of those of the process
     std::uint32_t first_rank_ = 0;
     std::deque<mail_room> rooms_;

@@ -52,9 +52,13 @@ control_block lay_out(const mapping_plan& plan) {
     control.mail_offset =
         round_up(control.bells_offset + control.bells * sizeof(doorbell), page_bytes());
     control.pool_bytes = round_up(plan.message_bytes / 2, page_bytes());
-    control.mail_stride_bytes = round_up(sizeof(mail_area) + 2 * control.pool_bytes, page_bytes());
-    control.slices_offset = round_up(
-        control.mail_offset + plan.shape.carriers() * control.mail_stride_bytes, slice_alignment);
+    const std::uint32_t carriers = plan.shape.carriers();
+    control.mail_rings = carriers <= most_single_senders ? carriers : 1;
+    control.mail_stride_bytes = round_up(
+        sizeof(mail_area) + 2 * (control.mail_rings * sizeof(message_ring) + control.pool_bytes),
+        page_bytes());
+    control.slices_offset =
+        round_up(control.mail_offset + carriers * control.mail_stride_bytes, slice_alignment);
     control.total_bytes = control.slices_offset + ranks * control.stride_bytes;
     control.memory_limit = memory_limit_bytes();
     control.begun_at_ns = host_time_ns();
@@ -163,9 +167,22 @@ process_record& shared_mapping::process(std::uint32_t index) const {
     return reinterpret_cast<process_record*>(start_ + control().processes_offset)[index];
 }
 
-mail_area& shared_mapping::mail(std::uint32_t carrier) const {
-    return *reinterpret_cast<mail_area*>(start_ + control().mail_offset +
-                                         carrier * control().mail_stride_bytes);
+mailbox shared_mapping::mail(std::uint32_t carrier) const {
+    const control_block& all = control();
+    auto* const area =
+        reinterpret_cast<mail_area*>(start_ + all.mail_offset + carrier * all.mail_stride_bytes);
+    auto* const rings = reinterpret_cast<message_ring*>(area + 1);
+    auto* const bytes = reinterpret_cast<std::byte*>(rings + 2 * all.mail_rings);
+    return {.area = area,
+            .replies = {rings, all.mail_rings},
+            .requests = {rings + all.mail_rings, all.mail_rings},
+            .request_bytes = bytes,
+            .reply_bytes = bytes + all.pool_bytes};
+}
+
+bool shared_mapping::has_one_thread_each() const {
+    const auto level = static_cast<selion::thread_level>(control().thread_level);
+    return level == selion::thread_level::single && control().has_notifier == 0;
 }
 
 doorbell& shared_mapping::bell(std::uint32_t index) const {

@@ -41,10 +41,12 @@ public:
     call_record& record(std::uint32_t rank) const;
     process_record& process(std::uint32_t index) const;
     doorbell& bell(std::uint32_t index) const;
-    mail_area& mail(std::uint32_t carrier) const;
+    mailbox mail(std::uint32_t carrier) const;
     std::byte* start() const { return start_; }
     std::byte* slice(std::uint32_t rank) const;
     bool is_shared() const { return is_shared_; }
+    /// Whether only a carrier's own thread ever works for its ranks.
+    bool has_one_thread_each() const;
     /// Descriptor of the memfd; -1 when private or given up.
     int file() const { return file_; }
     void close_file();

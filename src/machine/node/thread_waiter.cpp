@@ -18,17 +18,22 @@ bool thread_waiter::wait(const wait_request& request) {
 }
 
 bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
-    const auto arrived = [&] { return request.has_arrived() || (mail && mail->has_mail()); };
+    detail::rank_context& self = *detail::current_context;
+    const auto has_mail = [&] { return mail != nullptr && mail->has_mail(); };
+    const auto look = [&] {
+        return request.has_arrived() || (mail != nullptr && mail->serve(self));
+    };
     host_access access(*setting_.control, setting_.is_shared, request.deadline_ns);
     while (true) {
-        switch (stay_awake(setting_.how_long, request.deadline_ns, arrived)) {
+        switch (stay_awake(setting_.how_long, request.deadline_ns, look)) {
             case idle_outcome::arrived: break;
             case idle_outcome::late: return request.has_arrived();
-            case idle_outcome::tired: sleep(request, access, arrived);
+            case idle_outcome::tired:
+                // What is there although nobody serves it, another thread of the rank is at.
+                if (has_mail()) sched_yield();
+                sleep(request, access, [&] { return request.has_arrived() || has_mail(); });
         }
         if (request.has_arrived()) return true;
-        // Another thread of this rank may be serving; then it is not this one's business.
-        if (mail && !mail->serve(*detail::current_context)) sched_yield();
     }
 }
 

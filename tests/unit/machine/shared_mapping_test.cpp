@@ -39,9 +39,13 @@ TEST(shared_mapping, parts_lie_apart_within_the_mapping) {
     }
     for (std::uint32_t i = 0; i < 2; ++i) parts.push_back(part_of(mapping, mapping.process(i)));
     for (std::uint32_t i = 0; i < 6; ++i) {
-        part mail = part_of(mapping, mapping.mail(i));
-        mail.end += 2 * control.pool_bytes;
-        parts.push_back(mail);
+        const mailbox mail = mapping.mail(i);
+        parts.push_back(part_of(mapping, *mail.area));
+        for (message_ring& ring : mail.rings()) parts.push_back(part_of(mapping, ring));
+        for (std::byte* const pool : {mail.request_bytes, mail.reply_bytes}) {
+            const auto start = static_cast<std::uint64_t>(pool - mapping.start());
+            parts.push_back({start, start + control.pool_bytes});
+        }
     }
     for (std::uint32_t i = 0; i < control.bells; ++i) {
         parts.push_back(part_of(mapping, mapping.bell(i)));

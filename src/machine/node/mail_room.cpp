@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/mail_room.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "machine/call_record.hpp"
+#include "machine/node/attendance.hpp"
+#include "machine/node/doorbell.hpp"
+#include "machine/node/post_office.hpp"
+#include "selion/detail/word_access.hpp"
+
+namespace selion::machine::node {
+namespace {
+
+/// Messages that one call of `serve` delivers at most from each ring, so that a call that waits for
+/// something looks whether it has come.
+constexpr int most_served = 64;
+/// Messages after which senders are told that there is room again.
+constexpr std::uint64_t told_after = ring_slots / 8;
+
+}  // namespace
+
+mail_room::mail_room(post_office& office, std::uint32_t carrier,
+                     std::span<detail::rank_context> ranks)
+    : office_(office),
+      box_(office.mapping_.mail(carrier)),
+      rings_(box_.rings()),
+      ways_(office.ways_from(carrier)),
+      ranks_(ranks),
+      has_one_server_(office.mapping_.has_one_thread_each()),
+      requests_under_way_(box_.area->request_pool, box_.request_bytes,
+                          office.mapping_.control().pool_bytes),
+      replies_under_way_(box_.area->reply_pool, box_.reply_bytes,
+                         office.mapping_.control().pool_bytes) {}
+
+/// Handlers may use what a rank makes when it begins.
+bool mail_room::may_serve() {
+    if (have_all_begun_.load(std::memory_order_relaxed)) return true;
+    const bool have_begun = std::ranges::all_of(ranks_, [](const detail::rank_context& rank) {
+        // acquire: what it has made [rank.begun]
+        return std::atomic_ref(rank.call->has_begun).load(std::memory_order_acquire) != 0;
+    });
+    have_all_begun_.store(have_begun, std::memory_order_relaxed);
+    return have_begun;
+}
+
+bool mail_room::serve(detail::rank_context& server) {
+    if (has_one_server_) return serve_all(server);
+    if (!has_mail()) return false;
+    // acquire and release: what the last one who served did is done [room.served]
+    if (is_served_.test_and_set(std::memory_order_acquire)) return false;
+    const bool has_served = serve_all(server);
+    is_served_.clear(std::memory_order_release);  // [room.served]
+    return has_served;
+}
+
+bool mail_room::serve_all(detail::rank_context& server) {
+    const bool has_served = serve_rings(server, rings_);
+    return (has_parked() && send_parked(server)) || has_served;
+}
+
+/// The atomics of `attendance` on real memory.
+class mail_room::room_access : public host_access {
+public:
+    using host_access::host_access;
+    /// @return whether nobody attends after one has left.
+    static bool change_attendants(mail_room& room, int by) {
+        return by > 0 ? room.attendants_.fetch_add(1, std::memory_order_relaxed) == 0
+                      : room.attendants_.fetch_sub(1, std::memory_order_relaxed) == 1;
+    }
+    static detail::shared_word& arrivals_of(mail_room& room) { return room.box_.area->arrivals; }
+};
+
+void mail_room::attend() {
+    room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
+    attendance::attend(access, *this);
+}
+
+void mail_room::leave(detail::rank_context& server) {
+    room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
+    if (!attendance::leave(access, *this, notifier_)) return;
+    while (serve(server)) {
+    }
+}
+
+bool mail_room::serve_rings(detail::rank_context& server, std::span<message_ring> rings) {
+    bool has_served = false;
+    for (message_ring& ring : rings) {
+        if (!has_message(ring)) continue;
+        if (!may_serve()) break;
+        serve_ring(server, ring);
+        has_served = true;
+    }
+    return has_served;
+}
+
+/// @pre there is a message. Its slot is free for senders as soon as it has been copied; so a
+/// handler that waits for room may serve replies meanwhile.
+void mail_room::serve_ring(detail::rank_context& server, message_ring& ring) {
+    int served = 0;
+    do {
+        const std::uint64_t ticket = ring_access::head(ring);
+        const message_slot& there = ring.slots[ticket % ring_slots];
+        __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
+        message_slot slot;
+        std::memcpy(&slot, &there, short_slot_bytes);
+        if (!slot.is_short()) {
+            std::memcpy(reinterpret_cast<std::byte*>(&slot) + short_slot_bytes,
+                        reinterpret_cast<const std::byte*>(&there) + short_slot_bytes,
+                        sizeof slot - short_slot_bytes);
+        }
+        ring_access::set_head(ring, ticket + 1);
+        if ((ticket + 1) % told_after == 0) {
+            detail::word_store(server, ring.consumed, ticket + 1);
+        }
+        deliver(server, slot);
+        if (slot.place == data_place::pool) give_back(server, ring, slot);
+    } while (++served < most_served && has_message(ring));
+    const std::uint64_t head = ring_access::head(ring);
+    if (ring_access::consumed(ring) != head) detail::word_store(server, ring.consumed, head);
+}
+
+/// Data in a pool of the sender have been read.
+void mail_room::give_back(detail::rank_context& server, const message_ring& ring,
+                          const message_slot& slot) {
+    mail_area& senders = *office_.box_of(slot.origin).area;
+    const bool is_reply = &ring < box_.requests.data();
+    give_back_payload(server, is_reply ? senders.reply_pool : senders.request_pool, data_of(slot));
+}
+
+const std::byte* mail_room::data_of(const message_slot& slot) const {
+    switch (slot.place) {
+        case data_place::nowhere: return nullptr;
+        case data_place::process: return reinterpret_cast<const std::byte*>(slot.data);
+        case data_place::pool:
+        case data_place::mapping: break;
+    }
+    return office_.mapping_.start() + slot.data;
+}
+
+void mail_room::deliver(detail::rank_context& server, const message_slot& slot) {
+    incoming_message message{.origin = slot.origin,
+                             .kind = slot.kind,
+                             .handler = slot.handler,
+                             .arguments = {slot.arguments, slot.argument_bytes},
+                             .data = nullptr,
+                             .bytes = 0};
+    if (slot.place != data_place::nowhere) {
+        message.data = data_of(slot);
+        message.bytes = slot.data_bytes;
+    }
+    detail::rank_context& target = ranks_[slot.target - ranks_.front().rank];
+    if (server.is_foreign_thread) [[unlikely]]
+        return deliver_as_guest(server, message, target);
+    auto* const plain_team = std::exchange(target.plain_team, nullptr);
+    const bool counts_alone = std::exchange(target.counts_alone, false);
+    const bool was_in_handler = std::exchange(target.in_handler, true);
+    detail::rank_context* const outer = std::exchange(detail::current_context, &target);
+    office_.deliver_(target, message);
+    detail::current_context = outer;
+    target.in_handler = was_in_handler;
+    target.counts_alone = counts_alone;
+    target.plain_team = plain_team;
+}
+
+/// On a thread that has joined a rank: the rank's own may be using the rank's context.
+void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_message& message,
+                                 const detail::rank_context& target) {
+    detail::rank_context copy = target;
+    copy.waiter = server.waiter;
+    copy.is_foreign_thread = true;
+    copy.recorder = nullptr;
+    copy.plain_team = nullptr;
+    copy.counts_alone = false;
+    copy.in_handler = true;
+    detail::rank_context* const outer = std::exchange(detail::current_context, &copy);
+    office_.deliver_(copy, message);
+    detail::current_context = outer;
+}
+
+void mail_room::park(const message_request& request) {
+    const auto* data = static_cast<const std::byte*>(request.data);
+    parked_count_.fetch_add(1, std::memory_order_relaxed);
+    parked_message& kept = parked_.emplace_back();
+    kept.arguments.assign(request.arguments.begin(), request.arguments.end());
+    if (!request.lends_data) kept.data.assign(data, data + request.bytes);
+    kept.request = request;
+    kept.request.arguments = kept.arguments;
+    if (!request.lends_data) kept.request.data = kept.data.data();
+}
+
+bool mail_room::send_parked(detail::rank_context& server) {
+    bool has_sent = false;
+    while (has_parked() && office_.try_send(server, *this, parked_.front().request)) {
+        parked_.pop_front();
+        parked_count_.fetch_sub(1, std::memory_order_relaxed);
+        has_sent = true;
+    }
+    return has_sent;
+}
+
+}  // namespace selion::machine::node

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "machine/node/mail_access.hpp"
+#include "machine/node/mail_area.hpp"
+#include "machine/node/payload_store.hpp"
+
+namespace selion::machine::node {
+
+class post_office;
+
+/// Where the messages of one carrier to one rank go.
+struct message_way {
+    message_ring* requests;
+    message_ring* replies;
+    detail::shared_word* arrivals;
+
+    message_ring& ring_for(const message_request& request) const {
+        return request.is_reply ? *replies : *requests;
+    }
+};
+
+/// One carrier's mail: what has come for its ranks, and what they have under way.
+class alignas(detail::line_bytes) mail_room {
+public:
+    mail_room(post_office& office, std::uint32_t carrier, std::span<detail::rank_context> ranks);
+
+    /// Whether a message waits, or one of a handler could not leave.
+    bool has_mail() const { return std::ranges::any_of(rings_, has_message) || has_parked(); }
+    /// Delivers some of what has come, unless another thread is at it.
+    /// @param server context of the thread that does it. @return whether anything was done.
+    bool serve(detail::rank_context& server);
+    /// A thread that waits comes in, and serves until it leaves: the notifier need not be woken.
+    bool has_notifier() const { return notifier_ != 0; }
+    void attend();
+    void leave(detail::rank_context& server);
+    bool is_attended() const { return attendants_.load(std::memory_order_relaxed) != 0; }
+    /// Where threads sleep until something comes, if nobody attends.
+    void set_notifier(std::uint32_t bell_number) { notifier_ = bell_number + 1; }
+    /// The word that senders leave a mark on: see waiting.md.
+    detail::shared_word& arrivals() { return box_.area->arrivals; }
+
+private:
+    friend class post_office;
+    class room_access;
+    bool has_parked() const { return parked_count_.load(std::memory_order_relaxed) != 0; }
+    /// A message that a handler could not send.
+    struct parked_message {
+        message_request request;
+        std::vector<std::byte> arguments;
+        std::vector<std::byte> data;
+    };
+
+    bool serve_rings(detail::rank_context& server, std::span<message_ring> rings);
+    void serve_ring(detail::rank_context& server, message_ring& ring);
+    void give_back(detail::rank_context& server, const message_ring& ring,
+                   const message_slot& slot);
+    bool may_serve();
+    bool serve_all(detail::rank_context& server);
+    bool serve_replies(detail::rank_context& server) { return serve_rings(server, box_.replies); }
+    bool send_parked(detail::rank_context& server);
+    void park(const message_request& request);
+    void deliver(detail::rank_context& server, const message_slot& slot);
+    void deliver_as_guest(detail::rank_context& server, const incoming_message& message,
+                          const detail::rank_context& target);
+    const std::byte* data_of(const message_slot& slot) const;
+
+    post_office& office_;
+    mailbox box_;
+    std::span<message_ring> rings_;  ///< all of its box
+    std::vector<message_way> ways_;  ///< to each rank of the job
+    std::span<detail::rank_context> ranks_;
+    bool has_one_server_;  ///< only the carrier's own thread ever serves
+    payload_store requests_under_way_;
+    payload_store replies_under_way_;
+    std::atomic<std::size_t> parked_count_ = 0;
+    std::deque<parked_message> parked_;
+    std::atomic<bool> have_all_begun_ = false;  ///< every rank can handle messages
+    std::uint32_t notifier_ = 0;                ///< number of its doorbell + 1; 0: there is none
+    std::atomic<std::uint32_t> attendants_ = 0;
+    std::atomic_flag is_served_;  ///< where there are several, one at a time serves
+};
+
+}  // namespace selion::machine::node
