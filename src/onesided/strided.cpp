@@ -59,27 +59,55 @@ std::uint64_t moved(std::uint64_t address, std::ptrdiff_t bytes) {
     return address + static_cast<std::uint64_t>(bytes);
 }
 
-put_request last_put(std::uint64_t target, const void* source, std::size_t bytes,
-                     const counters& when) {
+put_request counted_put(std::uint64_t target, const void* source, std::size_t bytes,
+                        const counters& when) {
     return {target, source, bytes, when.target.bits(), {1, true}, when.origin, when.completion};
 }
 
-get_request last_get(void* target, std::uint64_t source, std::size_t bytes, const counters& when) {
+get_request counted_get(void* target, std::uint64_t source, std::size_t bytes,
+                        const counters& when) {
     return {target, source, bytes, when.target.bits(), when.origin, when.completion};
+}
+
+/// Calls `start(place, bytes, when)` for each row of a block. Rows reach a rank in order, so the
+/// last one counts for all; of no rows there is one of no bytes.
+template <class Start>
+void start_rows(const block_shape& shape, const counters& when, std::source_location site,
+                Start start) {
+    row_walk rows(shape, site);
+    if (rows.rows_left() == 0) return start(rows, 0, when);
+    for (; rows.rows_left() > 1; rows.next()) start(rows, shape.row_bytes, counters{});
+    start(rows, shape.row_bytes, when);
+}
+
+/// A piece of no bytes, at the rank of the target counter if there is one.
+erased_piece empty_piece(const counters& when, std::source_location site) {
+    const std::uint64_t own = std::uint64_t{context_of_caller(site).rank} << offset_bits;
+    return {when.target ? when.target.bits() : own, nullptr, 0};
+}
+
+/// Calls `start(piece, when)` for each piece of a list; the counters as for rows.
+template <class Start>
+void start_pieces(std::span<const erased_piece> pieces, const counters& when,
+                  std::source_location site, Start start) {
+    if (pieces.empty()) return start(empty_piece(when, site), when);
+    for (const erased_piece& piece : pieces) {
+        SELION_EXPECT_AT(is_of_rank_of(piece.there, pieces.front().there), site,
+                         fmt::format("a list of pieces: one of them belongs to rank {}, the first "
+                                     "one to rank {}; all must belong to one rank",
+                                     rank_of(piece.there), rank_of(pieces.front().there)));
+        start(piece, &piece == &pieces.back() ? when : counters{});
+    }
 }
 
 }  // namespace
 
-/// Rows reach a rank in order, so the last one counts for all.
 void put_block(std::uint64_t target, const std::byte* source, const block_shape& shape,
                const counters& when, std::source_location site) {
-    row_walk rows(shape, site);
-    if (rows.rows_left() == 0) return start_put(last_put(target, source, 0, when), site);
-    for (; rows.rows_left() > 1; rows.next()) {
-        start_put({moved(target, rows.target()), source + rows.source(), shape.row_bytes}, site);
-    }
-    start_put(last_put(moved(target, rows.target()), source + rows.source(), shape.row_bytes, when),
-              site);
+    start_rows(shape, when, site, [&](const row_walk& row, std::size_t bytes, const counters& now) {
+        start_put(counted_put(moved(target, row.target()), source + row.source(), bytes, now),
+                  site);
+    });
 }
 
 void get_block(std::byte* target, std::uint64_t source, const block_shape& shape,
@@ -88,55 +116,26 @@ void get_block(std::byte* target, std::uint64_t source, const block_shape& shape
     const bool waits = when.origin == nullptr && when.completion == nullptr;
     counters counted = when;
     if (waits) counted.completion = &all;
-    row_walk rows(shape, site);
-    if (rows.rows_left() == 0) {
-        start_get(last_get(target, source, 0, counted), site);
-    } else {
-        for (; rows.rows_left() > 1; rows.next()) {
-            start_get({target + rows.target(), moved(source, rows.source()), shape.row_bytes},
+    start_rows(
+        shape, counted, site, [&](const row_walk& row, std::size_t bytes, const counters& now) {
+            start_get(counted_get(target + row.target(), moved(source, row.source()), bytes, now),
                       site);
-        }
-        start_get(last_get(target + rows.target(), moved(source, rows.source()), shape.row_bytes,
-                           counted),
-                  site);
-    }
+        });
     if (waits) all.wait(1, site);
 }
 
 void put_pieces(std::span<const erased_piece> pieces, const counters& when,
                 std::source_location site) {
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const erased_piece& piece = pieces[i];
-        SELION_EXPECT_AT(is_of_rank_of(piece.there, pieces.front().there), site,
-                         fmt::format("put_vector: a piece goes to rank {}, the first one to rank "
-                                     "{}; all must go to one rank",
-                                     rank_of(piece.there), rank_of(pieces.front().there)));
-        const bool is_last = i + 1 == pieces.size();
-        start_put(last_put(piece.there, piece.here, piece.bytes, is_last ? when : counters{}),
-                  site);
-    }
-    if (!pieces.empty()) return;
-    rank_context& context = context_of_caller(site);
-    count_here(context, when.origin, site);
-    count_here(context, when.completion, site);
+    start_pieces(pieces, when, site, [&](const erased_piece& piece, const counters& now) {
+        start_put(counted_put(piece.there, piece.here, piece.bytes, now), site);
+    });
 }
 
 void get_pieces(std::span<const erased_piece> pieces, const counters& when,
                 std::source_location site) {
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const erased_piece& piece = pieces[i];
-        SELION_EXPECT_AT(is_of_rank_of(piece.there, pieces.front().there), site,
-                         fmt::format("get_vector: a piece comes from rank {}, the first one from "
-                                     "rank {}; all must come from one rank",
-                                     rank_of(piece.there), rank_of(pieces.front().there)));
-        const bool is_last = i + 1 == pieces.size();
-        start_get(last_get(piece.here, piece.there, piece.bytes, is_last ? when : counters{}),
-                  site);
-    }
-    if (!pieces.empty()) return;
-    rank_context& context = context_of_caller(site);
-    count_here(context, when.origin, site);
-    count_here(context, when.completion, site);
+    start_pieces(pieces, when, site, [&](const erased_piece& piece, const counters& now) {
+        start_get(counted_get(piece.here, piece.there, piece.bytes, now), site);
+    });
 }
 
 }  // namespace selion::detail

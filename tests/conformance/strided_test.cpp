@@ -109,8 +109,25 @@ SPMD_TEST(strided, a_list_of_pieces) {
     selion::get_vector(std::span<const selion::get_piece<std::uint64_t>>(wanted));
     test.that(std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(at), own.begin()),
               "all pieces come back");
-    selion::put_vector(std::span<const selion::put_piece<std::uint64_t>>(), {.completion = &done});
-    done.wait(1);
+    world.barrier();
+}
+
+SPMD_TEST(strided, a_list_of_no_pieces_counts) {
+    spmd::symmetric_array<selion::counter> counted(world, 1);
+    selion::counter done;
+    const selion::rank_id peer = test.neighbour();
+    const std::span<const selion::put_piece<int>> none_to_put;
+    const std::span<const selion::get_piece<int>> none_to_get;
+    selion::put_vector(none_to_put, {.origin = &done, .completion = &done});
+    selion::get_vector(none_to_get, {.completion = &done});
+    selion::get_vector(none_to_get);
+    done.wait(3);
+    selion::put_vector(none_to_put, {.target = counted.at(peer), .completion = &done});
+    selion::get_vector(none_to_get, {.origin = &done, .target = counted.at(peer)});
+    done.wait(2);
+    test.that(counted.mine()->wait(2, std::chrono::seconds(20)),
+              "they count at the rank of the target counter");
+    test.equal(done.value(), 0);
     world.barrier();
 }
 
