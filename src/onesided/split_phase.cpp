@@ -24,19 +24,21 @@ void expect_target_counter(std::uint64_t signal, std::uint64_t data, std::source
                                  rank_of(signal), rank_of(data)));
 }
 
-void claim_both(rank_context& context, counter* origin, counter* completion,
-                std::source_location site) {
-    if (origin != nullptr) claim_counter(context, *origin, site);
-    if (completion != nullptr) claim_counter(context, *completion, site);
+/// Checks a put or a get. @param there its place in the global address space.
+template <class Request>
+rank_context& context_for(const Request& request, std::uint64_t there, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    expect_range(there, request.bytes, 1, site);
+    expect_target_counter(request.signal, there, site);
+    if (request.origin != nullptr) claim_counter(context, *request.origin, site);
+    if (request.completion != nullptr) claim_counter(context, *request.completion, site);
+    return context;
 }
 
 }  // namespace
 
 void start_put(const put_request& request, std::source_location site) {
-    rank_context& context = context_of_caller(site);
-    expect_range(request.target, request.bytes, 1, site);
-    expect_target_counter(request.signal, request.target, site);
-    claim_both(context, request.origin, request.completion, site);
+    rank_context& context = context_for(request, request.target, site);
     const operation_meter meter(context, "put", request.bytes, site, rank_of(request.target));
     std::byte* const address = mapped_address(context, request.target);
     if (address == nullptr || request.signal != null_address) {
@@ -51,10 +53,7 @@ void start_put(const put_request& request, std::source_location site) {
 }
 
 void start_get(const get_request& request, std::source_location site) {
-    rank_context& context = context_of_caller(site);
-    expect_range(request.source, request.bytes, 1, site);
-    expect_target_counter(request.signal, request.source, site);
-    claim_both(context, request.origin, request.completion, site);
+    rank_context& context = context_for(request, request.source, site);
     const operation_meter meter(context, "get", request.bytes, site, rank_of(request.source));
     const std::byte* const address = mapped_address(context, request.source);
     if (address == nullptr) return context.transport->start_get(context, request);
@@ -78,7 +77,7 @@ void start_atomic(const atomic_request& request, const atomic_answer& answer,
                   std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(request.target, request.width, request.width, site);
-    claim_both(context, nullptr, answer.completion, site);
+    if (answer.completion != nullptr) claim_counter(context, *answer.completion, site);
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     context.transport->start_atomic(context, request, answer);
 }
