@@ -48,6 +48,7 @@ struct alignas(64) rank_state {
 
     bool has_timed_out = false;
     bool is_in_call = false;     ///< holds the big lock, where there is one
+    bool is_disturbed = false;   ///< an interrupt has wanted the lock during its call
     bool dispatches = false;     ///< its call is in the dispatcher and finds what comes
     bool is_interrupts = false;  ///< the dispatcher was entered last by an interrupt, not by a call
     std::int64_t left_ns = 0;    ///< the host's time when it last left a call, if that is counted
@@ -55,6 +56,7 @@ struct alignas(64) rank_state {
     ticks processor_until = -1;         ///< busy with messages until then
     ticks arrived_until = -1;           ///< when the last message is there that needs more latency
     message* inbox_end = nullptr;
+    ticks disturbance = 0;       ///< time that its call has yet to lose by that
     ticks handling_until = -1;   ///< a handler runs until then
     std::uint32_t deferred = 0;  ///< messages that wait for that
     rank_event deadline;

@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/sim/simulation.hpp"
 
@@ -102,7 +103,16 @@ void simulation::notice(transfer& what) {
     what.next = nullptr;
     (rank.inbox == nullptr ? rank.inbox : rank.inbox_end->next) = &what;
     rank.inbox_end = &what;
+    if (rank.is_in_call) disturb(rank);
     if (!rank.dispatches) set_alarm(rank);
+}
+
+/// An interrupt finds the lock taken by a call. It gives up; what comes later in the call meets a
+/// thread that has just done so.
+void simulation::disturb(rank_state& rank) {
+    if (model_.reception.kind != reception_kind::interrupt || rank.is_disturbed) return;
+    rank.is_disturbed = true;
+    rank.disturbance = model_.reception.contention;
 }
 
 /// Something has come for a rank that computes.
@@ -149,6 +159,7 @@ void simulation::serve_inbox(rank_state& rank) {
     engine_.cancel(rank.alarm);
     now += model_.reception.dispatch;
     do {
+        now += std::exchange(rank.disturbance, 0);
         while (rank.inbox != nullptr) {
             transfer& next = static_cast<transfer&>(*rank.inbox);
             rank.inbox = next.next;
@@ -174,6 +185,7 @@ void simulation::begin_call(rank_state& rank) {
         engine_.catch_up();
     }
     rank.is_in_call = how.has_big_lock;
+    rank.is_disturbed = false;
     const bool is_free = now >= rank.processor_until;
     if (rank.inbox != nullptr || (how.enters_always && is_free)) serve_inbox(rank);
 }

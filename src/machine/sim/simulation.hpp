@@ -157,6 +157,7 @@ private:
     void receive(transfer& what, ticks cost, event::action then);
     void notice(transfer& what);
     void set_alarm(rank_state& rank);
+    void disturb(rank_state& rank);
     void interrupt(rank_state& rank);
     void serve_at(transfer& what, ticks at);
     void take_effect(transfer& what);

@@ -38,6 +38,7 @@ machine_model random_model(int unit = 1) {
     how.dispatch = some(20);
     how.interrupt = some(20);
     how.coalescing = maybe() ? some(100) : 0;
+    how.contention = maybe() ? some(20) : 0;
     how.retransmission = maybe() ? 1 + some(300) : 0;
     how.credits = *rc::gen::inRange(0u, 3u);
     how.queues_without_credit = maybe();

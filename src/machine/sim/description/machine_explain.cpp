@@ -254,6 +254,11 @@ private:
                 fmt::format(" Without calls there is progress every {}.", of(how.retransmission));
         }
         if (how.has_big_lock) text += " One lock keeps calls and interrupts apart.";
+        if (how.has_big_lock && how.contention != 0) {
+            text +=
+                fmt::format(" A call that holds it while an interrupt wants it takes {} longer.",
+                            of(how.contention));
+        }
         text += model_.acknowledges_puts ? " Puts are acknowledged."
                                          : " A put is complete when it has arrived.";
         return text;

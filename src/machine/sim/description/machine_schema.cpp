@@ -164,6 +164,8 @@ constexpr std::array reception_keys{
                 [](draft& d) -> destination { return &d.model.reception.interrupt; }},
     machine_key{"coalescing", time,
                 [](draft& d) -> destination { return &d.model.reception.coalescing; }},
+    machine_key{"contention", time,
+                [](draft& d) -> destination { return &d.model.reception.contention; }},
     machine_key{"retransmission", time,
                 [](draft& d) -> destination { return &d.model.reception.retransmission; }},
     machine_key{"credits", count,

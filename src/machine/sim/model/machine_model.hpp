@@ -84,6 +84,7 @@ struct reception_model {
     ticks dispatch = 0;    ///< each entry of the dispatcher, shared by the messages that it finds
     ticks interrupt = 0;   ///< before the dispatcher, when nobody polls
     ticks coalescing = 0;  ///< interrupts wait that long for further messages
+    ticks contention = 0;  ///< what a call that holds the lock loses when an interrupt wants it
     ticks retransmission = 0;   ///< polling: progress without calls, that often; 0: never
     std::uint32_t credits = 0;  ///< operations under way from one rank to another; 0: any number
     bool queues_without_credit = false;  ///< the message waits for a credit, the call does not

@@ -96,6 +96,24 @@ TEST(big_lock, an_interrupt_gives_up_and_the_call_serves) {
     EXPECT_EQ(call_for_long(free), long_origin);
 }
 
+TEST(big_lock, what_an_interrupt_in_vain_costs_is_paid_once_in_a_call) {
+    constexpr ticks contention = 30;
+    machine_model model = locked(true);
+    model.reception.contention = contention;
+    const auto signalled_twice = [&](auto second) {
+        model_run run(model);
+        run.run_each({signal_at_once, second, [](model_rank&) {}, signal_there_at(there + 20)});
+        return run.ended(1);
+    };
+    const auto long_call = [](model_rank& self) { self.put(2, 64, 100); };
+    EXPECT_EQ(signalled_twice(long_call), long_origin + dispatch + contention + 2 * target);
+    // A call that waits serves by itself: nobody is interrupted.
+    EXPECT_EQ(signalled_twice([](model_rank& self) { self.await(0, 2); }),
+              there + 20 + dispatch + target);
+    model.reception.kind = reception_kind::polling;
+    EXPECT_EQ(signalled_twice(long_call), long_origin + dispatch + 2 * target);
+}
+
 TEST(big_lock, a_call_that_waits_serves_what_came_during_its_own_part) {
     machine_model model = locked(false);
     model.acknowledges_puts = true;
