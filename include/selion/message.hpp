@@ -42,6 +42,17 @@ struct arrival {
     void* place = nullptr;                ///< null: nowhere, the handler has seen to them
     void (*completion)(void*) = nullptr;  ///< called when the data are in their place
     void* argument = nullptr;             ///< passed to it
+    /// The completion handler is called later, outside of handlers, and may wait: put, get, send,
+    /// call other ranks and wait for them, everything but collectives, allocation by all included
+    /// (that ends the job with a sentence). Those of one rank run one at a time, in the order of
+    /// their messages, beside handlers of other messages:
+    ///  - with interrupts on real machines on a thread of the rank's own, so what they share with
+    ///    the rank's own code is the program's to guard;
+    ///  - elsewhere on the rank's own thread, in its calls that wait or serve messages. While one
+    ///    waits, the call that runs it goes on waiting, too.
+    /// Whatever has been sent before the sender's function returns is completed before the job
+    /// ends. @cost an allocation, and a wake of a thread that sleeps.
+    bool may_wait = false;
 };
 
 namespace detail {
@@ -100,7 +111,7 @@ struct letter {
     Header header;
 };
 
-/// Runs a header handler, moves the data, runs the completion handler.
+/// Runs a header handler, moves the data, runs the completion handler or leaves it for later.
 template <class Handler, class Header>
 void receive_letter(delivery& message) {
     const auto came = header_from<letter<Handler, Header>>(message.arguments);
@@ -110,7 +121,13 @@ void receive_letter(delivery& message) {
     if (where.place != nullptr && message.bytes != 0) {
         std::memcpy(where.place, message.data, message.bytes);
     }
-    if (where.completion != nullptr) where.completion(where.argument);
+    if (where.completion == nullptr) return;
+    if (where.may_wait) {
+        message.completion = where.completion;
+        message.completion_argument = where.argument;
+    } else {
+        where.completion(where.argument);
+    }
 }
 
 }  // namespace detail

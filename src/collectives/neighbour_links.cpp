@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "machine/simulated_memory.hpp"
+#include "onesided/waiting.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/signal.hpp"
 
@@ -50,7 +50,7 @@ void neighbour_links::signal(neighbour to, std::size_t offset_in_end,
 }
 
 void neighbour_links::wait(detail::shared_word& word, std::uint64_t at_least) {
-    machine::await_word(context_, {word, at_least, machine::wait_reason::collective});
+    detail::await_word(context_, {word, at_least, machine::wait_reason::collective});
 }
 
 void neighbour_links::invite(neighbour from, std::size_t bytes) {

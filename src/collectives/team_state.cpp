@@ -82,7 +82,7 @@ void team_state::meet_groups(machine::wait_reason reason) {
     if (machine::word_add_quietly(context_, centre, 1) + 1 == everybody) {
         detail::word_changed(context_, centre);  // only the last arrival may find sleepers
     } else {
-        machine::await_word(context_, {centre, everybody, reason});
+        detail::await_word(context_, {centre, everybody, reason});
     }
 }
 
@@ -94,7 +94,7 @@ void team_state::synchronise_groups(machine::wait_reason reason) {
         meet_groups(reason);
         machine::word_store(context_, group.group_release.word, round_);
     } else {
-        machine::await_word(context_, {group.group_release.word, round_, reason});
+        detail::await_word(context_, {group.group_release.word, round_, reason});
     }
 }
 
@@ -110,7 +110,7 @@ void team_state::synchronise_by_signals(machine::wait_reason reason) {
         // Where many ranks share a processor, the own word is in no cache by now.
         __builtin_prefetch(&own_.rounds[k].word);
         context_.transport->put(context_, {signal, nullptr, 0, signal, signal_add(1)});
-        machine::await_word(context_, {own_.rounds[k].word, round_, reason});
+        detail::await_word(context_, {own_.rounds[k].word, round_, reason});
     }
 }
 

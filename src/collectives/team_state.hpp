@@ -10,6 +10,7 @@
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
+#include "onesided/waiting.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/reduction.hpp"
 #include "selion/world.hpp"
@@ -41,7 +42,7 @@ public:
     void release_centre() { detail::word_changed(context_, *centre_); }
     /// After another arrival: waits for the rest.
     void wait_at_centre(machine::wait_reason reason) {
-        machine::await_word(context_, {*centre_, goal_, reason});
+        detail::await_word(context_, {*centre_, goal_, reason});
     }
     void broadcast(std::span<std::byte> data, std::uint32_t root);
     void all_reduce(std::byte* data, std::size_t count, const detail::reduction& how);

@@ -25,6 +25,7 @@ enum class operation : std::uint32_t {
     wait_counter,
     wait_future,
     send,
+    completions,
     end_of_run,
 };
 std::string_view name_of(operation what);
@@ -33,7 +34,7 @@ std::string_view name_of(operation what);
 constexpr bool is_collective(operation what) {
     return what != operation::none && what != operation::wait_signal &&
            what != operation::wait_counter && what != operation::wait_future &&
-           what != operation::send;
+           what != operation::send && what != operation::completions;
 }
 
 /// What one rank is doing, written by that rank alone with plain stores to its own line, read by
@@ -41,15 +42,16 @@ constexpr bool is_collective(operation what) {
 /// as distance from the program's load address, so that another process of the same program can
 /// follow it.
 struct alignas(detail::line_bytes) call_record {
-    std::uint64_t entries;       ///< calls begun and ended; odd while inside one
-    std::uint64_t site;          ///< of the last call, see encode_site; 0 when unknown
-    std::uint64_t instance;      ///< collectives that this rank has begun
-    std::uint64_t word_offset;   ///< of the awaited word, from the start of the shared mapping
-    std::uint64_t at_least;      ///< awaited value
-    std::uint32_t what;          ///< an `operation`
-    std::uint32_t is_waiting;    ///< beyond the first look at a word
-    std::uint32_t has_finished;  ///< the rank's function has returned
-    std::uint32_t crash_signal;  ///< set by the handler of a fatal signal
+    std::uint64_t entries;        ///< calls begun and ended; odd while inside one
+    std::uint64_t site;           ///< of the last call, see encode_site; 0 when unknown
+    std::uint64_t instance;       ///< collectives that this rank has begun
+    std::uint64_t word_offset;    ///< of the awaited word, from the start of the shared mapping
+    std::uint64_t at_least;       ///< awaited value
+    std::uint32_t what;           ///< an `operation`
+    std::uint32_t is_waiting;     ///< beyond the first look at a word
+    std::uint32_t has_finished;   ///< the rank's function has returned
+    std::uint32_t in_completion;  ///< its own stack runs a completion handler that may wait
+    std::uint32_t crash_signal;   ///< set by the handler of a fatal signal
     std::uint64_t crash_address;
     std::uint32_t thread_id;  ///< of the kernel
     std::uint32_t bound_to;   ///< processor + 1; 0 while free to move
@@ -113,6 +115,33 @@ public:
 private:
     call_record& record_;
     bool is_outermost_;
+};
+
+/// For its lifetime a rank that is inside a call is told by what it calls next: the call runs a
+/// function of the program that may make calls and wait in them.
+class pause_in_call {
+public:
+    explicit pause_in_call(call_record& record)
+        : record_(record),
+          site_(record.site),
+          what_(record.what),
+          is_inside_(record.entries % 2 == 1) {
+        if (is_inside_) publish(record_.entries, record_.entries + 1);
+    }
+    ~pause_in_call() {
+        if (!is_inside_) return;
+        publish(record_.site, site_);
+        publish(record_.what, what_);
+        publish(record_.entries, record_.entries + 1);
+    }
+    pause_in_call(const pause_in_call&) = delete;
+    pause_in_call& operator=(const pause_in_call&) = delete;
+
+private:
+    call_record& record_;
+    std::uint64_t site_;
+    std::uint32_t what_;
+    bool is_inside_;
 };
 
 }  // namespace selion::machine

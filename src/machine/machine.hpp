@@ -132,6 +132,9 @@ public:
     virtual std::uint64_t most_message_bytes() const = 0;
     /// Serves what has come for the calling rank. @return whether anything had.
     virtual bool poll(detail::rank_context& context) = 0;
+    /// Whether something has come for the calling rank, or for one of its carrier, that is not
+    /// handled yet. Asked at the end of jobs whose ranks wait for each other there.
+    virtual bool has_mail(detail::rank_context&) { return false; }
 };
 
 /// Memory of the ranks: segment 0 lies ready when a rank starts, zeroed, `reserve_bytes` long in
@@ -184,6 +187,14 @@ public:
     /// Gives a joining thread its own way of waiting. @return null when too many have joined.
     virtual waiter* join_thread(detail::rank_context& context) = 0;
     virtual void leave_thread(waiter* own) = 0;
+    /// Asked by a handler of a message to the context's rank: has a function called outside
+    /// handlers, where it may wait, beside what the rank itself does. Such calls of one rank are
+    /// made one after another, each with a context of the rank, before `run` returns. On a thread
+    /// of their own that is a copy, marked `is_beside`.
+    /// @return false where the rank's own calls have to do it.
+    virtual bool call_beside(detail::rank_context&, void (*)(detail::rank_context&, void*), void*) {
+        return false;
+    }
     virtual std::string binding_report() const = 0;
 };
 

@@ -44,15 +44,6 @@ inline std::uint64_t word_add_quietly(detail::rank_context& context, detail::sha
     return detail::word_add_quietly(word, amount);
 }
 
-/// Waits for a word, as whoever belongs to the context.
-inline void await_word(detail::rank_context& context, const wait_request& request) {
-    if (context.simulated == nullptr &&
-        detail::word_arrives_soon(context, request.word, request.at_least)) {
-        return;
-    }
-    context.clock->wait(*detail::current_context, request);
-}
-
 /// The calling rank reads what others may have written.
 inline void announce_read(detail::rank_context& context, const void* place, std::size_t bytes) {
     if (context.simulated != nullptr) [[unlikely]]

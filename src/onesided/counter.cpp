@@ -79,14 +79,15 @@ std::size_t wait_any_counter(std::span<counter* const> which, std::uint64_t coun
         far.resize(which.size() - 1);
         others = far;
     }
-    for (std::size_t i = 1; i < which.size(); ++i) {
-        others[i - 1] = {&counter_access::word(*which[i]), goal_of(*which[i], count)};
-    }
-    const machine::wait_request request{counter_access::word(*which.front()),
-                                        goal_of(*which.front(), count),
-                                        machine::wait_reason::counter, deadline_ns, others};
     do {
-        if (!context.clock->wait(context, request)) return which.size();
+        // A completion handler may have waited for the same ones meanwhile.
+        for (std::size_t i = 1; i < which.size(); ++i) {
+            others[i - 1] = {&counter_access::word(*which[i]), goal_of(*which[i], count)};
+        }
+        const machine::wait_request request{counter_access::word(*which.front()),
+                                            goal_of(*which.front(), count),
+                                            machine::wait_reason::counter, deadline_ns, others};
+        if (!await(context, request)) return which.size();
         found = find();
     } while (found == which.size());
     return found;

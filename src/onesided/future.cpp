@@ -174,10 +174,10 @@ bool await_state(future_state& state, std::int64_t timeout_ns, std::source_locat
     expect_may_wait(context, site);
     if (arrives_with_progress(context, state.word, fulfilled)) return true;
     const machine::call_scope scope(context, machine::operation::wait_future, site);
-    return context.clock->wait(context, {.word = state.word,
-                                         .at_least = fulfilled,
-                                         .reason = machine::wait_reason::message,
-                                         .deadline_ns = deadline_after(context, timeout_ns)});
+    return await(context, {.word = state.word,
+                           .at_least = fulfilled,
+                           .reason = machine::wait_reason::message,
+                           .deadline_ns = deadline_after(context, timeout_ns)});
 }
 
 }  // namespace detail

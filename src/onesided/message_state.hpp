@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "onesided/completion_queue.hpp"
 #include "selion/future.hpp"
 
 namespace selion::onesided {
 
-/// One rank's part in messages: the states of futures that it has made.
+/// One rank's part in messages: the states of futures that it has made, and completion handlers
+/// that wait for their turn.
 class message_state {
 public:
     message_state() = default;
@@ -26,6 +28,7 @@ public:
     detail::future_state& take_from_afar();
     void give_back_from_afar(detail::future_state& state);
 
+    completion_queue completions;
     /// What a floor above keeps for this rank, as long as messages may come for it.
     std::shared_ptr<void> kept_above;
 

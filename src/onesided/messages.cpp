@@ -76,6 +76,12 @@ void count_if_wanted(rank_context& context, std::uint64_t address) {
     if (address != 0) count_together(context, counter_access::word(*counter_at(address)));
 }
 
+void count_at_target(rank_context& context, std::uint64_t bits) {
+    if (bits == null_address) return;
+    auto& counted = *reinterpret_cast<counter*>(mapped_address(context, bits));
+    count_together(context, counter_access::word(counted));
+}
+
 std::string type_name_of_current_exception() {
     const std::type_info* const type = abi::__cxa_current_exception_type();
     if (type == nullptr) return "unknown";
@@ -93,6 +99,17 @@ std::string text_of_current_exception() {
     } catch (...) {
         return "it is no std::exception";
     }
+}
+
+/// A function of the program that a message from `origin` calls must let no exception out.
+[[noreturn]] void end_for_exception(rank_context& context, std::string_view which,
+                                    std::uint32_t origin) {
+    context.host->launcher().end_job(
+        context, fmt::format("rank {} of {}: a {} of a message from rank {} ended with an "
+                             "exception of type {}: {}; the job ends",
+                             context.rank, context.ranks, which, origin,
+                             type_name_of_current_exception(), text_of_current_exception()));
+    std::abort();  // compilers do not see that a virtual call never returns
 }
 
 void expect_target(const rank_context& context, std::uint32_t target, std::source_location site) {
@@ -140,9 +157,8 @@ std::vector<std::byte> with_long_arguments(const outgoing& message) {
     return all;
 }
 
-void send_reply(std::uint32_t origin, std::uint16_t kind, const argument_writer& arguments,
-                std::span<const std::byte> data = {}) {
-    rank_context& context = *current_context;
+void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
+                const argument_writer& arguments, std::span<const std::byte> data = {}) {
     context.transport->send(context, {.target = origin,
                                       .kind = kind,
                                       .is_reply = true,
@@ -230,10 +246,11 @@ void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, st
     arguments.add(state);
     if (bytes <= arguments.free_bytes()) {
         arguments.add(value, bytes);
-        return send_reply(origin, value_reply, arguments);
+        return send_reply(*current_context, origin, value_reply, arguments);
     }
     expect_size(*current_context, bytes, std::source_location::current());
-    send_reply(origin, value_reply, arguments, {static_cast<const std::byte*>(value), bytes});
+    send_reply(*current_context, origin, value_reply, arguments,
+               {static_cast<const std::byte*>(value), bytes});
 }
 
 void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept {
@@ -251,7 +268,7 @@ void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept {
     const std::size_t most =
         std::min<std::size_t>(context.transport->most_message_bytes() - type.size() - 1, 64 * 1024);
     const std::string both = type + '\0' + text.substr(0, most);
-    send_reply(origin, error_reply, arguments, std::as_bytes(std::span(both)));
+    send_reply(context, origin, error_reply, arguments, std::as_bytes(std::span(both)));
 }
 
 }  // namespace selion::detail
@@ -300,14 +317,29 @@ inline message_function function_of(rank_context& context,
     return reinterpret_cast<message_function>(function);
 }
 
+/// The message's function has left a completion handler that may wait.
+/// @param target_bits, completion_address of the counters that count after it.
+void leave_for_later(const delivery& here, std::uint64_t target_bits,
+                     std::uint64_t completion_address) {
+    here.context.messages->completions.add(here.context,
+                                           {.function = here.completion,
+                                            .argument = here.completion_argument,
+                                            .origin = here.origin,
+                                            .target_counter = target_bits,
+                                            .completion_counter = completion_address});
+}
+
 void receive_request(rank_context& context, const machine::incoming_message& message) {
     if (message.kind == 0) {
         delivery here{context, message.origin, message.arguments, message.data, message.bytes, 0};
-        return function_of(context, message)(here);
+        function_of(context, message)(here);
+        if (here.completion != nullptr) leave_for_later(here, null_address, 0);
+        return;
     }
     argument_reader arguments(message.arguments);
     const std::uint64_t origin_address = arguments.word_if(message.kind & origin_counter);
-    const std::uint64_t target_bits = arguments.word_if(message.kind & target_counter);
+    std::uint64_t target_bits = null_address;
+    if (message.kind & target_counter) target_bits = arguments.word();
     const std::uint64_t completion_address = arguments.word_if(message.kind & completion);
     const std::uint64_t state = arguments.word_if(message.kind & future_of_result);
     delivery here{context, message.origin, arguments.rest(), message.data, message.bytes, state};
@@ -319,17 +351,18 @@ void receive_request(rank_context& context, const machine::incoming_message& mes
         here.bytes = message.bytes - head[1];
     }
     function_of(context, message)(here);
-    if (message.kind & target_counter) {
-        auto& counted = *reinterpret_cast<counter*>(mapped_address(context, target_bits));
-        count_together(context, counter_access::word(counted));
+    std::uint16_t wanted = message.kind & (origin_counter | completion);
+    if (here.completion != nullptr) {
+        leave_for_later(here, target_bits, completion_address);
+        wanted &= origin_counter;  // the data have been moved
+    } else {
+        count_at_target(context, target_bits);
     }
-    if (!(message.kind & (origin_counter | completion))) return;
+    if (wanted == 0) return;
     argument_writer told;
-    std::uint16_t kind = count_reply;
-    if (message.kind & origin_counter) told.add(origin_address);
-    if (message.kind & completion) told.add(completion_address);
-    kind |= message.kind & (origin_counter | completion);
-    send_reply(message.origin, kind, told);
+    if (wanted & origin_counter) told.add(origin_address);
+    if (wanted & completion) told.add(completion_address);
+    send_reply(context, message.origin, count_reply | wanted, told);
 }
 
 }  // namespace
@@ -343,12 +376,21 @@ void deliver(rank_context& context, const machine::incoming_message& message) {
             receive_request(context, message);
         }
     } catch (...) {
-        context.host->launcher().end_job(
-            context, fmt::format("rank {} of {}: a handler of a message from rank {} ended with an "
-                                 "exception of type {}: {}; the job ends",
-                                 context.rank, context.ranks, message.origin,
-                                 type_name_of_current_exception(), text_of_current_exception()));
+        end_for_exception(context, "handler", message.origin);
     }
+}
+
+void run_completion(rank_context& context, const ripe_completion& what) {
+    try {
+        what.function(what.argument);
+    } catch (...) {
+        end_for_exception(context, "completion handler", what.origin);
+    }
+    count_at_target(context, what.target_counter);
+    if (what.completion_counter == 0) return;
+    argument_writer told;
+    told.add(what.completion_counter);
+    send_reply(context, what.origin, count_reply | completion, told);
 }
 
 }  // namespace selion::onesided

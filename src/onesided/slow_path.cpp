@@ -154,7 +154,7 @@ void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least, std::source_
     expect_may_wait(context, site);
     shared_word& word = own_word(context, signal, site);
     const machine::call_scope scope(context, machine::operation::wait_signal, site);
-    context.clock->wait(context, {word, at_least, machine::wait_reason::signal});
+    await(context, {word, at_least, machine::wait_reason::signal});
 }
 
 bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::chrono::nanoseconds timeout,
@@ -168,8 +168,7 @@ bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::chrono::
     const std::int64_t wait_ns = std::max<std::int64_t>(timeout.count(), 0);
     const std::int64_t deadline_ns =
         wait_ns > machine::no_deadline - now_ns ? machine::no_deadline : now_ns + wait_ns;
-    return context.clock->wait(context,
-                               {word, at_least, machine::wait_reason::signal, deadline_ns});
+    return await(context, {word, at_least, machine::wait_reason::signal, deadline_ns});
 }
 
 }  // namespace selion::detail

@@ -5,7 +5,9 @@
 #include <source_location>
 #include <string>
 
+#include "machine/call_record.hpp"
 #include "machine/machine.hpp"
+#include "onesided/message_state.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/expect.hpp"
@@ -18,6 +20,15 @@ inline void expect_may_wait(const rank_context& context, std::source_location si
                                  "start the operation and let its completion start what follows"));
 }
 
+/// The rank may be inside a collective, whose steps are its own.
+inline void expect_not_in_completion(const rank_context& context, machine::operation what,
+                                     std::source_location site) {
+    SELION_EXPECT_AT(!onesided::in_completion(context), site,
+                     std::string(name_of(what)) +
+                         " is a collective; a completion handler runs beside its rank's own "
+                         "calls, and must not take part in one");
+}
+
 /// @param timeout_ns negative: for ever.
 inline std::int64_t deadline_after(rank_context& context, std::int64_t timeout_ns) {
     if (timeout_ns < 0) return machine::no_deadline;
@@ -25,18 +36,45 @@ inline std::int64_t deadline_after(rank_context& context, std::int64_t timeout_n
     return timeout_ns > machine::no_deadline - now_ns ? machine::no_deadline : now_ns + timeout_ns;
 }
 
+/// Runs completion handlers that have become ripe, where they are the caller's to run.
+inline void run_completions(rank_context& context) {
+    if (context.messages != nullptr) context.messages->completions.run(context);
+}
+
+/// Every wait of the floors above goes through here: completion handlers run meanwhile.
+/// @return whether the word arrived before the deadline.
+inline bool await(rank_context& context, const machine::wait_request& request) {
+    if (context.messages == nullptr || !onesided::completion_queue::is_run_by(context)) {
+        return context.clock->wait(context, request);
+    }
+    return context.messages->completions.await(context, request);
+}
+
+/// Waits for a word that others change in a collective, as whoever belongs to the context.
+inline void await_word(rank_context& context, const machine::wait_request& request) {
+    if (context.simulated == nullptr &&
+        word_arrives_soon(context, request.word, request.at_least)) {
+        return;
+    }
+    await(*current_context, request);
+}
+
+/// Lets whoever shares the caller's thread run.
+inline void let_others_run(rank_context& context) {
+    shared_word never{0, 0, 0};
+    constexpr std::int64_t at_once = 0;
+    context.clock->wait(context, {.word = never,
+                                  .at_least = 1,
+                                  .reason = machine::wait_reason::message,
+                                  .deadline_ns = at_once});
+}
+
 /// Serves what has come, once. Where other ranks share the thread it is their turn then, so that a
 /// loop of looks does not keep them from what it looks for.
 inline bool make_progress(rank_context& context) {
     const bool has_served = context.transport->poll(context);
-    if (context.group_size > 1 && !context.in_handler) {
-        shared_word never{0, 0, 0};
-        constexpr std::int64_t at_once = 0;
-        context.clock->wait(context, {.word = never,
-                                      .at_least = 1,
-                                      .reason = machine::wait_reason::message,
-                                      .deadline_ns = at_once});
-    }
+    run_completions(context);
+    if (context.group_size > 1 && !context.in_handler) let_others_run(context);
     return has_served;
 }
 
@@ -47,7 +85,11 @@ inline bool arrives_with_progress(rank_context& context, const shared_word& word
     const std::uint32_t looks = context.has_one_thread ? context.brief_looks : 0;
     for (std::uint32_t look = 0; look < looks; ++look) {
         if (word_load(word) >= at_least) return true;
-        if (!context.transport->poll(context)) pause_processor();
+        if (context.transport->poll(context)) {
+            run_completions(context);
+        } else {
+            pause_processor();
+        }
     }
     return false;
 }

@@ -80,6 +80,7 @@ error shortage(rank_context& context, std::string_view what, std::uint64_t bytes
 std::uint64_t allocate_symmetric(rank_context& context, const allocation_request& request,
                                  std::source_location site) {
     expect_may_wait(context, site);
+    expect_not_in_completion(*current_context, operation::allocate, site);
     const machine::call_scope scope(context, operation::allocate, site);
     const std::uint64_t bytes = checked_bytes(request, site);
     onesided::symmetric_heap& heap = state_of(context).heap;
@@ -104,6 +105,7 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
 void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source_location site) {
     if (bits == null_address) return;
     expect_may_wait(context, site);
+    expect_not_in_completion(*current_context, operation::deallocate, site);
     const machine::call_scope scope(context, operation::deallocate, site);
     // Nobody's last access may fall into memory that is already someone else's.
     state_of(context).team.synchronise(machine::wait_reason::collective);

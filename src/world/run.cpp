@@ -17,6 +17,7 @@
 #include "machine/call_record.hpp"
 #include "machine/registry.hpp"
 #include "onesided/message_state.hpp"
+#include "onesided/waiting.hpp"
 #include "selion/error.hpp"
 #include "world/record_file.hpp"
 #include "world/world_state.hpp"
@@ -73,18 +74,45 @@ private:
     std::atomic<node*> first_ = nullptr;
 };
 
+/// What others have sent before they came here is handled.
+void empty_mail(rank_context& context) {
+    while (context.transport->poll(context) || context.transport->has_mail(context)) {
+        let_others_run(context);
+    }
+}
+
+/// Ranks leave when nobody reads their memory any more and what they have sent to each other is
+/// done: messages are handled and completion handlers have run, also of what those have sent.
+void end_together(rank_context& context, collectives::team_state& team, std::source_location site) {
+    {
+        const machine::call_scope scope(context, machine::operation::end_of_run, site);
+        team.synchronise(machine::wait_reason::end);
+        empty_mail(context);
+    }
+    const reduction sum = erase_reduction<std::uint64_t>(plus);
+    std::uint64_t counted = 0;
+    std::uint64_t news = 0;
+    do {
+        {
+            const machine::call_scope scope(context, machine::operation::completions, site);
+            const std::uint64_t finished = context.messages->completions.finish(context);
+            news = finished - std::exchange(counted, finished);
+        }
+        const machine::call_scope scope(context, machine::operation::end_of_run, site);
+        team.all_reduce(reinterpret_cast<std::byte*>(&news), 1, sum);
+        empty_mail(context);
+    } while (news != 0);
+}
+
 int run_rank(const rank_function& body, record_files& files, message_states& messages,
              rank_context& context) {
     context.messages = &messages.add();
     world_state state(context, files.start_rank(context.rank));
     const int rank_status = call_function(body, context);
-    if (!context.host->memory().outlives_ranks()) {
-        const machine::call_scope scope(context, machine::operation::end_of_run, body.site);
-        // Others may still read this rank's memory.
-        state.team.synchronise(machine::wait_reason::end);
-        // What they sent before they came here is handled.
-        while (context.transport->poll(context)) {
-        }
+    if (context.host->memory().outlives_ranks()) {
+        context.messages->completions.finish(context);
+    } else {
+        end_together(context, state.team, body.site);
     }
     files.end_rank(context.rank);
     context.world = nullptr;

@@ -9,6 +9,7 @@
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
 #include "onesided/caller.hpp"
+#include "onesided/waiting.hpp"
 #include "selion/expect.hpp"
 #include "world/world_state.hpp"
 
@@ -35,6 +36,7 @@ public:
         SELION_EXPECT_AT(
             !context.in_handler, site,
             fmt::format("{} is a collective; a handler must not wait", name_of(what_)));
+        expect_not_in_completion(context, what_, site);
         if (context.recorder != nullptr) start_ps_ = context.clock->stamp_ps();
         if constexpr (SELION_CHECK_LEVEL >= 2) {
             collectives::call_signature mine = signature;
@@ -86,12 +88,13 @@ rank_context& caller_for(const rank_context& member, std::source_location site) 
 /// and the fewest of them count where two ranks share a core.
 bool is_plain(const rank_context& context) {
     return SELION_CHECK_LEVEL < 2 && context.recorder == nullptr && context.world != nullptr &&
-           !context.in_handler;
+           !context.in_handler && !onesided::in_completion(context);
 }
 
 /// A barrier of which nobody takes note but hang and death reports. It arrives first and leaves its
 /// note while it waits. The last one to arrive has not been inside for anyone to see.
 void synchronise_at_centre(operation what, rank_context& context, std::source_location site) {
+    expect_not_in_completion(context, what, site);
     collectives::team_state& team = *context.plain_team;
     const bool is_last = team.arrive_at_centre();
     machine::call_record& record = *context.call;
@@ -127,8 +130,6 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     context.has_one_thread = context.host->thread_level() == thread_level::single &&
                              (!interrupts || context.spends_time);
     context.counts_alone = context.has_one_thread;
-    // release: what a handler may use; pairs with who serves the rank's messages [rank.begun]
-    std::atomic_ref(context.call->has_begun).store(1, std::memory_order_release);
     context.recorder = recorder;
     context.heap = &heap;
     context.world = this;
@@ -138,6 +139,8 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
         team.meets_at_centre()) {
         context.plain_team = &team;
     }
+    // release: what a handler may use; pairs with who serves the rank's messages [rank.begun]
+    std::atomic_ref(context.call->has_begun).store(1, std::memory_order_release);
 }
 
 void sync(rank_context& member, std::source_location site) {

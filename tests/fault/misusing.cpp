@@ -26,6 +26,40 @@ void handle(selion::world& world, Body body) {
     done.wait(1);
 }
 
+/// A completion handler that may wait, of a message of the rank to itself.
+template <class Body>
+void complete(selion::world& world, Body body) {
+    selion::counter done;
+    selion::send(world.rank(),
+                 [](const Body& came, selion::message_info) {
+                     return selion::arrival{
+                         .completion = [](void* kept) { (*static_cast<Body*>(kept))(); },
+                         .argument = new Body(came),
+                         .may_wait = true};
+                 },
+                 body, {}, {.completion = &done});
+    done.wait(1);
+}
+
+void mistake_in_completion(selion::world& world, std::string_view what) {
+    if (what == "completion_barrier") {
+        complete(world, [all = &world] { all->barrier(); });  // site: completion_barrier
+    }
+    if (what == "completion_reduce") {
+        complete(world, [all = &world] {
+            static_cast<void>(all->all_reduce(1, selion::plus));  // site: completion_reduce
+        });
+    }
+    if (what == "completion_allocate") {
+        complete(world, [all = &world] {
+            static_cast<void>(selion::allocate<int>(*all, 1));  // site: completion_allocate
+        });
+    }
+    if (what == "completion_throws") {
+        complete(world, [] { throw std::runtime_error("no room"); });
+    }
+}
+
 void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
                            std::string_view what) {
     const auto nothing = [] {};
@@ -100,6 +134,7 @@ void mistake_alone(selion::world& world, std::string_view what) {
             std::thread([&] { const selion::rank_scope scope(world); }).join();  // site: scope
         }
         mistake_with_messages(world, number, what);
+        mistake_in_completion(world, what);
         if (what == "local") {
             const auto own = selion::allocate_local<int>(world, 1);
             selion::deallocate_local(world, own.on(0));  // site: local

@@ -91,10 +91,30 @@ def test_a_mistake_of_all_ranks_is_told_once(machine: str, what: str):
     expect(machine, what, together[what], rf"rank \d of {machines[machine]}")
 
 
+in_completion = {
+    "completion_barrier": "barrier",
+    "completion_reduce": "all_reduce",
+    "completion_allocate": "allocate",
+}
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("what", in_completion)
+@pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt"])
+def test_a_collective_in_a_completion_handler(machine: str, what: str):
+    first, second = complaint(machine, what)
+    assert re.match(rf"selion: rank 1 of \d: {in_completion[what]} is a collective; a completion "
+                    r"handler runs beside its rank's own calls, and must not take part in one$",
+                    first)
+    assert second == f"  called at {site('misusing.cpp', what)}"
+
+
 # Of handlers: where they were called from is in no rank's call.
 of_handlers = {
     "throws": r"a handler of a message from rank 1 ended with an exception of type "
               r"std::runtime_error: no room; the job ends$",
+    "completion_throws": r"a completion handler of a message from rank 1 ended with an exception "
+                         r"of type std::runtime_error: no room; the job ends$",
     "oneway": r"a call that rank 1 had sent without waiting for an answer ended with an exception "
               r"of type std::runtime_error: no room; the job ends$",
     "unknown": r"a message from rank 1 names the handler 0x77770000000012, which is not registered "

@@ -21,6 +21,9 @@ struct delivery {
     const std::byte* data;
     std::size_t bytes;
     std::uint64_t state;  ///< of the future that waits for the result, at the origin; 0: none
+    /// What the function leaves to be called where it may wait; null: nothing.
+    void (*completion)(void*) = nullptr;
+    void* completion_argument = nullptr;
 };
 using message_function = void (*)(delivery&);
 

@@ -87,6 +87,7 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t groups = 1;         ///< carriers of the whole job
     std::uint64_t store_offset = 0;   ///< of the counter of stores in each rank's segment 0
     bool is_foreign_thread = false;
+    bool is_beside = false;  ///< this thread runs completion handlers beside the rank's own
 };
 
 /// Context of the rank that the calling thread works for; a context of zero ranks when none.

@@ -30,6 +30,7 @@ struct job_setting {
     std::vector<int> binding;  ///< processor of each carrier; empty: free to move
 
     mapping_plan plan(bool is_shared, bool fence_signals) const;
+    bell_layout bells() const { return {shape, joined_threads, has_notifier}; }
 };
 
 /// @error bad_argument for options and variables that are malformed.

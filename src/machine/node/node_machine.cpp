@@ -28,6 +28,11 @@ waiter* node_machine::join_thread(detail::rank_context& context) {
 
 void node_machine::leave_thread(waiter* own) { ranks_->leave_thread(own); }
 
+bool node_machine::call_beside(detail::rank_context& context,
+                               void (*function)(detail::rank_context&, void*), void* argument) {
+    return ranks_->call_beside(context, function, argument);
+}
+
 std::string node_machine::binding_report() const { return ranks_->binding_report(); }
 
 void node_machine::say_choices() const {

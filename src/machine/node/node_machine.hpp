@@ -26,6 +26,8 @@ public:
     [[noreturn]] void end_job(detail::rank_context& context, std::string_view sentence) override;
     waiter* join_thread(detail::rank_context& context) override;
     void leave_thread(waiter* own) override;
+    bool call_beside(detail::rank_context& context, void (*function)(detail::rank_context&, void*),
+                     void* argument) override;
     std::string binding_report() const override;
 
 protected:

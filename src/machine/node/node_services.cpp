@@ -110,18 +110,19 @@ void node_clock::wake(detail::rank_context&, detail::shared_word& word) {
     });
 }
 
-/// The word's mark is out of reach, so all who could wait for it are rung: the rank's carrier, and
-/// threads that have joined a rank of the process.
+/// The word's mark is out of reach, so all who could wait for it are rung: the rank's carrier, the
+/// thread beside it, and threads that have joined a rank of the process.
 void node_clock::count(detail::rank_context& context, detail::shared_word& word) {
     detail::word_add_quietly(word, 1);
     if (!detail::has_sleepers(context)) return;
     host_access access(mapping_.control(), mapping_.is_shared(), no_deadline);
-    sleep_protocol::ring_if_asleep(access, mapping_.bell(shape_.carrier_of(context.rank)));
-    const std::uint32_t process = context.rank / shape_.ranks_per_process;
-    const std::uint32_t first = shape_.carriers() + process * joined_threads_;
-    for (std::uint32_t i = 0; i < joined_threads_; ++i) {
-        sleep_protocol::ring_if_asleep(access, mapping_.bell(first + i));
-    }
+    const auto ring = [&](std::uint32_t bell) {
+        sleep_protocol::ring_if_asleep(access, mapping_.bell(bell));
+    };
+    ring(bells_.of_carrier(context.rank));
+    if (bells_.has_notifiers) ring(bells_.of_beside(context.rank));
+    const std::uint32_t process = context.rank / bells_.shape.ranks_per_process;
+    for (std::uint32_t i = 0; i < bells_.joined_threads; ++i) ring(bells_.of_joined(process, i));
 }
 
 std::byte* mapped_transport::address_of(std::uint64_t bits) const {

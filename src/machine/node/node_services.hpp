@@ -10,9 +10,8 @@ namespace selion::machine::node {
 /// Time and waiting of ranks that share a mapping.
 class node_clock final : public clock {
 public:
-    /// @param joined_threads of each process: doorbells that they have.
-    node_clock(const shared_mapping& mapping, const node_shape& shape, std::uint32_t joined_threads)
-        : mapping_(mapping), shape_(shape), joined_threads_(joined_threads) {}
+    node_clock(const shared_mapping& mapping, const bell_layout& bells)
+        : mapping_(mapping), bells_(bells) {}
     std::int64_t now_ns() override;
     std::int64_t stamp_ps() override;
     bool wait(detail::rank_context& context, const wait_request& request) override;
@@ -21,8 +20,7 @@ public:
 
 private:
     const shared_mapping& mapping_;
-    node_shape shape_;
-    std::uint32_t joined_threads_;
+    bell_layout bells_;
 };
 
 /// Moves bytes within a mapping: what operations do when the inline bypass is off.
@@ -50,6 +48,9 @@ public:
     std::uint64_t most_message_bytes() const override { return office_.most_message_bytes(); }
     bool poll(detail::rank_context& context) override {
         return !context.in_handler && office_.poll(context);
+    }
+    bool has_mail(detail::rank_context& context) override {
+        return office_.room_of(context).is_busy();
     }
 
 private:

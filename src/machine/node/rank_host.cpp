@@ -25,19 +25,19 @@ rank_host::rank_host(const job_setting& setting, const shared_mapping& mapping, 
       mapping_(mapping),
       owner_(owner),
       process_(process),
-      clock_(mapping, setting.shape, setting.joined_threads),
+      clock_(mapping, setting.bells()),
       office_(mapping, setting.shape, process),
       transport_(mapping, office_),
-      contexts_(setting.shape.ranks_per_process) {
+      contexts_(setting.shape.ranks_per_process),
+      beside_(setting.shape.ranks_per_process) {
     const std::uint32_t carriers = setting.shape.carriers_per_process;
     const std::uint32_t ranks = setting.shape.ranks_per_process;
     for (std::uint32_t c = 0; c <= carriers; ++c) {
         first_rank_.push_back(static_cast<std::uint32_t>(std::uint64_t{ranks} * c / carriers));
     }
     for (std::uint32_t r = 0; r < ranks; ++r) prepare(contexts_[r], r);
-    const std::uint32_t first_bell = setting.shape.carriers() + process * setting.joined_threads;
     for (std::uint32_t i = 0; i < setting.joined_threads; ++i) {
-        joined_.emplace_back(waiting_of(first_bell + i, nullptr));
+        joined_.emplace_back(waiting_of(setting.bells().of_joined(process, i), nullptr));
     }
     is_joined_.resize(joined_.size());
 }
@@ -84,9 +84,8 @@ int rank_host::run(const job& work, bool may_use_caller) {
     office_.open(contexts_, first_rank_, work.deliver);
     std::optional<notifier> interrupts;
     if (setting_.has_notifier) {
-        const std::uint32_t bell = setting_.shape.carriers() +
-                                   setting_.shape.processes * setting_.joined_threads + process_;
-        interrupts.emplace(mapping_, office_, contexts_.front(), bell);
+        interrupts.emplace(mapping_, office_, contexts_.front(),
+                           setting_.bells().of_notifier(process_));
     }
     if (may_use_caller && carriers == 1) {
         run_carrier(work, 0);
@@ -96,6 +95,8 @@ int rank_host::run(const job& work, bool may_use_caller) {
             threads.emplace_back([&, c] { run_carrier(work, c); });
         }
     }
+    interrupts.reset();  // nobody adds calls any more
+    for (std::unique_ptr<side_thread>& one : beside_) one.reset();
     return mapping_.process(process_).status;
 }
 
@@ -147,6 +148,20 @@ waiter* rank_host::join_thread(const detail::rank_context& context) {
 void rank_host::leave_thread(waiter* own) {
     const std::lock_guard lock(join_mutex_);
     is_joined_[static_cast<std::size_t>(static_cast<thread_waiter*>(own) - joined_.data())] = false;
+}
+
+/// Handlers of one rank run one at a time, so nobody else makes its thread.
+bool rank_host::call_beside(const detail::rank_context& context,
+                            void (*function)(detail::rank_context&, void*), void* argument) {
+    if (!setting_.has_notifier) return false;
+    std::unique_ptr<side_thread>& beside = beside_[context.rank - contexts_.front().rank];
+    if (beside == nullptr) {
+        const std::uint32_t bell = setting_.bells().of_beside(context.rank);
+        beside =
+            std::make_unique<side_thread>(context, waiting_of(bell, &office_.room_of(context)));
+    }
+    beside->add(function, argument);
+    return true;
 }
 
 void rank_host::end_job(std::string_view sentence) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "machine/node/job_setting.hpp"
 #include "machine/node/node_services.hpp"
 #include "machine/node/shared_mapping.hpp"
+#include "machine/node/side_thread.hpp"
 #include "machine/node/thread_waiter.hpp"
 
 namespace selion::machine::node {
@@ -26,6 +28,8 @@ public:
 
     waiter* join_thread(const detail::rank_context& context);
     void leave_thread(waiter* own);
+    bool call_beside(const detail::rank_context& context,
+                     void (*function)(detail::rank_context&, void*), void* argument);
     [[noreturn]] void end_job(std::string_view sentence);
     std::string binding_report() const;
 
@@ -47,6 +51,8 @@ private:
     std::mutex join_mutex_;
     std::vector<thread_waiter> joined_;
     std::vector<bool> is_joined_;
+    /// Of each rank of the process, from the first call that it makes.
+    std::vector<std::unique_ptr<side_thread>> beside_;
 };
 
 }  // namespace selion::machine::node

@@ -43,7 +43,7 @@ control_block lay_out(const mapping_plan& plan) {
     control_block control{};
     control.magic = control_magic;
     control.ranks = ranks;
-    control.bells = plan.shape.carriers() + plan.shape.processes * (plan.joined_threads + 1);
+    control.bells = plan.bells().count();
     control.reserve_bytes = round_up(std::max(wanted, smallest_reserve), page_bytes());
     control.stride_bytes = round_up(control.reserve_bytes, 2 * page_bytes()) + page_bytes();
     control.records_offset = round_up(sizeof(control_block), detail::line_bytes);

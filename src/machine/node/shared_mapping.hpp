@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "machine/node/bell_layout.hpp"
 #include "machine/node/control_block.hpp"
 #include "machine/node/mail_area.hpp"
 #include "machine/spec.hpp"
@@ -22,6 +23,7 @@ struct mapping_plan {
     bool is_shared = false;            ///< between processes: a sealed memfd; else private memory
     bool fence_signals = false;
     bool has_notifier = false;
+    bell_layout bells() const { return {shape, joined_threads, has_notifier}; }
 };
 
 /// One range of addresses: the control block, then every rank's memory at equal distances. Pages

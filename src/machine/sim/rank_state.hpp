@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "machine/call_record.hpp"
 #include "machine/sim/credit_book.hpp"
@@ -64,6 +66,10 @@ struct alignas(64) rank_state {
     std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something
     std::uint32_t creditor = 0;            ///< whose credit it waits for
     std::span<const awaited_word> others;  ///< that the wait would also end with
+    bool has_returned = false;             ///< from its function
+    bool has_left_stack = false;           ///< and has made the calls that followed
+    /// Functions, and what is passed to them, that it calls after that.
+    std::vector<std::pair<void (*)(detail::rank_context&, void*), void*>> late_calls;
     call_record record{};
     detail::rank_context context;
 

@@ -230,6 +230,12 @@ void simulation::stand_still(rank_state& rank, standstill why) {
     if (follower_ != nullptr) follower_->rank_is_idle(engine_, rank.context.rank, now);
     engine_.suspend();
     rank.why = standstill::none;
+    go_on(rank);
+}
+
+/// Once the processor is free of messages.
+void simulation::go_on(rank_state& rank) {
+    ticks& now = rank.self->now;
     const reception_model& how = model_.reception;
     const bool may_leave = rank.is_interrupts && how.has_own_processor && !how.has_big_lock;
     while (now < rank.processor_until && !may_leave) {
@@ -242,6 +248,7 @@ void simulation::stand_still(rank_state& rank, standstill why) {
 
 /// A rank whose function has returned serves what comes.
 void simulation::come_to_rest(rank_state& rank) {
+    publish(rank.record.has_finished, 1u);
     if (rank.leaving != 0) engine_.catch_up();
     if (model_.reception.kind != reception_kind::hardware) {
         engine_.catch_up();

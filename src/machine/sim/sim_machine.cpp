@@ -90,6 +90,10 @@ public:
     }
     waiter* join_thread(detail::rank_context&) override { return nullptr; }
     void leave_thread(waiter*) override {}
+    bool call_beside(detail::rank_context& context, void (*function)(detail::rank_context&, void*),
+                     void* argument) override {
+        return running_->call_beside(context, function, argument);
+    }
     std::string binding_report() const override {
         std::string text;
         for (std::uint32_t rank = 0; rank < model_.ranks; ++rank) {

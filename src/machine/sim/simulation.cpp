@@ -100,11 +100,48 @@ int simulation::run(const job& work) {
         rank_state& rank = ranks_[number];
         const int own = work.rank_main(rank.context);
         if (status == 0) status = own;
-        publish(rank.record.has_finished, 1u);
-        const call last(*this, rank.context, false);
-        come_to_rest(rank);
+        rank.has_returned = true;
+        rest(rank);
     });
     return status;
+}
+
+/// On the rank's stack, which nothing else needs any more.
+bool simulation::call_beside(const detail::rank_context& context,
+                             void (*function)(detail::rank_context&, void*), void* argument) {
+    rank_state& rank = ranks_[context.rank];
+    if (!rank.has_returned) return false;
+    rank.late_calls.emplace_back(function, argument);
+    if (!rank.has_left_stack) return true;
+    rank.has_left_stack = false;
+    engine_.run_again(*rank.self, time_of(rank), [this, &rank] {
+        make_late_calls(rank);
+        rest(rank);
+    });
+    return true;
+}
+
+void simulation::make_late_calls(rank_state& rank) {
+    publish(rank.record.has_finished, 0u);
+    go_on(rank);
+    for (std::size_t made = 0; made < rank.late_calls.size(); ++made) {
+        const auto [function, argument] = rank.late_calls[made];
+        function(rank.context, argument);
+    }
+    rank.late_calls.clear();
+}
+
+/// Until there is nothing to do but to serve messages.
+void simulation::rest(rank_state& rank) {
+    while (true) {
+        {
+            const call last(*this, rank.context, false);
+            come_to_rest(rank);
+        }
+        if (rank.late_calls.empty()) break;
+        make_late_calls(rank);
+    }
+    rank.has_left_stack = true;
 }
 
 std::byte* simulation::address_of(std::uint64_t bits) const {

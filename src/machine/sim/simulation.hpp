@@ -34,6 +34,9 @@ public:
 
     /// Runs `body` on every rank. @return the first non-zero status, in the order of time.
     int run(const job& work);
+    /// See `launcher`: of ranks whose functions have returned.
+    bool call_beside(const detail::rank_context& context,
+                     void (*function)(detail::rank_context&, void*), void* argument);
 
     // transport
     void put(detail::rank_context& context, const detail::put_request& request) override;
@@ -141,6 +144,9 @@ private:
     void serve_inbox(rank_state& rank);
     void stand_still(rank_state& rank, standstill why);
     void come_to_rest(rank_state& rank);
+    void go_on(rank_state& rank);
+    void make_late_calls(rank_state& rank);
+    void rest(rank_state& rank);
     bool obtain_credit(rank_state& origin, transfer& what);
     void return_credit(rank_state& origin, std::uint32_t target);
     std::byte* address_of(std::uint64_t bits) const;

@@ -2,6 +2,7 @@
 #include "machine/sim/engine/engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace selion::machine::sim {
 namespace {
@@ -46,18 +47,39 @@ void engine::run(const std::function<void(std::uint32_t)>& body) {
     for (task& rank : tasks_) {
         // An engine alone has ranks without a machine around them.
         if (rank.context == nullptr) rank.context = main_.context;
-        rank.stack = execution_->make(rank.number, [this, &rank, &body]() -> stack_of_rank& {
-            detail::current_context = rank.context;
-            body(rank.number);
-            --live_;
-            task* const next = live_ == 0 ? &main_ : next_rank();
-            current_ = next;
-            return *next->stack;
-        });
+        rank.body = [&rank, &body] { body(rank.number); };
         resume_at(rank, 0);
     }
     current_ = &main_;
     switch_to(*next_rank());
+}
+
+void engine::run_again(task& rank, ticks at, std::function<void()> body) {
+    rank.body = std::move(body);
+    ++live_;
+    resume_at(rank, at);
+}
+
+/// On a stack of the rank. @return the stack that goes on when the rank is done.
+stack_of_rank& engine::run_body(task& rank) {
+    task* next = &rank;
+    do {
+        detail::current_context = rank.context;
+        std::exchange(rank.body, nullptr)();
+        --live_;
+        next = live_ == 0 ? &main_ : next_rank();
+    } while (next == &rank);  // events have run on this stack, and one has given it a body
+    current_ = next;
+    return stack_of(*next);
+}
+
+/// A rank's stack: a new one if it has to begin, after its old one has been left for good.
+stack_of_rank& engine::stack_of(task& rank) {
+    if (rank.body != nullptr) {
+        rank.stack = execution_->make(rank.number,
+                                      [this, &rank]() -> stack_of_rank& { return run_body(rank); });
+    }
+    return *rank.stack;
 }
 
 void engine::resume_at(task& rank, ticks at) { schedule(rank, std::max(at, rank.now), rank); }
@@ -112,7 +134,7 @@ void engine::suspend() {
 void engine::switch_to(task& next) {
     task& self = *current_;
     current_ = &next;
-    execution_->change(*self.stack, *next.stack);
+    execution_->change(*self.stack, stack_of(next));
     detail::current_context = self.context;
 }
 

@@ -37,6 +37,7 @@ struct alignas(64) task : event {
     detail::rank_context* context = nullptr;  ///< current while the rank runs
     std::uintptr_t frame = 0;                 ///< where on its stack it has stopped, while it has
     std::unique_ptr<stack_of_rank> stack;
+    std::function<void()> body;  ///< that it is to begin with, on a new stack
 };
 
 /// Runs ranks in virtual time: always the earliest event next. A rank computes ahead on its own
@@ -85,6 +86,8 @@ public:
     void suspend();
     /// Lets a suspended rank go on at a time, or at its own if that is later.
     void resume_at(task& rank, ticks at);
+    /// Gives a rank whose body has returned another one. By an event, or by another rank.
+    void run_again(task& rank, ticks at, std::function<void()> body);
     /// Whether a rank that is suspended is sure to go on by itself.
     static bool is_armed(const event& what) { return what.armed_order != 0; }
 
@@ -101,6 +104,8 @@ public:
 
 private:
     static std::uint64_t order_of(const task& rank) { return rank.next_order + 1; }
+    stack_of_rank& run_body(task& rank);
+    stack_of_rank& stack_of(task& rank);
     task* next_rank();
     void fetch_ahead() const;
     void switch_to(task& next);

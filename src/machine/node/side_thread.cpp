@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/node/side_thread.hpp"
+
+#include "machine/crash_handler.hpp"
+
+namespace selion::machine::node {
+
+side_thread::side_thread(const detail::rank_context& rank, const wait_setting& waiting)
+    : context_(rank), waiter_(waiting) {
+    context_.waiter = &waiter_;
+    context_.is_foreign_thread = true;
+    context_.is_beside = true;
+    context_.recorder = nullptr;
+    context_.plain_team = nullptr;
+    context_.counts_alone = false;
+    context_.in_handler = false;
+    thread_ = std::thread([this] { run(); });
+}
+
+side_thread::~side_thread() {
+    {
+        const std::lock_guard lock(mutex_);
+        is_ending_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+}
+
+void side_thread::add(void (*function)(detail::rank_context&, void*), void* argument) {
+    {
+        const std::lock_guard lock(mutex_);
+        calls_.push_back({function, argument});
+    }
+    changed_.notify_one();
+}
+
+bool side_thread::await_call(call& next) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_ending_ || !calls_.empty(); });
+    if (calls_.empty()) return false;
+    next = calls_.front();
+    calls_.pop_front();
+    return true;
+}
+
+void side_thread::run() {
+    const signal_stack stack_for_signals;
+    detail::current_context = &context_;
+    for (call next{}; await_call(next);) next.function(context_, next.argument);
+}
+
+}  // namespace selion::machine::node

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onesided/completion_queue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "onesided/message_state.hpp"
+#include "selion/counter.hpp"
+
+namespace selion::onesided {
+namespace {
+
+/// A completion handler runs on the rank's own stack.
+class completion_scope {
+public:
+    explicit completion_scope(detail::rank_context& context)
+        : context_(context),
+          // The call that runs it may have looked at counters already.
+          counts_alone_(context.counts_alone) {
+        machine::publish(context.call->in_completion, 1u);
+        if (counts_alone_) context.counts_alone = false;
+    }
+    ~completion_scope() {
+        if (counts_alone_) context_.counts_alone = true;
+        machine::publish(context_.call->in_completion, 0u);
+    }
+    completion_scope(const completion_scope&) = delete;
+    completion_scope& operator=(const completion_scope&) = delete;
+
+private:
+    detail::rank_context& context_;
+    bool counts_alone_;
+};
+
+void free_list(ripe_completion* first) {
+    while (first != nullptr) delete std::exchange(first, first->next);
+}
+
+}  // namespace
+
+completion_queue::~completion_queue() {
+    free_list(in_order_);
+    free_list(added_.load(std::memory_order_relaxed));
+}
+
+void completion_queue::add(detail::rank_context& handler, const ripe_completion& what) {
+    auto* const kept = new ripe_completion(what);
+    added_count_.fetch_add(1, std::memory_order_relaxed);
+    if (handler.host->launcher().call_beside(handler, run_one, kept)) return;
+    kept->next = added_.load(std::memory_order_relaxed);
+    // release: what it holds; pairs with who takes it [completion.added]
+    while (!added_.compare_exchange_weak(kept->next, kept, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    }
+    detail::count_together(handler, ripe_);
+}
+
+/// @pre there is one.
+ripe_completion* completion_queue::take() {
+    if (in_order_ == nullptr) {
+        // acquire: what they hold [completion.added]
+        ripe_completion* last = added_.exchange(nullptr, std::memory_order_acquire);
+        while (last != nullptr) {
+            ripe_completion* const before = std::exchange(last->next, in_order_);
+            in_order_ = std::exchange(last, before);
+        }
+    }
+    ++started_;
+    return std::exchange(in_order_, in_order_->next);
+}
+
+/// Those that have come by now: others that follow must not keep the caller for ever.
+void completion_queue::run_ripe(detail::rank_context& caller) {
+    const std::uint64_t goal = detail::word_load(ripe_);
+    const machine::pause_in_call in_its_own_name(*caller.call);
+    while (started_ < goal) run_one(caller, take());
+}
+
+void completion_queue::run_one(detail::rank_context& context, void* what) {
+    const std::unique_ptr<ripe_completion> kept(static_cast<ripe_completion*>(what));
+    {
+        std::optional<completion_scope> scope;
+        if (!context.is_foreign_thread) scope.emplace(context);
+        run_completion(context, *kept);
+    }
+    detail::count_together(context, context.messages->completions.finished_);
+}
+
+bool completion_queue::await(detail::rank_context& caller, const machine::wait_request& request) {
+    constexpr std::size_t few = 8;
+    const std::size_t count = request.others.size() + 1;
+    if (count <= few) {
+        std::array<machine::awaited_word, few> words;
+        return await_either(caller, request, std::span(words).first(count));
+    }
+    std::vector<machine::awaited_word> words(count);
+    return await_either(caller, request, words);
+}
+
+/// @param words room for what the request has besides its word, and one more.
+bool completion_queue::await_either(detail::rank_context& caller,
+                                    const machine::wait_request& request,
+                                    std::span<machine::awaited_word> words) {
+    std::ranges::copy(request.others, words.begin());
+    machine::wait_request either = request;
+    either.others = words;
+    while (true) {
+        words.back() = {&ripe_, started_ + 1};
+        const bool is_early = caller.clock->wait(caller, either);
+        const bool has_arrived = request.has_arrived();
+        run(caller);
+        if (has_arrived || !is_early) return has_arrived;
+    }
+}
+
+std::uint64_t completion_queue::finish(detail::rank_context& own) {
+    while (true) {
+        const std::uint64_t goal = added_count_.load(std::memory_order_relaxed);
+        if (detail::word_load(finished_) >= goal) return goal;
+        await(own, {.word = finished_,
+                    .at_least = goal,
+                    .reason = machine::wait_reason::message,
+                    .others = {}});
+    }
+}
+
+}  // namespace selion::onesided

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+
+namespace selion::onesided {
+
+/// A completion handler that may wait, and what counts when it has returned.
+struct ripe_completion {
+    void (*function)(void*);
+    void* argument;
+    std::uint32_t origin;              ///< of the message
+    std::uint64_t target_counter;      ///< global address; `null_address`: none
+    std::uint64_t completion_counter;  ///< address at the origin; 0: none
+    ripe_completion* next = nullptr;
+};
+
+/// Calls the handler, and then counts.
+void run_completion(detail::rank_context& context, const ripe_completion& what);
+
+/// Whether the caller is in such a handler, or in what that has called.
+inline bool in_completion(const detail::rank_context& caller) {
+    if (caller.is_foreign_thread) return caller.is_beside;
+    return machine::look_at(caller.call->in_completion) != 0;
+}
+
+/// The completion handlers of one rank that may wait (`arrival::may_wait`). Handlers of messages
+/// add them, and they run one at a time, in that order: beside the rank where its machine has a
+/// place for that (`launcher::call_beside`), else on the rank's own stack, in its calls that wait
+/// or serve messages. See progress.md.
+class alignas(64) completion_queue {
+public:
+    completion_queue() = default;
+    ~completion_queue();
+    completion_queue(const completion_queue&) = delete;
+    completion_queue& operator=(const completion_queue&) = delete;
+
+    /// By a handler of a message to the rank, in whose context it runs.
+    void add(detail::rank_context& handler, const ripe_completion& what);
+
+    /// Whether the caller is the rank's own stack, where no handler of any kind runs.
+    static bool is_run_by(const detail::rank_context& caller) {
+        return !caller.is_foreign_thread && !caller.in_handler && !in_completion(caller);
+    }
+    /// Runs those that are there and have no other place.
+    void run(detail::rank_context& caller) {
+        if (detail::word_load(ripe_) != started_ && is_run_by(caller)) [[unlikely]]
+            run_ripe(caller);
+    }
+    /// Waits as `clock::wait` does, and runs meanwhile what becomes ripe.
+    /// @pre `is_run_by(caller)`.
+    bool await(detail::rank_context& caller, const machine::wait_request& request);
+    /// By the rank itself: returns when all that were added have returned.
+    /// @return their number, ever.
+    std::uint64_t finish(detail::rank_context& own);
+
+private:
+    void run_ripe(detail::rank_context& caller);
+    bool await_either(detail::rank_context& caller, const machine::wait_request& request,
+                      std::span<machine::awaited_word> words);
+    ripe_completion* take();
+    static void run_one(detail::rank_context& context, void* what);
+
+    // What the rank's own stack looks at in each wait lies in one line.
+    detail::shared_word ripe_{};           ///< how many have come for the rank's own stack
+    std::uint64_t started_ = 0;            ///< of those
+    ripe_completion* in_order_ = nullptr;  ///< those taken, the first one first
+    std::atomic<ripe_completion*> added_ = nullptr;  ///< the last one first
+    std::atomic<std::uint64_t> added_count_ = 0;     ///< wherever they run
+    detail::shared_word finished_{};                 ///< how many have returned
+};
+
+}  // namespace selion::onesided
