@@ -49,9 +49,11 @@ struct arrival {
     ///  - with interrupts on real machines on a thread of the rank's own, so what they share with
     ///    the rank's own code is the program's to guard;
     ///  - elsewhere on the rank's own thread, in its calls that wait or serve messages. While one
-    ///    waits, the call that runs it goes on waiting, too.
-    /// Whatever has been sent before the sender's function returns is completed before the job
-    /// ends. @cost an allocation, and a wake of a thread that sleeps.
+    ///    waits, the call that runs it goes on waiting, too: so it must not wait for what its own
+    ///    rank does only after that.
+    /// Those of what has been sent before the sender's function returns run before the job ends; on
+    /// simulated machines, of what has come before the last rank's function returns. @cost an
+    /// allocation, and a wake of a thread that sleeps.
     bool may_wait = false;
 };
 

@@ -12,6 +12,9 @@ public:
     virtual ~waiter() = default;
     /// @return whether the word arrived before the deadline.
     virtual bool wait(const wait_request& request) = 0;
+    /// By a handler that runs on the waiter's own thread: its wait, if it is in one, ends although
+    /// the word has not arrived.
+    virtual void end_early() = 0;
 };
 
 }  // namespace selion::machine

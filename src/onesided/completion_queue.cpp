@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/waiter.hpp"
 #include "onesided/message_state.hpp"
 #include "selion/counter.hpp"
 
@@ -56,7 +57,10 @@ void completion_queue::add(detail::rank_context& handler, const ripe_completion&
     while (!added_.compare_exchange_weak(kept->next, kept, std::memory_order_release,
                                          std::memory_order_relaxed)) {
     }
-    detail::count_together(handler, ripe_);
+    if (!are_added_within_calls(handler)) return detail::count_together(handler, ripe_);
+    detail::word_add_quietly(ripe_, 1);
+    handler.has_ripe = true;
+    handler.waiter->end_early();
 }
 
 /// @pre there is one.
@@ -78,6 +82,7 @@ void completion_queue::run_ripe(detail::rank_context& caller) {
     const std::uint64_t goal = detail::word_load(ripe_);
     const machine::pause_in_call in_its_own_name(*caller.call);
     while (started_ < goal) run_one(caller, take());
+    caller.has_ripe = started_ != detail::word_load(ripe_);
 }
 
 void completion_queue::run_one(detail::rank_context& context, void* what) {
@@ -90,7 +95,22 @@ void completion_queue::run_one(detail::rank_context& context, void* what) {
     detail::count_together(context, context.messages->completions.finished_);
 }
 
+/// A wait that one which has come ends early is begun again.
+bool completion_queue::await_within_calls(detail::rank_context& caller,
+                                          const machine::wait_request& request) {
+    while (true) {
+        run(caller);
+        const bool has_arrived = caller.clock->wait(caller, request);
+        run(caller);
+        if (has_arrived) return true;
+        const bool has_deadline = request.deadline_ns != machine::no_deadline;
+        if (has_deadline && caller.clock->now_ns() >= request.deadline_ns) return false;
+    }
+}
+
 bool completion_queue::await(detail::rank_context& caller, const machine::wait_request& request) {
+    if (are_added_within_calls(caller)) return await_within_calls(caller, request);
+    if (!is_run_by(caller)) return caller.clock->wait(caller, request);
     constexpr std::size_t few = 8;
     const std::size_t count = request.others.size() + 1;
     if (count <= few) {

@@ -47,13 +47,17 @@ public:
     static bool is_run_by(const detail::rank_context& caller) {
         return !caller.is_foreign_thread && !caller.in_handler && !in_completion(caller);
     }
+    /// Whether those that come are added by the rank's own thread, in its calls.
+    static bool are_added_within_calls(const detail::rank_context& caller) {
+        return caller.has_one_thread && !caller.spends_time;
+    }
     /// Runs those that are there and have no other place.
     void run(detail::rank_context& caller) {
+        if (are_added_within_calls(caller) && !caller.has_ripe) return;
         if (detail::word_load(ripe_) != started_ && is_run_by(caller)) [[unlikely]]
             run_ripe(caller);
     }
     /// Waits as `clock::wait` does, and runs meanwhile what becomes ripe.
-    /// @pre `is_run_by(caller)`.
     bool await(detail::rank_context& caller, const machine::wait_request& request);
     /// By the rank itself: returns when all that were added have returned.
     /// @return their number, ever.
@@ -61,6 +65,7 @@ public:
 
 private:
     void run_ripe(detail::rank_context& caller);
+    bool await_within_calls(detail::rank_context& caller, const machine::wait_request& request);
     bool await_either(detail::rank_context& caller, const machine::wait_request& request,
                       std::span<machine::awaited_word> words);
     ripe_completion* take();

@@ -44,9 +44,7 @@ inline void run_completions(rank_context& context) {
 /// Every wait of the floors above goes through here: completion handlers run meanwhile.
 /// @return whether the word arrived before the deadline.
 inline bool await(rank_context& context, const machine::wait_request& request) {
-    if (context.messages == nullptr || !onesided::completion_queue::is_run_by(context)) {
-        return context.clock->wait(context, request);
-    }
+    if (context.messages == nullptr) return context.clock->wait(context, request);
     return context.messages->completions.await(context, request);
 }
 

@@ -65,6 +65,7 @@ struct alignas(line_bytes) rank_context {
     bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
     bool in_handler = false;
     bool has_one_thread = false;  ///< no other thread works for the rank, now or later
+    bool has_ripe = false;        ///< completion handlers are there that its own stack runs
     std::uint32_t job = 0;        ///< number of the job in this process, from 1
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;

@@ -17,13 +17,11 @@ public:
         : owner_(owner), context_(context) {}
 
     bool wait(const wait_request& request) override { return owner_.wait(*this, request); }
+    void end_early() override { word_ = nullptr; }
 
     bool has_arrived() const {
         if (word_ == nullptr || detail::word_load(*word_) >= at_least_) return true;
-        // Most waits are for one word and one more; nothing but their lines is touched for them.
-        if (other_.word == nullptr) return false;
-        if (detail::word_load(*other_.word) >= other_.at_least) return true;
-        return has_more_ && request_->has_arrived();
+        return has_others_ && request_->has_arrived();
     }
 
     fiber_carrier& owner_;
@@ -31,9 +29,8 @@ public:
     boost::context::fiber fiber_;
     detail::shared_word* word_ = nullptr;  ///< awaited; null when it can run
     std::uint64_t at_least_ = 0;
-    awaited_word other_{};                   ///< the first other word, if there is one
     const wait_request* request_ = nullptr;  ///< of the wait that goes on
-    bool has_more_ = false;                  ///< it waits for more words than these two
+    bool has_others_ = false;                ///< it waits for other words as well
     std::int64_t deadline_ns_ = no_deadline;
     exception_state exceptions_;
     sanitizer_fiber sanitizer_;
@@ -113,8 +110,7 @@ bool fiber_carrier::wait(fiber_rank& rank, const wait_request& request) {
     rank.word_ = &request.word;
     rank.at_least_ = request.at_least;
     rank.request_ = &request;
-    rank.other_ = request.others.empty() ? awaited_word{} : request.others.front();
-    rank.has_more_ = request.others.size() > 1;
+    rank.has_others_ = !request.others.empty();
     rank.deadline_ns_ = request.deadline_ns;
     const bool has_deadline = request.deadline_ns != no_deadline;
     with_deadline_ += has_deadline;
@@ -177,7 +173,7 @@ void fiber_carrier::sleep() {
     for (const auto& rank : ranks_) {
         if (rank->has_ended_) continue;
         sleep_protocol::mark(access, *rank->word_, setting_.bell_number + 1);
-        if (rank->other_.word == nullptr) continue;
+        if (!rank->has_others_) continue;
         for (const awaited_word& other : rank->request_->others) {
             sleep_protocol::mark(access, *other.word, setting_.bell_number + 1);
         }

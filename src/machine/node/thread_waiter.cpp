@@ -24,6 +24,7 @@ bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
         return request.has_arrived() || (mail != nullptr && mail->serve(self));
     };
     host_access access(*setting_.control, setting_.is_shared, request.deadline_ns);
+    ends_early_ = false;
     while (true) {
         switch (stay_awake(setting_.how_long, request.deadline_ns, look)) {
             case idle_outcome::arrived: break;
@@ -34,6 +35,7 @@ bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
                 sleep(request, access, [&] { return request.has_arrived() || has_mail(); });
         }
         if (request.has_arrived()) return true;
+        if (ends_early_) return false;
     }
 }
 

@@ -25,6 +25,7 @@ class thread_waiter final : public waiter {
 public:
     explicit thread_waiter(const wait_setting& setting) : setting_(setting) {}
     bool wait(const wait_request& request) override;
+    void end_early() override { ends_early_ = true; }
     void set_mail(mail_room* mail) { setting_.mail = mail; }
 
 private:
@@ -32,6 +33,7 @@ private:
     template <class Look>
     void sleep(const wait_request& request, host_access& access, Look arrived);
     wait_setting setting_;
+    bool ends_early_ = false;
 };
 
 }  // namespace selion::machine::node
