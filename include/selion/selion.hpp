@@ -7,6 +7,7 @@
 #include <selion/charge.hpp>
 #include <selion/counter.hpp>
 #include <selion/error.hpp>
+#include <selion/error_handler.hpp>
 #include <selion/expect.hpp>
 #include <selion/future.hpp>
 #include <selion/global_ptr.hpp>

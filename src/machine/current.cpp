@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include "base/log.hpp"
 #include "machine/call_record.hpp"
+#include "machine/failure.hpp"
 #include "machine/machine.hpp"
 #include "selion/expect.hpp"
 
@@ -27,8 +27,8 @@ void end_job_for_bug(const std::string& sentence, std::source_location site) {
                                 : std::string("a thread of the program");
     const std::string text =
         fmt::format("{}: {}\n  called at {}:{}", who, sentence, site.file_name(), site.line());
-    if (host != nullptr) host->launcher().end_job(context, text);
-    base::say(text);
+    if (host != nullptr) host->launcher().end_job(context, text, site);
+    machine::announce({{}, text, site});
     _exit(1);
 }
 

@@ -8,10 +8,11 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
-#include "base/log.hpp"
 #include "machine/call_record.hpp"
+#include "machine/failure.hpp"
 #include "machine/last_words.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -28,15 +29,18 @@ void on_exit_of_process(int status, void*) {
     const bool is_first =
         std::atomic_ref(*watched).compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
     // Whoever is late leaves the ending to the first, whose words must not be cut off.
-    while (!is_first) pause();
+    while (!is_first && !is_in_error_handler()) pause();
     const detail::rank_context& context = *detail::current_context;
     const std::string who = context.ranks != 0
                                 ? fmt::format("rank {} of {}", context.rank, context.ranks)
                                 : std::string("a thread of the job");
     const std::string what =
         context.ranks != 0 ? ", " + last_call_text(*context.call) : std::string();
-    base::say(fmt::format("{} called exit({}) before its function returned{}; the job ends", who,
-                          status, what));
+    const std::string sentence = fmt::format(
+        "{} called exit({}) before its function returned{}; the job ends", who, status, what);
+    std::optional<rank_id> rank;
+    if (context.ranks != 0) rank = context.rank;
+    announce({rank, sentence, {}});
     say_last_words();
     // Another rank may hold a stream's lock for ever; then the alarm ends the process.
     alarm(1);

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -16,6 +18,7 @@
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/slow_path.hpp"
 #include "selion/detail/word_access.hpp"
+#include "selion/error_handler.hpp"
 #include "selion/machines.hpp"
 #include "selion/signal.hpp"
 #include "selion/world.hpp"
@@ -183,7 +186,14 @@ public:
     virtual bool is_first_process() const = 0;
     /// Ends the whole job from within a rank: the first caller's sentence is printed, every other
     /// rank ends in bounded time, the status is non-zero.
-    [[noreturn]] virtual void end_job(detail::rank_context& context, std::string_view sentence) = 0;
+    [[noreturn]] void end_job(detail::rank_context& context, std::string_view sentence,
+                              std::optional<std::source_location> site = {}) {
+        std::optional<rank_id> rank;
+        if (context.ranks != 0) rank = context.rank;
+        end_job({rank, sentence, site});
+        std::abort();  // compilers do not see that a virtual call never returns
+    }
+    [[noreturn]] virtual void end_job(const failure& why) = 0;
     /// Gives a joining thread its own way of waiting. @return null when too many have joined.
     virtual waiter* join_thread(detail::rank_context& context) = 0;
     virtual void leave_thread(waiter* own) = 0;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "machine/failure.hpp"
 #include "machine/node/doorbell.hpp"
 
 namespace selion::machine::node {
@@ -69,7 +70,7 @@ bool job_monitor::sample() {
     base::say(fmt::format("hang: a rank of {} has waited for {:g} s{}", setting_.description.spec,
                           static_cast<double>(setting_.hang_timeout_ns) / 1e9,
                           explain_waits(mapping_)));
-    if (setting_.aborts_on_hang) base::say("SELION_HANG_ACTION=abort: the job ends");
+    if (setting_.aborts_on_hang) announce({{}, "SELION_HANG_ACTION=abort: the job ends", {}});
     return setting_.aborts_on_hang;
 }
 

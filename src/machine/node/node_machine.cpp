@@ -18,9 +18,7 @@ void node_machine::use(shared_mapping mapping, std::uint32_t process) {
     ranks_ = std::make_unique<rank_host>(setting_, *mapping_, *this, process);
 }
 
-void node_machine::end_job(detail::rank_context&, std::string_view sentence) {
-    ranks_->end_job(sentence);
-}
+void node_machine::end_job(const failure& why) { ranks_->end_job(why); }
 
 waiter* node_machine::join_thread(detail::rank_context& context) {
     return ranks_->join_thread(context);

@@ -23,7 +23,7 @@ public:
     class launcher& launcher() override { return *this; }
     class memory& memory() override { return *memory_; }
 
-    [[noreturn]] void end_job(detail::rank_context& context, std::string_view sentence) override;
+    [[noreturn]] void end_job(const failure& why) override;
     waiter* join_thread(detail::rank_context& context) override;
     void leave_thread(waiter* own) override;
     bool call_beside(detail::rank_context& context, void (*function)(detail::rank_context&, void*),

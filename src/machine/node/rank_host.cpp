@@ -10,8 +10,8 @@
 #include <optional>
 #include <thread>
 
-#include "base/log.hpp"
 #include "machine/crash_handler.hpp"
+#include "machine/failure.hpp"
 #include "machine/last_words.hpp"
 #include "machine/node/binding.hpp"
 #include "machine/node/fiber_carrier.hpp"
@@ -164,13 +164,13 @@ bool rank_host::call_beside(const detail::rank_context& context,
     return true;
 }
 
-void rank_host::end_job(std::string_view sentence) {
+void rank_host::end_job(const failure& why) {
     std::uint32_t nobody = 0;
     const bool is_first = std::atomic_ref(mapping_.control().ending)
                               .compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
     // Whoever is late leaves the ending to the first, whose words must not be cut off.
-    while (!is_first) pause();
-    base::say(sentence);
+    while (!is_first && !is_in_error_handler()) pause();
+    announce(why);
     say_last_words();
     // Another thread may hold a stream's lock for ever; then the alarm ends the process.
     alarm(1);

@@ -30,7 +30,7 @@ public:
     void leave_thread(waiter* own);
     bool call_beside(const detail::rank_context& context,
                      void (*function)(detail::rank_context&, void*), void* argument);
-    [[noreturn]] void end_job(std::string_view sentence);
+    [[noreturn]] void end_job(const failure& why);
     std::string binding_report() const;
 
 private:

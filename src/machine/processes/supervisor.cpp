@@ -14,9 +14,11 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "machine/failure.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/processes/job_environment.hpp"
 
@@ -215,7 +217,7 @@ void supervisor::judge(std::uint32_t process, int wait_status) {
     if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGINT) {
         interrupted_by_ = SIGINT;  // the terminal's Ctrl-C reaches every process
     } else if (!was_explained) {
-        base::say(death_text(process, wait_status));
+        announce_death(process, wait_status);
     }
     status_ = has_exited ? std::max(1, WEXITSTATUS(wait_status)) : 128 + WTERMSIG(wait_status);
     end_all();
@@ -229,29 +231,35 @@ void supervisor::end_all() {
     }
 }
 
-std::string supervisor::death_text(std::uint32_t process, int wait_status) const {
+void supervisor::announce_death(std::uint32_t process, int wait_status) const {
     const std::uint32_t each = setting_.shape.ranks_per_process;
     std::string who = ranks_of(setting_, process);
+    bool is_known = each == 1;
     std::uint32_t rank = process * each;
     for (std::uint32_t candidate = rank; candidate < rank + each; ++candidate) {
         if (look_at(mapping_.record(candidate).crash_signal) == 0) continue;
         rank = candidate;
+        is_known = true;
         who = fmt::format("rank {} of {}", rank, setting_.shape.ranks());
         break;
     }
     const call_record& record = mapping_.record(rank);
     const std::string what = last_call_text(record);
+    std::optional<rank_id> blamed;
+    if (is_known) blamed = rank;
     if (WIFEXITED(wait_status)) {
-        return fmt::format(
+        const std::string sentence = fmt::format(
             "{} left with exit status {} before its function returned, {}; the job "
             "ends",
             who, WEXITSTATUS(wait_status), what);
+        return announce({blamed, sentence, {}});
     }
     const int number = WTERMSIG(wait_status);
     const bool has_address = record.crash_signal != 0 && (number == SIGSEGV || number == SIGBUS);
-    return fmt::format(
+    const std::string sentence = fmt::format(
         "{} was ended by signal {} ({}{}), {}; the job ends", who, number, strsignal(number),
         has_address ? fmt::format(" at address {:#x}", record.crash_address) : "", what);
+    announce({blamed, sentence, {}});
 }
 
 }  // namespace selion::machine

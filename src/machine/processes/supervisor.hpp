@@ -44,7 +44,7 @@ private:
     void judge(std::uint32_t process, int wait_status);
     int noted_status(std::uint32_t process) const;
     void end_all();
-    std::string death_text(std::uint32_t process, int wait_status) const;
+    void announce_death(std::uint32_t process, int wait_status) const;
 
     const node::job_setting& setting_;
     const node::shared_mapping& mapping_;

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "base/log.hpp"
+#include "machine/failure.hpp"
 #include "machine/last_words.hpp"
 #include "machine/sim/simulation.hpp"
 
@@ -51,7 +51,7 @@ void end_in_deadlock(const simulation& all) {
     if (lines > most_lines) text += fmt::format("\n  and {} more", lines - most_lines);
     const std::size_t done = all.ranks().size() - waiting;
     if (done != 0) text += fmt::format("\n  {} ranks have returned", done);
-    base::say(text);
+    announce({{}, text, {}});
     say_last_words();
     std::fflush(nullptr);
     _exit(1);

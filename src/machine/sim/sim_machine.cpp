@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "machine/failure.hpp"
 #include "machine/last_words.hpp"
 #include "machine/sim/description/machine_file.hpp"
 #include "machine/sim/simulation.hpp"
@@ -82,8 +83,8 @@ public:
     }
     bool is_first_process() const override { return true; }
 
-    [[noreturn]] void end_job(detail::rank_context&, std::string_view sentence) override {
-        base::say(sentence);
+    [[noreturn]] void end_job(const failure& why) override {
+        announce(why);
         say_last_words();
         std::fflush(nullptr);
         _exit(1);

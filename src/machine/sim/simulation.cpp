@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/log.hpp"
+#include "machine/failure.hpp"
 #include "machine/host.hpp"
 #include "machine/last_words.hpp"
 #include "machine/sim/real_clock_watch.hpp"
@@ -74,8 +74,10 @@ void simulation::prepare(rank_state& rank, std::uint32_t number) {
 void simulation::kill(const run_setting::kill& whom) {
     const rank_state& rank = ranks_[whom.rank];
     if (look_at(rank.record.has_finished) != 0) return;
-    base::say(fmt::format("rank {} of {} was killed at {} ps by the option kill, {}; the job ends",
-                          whom.rank, model_.ranks, whom.at_ps, last_call_text(rank.record)));
+    const std::string sentence =
+        fmt::format("rank {} of {} was killed at {} ps by the option kill, {}; the job ends",
+                    whom.rank, model_.ranks, whom.at_ps, last_call_text(rank.record));
+    announce({whom.rank, sentence, {}});
     say_last_words();
     std::fflush(nullptr);
     _exit(1);

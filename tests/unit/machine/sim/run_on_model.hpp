@@ -27,7 +27,7 @@ public:
     class memory& memory() override { return *memory_; }
     int run(const job&) override { return 0; }
     bool is_first_process() const override { return true; }
-    [[noreturn]] void end_job(detail::rank_context&, std::string_view) override { std::abort(); }
+    [[noreturn]] void end_job(const failure&) override { std::abort(); }
     waiter* join_thread(detail::rank_context&) override { return nullptr; }
     void leave_thread(waiter*) override {}
     std::string binding_report() const override { return {}; }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/failure.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <exception>
+#include <string>
+
+#include "base/log.hpp"
+
+namespace selion {
+namespace {
+
+std::atomic<error_handler> registered = nullptr;
+std::atomic<pid_t> caller = 0;  ///< the thread that is in it
+
+void call(error_handler handler, const failure& why) noexcept {
+    try {
+        handler(why);
+    } catch (const std::exception& trouble) {
+        base::say(std::string("the error handler ended with an exception: ") + trouble.what());
+    } catch (...) {
+        base::say("the error handler ended with an exception that is no std::exception");
+    }
+}
+
+}  // namespace
+
+error_handler set_error_handler(error_handler handler) noexcept {
+    // acq_rel: what the handler uses; pairs with who calls it [error.handler]
+    return registered.exchange(handler, std::memory_order_acq_rel);
+}
+
+namespace machine {
+
+bool is_in_error_handler() noexcept { return caller.load(std::memory_order_relaxed) == gettid(); }
+
+void announce(const failure& why) noexcept {
+    if (is_in_error_handler()) {
+        return base::say("in the error handler, which must not call Selion: " +
+                         std::string(why.sentence));
+    }
+    base::say(why.sentence);
+    // acquire: what it uses [error.handler]
+    const error_handler handler = registered.load(std::memory_order_acquire);
+    if (handler == nullptr) return;
+    caller.store(gettid(), std::memory_order_relaxed);
+    call(handler, why);
+    caller.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace machine
+}  // namespace selion
