@@ -9,12 +9,6 @@
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
-namespace {
-
-/// A look at all rings costs a quarter of a switch.
-constexpr std::uint32_t most_waits_without_mail = 8;
-
-}  // namespace
 
 /// One rank, or the carrier's own stack.
 class fiber_carrier::fiber_rank final : public waiter {
@@ -144,23 +138,16 @@ fiber_carrier::fiber_rank* fiber_carrier::next_ready() {
     return nullptr;
 }
 
-/// Whoever waits, or has ended, serves the mail of all ranks of the carrier; while some of them can
-/// go on, only now and then.
+/// Whoever waits, or has ended, serves the mail of all ranks of the carrier.
 void fiber_carrier::serve_mail() {
-    waits_without_mail_ = 0;
     if (detail::current_context->ranks != 0 && setting_.mail->has_mail()) {
         setting_.mail->serve(*detail::current_context);
     }
 }
 
 fiber_carrier::fiber_rank& fiber_carrier::wait_for_ready() {
-    fiber_rank* ready = next_ready();
-    if (ready != nullptr && with_deadline_ == 0 &&
-        ++waits_without_mail_ < most_waits_without_mail) {
-        return *ready;
-    }
     serve_mail();
-    if (ready == nullptr) ready = next_ready();
+    fiber_rank* ready = next_ready();
     const auto look = [&] {
         return (ready = next_ready()) != nullptr || setting_.mail->has_mail();
     };

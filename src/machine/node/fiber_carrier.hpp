@@ -51,8 +51,7 @@ private:
     fiber_rank* previous_ = nullptr;  ///< who switched to `current_`; null when it has ended
     std::size_t position_ = 0;        ///< of `current_` among the ranks
     std::size_t live_ = 0;
-    std::size_t with_deadline_ = 0;  ///< ranks that wait, but not for ever
-    std::uint32_t waits_without_mail_ = 0;
+    std::size_t with_deadline_ = 0;
 };
 
 }  // namespace selion::machine::node
