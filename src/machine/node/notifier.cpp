@@ -9,6 +9,7 @@
 #include "machine/host.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/sleep_protocol.hpp"
+#include "machine/node/wake_soon.hpp"
 
 namespace selion::machine::node {
 namespace {
@@ -43,6 +44,7 @@ notifier::~notifier() {
 }
 
 void notifier::run() {
+    ask_to_run_soon();
     detail::rank_context* const nobody = std::exchange(detail::current_context, &context_);
     while (!is_ending_.load(std::memory_order_relaxed)) {
         if (!serve_rooms() && !linger()) sleep();

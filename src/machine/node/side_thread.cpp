@@ -2,6 +2,7 @@
 #include "machine/node/side_thread.hpp"
 
 #include "machine/crash_handler.hpp"
+#include "machine/node/wake_soon.hpp"
 
 namespace selion::machine::node {
 
@@ -45,6 +46,7 @@ bool side_thread::await_call(call& next) {
 
 void side_thread::run() {
     const signal_stack stack_for_signals;
+    ask_to_run_soon();
     detail::current_context = &context_;
     for (call next{}; await_call(next);) next.function(context_, next.argument);
 }
