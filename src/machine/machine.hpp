@@ -138,6 +138,8 @@ public:
     /// Whether something has come for the calling rank, or for one of its carrier, that is not
     /// handled yet. Asked at the end of jobs whose ranks wait for each other there.
     virtual bool has_mail(detail::rank_context&) { return false; }
+    /// Whether another thread runs handlers for the calling rank, or for one of its carrier, now.
+    virtual bool is_served(detail::rank_context&) { return false; }
 };
 
 /// Memory of the ranks: segment 0 lies ready when a rank starts, zeroed, `reserve_bytes` long in

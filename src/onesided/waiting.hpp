@@ -67,6 +67,13 @@ inline void let_others_run(rank_context& context) {
                                   .deadline_ns = at_once});
 }
 
+/// Handlers that others have waited for have returned, also on other threads: they still look for
+/// sleepers when those go on already.
+inline void let_handlers_return(rank_context& context) {
+    while (!context.has_one_thread && context.transport->is_served(context))
+        let_others_run(context);
+}
+
 /// Serves what has come, once. Where other ranks share the thread it is their turn then, so that a
 /// loop of looks does not keep them from what it looks for.
 inline bool make_progress(rank_context& context) {

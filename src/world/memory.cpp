@@ -108,6 +108,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     expect_not_in_completion(*current_context, operation::deallocate, site);
     const machine::call_scope scope(context, operation::deallocate, site);
     // Nobody's last access may fall into memory that is already someone else's.
+    let_handlers_return(context);
     state_of(context).team.synchronise(machine::wait_reason::collective);
     const bool was_live = state_of(context).heap.deallocate_symmetric(bits & offset_mask);
     SELION_EXPECT_AT(was_live, site,

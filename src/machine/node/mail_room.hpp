@@ -35,11 +35,13 @@ public:
 
     /// Whether a message waits, or one of a handler could not leave.
     bool has_mail() const { return std::ranges::any_of(rings_, has_message) || has_parked(); }
-    /// Whether anything is there that has not been handled to its end.
-    bool is_busy() const {
+    /// Whether a thread serves it now, where there are several.
+    bool is_served() const {
         // acquire: what the last one who served did [room.served]
-        return is_served_.test(std::memory_order_acquire) || has_mail();
+        return is_served_.test(std::memory_order_acquire);
     }
+    /// Whether anything is there that has not been handled to its end.
+    bool is_busy() const { return is_served() || has_mail(); }
     /// Delivers some of what has come, unless another thread is at it.
     /// @param server context of the thread that does it. @return whether anything was done.
     bool serve(detail::rank_context& server);

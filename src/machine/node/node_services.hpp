@@ -49,6 +49,9 @@ public:
     bool poll(detail::rank_context& context) override {
         return !context.in_handler && office_.poll(context);
     }
+    bool is_served(detail::rank_context& context) override {
+        return office_.room_of(context).is_served();
+    }
     bool has_mail(detail::rank_context& context) override {
         return office_.room_of(context).is_busy();
     }
