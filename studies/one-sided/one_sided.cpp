@@ -24,10 +24,12 @@ one_sided::measurement read_point(const std::string& experiment,
     if (experiment == "polled-overlap") {
         return one_sided::read_overlap(params, one_sided::waiting::poll_counter);
     }
+    if (experiment == "faulty-link") return one_sided::read_faulty_link(params);
     if (experiment == "silent-target") return one_sided::read_silent_target(params);
-    throw study::bad_argument("'" + experiment +
-                              "' is no experiment; legal: latency, bandwidth, queue-depth, "
-                              "overlap, polled-overlap, light-overlap, silent-target.");
+    throw study::bad_argument(
+        "'" + experiment +
+        "' is no experiment; legal: latency, bandwidth, queue-depth, "
+        "overlap, polled-overlap, light-overlap, faulty-link, silent-target.");
 }
 
 /// Why a machine cannot do a point; empty if it can.
@@ -35,6 +37,9 @@ std::string reason_to_skip(const selion::world& world, const nlohmann::ordered_j
     const std::string& spec = world.machine().spec;
     if (world.size() != 2) {
         return "it is about two ranks, and " + spec + " has " + std::to_string(world.size());
+    }
+    if (params.contains("loss") && world.machine().capabilities.real_time) {
+        return "no message of " + spec + " gets lost";
     }
     if (!params.contains("progress")) return {};
     const bool wants_interrupts = params["progress"] == "interrupt";

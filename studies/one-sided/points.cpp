@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "points.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "measuring.hpp"
@@ -76,6 +78,38 @@ measurement read_overlap(const nlohmann::ordered_json& params, waiting how) {
             study::print_row(whole_curve, {"overlap_us", "us"},
                              study::detail::rounded(test.free_ns() / 1000));
         });
+    };
+}
+
+measurement read_faulty_link(const nlohmann::ordered_json& params) {
+    const operation what = read_operation(params);
+    study::parameter<double>(params, "loss");  // the machine's
+    return [=](selion::world& world, const study::row_frame& frame) {
+        constexpr std::uint64_t operations = 10000;
+        constexpr std::chrono::milliseconds patience{10};
+        slots slots(world, what);
+        world.barrier();
+        if (is_origin(world)) {
+            selion::counter done;
+            std::uint64_t timeouts = 0;
+            std::int64_t longest_ps = 0;
+            const std::int64_t begun_ps = world.now_ps();
+            for (std::uint64_t i = 0; i < operations; ++i) {
+                const std::int64_t start_ps = world.now_ps();
+                slots.start(0, {.completion = &done});
+                if (!done.wait(1, patience)) {
+                    ++timeouts;
+                    done.wait();
+                }
+                longest_ps = std::max(longest_ps, world.now_ps() - start_ps);
+            }
+            const auto us = [](std::int64_t ps) { return static_cast<double>(ps) / 1e6; };
+            const double mean_us = us(world.now_ps() - begun_ps) / operations;
+            study::print_row(frame, {"latency_us", "us"}, study::detail::rounded(mean_us));
+            study::print_row(frame, {"longest_us", "us"}, study::detail::rounded(us(longest_ps)));
+            study::print_row(frame, {"timeouts", "1"}, static_cast<double>(timeouts));
+        }
+        world.barrier();
     };
 }
 

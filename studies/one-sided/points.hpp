@@ -28,6 +28,9 @@ measurement read_queue(const nlohmann::ordered_json& params);
 /// @param how what is done while nothing is complete.
 measurement read_overlap(const nlohmann::ordered_json& params, waiting how);
 
+/// One operation after another where messages get lost, each with a time-out at first.
+measurement read_faulty_link(const nlohmann::ordered_json& params);
+
 /// One operation on a rank that computes and makes no calls, begun at some time of its silence.
 measurement read_silent_target(const nlohmann::ordered_json& params);
 

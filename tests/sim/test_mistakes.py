@@ -17,6 +17,8 @@ from conftest import checking_build
     ("sim:crossbar,slow=1", ["slow=1", "RANKxFACTOR"]),
     ("sim:crossbar,slow=9x2", ["rank 9"]),
     ("sim:crossbar,delay=2@1us", ["delay=2@1us"]),
+    ("sim:sp-lapi,loss=1", ["loss=1", "below 1"]),
+    ("sim:crossbar,loss=0.1", ["loss", "retransmission"]),
     ("sim:crossbar,compute=fast", ["compute=fast", "measured"]),
     ("sim:crossbar,context=stacks", ["context=stacks", "fibers"]),
     ("sim:epiphany-iii,ranks=17", ["16", "rows"]),

@@ -5,14 +5,26 @@
 
 namespace selion::machine::sim {
 
-perturbation::perturbation(const run_setting& setting, tick_length tick)
-    : is_on_(setting.explore != exploration::off || setting.delay_probability > 0),
+namespace {
+
+/// What a drawn number is compared with.
+std::uint64_t threshold_of(double probability) {
+    constexpr double two_to_64 = 18446744073709551616.0;
+    const double threshold = probability * two_to_64;
+    return threshold >= two_to_64 ? UINT64_MAX : static_cast<std::uint64_t>(threshold);
+}
+
+}  // namespace
+
+perturbation::perturbation(const run_setting& setting, tick_length tick, ticks retransmission)
+    : is_on_(setting.explore != exploration::off || setting.delay_probability > 0 ||
+             setting.loss_probability > 0),
       how_(setting.explore),
       delay_(tick.from_ps(setting.delay_ps)),
+      delay_threshold_(threshold_of(setting.delay_probability)),
+      loss_threshold_(threshold_of(setting.loss_probability)),
+      retransmission_(retransmission),
       state_(setting.seed) {
-    constexpr double two_to_64 = 18446744073709551616.0;
-    const double threshold = setting.delay_probability * two_to_64;
-    delay_threshold_ = threshold >= two_to_64 ? UINT64_MAX : static_cast<std::uint64_t>(threshold);
     next_late_ = draw() % 64;
 }
 
@@ -26,7 +38,7 @@ std::uint64_t perturbation::draw() {
 
 ticks perturbation::lateness(ticks flight) {
     ticks late = 0;
-    if (delay_threshold_ != 0 && draw() <= delay_threshold_) late += delay_;
+    if (happens(delay_threshold_)) late += delay_;
     if (how_ == exploration::random) {
         // Mostly a little, sometimes much: 2^-k of them are late by up to 2^k times the usual.
         const std::uint64_t bits = draw();
@@ -40,7 +52,12 @@ ticks perturbation::lateness(ticks flight) {
     return late;
 }
 
+/// A lost message is sent again when its sender's timer goes off next, which all ranks count from
+/// the start of the run.
 ticks perturbation::arrival(std::uint32_t from, std::uint32_t to, ticks now, ticks flight) {
+    while (happens(loss_threshold_)) {
+        now = ((now - flight) / retransmission_ + 1) * retransmission_ + flight;
+    }
     ticks& last = last_arrival_[std::uint64_t{from} << 32 | to];
     last = std::max(last, now + lateness(std::max<ticks>(flight, 1)));
     return last;

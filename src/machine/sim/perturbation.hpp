@@ -13,7 +13,8 @@ namespace selion::machine::sim {
 /// keeps its order, everything else may change places.
 class perturbation {
 public:
-    perturbation(const run_setting& setting, tick_length tick);
+    /// @param retransmission how often a rank sends again what got lost.
+    perturbation(const run_setting& setting, tick_length tick, ticks retransmission);
 
     bool is_on() const { return is_on_; }
     /// When a message that would arrive now does arrive.
@@ -22,12 +23,15 @@ public:
 
 private:
     std::uint64_t draw();
+    bool happens(std::uint64_t threshold) { return threshold != 0 && draw() <= threshold; }
     ticks lateness(ticks flight);
 
     bool is_on_ = false;
     exploration how_;
     ticks delay_ = 0;
     std::uint64_t delay_threshold_ = 0;  ///< of 2^64
+    std::uint64_t loss_threshold_ = 0;
+    ticks retransmission_;
     std::uint64_t state_;
     std::uint64_t messages_ = 0;
     std::uint64_t next_late_ = 0;  ///< number of the next message that is very late

@@ -22,8 +22,9 @@ namespace {
 using sim::machine_model;
 using sim::run_setting;
 
-/// Options that name a rank must name one of this machine.
-void check_ranks(const machine_spec& spec, const run_setting& setting, const machine_model& model) {
+/// Options that name a rank must name one of this machine; and what gets lost must be sent again.
+void check_faults(const machine_spec& spec, const run_setting& setting,
+                  const machine_model& model) {
     const auto check = [&](std::string_view option, std::uint32_t rank) {
         if (rank < model.ranks) return;
         throw error(status::bad_argument,
@@ -32,6 +33,12 @@ void check_ranks(const machine_spec& spec, const run_setting& setting, const mac
     };
     for (const run_setting::kill& one : setting.kills) check("kill", one.rank);
     for (const auto& [rank, factor] : setting.slow) check("slow", rank);
+    if (setting.loss_probability > 0 && model.reception.retransmission == 0) {
+        throw error(status::bad_argument,
+                    fmt::format("machine \"{}\": loss is for machines that send again what got "
+                                "lost, and {} does not; set reception.retransmission_ms",
+                                spec.text, spec.body));
+    }
 }
 
 progress_kind progress_of(sim::reception_kind kind) {
@@ -145,7 +152,7 @@ result<std::unique_ptr<machine>> make_sim(const machine_spec& spec) try {
     const run_setting setting = sim::take_run_setting(spec.text, options);
     result<machine_model> model = sim::load_machine(spec.body, options);
     if (!model) return model.trouble();
-    check_ranks(spec, setting, model.value());
+    check_faults(spec, setting, model.value());
     return std::unique_ptr<machine>(new sim_machine(spec.text, std::move(model).value(), setting));
 } catch (const error& trouble) {
     return trouble;

@@ -32,7 +32,7 @@ simulation::simulation(const machine_model& model, const run_setting& setting, m
       engine_(model.ranks, make_execution(model.ranks, setting),
               [this] { end_in_deadlock(*this); }),
       network_(make_network(model_)),
-      perturbation_(setting, model.tick),
+      perturbation_(setting, model.tick, model.reception.retransmission),
       limit_bytes_(memory_limit_bytes()) {
     if (model_.node) {
         ranks_per_process_ = model_.ranks_per_process();

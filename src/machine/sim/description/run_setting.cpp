@@ -90,6 +90,13 @@ bool set_delay(run_setting& setting, std::string_view value) {
     return true;
 }
 
+bool set_loss(run_setting& setting, std::string_view value) {
+    const auto probability = plain_number(value);
+    if (!probability || *probability >= 1) return false;
+    setting.loss_probability = *probability;
+    return true;
+}
+
 bool add_kill(run_setting& setting, std::string_view value) {
     const auto parts = halves(value, '@');
     if (!parts) return false;
@@ -122,6 +129,7 @@ constexpr run_option run_options[] = {
     {"delay", "PROBABILITY@TIME, for example 0.01@50us", set_delay},
     {"explore", "off, random or delays", set_exploration},
     {"kill", "RANK@TIME, for example 3@5us", add_kill},
+    {"loss", "a probability below 1, for example 0.001", set_loss},
     {"seed", "a whole number", set_seed},
     {"slow", "RANKxFACTOR, for example 2x1.5", add_slow},
 };

@@ -29,6 +29,7 @@ struct run_setting {
     double host_time_scale = 0;
     double delay_probability = 0;  ///< of a message to be late …
     std::int64_t delay_ps = 0;     ///< … by this
+    double loss_probability = 0;   ///< of a message to get lost, each time that it is sent
     struct kill {
         std::uint32_t rank;
         std::int64_t at_ps;

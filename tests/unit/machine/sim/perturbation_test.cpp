@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/perturbation.hpp"
+
+#include <gtest/gtest.h>
+
+namespace selion::machine::sim {
+namespace {
+
+constexpr ticks timer = 1000;
+constexpr ticks flight = 30;
+
+run_setting losing(double probability) {
+    run_setting setting;
+    setting.loss_probability = probability;
+    return setting;
+}
+
+TEST(loss, is_off_unless_asked_for) {
+    EXPECT_FALSE(perturbation(run_setting{}, tick_length{}, timer).is_on());
+    EXPECT_TRUE(perturbation(losing(0.1), tick_length{}, timer).is_on());
+}
+
+TEST(loss, what_got_lost_arrives_a_flight_after_its_senders_timer) {
+    perturbation link(losing(0.5), tick_length{}, timer);
+    int lost = 0;
+    int lost_again = 0;
+    for (std::uint32_t to = 1; to <= 1000; ++to) {
+        const ticks now = 2500 + to % 400;  // sent between two rounds of the timer
+        const ticks at = link.arrival(0, to, now, flight);
+        if (at == now) continue;
+        ++lost;
+        EXPECT_EQ((at - flight) % timer, 0);
+        EXPECT_GE(at, 3000 + flight);
+        lost_again += at > 3000 + flight ? 1 : 0;
+    }
+    // Half of a thousand, and half of these again: off by five standard deviations at most.
+    EXPECT_NEAR(lost, 500, 80);
+    EXPECT_NEAR(lost_again, 250, 70);
+}
+
+TEST(loss, keeps_the_order_of_what_one_rank_sends_to_another) {
+    perturbation link(losing(0.3), tick_length{}, timer);
+    ticks last = 0;
+    for (ticks now = flight; now < 50'000; now += 7) {
+        const ticks at = link.arrival(0, 1, now, flight);
+        EXPECT_GE(at, now);
+        EXPECT_GE(at, last);
+        last = at;
+    }
+}
+
+}  // namespace
+}  // namespace selion::machine::sim
