@@ -2,8 +2,11 @@
 // The steps come before the checker, whose macros take over words such as `new` and `assert`.
 #include "machine/node/message_ring.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <relacy/relacy.hpp>
+#include <string>
 
 /// Checks src/machine/node/message_ring.hpp: every message arrives once, whole, and in the order of
 /// its sender, and no slot is written while it is read (a data race for the checker). With any
@@ -32,6 +35,19 @@ struct slot {
     rl::var<int> sender;
     rl::var<int> number;
 };
+
+const char* name_of(fault what) {
+    switch (what) {
+        case fault::none: return "everything in place";
+        case fault::publication: return "nothing published";
+        case fault::arrival: return "nothing acquired";
+        case fault::consumption: return "no release of what was read";
+        case fault::hearsay: return "hearsay without order";
+        case fault::room: return "no test for room";
+        case fault::ticket: return "tickets drawn in two steps";
+    }
+    return "";
+}
 
 struct ring {
     rl::atomic<std::uint64_t> tail{0};
@@ -143,28 +159,25 @@ bool needs(fault what, const char* name) {
     return is_found;
 }
 
+template <class Scenario>
+bool stands(const std::string& name, unsigned switches, std::initializer_list<fault> parts) {
+    const auto is_sound_in = [&](rl::scheduler_type_e kind, rl::iteration_t schedules) {
+        const std::string all = name + ", everything in place";
+        return is_sound<Scenario>(all.c_str(), kind, switches, schedules);
+    };
+    return is_sound_in(rl::sched_random, 500'000) && is_sound_in(rl::sched_bound, 0) &&
+           std::all_of(parts.begin(), parts.end(), [&](fault part) {
+               return needs<Scenario>(part, (name + ", " + name_of(part)).c_str());
+           });
+}
+
 }  // namespace
 
 int main() {
-    const bool outcomes[] = {
-        is_sound<two_senders>("two senders, everything in place", rl::sched_random, 0, 500'000),
-        is_sound<two_senders>("two senders, everything in place", rl::sched_bound, 2, 0),
-        needs<two_senders>(fault::publication, "two senders, nothing published"),
-        needs<two_senders>(fault::arrival, "two senders, nothing acquired"),
-        needs<two_senders>(fault::consumption, "two senders, no release of what was read"),
-        needs<two_senders>(fault::hearsay, "two senders, hearsay without order"),
-        needs<two_senders>(fault::room, "two senders, no test for room"),
-        needs<two_senders>(fault::ticket, "two senders, tickets drawn in two steps"),
-
-        is_sound<one_sender>("one sender, everything in place", rl::sched_random, 0, 500'000),
-        is_sound<one_sender>("one sender, everything in place", rl::sched_bound, 3, 0),
-        needs<one_sender>(fault::publication, "one sender, nothing published"),
-        needs<one_sender>(fault::arrival, "one sender, nothing acquired"),
-        needs<one_sender>(fault::consumption, "one sender, no release of what was read"),
-        needs<one_sender>(fault::room, "one sender, no test for room"),
-    };
-    for (const bool is_fine : outcomes) {
-        if (!is_fine) return 1;
-    }
-    return 0;
+    using enum fault;
+    const bool is_fine =
+        stands<two_senders>("two senders", 2,
+                            {publication, arrival, consumption, hearsay, room, ticket}) &&
+        stands<one_sender>("one sender", 3, {publication, arrival, consumption, room});
+    return is_fine ? 0 : 1;
 }

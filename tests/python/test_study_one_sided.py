@@ -126,6 +126,26 @@ def test_light_calls_leave_the_latency_free(study):
         assert 0.9 * us[depth] < free[depth] <= us[depth]
 
 
+def test_with_interrupts_a_loop_takes_twice_as_long_as_a_wait(study):
+    rows = study("latency", "bytes=8", "wait=wait_counter,poll_counter")
+    us = values(rows, "latency_us", "op", "progress", "wait")
+    for op in ("put", "get"):
+        loop, wait = us[op, "interrupt", "poll_counter"], us[op, "interrupt", "wait_counter"]
+        assert loop / wait == pytest.approx(2, rel=0.05)
+        assert us[op, "polling", "poll_counter"] < us[op, "polling", "wait_counter"]
+
+
+def test_what_a_faulty_link_loses_costs_a_round_of_the_timer(study):
+    rows = study("faulty-link", "op=get", "loss=0,0.001")
+    timeouts = values(rows, "timeouts", "loss")
+    assert timeouts[0] == 0
+    assert timeouts[0.001] == pytest.approx(20, abs=15)  # of 20,000 messages
+    longest = values(rows, "longest_us", "loss")
+    assert longest[0] < 50
+    assert longest[0.001] == pytest.approx(400_000, rel=0.01)
+    assert values(rows, "latency_us", "loss")[0.001] > 300
+
+
 def test_a_silent_target_answers_when_the_timer_goes_off(study):
     rows = study("silent-target", "op=get", "start_ms=10,100,390")
     ms = values(rows, "latency_us", "progress", "start_ms")
