@@ -105,11 +105,7 @@ void mail_room::serve_ring(detail::rank_context& server, message_ring& ring) {
         __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
         message_slot slot;
         std::memcpy(&slot, &there, short_slot_bytes);
-        if (!slot.is_short()) {
-            std::memcpy(reinterpret_cast<std::byte*>(&slot) + short_slot_bytes,
-                        reinterpret_cast<const std::byte*>(&there) + short_slot_bytes,
-                        sizeof slot - short_slot_bytes);
-        }
+        if (!is_short(slot)) slot = there;
         ring_access::set_head(ring, ticket + 1);
         if ((ticket + 1) % told_after == 0) {
             detail::word_store(server, ring.consumed, ticket + 1);

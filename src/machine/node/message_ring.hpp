@@ -35,17 +35,15 @@ struct alignas(detail::line_bytes) message_slot {
     std::byte arguments[most_argument_bytes];
     std::uint64_t data;  ///< see `place`; set if there are any
     std::uint64_t data_bytes;
-
-    /// Whether its first `short_slot_bytes` are all of it.
-    bool is_short() const;
 };
+/// Of a message without data and with few arguments these are all.
 inline constexpr std::size_t short_slot_bytes = 64;
 static_assert(sizeof(message_slot) == detail::line_bytes);
 static_assert(offsetof(message_slot, arguments) == 32);
 
-inline bool message_slot::is_short() const {
-    return place == data_place::nowhere &&
-           argument_bytes <= short_slot_bytes - offsetof(message_slot, arguments);
+inline bool is_short(const message_slot& slot) {
+    return slot.place == data_place::nowhere &&
+           slot.argument_bytes <= short_slot_bytes - offsetof(message_slot, arguments);
 }
 
 struct message_ring {

@@ -8,8 +8,8 @@
 
 #include "machine/host.hpp"
 #include "machine/node/doorbell.hpp"
+#include "machine/node/run_soon.hpp"
 #include "machine/node/sleep_protocol.hpp"
-#include "machine/node/wake_soon.hpp"
 
 namespace selion::machine::node {
 namespace {

@@ -48,7 +48,7 @@ void post_office::open(std::span<detail::rank_context> ranks,
     has_single_senders_ = has_own_rings && mapping_.has_one_thread_each();
     const std::uint64_t senders = std::max(mapping_.control().ranks, 2u) - 1;
     share_messages_ = std::bit_floor(std::max(ring_slots / 2 / senders, least_share));
-    shares_.resize(ranks.size() * shape_.carriers());
+    if (has_shares_) shares_.resize(ranks.size() * shape_.carriers());
     if (!mapping_.has_one_thread_each()) {
         for (share& one : shares_) one.tickets.resize(share_messages_);
     }

@@ -2,7 +2,7 @@
 #include "machine/node/side_thread.hpp"
 
 #include "machine/crash_handler.hpp"
-#include "machine/node/wake_soon.hpp"
+#include "machine/node/run_soon.hpp"
 
 namespace selion::machine::node {
 

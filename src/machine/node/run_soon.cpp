@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/node/wake_soon.hpp"
+#include "machine/node/run_soon.hpp"
 
 #include <sched.h>
 #include <sys/syscall.h>
