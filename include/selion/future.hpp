@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -258,14 +259,18 @@ future<std::tuple<detail::held<Ts>...>> when_all(future<Ts>... parts) {
     using all = std::tuple<detail::held<Ts>...>;
     detail::future_state& state = detail::make_state(sizeof(all), std::source_location::current());
     future<all> later(state);
+    // A part may be fulfilled on another thread of the rank than the one that gathers.
     struct gathering {
+        explicit gathering(future<Ts>&&... given) : parts(std::move(given)...) {}
         std::tuple<future<Ts>...> parts;
-        std::size_t missing;
+        std::atomic<std::size_t> missing = sizeof...(Ts) + 1;
     };
-    auto gathered = std::make_shared<gathering>(
-        gathering{std::tuple<future<Ts>...>(std::move(parts)...), sizeof...(Ts) + 1});
+    auto gathered = std::make_shared<gathering>(std::move(parts)...);
     const auto one_more = [gathered, &state] {
-        if (--gathered->missing != 0) return;
+        // release: this part, for the thread that finds nothing missing [future.parts]
+        if (gathered->missing.fetch_sub(1, std::memory_order_release) != 1) return;
+        // acquire: the parts that other threads fulfilled [future.parts]
+        (void)gathered->missing.load(std::memory_order_acquire);
         detail::fulfil_with<all>(state, [&] {
             return std::apply(
                 [](auto&... part) { return all(detail::future_access::take(part)...); },

@@ -116,6 +116,16 @@ SPMD_TEST(future, continuations_and_many) {
     test.equal(text.get(), std::string("here9.500000"));
 }
 
+// Where messages interrupt, the parts are fulfilled while the rank still gathers them.
+SPMD_TEST(future, many_are_gathered_while_they_are_fulfilled) {
+    for (int i = 0; i < 50; ++i) {
+        const auto call = [&](int far) { return selion::rpc(test.neighbour(far), square, i); };
+        auto all = selion::when_all(call(1), call(2), call(3), call(1));
+        const auto [a, b, c, d] = all.get();
+        test.equal(a + b + c + d, 4 * i * i);
+    }
+}
+
 SPMD_TEST(future, a_future_that_is_let_go_lets_its_call_go_on) {
     spmd::symmetric_array<selion::signal> arrived(world, 1);
     for (int i = 0; i < 200; ++i) {
