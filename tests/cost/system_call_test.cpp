@@ -4,7 +4,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
+#include <vector>
 
 #include "conformance/memory_parts.hpp"
 #include "cost/system_call_watch.hpp"
@@ -20,22 +24,25 @@ bool can_watch(spmd::test_run& test, selion::world& world) {
     return false;
 }
 
-SPMD_TEST(system_calls, the_watch_sees_one) {
+SPMD_TEST(system_calls, the_watch_sees_them) {
     if (!can_watch(test, world)) return;
     system_call_watch::start();
     const pid_t parent = getppid();
-    test.equal(system_call_watch::stop(), long{SYS_getppid});
+    const uid_t user = getuid();
+    const auto calls = system_call_watch::stop();
+    test.equal(std::vector(calls.begin(), calls.end()), std::vector<long>{SYS_getppid, SYS_getuid});
     test.equal(parent, getppid());
+    test.equal(user, getuid());
     system_call_watch::start();
-    test.equal(system_call_watch::stop(), -1);
+    test.equal(system_call_watch::stop().size(), 0U);
 }
 
 template <class Operation>
 void expect_none(spmd::test_run& test, const char* name, Operation operation) {
     system_call_watch::start();
     for (std::uint32_t i = 0; i < 1000; ++i) operation(i);
-    const long call = system_call_watch::stop();
-    if (call >= 0) test.fail(fmt::format("{} makes system call {}", name, call));
+    const auto calls = system_call_watch::stop();
+    if (!calls.empty()) test.fail(fmt::format("{} makes system call {}", name, calls.front()));
 }
 
 SPMD_TEST(system_calls, none_in_one_sided_operations) {
@@ -78,7 +85,7 @@ void expect_none_in_some_batch(spmd::test_run& test, selion::world& world, const
         world.barrier();
         system_call_watch::start();
         for (std::uint32_t i = 0; i < 20; ++i) operation();
-        const bool is_clean = system_call_watch::stop() < 0;
+        const bool is_clean = system_call_watch::stop().empty();
         if (world.all_reduce(is_clean ? 1 : 0, selion::minimum) == 1) return;
         passed_ns = world.broadcast(world.now() - start_ns, 0);
     }
@@ -110,6 +117,41 @@ SPMD_TEST(system_calls, none_in_waits_that_end_soon) {
         selion::wait_until(bell.own(), round);
         world.sync();
     });
+}
+
+/// Rank 0 sends one message while rank 1's threads sleep: each round at most one call, a wake, and
+/// one in some round, for on a busy host they may be found awake.
+template <class Pause>
+void expect_one_wake(spmd::test_run& test, selion::world& world, const char* target, Pause pause) {
+    constexpr auto long_asleep = std::chrono::milliseconds(20);
+    std::size_t most = 0;
+    for (int round = 0; round < 10; ++round) {
+        world.barrier();
+        if (world.rank() == 1) {
+            pause(2 * long_asleep);
+            continue;
+        }
+        std::this_thread::sleep_for(long_asleep);
+        system_call_watch::start();
+        selion::rpc_oneway(1, [] {});
+        const auto calls = system_call_watch::stop();
+        most = std::max(most, calls.size());
+        for (const long call : calls) test.equal(call, long{SYS_futex});
+    }
+    world.barrier();
+    if (world.rank() == 0 && most != 1) {
+        test.fail(fmt::format("a message to a rank that {} makes up to {} calls", target, most));
+    }
+}
+
+SPMD_TEST(system_calls, one_for_a_message_to_threads_that_sleep) {
+    if (world.progress() != selion::progress_kind::interrupt || world.size() != 2) {
+        test.skip("for two ranks that messages interrupt");
+        return;
+    }
+    if (!can_watch(test, world)) return;
+    expect_one_wake(test, world, "computes", [](auto time) { std::this_thread::sleep_for(time); });
+    expect_one_wake(test, world, "waits", [](auto) {});
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+
 namespace cost {
 
-/// Notices the first system call that the calling thread makes between `start` and `stop`, by
-/// asking the kernel to announce it (Syscall User Dispatch). Ranks on one thread share one watch.
+/// Notices the system calls that the calling thread makes between `start` and `stop`, by asking the
+/// kernel to announce each (Syscall User Dispatch). Ranks on one thread share one watch.
 class system_call_watch {
 public:
     /// Prepares the calling thread. @return false where processor, kernel or a sanitizer is in the
@@ -12,8 +14,9 @@ public:
     static bool prepare();
 
     static void start();
-    /// @return number of the first system call since `start`; -1 when there was none.
-    static long stop();
+    /// @return numbers of the system calls since `start`, in order, 64 at most; valid until the
+    /// next `start`.
+    static std::span<const long> stop();
 };
 
 }  // namespace cost
