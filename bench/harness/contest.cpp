@@ -42,14 +42,19 @@ std::int64_t quickest_block(selion::world& world, const loop& run, std::uint64_t
     return least_ns;
 }
 
+/// Iterations that take about as long as a block shall.
+std::uint64_t filling_count(selion::world& world, const loop& run, const settings& how) {
+    std::uint64_t count = 1;
+    while (count < most_iterations && quickest_block(world, run, count) < how.block_ns) count *= 2;
+    return count;
+}
+
+/// Twice: who is tried first touches memory for the first time, and would get short blocks, in
+/// which the way in and out weighs more.
 void choose_count(selion::world& world, entry& one, const settings& how) {
-    if (how.iterations != 0) {
-        one.count = how.iterations;
-        return;
-    }
-    while (one.count < most_iterations &&
-           quickest_block(world, one.who->run, one.count) < how.block_ns) {
-        one.count *= 2;
+    one.count = how.iterations;
+    for (int i = 0; i < 2 && how.iterations == 0; ++i) {
+        one.count = filling_count(world, one.who->run, how);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <source_location>
 
+#include <selion/detail/caller.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/signal.hpp>
@@ -32,8 +33,6 @@ SELION_API std::uint64_t allocate_own(rank_context& context, const allocation_re
                                       std::source_location site);
 SELION_API void deallocate_own(rank_context& context, std::uint64_t bits,
                                std::source_location site);
-
-SELION_API rank_context& context_of_caller(std::source_location site);
 
 /// Zeroed bytes are a valid object: what the heap hands out.
 template <class T>

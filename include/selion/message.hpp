@@ -69,7 +69,22 @@ struct outgoing {
     counters when = {};
     std::uint64_t state = 0;  ///< of the future that wants the result
 };
-SELION_API void send_message(const outgoing& message, std::source_location site);
+SELION_API void send_any_message(const outgoing& message, std::source_location site);
+/// One with nothing but arguments that fit beside it, and nobody to tell.
+SELION_API void send_plain_message(std::uint32_t target, std::uint64_t function,
+                                   const std::byte* arguments, std::size_t bytes,
+                                   std::source_location site);
+
+/// Inline, because callers know at compile time which of the two it is.
+inline void send_message(const outgoing& message, std::source_location site) {
+    const counters& when = message.when;
+    const bool is_plain = message.bytes == 0 && message.state == 0 &&
+                          message.arguments.size() <= most_argument_bytes &&
+                          when.origin == nullptr && !when.target && when.completion == nullptr;
+    if (!is_plain) return send_any_message(message, site);
+    send_plain_message(message.target, message.function, message.arguments.data(),
+                       message.arguments.size(), site);
+}
 /// Largest message to a rank; see SELION_MESSAGE_MEMORY.
 SELION_API std::uint64_t most_message_bytes();
 
@@ -106,16 +121,17 @@ private:
     }
 };
 
-/// A header handler on its way to the target, with its header.
+/// A header handler on its way to the target, with its header, in whole words.
 template <class Handler, class Header>
-struct letter {
+struct alignas(std::uint64_t) letter {
     portable<Handler> handler;
     Header header;
 };
 
 /// Runs a header handler, moves the data, runs the completion handler or leaves it for later.
 template <class Handler, class Header>
-void receive_letter(delivery& message) {
+void receive_letter(delivery& here) {
+    const incoming_message& message = here.message;
     const auto came = header_from<letter<Handler, Header>>(message.arguments);
     const message_info about{message.origin, message.bytes, {message.data, message.bytes}};
     Handler handler = came.handler.get();
@@ -125,8 +141,8 @@ void receive_letter(delivery& message) {
     }
     if (where.completion == nullptr) return;
     if (where.may_wait) {
-        message.completion = where.completion;
-        message.completion_argument = where.argument;
+        here.completion = where.completion;
+        here.completion_argument = where.argument;
     } else {
         where.completion(where.argument);
     }

@@ -117,7 +117,7 @@ SELION_API void reply_with_exception(std::uint32_t origin, std::uint64_t state) 
 
 /// A call that is on its way.
 template <class Function, class... Arguments>
-struct remote_call {
+struct alignas(std::uint64_t) remote_call {
     portable<Function> function;
     [[no_unique_address]] packed_arguments<Arguments...> arguments;
 };
@@ -138,11 +138,12 @@ void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later
 
 /// What the target runs.
 template <class Function, class... Arguments>
-void run_call(delivery& message) {
+void run_call(delivery& here) {
     using call = remote_call<Function, Arguments...>;
+    const incoming_message& message = here.message;
     const call came = header_from<call>(message.arguments);
     const std::uint32_t origin = message.origin;
-    const std::uint64_t state = message.state;
+    const std::uint64_t state = here.state;
     try {
         Function function = came.function.get();
         const auto invoke = [&]() -> decltype(auto) {

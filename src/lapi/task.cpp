@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "onesided/caller.hpp"
 #include "onesided/message_state.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
 
 namespace selion::lapi {

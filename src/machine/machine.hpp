@@ -15,6 +15,7 @@
 
 #include "meters/record/link_use.hpp"
 #include "selion/charge.hpp"
+#include "selion/detail/incoming_message.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/slow_path.hpp"
 #include "selion/detail/word_access.hpp"
@@ -87,21 +88,12 @@ struct message_request {
     bool is_reply = false;    ///< sent by a handler to whom it serves; causes no further messages
     bool lends_data = false;  ///< data stay as they are until the target says otherwise
     std::uint64_t handler;
-    std::span<const std::byte> arguments;  ///< copied; at most `most_argument_bytes`
+    std::span<const std::byte> arguments;  ///< copied; whole words, `most_argument_bytes` at most
     const void* data = nullptr;
     std::size_t bytes = 0;
 };
-inline constexpr std::size_t most_argument_bytes = 80;
-
-/// A message at its target. What it points to lives until `deliver` returns.
-struct incoming_message {
-    std::uint32_t origin;
-    std::uint16_t kind;
-    std::uint64_t handler;
-    std::span<const std::byte> arguments;
-    const std::byte* data;  ///< aligned to 16 bytes unless lent
-    std::size_t bytes;
-};
+using detail::incoming_message;
+using detail::most_argument_bytes;
 
 /// Moves bytes where the inline bypass does not reach. Arguments have been checked. What a rank
 /// sends to another takes effect in the order in which it was sent.
@@ -128,6 +120,12 @@ public:
     /// Sends a message. Waits, serving others, while there is no room for it; in a handler it never
     /// waits for anything that a handler may have to do.
     virtual void send(detail::rank_context& context, const message_request& request) = 0;
+    /// The same for a message of kind 0 that has no data, for machines that have a shorter way.
+    virtual void send_plain(detail::rank_context& context, std::uint32_t target,
+                            std::uint64_t handler, const std::byte* arguments, std::size_t bytes) {
+        send(context,
+             {.target = target, .kind = 0, .handler = handler, .arguments = {arguments, bytes}});
+    }
     /// Whether the target can read data where they lie, so that the machine need not copy them.
     virtual bool can_lend(const detail::rank_context& context, std::uint32_t target,
                           const void* data, std::size_t bytes) const = 0;

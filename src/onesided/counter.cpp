@@ -10,8 +10,8 @@
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
-#include "onesided/caller.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
 
 namespace selion::detail {

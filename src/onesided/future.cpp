@@ -5,9 +5,9 @@
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
-#include "onesided/caller.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/expect.hpp"
 
@@ -111,7 +111,7 @@ future_state& make_state(std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
     future_state& state =
         context.is_foreign_thread ? context.messages->take_from_afar() : context.messages->take();
-    if (bytes > future_state::near_bytes) state.far = new std::byte[bytes];
+    if (bytes > future_state::near_bytes) state.far = new std::byte[in_whole_words(bytes)];
     return state;
 }
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "onesided/caller.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
 #include "selion/rpc.hpp"
 
@@ -35,19 +35,19 @@ enum message_part : std::uint16_t {
     error_reply = 128,
 };
 
-/// Words, and then what else fits.
+/// Words, and then what else fits, filled up to whole words.
 class argument_writer {
 public:
     void add(std::uint64_t word) { add(&word, sizeof word); }
     void add(const void* from, std::size_t bytes) {
         if (bytes != 0) std::memcpy(bytes_.data() + used_, from, bytes);
-        used_ += bytes;
+        used_ += in_whole_words(bytes);
     }
     std::size_t free_bytes() const { return bytes_.size() - used_; }
     std::span<const std::byte> bytes() const { return {bytes_.data(), used_}; }
 
 private:
-    std::array<std::byte, machine::most_argument_bytes> bytes_;
+    std::array<std::byte, most_argument_bytes> bytes_;
     std::size_t used_ = 0;
 };
 
@@ -136,14 +136,6 @@ void expect_counter(std::uint64_t bits, std::uint32_t target, std::source_locati
                                  rank_of(bits), target));
 }
 
-/// Nothing but arguments that fit beside the message, and nobody to tell.
-bool is_plain(const outgoing& message) {
-    const counters& when = message.when;
-    return message.bytes == 0 && message.arguments.size() <= machine::most_argument_bytes &&
-           message.state == 0 && when.origin == nullptr && !when.target &&
-           when.completion == nullptr;
-}
-
 /// Data and arguments that do not fit beside them, in one piece.
 std::vector<std::byte> with_long_arguments(const outgoing& message) {
     const std::size_t arguments = message.arguments.size();
@@ -175,17 +167,21 @@ std::uint64_t most_message_bytes() {
     return context.transport->most_message_bytes();
 }
 
-void send_message(const outgoing& message, std::source_location site) {
+void send_plain_message(std::uint32_t target, std::uint64_t function, const std::byte* arguments,
+                        std::size_t bytes, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    if (context.recorder != nullptr) [[unlikely]] {
+        return send_any_message(
+            {.target = target, .function = function, .arguments = {arguments, bytes}}, site);
+    }
+    expect_target(context, target, site);
+    context.transport->send_plain(context, target, function, arguments, bytes);
+}
+
+void send_any_message(const outgoing& message, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_target(context, message.target, site);
     const counters& when = message.when;
-    if (context.recorder == nullptr && is_plain(message)) {
-        return context.transport->send(
-            context, {.target = message.target,
-                      .kind = 0,
-                      .handler = message.function,
-                      .arguments = {message.arguments.data(), message.arguments.size()}});
-    }
     if (when.target) expect_counter(when.target.bits(), message.target, site);
     if (when.completion != nullptr) claim_counter(context, *when.completion, site);
     const operation_meter meter(context, message.state != 0 ? "rpc" : "send", message.bytes, site,
@@ -278,7 +274,8 @@ namespace {
 
 using namespace detail;
 
-void receive_reply(rank_context& context, const machine::incoming_message& message) {
+[[gnu::noinline]] void receive_reply(rank_context& context,
+                                     const machine::incoming_message& message) {
     argument_reader arguments(message.arguments);
     if (message.kind & count_reply) {
         count_if_wanted(context, arguments.word_if(message.kind & origin_counter));
@@ -319,41 +316,43 @@ inline message_function function_of(rank_context& context,
 
 /// The message's function has left a completion handler that may wait.
 /// @param target_bits, completion_address of the counters that count after it.
-void leave_for_later(const delivery& here, std::uint64_t target_bits,
+void leave_for_later(rank_context& context, const delivery& here, std::uint64_t target_bits,
                      std::uint64_t completion_address) {
-    here.context.messages->completions.add(here.context,
-                                           {.function = here.completion,
-                                            .argument = here.completion_argument,
-                                            .origin = here.origin,
-                                            .target_counter = target_bits,
-                                            .completion_counter = completion_address});
+    context.messages->completions.add(context, {.function = here.completion,
+                                                .argument = here.completion_argument,
+                                                .origin = here.message.origin,
+                                                .target_counter = target_bits,
+                                                .completion_counter = completion_address});
 }
 
-void receive_request(rank_context& context, const machine::incoming_message& message) {
-    if (message.kind == 0) {
-        delivery here{context, message.origin, message.arguments, message.data, message.bytes, 0};
-        function_of(context, message)(here);
-        if (here.completion != nullptr) leave_for_later(here, null_address, 0);
-        return;
-    }
+/// Nothing but a function and its arguments.
+void receive_plain(rank_context& context, const machine::incoming_message& message) {
+    delivery here{message};
+    function_of(context, message)(here);
+    if (here.completion != nullptr) [[unlikely]]
+        leave_for_later(context, here, null_address, 0);
+}
+
+[[gnu::noinline]] void receive_request(rank_context& context, machine::incoming_message message) {
     argument_reader arguments(message.arguments);
     const std::uint64_t origin_address = arguments.word_if(message.kind & origin_counter);
     std::uint64_t target_bits = null_address;
     if (message.kind & target_counter) target_bits = arguments.word();
     const std::uint64_t completion_address = arguments.word_if(message.kind & completion);
     const std::uint64_t state = arguments.word_if(message.kind & future_of_result);
-    delivery here{context, message.origin, arguments.rest(), message.data, message.bytes, state};
+    message.arguments = arguments.rest();
     if (message.kind & long_arguments) {
         std::uint64_t head[2];
         std::memcpy(head, message.data, sizeof head);
-        here.arguments = {message.data + sizeof head, head[0]};
-        here.data = message.data + head[1];
-        here.bytes = message.bytes - head[1];
+        message.arguments = {message.data + sizeof head, head[0]};
+        message.data += head[1];
+        message.bytes -= head[1];
     }
+    delivery here{message, state};
     function_of(context, message)(here);
     std::uint16_t wanted = message.kind & (origin_counter | completion);
     if (here.completion != nullptr) {
-        leave_for_later(here, target_bits, completion_address);
+        leave_for_later(context, here, target_bits, completion_address);
         wanted &= origin_counter;  // the data have been moved
     } else {
         count_at_target(context, target_bits);
@@ -370,7 +369,9 @@ void receive_request(rank_context& context, const machine::incoming_message& mes
 void deliver(rank_context& context, const machine::incoming_message& message) {
     constexpr std::uint16_t replies = count_reply | value_reply | error_reply;
     try {
-        if (message.kind & replies) {
+        if (message.kind == 0) {
+            receive_plain(context, message);
+        } else if (message.kind & replies) {
             receive_reply(context, message);
         } else {
             receive_request(context, message);

@@ -10,10 +10,10 @@
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
 #include "meters/record/recorder.hpp"
-#include "onesided/caller.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/charge.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/error.hpp"
 #include "selion/signal.hpp"
@@ -33,15 +33,11 @@ shared_word& own_word(rank_context& context, std::uint64_t signal, std::source_l
 
 }  // namespace
 
-rank_context& context_of_caller(std::source_location site) {
-    rank_context& context = *current_context;
-    if (context.ranks == 0) [[unlikely]] {
-        end_job_for_bug(
-            "this thread belongs to no rank: call Selion from the function that was given to "
-            "selion::run, or make a selion::rank_scope in the thread first",
-            site);
-    }
-    return context;
+void end_for_stray_thread(std::source_location site) {
+    end_job_for_bug(
+        "this thread belongs to no rank: call Selion from the function that was given to "
+        "selion::run, or make a selion::rank_scope in the thread first",
+        site);
 }
 
 void expect_range([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::size_t bytes,

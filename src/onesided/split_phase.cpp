@@ -7,8 +7,8 @@
 
 #include "machine/call_record.hpp"
 #include "machine/simulated_memory.hpp"
-#include "onesided/caller.hpp"
 #include "onesided/operation_meter.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
 
 namespace selion::detail {

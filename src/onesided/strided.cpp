@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "onesided/caller.hpp"
 #include "onesided/operation_meter.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/detail/slow_path.hpp"
 #include "selion/expect.hpp"
 #include "selion/split_phase.hpp"

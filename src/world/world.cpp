@@ -8,8 +8,8 @@
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
-#include "onesided/caller.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
 #include "world/world_state.hpp"
 

@@ -58,6 +58,7 @@ def _kind(head: str, parents: list[str]) -> str:
     inside_function = "function" in parents
     # `template <class T>` is no type's head; a requires clause may hold anything.
     bare = re.sub(r"template\s*<[^{}]*?>\s*(?=\w)", "", head)
+    bare = re.sub(r"\balignas\s*\([^()]*\)", "", bare)
     if _type_head.search(bare) and not bare.endswith("="):
         return "type"
     if "(" in head and not inside_function and not re.search(r"=\s*$", head):

@@ -80,7 +80,7 @@ std::vector<T> room::of(const T& value,
     }};
 {filler}
 }}
-class other {{
+class alignas(64) other {{
     void f() {{ g("}}"); }}
     other(int a) : value_{{a}}, list_(a) {{
         g();

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <selion/detail/export.hpp>
+#include <selion/detail/incoming_message.hpp>
 #include <selion/detail/rank_context.hpp>
 
 /// Functions that messages name. Processes of one program may be mapped at different addresses, so
@@ -15,12 +15,8 @@ namespace selion::detail {
 
 /// A message at its target, as the function sees it that it names.
 struct delivery {
-    rank_context& context;
-    std::uint32_t origin;
-    std::span<const std::byte> arguments;
-    const std::byte* data;
-    std::size_t bytes;
-    std::uint64_t state;  ///< of the future that waits for the result, at the origin; 0: none
+    const incoming_message& message;
+    std::uint64_t state = 0;  ///< of the future that waits for the result, at the origin; 0: none
     /// What the function leaves to be called where it may wait; null: nothing.
     void (*completion)(void*) = nullptr;
     void* completion_argument = nullptr;

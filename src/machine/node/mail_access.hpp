@@ -8,6 +8,12 @@
 
 namespace selion::machine::node {
 
+/// A ring as its receiver sees it.
+struct ring_reader {
+    message_ring* ring = nullptr;
+    std::atomic<std::uint64_t> head = 0;  ///< tickets that it has begun with
+};
+
 /// The atomics of `ring_protocol` on real memory.
 struct ring_access {
     bool has_one_sender = false;  ///< then tickets need no atomic step
@@ -36,17 +42,15 @@ struct ring_access {
     static std::uint64_t consumed(const message_ring& ring) {
         return detail::word_load(ring.consumed);
     }
-    static std::uint64_t head(const message_ring& ring) {
-        return std::atomic_ref(const_cast<message_ring&>(ring).head)
-            .load(std::memory_order_relaxed);
+    static std::uint64_t head(const ring_reader& reader) {
+        return reader.head.load(std::memory_order_relaxed);
     }
-    static void set_head(message_ring& ring, std::uint64_t head) {
-        std::atomic_ref(ring.head).store(head, std::memory_order_relaxed);
+    static void set_head(ring_reader& reader, std::uint64_t head) {
+        reader.head.store(head, std::memory_order_relaxed);
     }
-    static std::uint64_t sequence(const message_ring& ring, std::uint64_t place) {
+    static std::uint64_t sequence(const ring_reader& reader, std::uint64_t place) {
         // acquire: the whole message is there [ring.slot]
-        return std::atomic_ref(const_cast<message_ring&>(ring).slots[place].sequence)
-            .load(std::memory_order_acquire);
+        return std::atomic_ref(reader.ring->slots[place].sequence).load(std::memory_order_acquire);
     }
     static void publish(message_slot& slot, std::uint64_t ticket) {
         // release: the message before its number [ring.slot]
@@ -54,9 +58,9 @@ struct ring_access {
     }
 };
 
-inline bool has_message(message_ring& ring) {
+inline bool has_message(const ring_reader& reader) {
     const ring_access access;
-    return ring_protocol::has_message(access, ring, ring_slots);
+    return ring_protocol::has_message(access, reader, ring_slots);
 }
 
 }  // namespace selion::machine::node

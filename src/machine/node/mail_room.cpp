@@ -25,14 +25,17 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
                      std::span<detail::rank_context> ranks)
     : office_(office),
       box_(office.mapping_.mail(carrier)),
-      rings_(box_.rings()),
+      readers_(std::span(all_readers_).first(box_.rings().size())),
       ways_(office.ways_from(carrier)),
       ranks_(ranks),
+      first_rank_(ranks.front().rank),
       has_one_server_(office.mapping_.has_one_thread_each()),
       requests_under_way_(box_.area->request_pool, box_.request_bytes,
                           office.mapping_.control().pool_bytes),
       replies_under_way_(box_.area->reply_pool, box_.reply_bytes,
-                         office.mapping_.control().pool_bytes) {}
+                         office.mapping_.control().pool_bytes) {
+    for (std::size_t i = 0; i < readers_.size(); ++i) readers_[i].ring = &box_.rings()[i];
+}
 
 /// Handlers may use what a rank makes when it begins.
 bool mail_room::may_serve() {
@@ -45,6 +48,28 @@ bool mail_room::may_serve() {
     return have_begun;
 }
 
+/// Part of `serve`, which is a look that mostly finds nothing.
+[[gnu::always_inline]] inline bool mail_room::serve_rings(detail::rank_context& server,
+                                                          std::span<ring_reader> readers) {
+    bool has_served = false;
+    for (ring_reader& reader : readers) {
+        if (!has_message(reader)) continue;
+        if (!may_serve()) break;
+        serve_ring(server, reader);
+        has_served = true;
+    }
+    return has_served;
+}
+
+[[gnu::always_inline]] inline bool mail_room::serve_all(detail::rank_context& server) {
+    const bool has_served = serve_rings(server, readers_);
+    return (has_parked() && send_parked(server)) || has_served;
+}
+
+bool mail_room::serve_replies(detail::rank_context& server) {
+    return serve_rings(server, replies());
+}
+
 bool mail_room::serve(detail::rank_context& server) {
     if (has_one_server_) return serve_all(server);
     if (!has_mail()) return false;
@@ -53,11 +78,6 @@ bool mail_room::serve(detail::rank_context& server) {
     const bool has_served = serve_all(server);
     is_served_.clear(std::memory_order_release);  // [room.served]
     return has_served;
-}
-
-bool mail_room::serve_all(detail::rank_context& server) {
-    const bool has_served = serve_rings(server, rings_);
-    return (has_parked() && send_parked(server)) || has_served;
 }
 
 /// The atomics of `attendance` on real memory.
@@ -84,69 +104,65 @@ void mail_room::leave(detail::rank_context& server) {
     }
 }
 
-bool mail_room::serve_rings(detail::rank_context& server, std::span<message_ring> rings) {
-    bool has_served = false;
-    for (message_ring& ring : rings) {
-        if (!has_message(ring)) continue;
-        if (!may_serve()) break;
-        serve_ring(server, ring);
-        has_served = true;
-    }
-    return has_served;
-}
-
 /// @pre there is a message. Its slot is free for senders as soon as it has been copied; so a
 /// handler that waits for room may serve replies meanwhile.
-void mail_room::serve_ring(detail::rank_context& server, message_ring& ring) {
+void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
+    message_ring& ring = *reader.ring;
     int served = 0;
     do {
-        const std::uint64_t ticket = ring_access::head(ring);
-        const message_slot& there = ring.slots[ticket % ring_slots];
+        const std::uint64_t ticket = ring_access::head(reader);
+        const message_slot& slot = ring.slots[ticket % ring_slots];
         __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
-        message_slot slot;
-        std::memcpy(&slot, &there, short_slot_bytes);
-        if (!is_short(slot)) slot = there;
-        ring_access::set_head(ring, ticket + 1);
-        if ((ticket + 1) % told_after == 0) {
-            detail::word_store(server, ring.consumed, ticket + 1);
+        const message_about about = slot.about;
+        alignas(16) std::byte arguments[most_argument_bytes];
+        std::memcpy(arguments, slot.arguments, few_argument_bytes);
+        if (about.argument_bytes > few_argument_bytes) [[unlikely]]
+            std::memcpy(arguments, slot.arguments, most_argument_bytes);
+        incoming_message message{.origin = about.origin,
+                                 .kind = about.kind,
+                                 .handler = slot.handler,
+                                 .arguments = {arguments, about.argument_bytes},
+                                 .data = nullptr,
+                                 .bytes = 0};
+        if (about.place != data_place::nowhere) [[unlikely]] {
+            message.data = data_of(slot);
+            message.bytes = slot.data_bytes;
         }
-        deliver(server, slot);
-        if (slot.place == data_place::pool) give_back(server, ring, slot);
-    } while (++served < most_served && has_message(ring));
-    const std::uint64_t head = ring_access::head(ring);
+        ring_access::set_head(reader, ticket + 1);
+        if ((ticket + 1) % told_after == 0) [[unlikely]]
+            detail::word_store(server, ring.consumed, ticket + 1);
+        deliver(server, about.target, message);
+        if (about.place == data_place::pool) [[unlikely]]
+            give_back(server, reader, message);
+    } while (++served < most_served && has_message(reader));
+    if (office_.has_shares_) tell_consumed(server, reader);
+}
+
+/// To senders that may have only a few messages under way.
+void mail_room::tell_consumed(detail::rank_context& server, const ring_reader& reader) {
+    message_ring& ring = *reader.ring;
+    const std::uint64_t head = ring_access::head(reader);
     if (ring_access::consumed(ring) != head) detail::word_store(server, ring.consumed, head);
 }
 
 /// Data in a pool of the sender have been read.
-void mail_room::give_back(detail::rank_context& server, const message_ring& ring,
-                          const message_slot& slot) {
-    mail_area& senders = *office_.box_of(slot.origin).area;
-    const bool is_reply = &ring < box_.requests.data();
-    give_back_payload(server, is_reply ? senders.reply_pool : senders.request_pool, data_of(slot));
+void mail_room::give_back(detail::rank_context& server, const ring_reader& reader,
+                          const incoming_message& message) {
+    mail_area& senders = *office_.box_of(message.origin).area;
+    const bool is_reply = &reader <= &replies().back();
+    give_back_payload(server, is_reply ? senders.reply_pool : senders.request_pool, message.data);
 }
 
 const std::byte* mail_room::data_of(const message_slot& slot) const {
-    switch (slot.place) {
-        case data_place::nowhere: return nullptr;
-        case data_place::process: return reinterpret_cast<const std::byte*>(slot.data);
-        case data_place::pool:
-        case data_place::mapping: break;
+    if (slot.about.place == data_place::process) {
+        return reinterpret_cast<const std::byte*>(slot.data);
     }
     return office_.mapping_.start() + slot.data;
 }
 
-void mail_room::deliver(detail::rank_context& server, const message_slot& slot) {
-    incoming_message message{.origin = slot.origin,
-                             .kind = slot.kind,
-                             .handler = slot.handler,
-                             .arguments = {slot.arguments, slot.argument_bytes},
-                             .data = nullptr,
-                             .bytes = 0};
-    if (slot.place != data_place::nowhere) {
-        message.data = data_of(slot);
-        message.bytes = slot.data_bytes;
-    }
-    detail::rank_context& target = ranks_[slot.target - ranks_.front().rank];
+void mail_room::deliver(detail::rank_context& server, std::uint32_t rank,
+                        const incoming_message& message) {
+    detail::rank_context& target = ranks_[rank - first_rank_];
     if (server.is_foreign_thread) [[unlikely]]
         return deliver_as_guest(server, message, target);
     auto* const plain_team = std::exchange(target.plain_team, nullptr);

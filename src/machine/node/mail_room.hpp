@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -34,7 +35,7 @@ public:
     mail_room(post_office& office, std::uint32_t carrier, std::span<detail::rank_context> ranks);
 
     /// Whether a message waits, or one of a handler could not leave.
-    bool has_mail() const { return std::ranges::any_of(rings_, has_message) || has_parked(); }
+    bool has_mail() const { return std::ranges::any_of(readers_, has_message) || has_parked(); }
     /// Whether a thread serves it now, where there are several.
     bool is_served() const {
         // acquire: what the last one who served did [room.served]
@@ -66,25 +67,31 @@ private:
         std::vector<std::byte> data;
     };
 
-    bool serve_rings(detail::rank_context& server, std::span<message_ring> rings);
-    void serve_ring(detail::rank_context& server, message_ring& ring);
-    void give_back(detail::rank_context& server, const message_ring& ring,
-                   const message_slot& slot);
+    bool serve_rings(detail::rank_context& server, std::span<ring_reader> readers);
+    void serve_ring(detail::rank_context& server, ring_reader& reader);
+    void tell_consumed(detail::rank_context& server, const ring_reader& reader);
+    void give_back(detail::rank_context& server, const ring_reader& reader,
+                   const incoming_message& message);
+    std::span<ring_reader> replies() { return readers_.first(readers_.size() / 2); }
     bool may_serve();
     bool serve_all(detail::rank_context& server);
-    bool serve_replies(detail::rank_context& server) { return serve_rings(server, box_.replies); }
+    bool serve_replies(detail::rank_context& server);
     bool send_parked(detail::rank_context& server);
     void park(const message_request& request);
-    void deliver(detail::rank_context& server, const message_slot& slot);
+    void deliver(detail::rank_context& server, std::uint32_t rank, const incoming_message& message);
     void deliver_as_guest(detail::rank_context& server, const incoming_message& message,
                           const detail::rank_context& target);
     const std::byte* data_of(const message_slot& slot) const;
 
     post_office& office_;
     mailbox box_;
-    std::span<message_ring> rings_;  ///< all of its box
+    /// Of all its rings, those of replies first. Not in a piece of memory of their own: that could
+    /// share a line with another carrier's.
+    std::array<ring_reader, std::size_t{2} * most_single_senders> all_readers_;
+    std::span<ring_reader> readers_;
     std::vector<message_way> ways_;  ///< to each rank of the job
     std::span<detail::rank_context> ranks_;
+    std::uint32_t first_rank_;
     bool has_one_server_;  ///< only the carrier's own thread ever serves
     payload_store requests_under_way_;
     payload_store replies_under_way_;

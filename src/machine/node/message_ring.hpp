@@ -22,29 +22,28 @@ enum class data_place : std::uint8_t {
     process,  ///< likewise: address in the process of both
 };
 
-/// One message. Short ones lie in its first 64 bytes, which come over in one piece.
-struct alignas(detail::line_bytes) message_slot {
-    std::uint64_t sequence;  ///< ticket + 1 once the message of that ticket is complete
-    std::uint64_t handler;
+/// What a message says of itself.
+struct message_about {
     std::uint32_t origin;
     std::uint32_t target;
     std::uint16_t kind;
     std::uint8_t argument_bytes;
     data_place place;  ///< of its data
-    std::uint32_t unused;
-    std::byte arguments[most_argument_bytes];
+};
+
+/// One message. Short ones lie in its first 64 bytes, which come over in one piece.
+struct alignas(detail::line_bytes) message_slot {
+    std::uint64_t sequence;  ///< ticket + 1 once the message of that ticket is complete
+    std::uint64_t handler;
+    alignas(16) message_about about;
+    alignas(16) std::byte arguments[most_argument_bytes];
     std::uint64_t data;  ///< see `place`; set if there are any
     std::uint64_t data_bytes;
 };
-/// Of a message without data and with few arguments these are all.
-inline constexpr std::size_t short_slot_bytes = 64;
+/// Of a message with few arguments these are all.
+inline constexpr std::size_t few_argument_bytes = 64 - offsetof(message_slot, arguments);
 static_assert(sizeof(message_slot) == detail::line_bytes);
 static_assert(offsetof(message_slot, arguments) == 32);
-
-inline bool is_short(const message_slot& slot) {
-    return slot.place == data_place::nowhere &&
-           slot.argument_bytes <= short_slot_bytes - offsetof(message_slot, arguments);
-}
 
 struct message_ring {
     /// Senders draw tickets here.
@@ -52,7 +51,6 @@ struct message_ring {
     std::uint64_t known_consumed;  ///< as far as senders have looked
     /// Messages that the receiver is done with; its slots are free. Senders wait on it.
     alignas(detail::line_bytes) detail::shared_word consumed;
-    std::uint64_t head;  ///< the receiver's own: tickets that it has begun with
     message_slot slots[ring_slots];
 };
 
@@ -68,7 +66,8 @@ bool has_room(Access& access, Ring& ring, std::uint64_t capacity) {
 
 /// Sender: draws a ticket if its slot is free. @return whether it has one.
 template <class Access, class Ring>
-bool draw(Access& access, Ring& ring, std::uint64_t capacity, std::uint64_t& ticket) {
+[[gnu::always_inline]] inline bool draw(Access& access, Ring& ring, std::uint64_t capacity,
+                                        std::uint64_t& ticket) {
     ticket = access.tail(ring);
     do {
         if (ticket - access.known_consumed(ring) < capacity) continue;

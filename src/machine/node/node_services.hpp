@@ -41,6 +41,10 @@ public:
     void send(detail::rank_context& context, const message_request& request) override {
         office_.send(context, request);
     }
+    void send_plain(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
+                    const std::byte* arguments, std::size_t bytes) override {
+        office_.send_plain(context, target, handler, arguments, bytes);
+    }
     bool can_lend(const detail::rank_context&, std::uint32_t target, const void* data,
                   std::size_t bytes) const override {
         return office_.can_lend(target, data, bytes);

@@ -17,12 +17,20 @@ namespace {
 /// that a rank which is quicker than others does not keep them from it.
 constexpr std::uint64_t least_share = 4;
 
-/// Few bytes, mostly whole words: not worth a call of memcpy.
-void copy_arguments(std::byte* to, const std::byte* from, std::size_t bytes) {
-    constexpr std::size_t word = sizeof(std::uint64_t);
-    std::size_t done = 0;
-    for (; done + word <= bytes; done += word) std::memcpy(to + done, from + done, word);
-    for (; done < bytes; ++done) to[done] = from[done];
+/// Not worth a call of memcpy, nor a loop that the compiler unrolls.
+inline void copy_words(std::byte* to, const std::byte* from, std::size_t words) {
+    const auto copy = [&](std::size_t word) {
+        std::memcpy(to + word * sizeof(std::uint64_t), from + word * sizeof(std::uint64_t),
+                    sizeof(std::uint64_t));
+    };
+    switch (words) {
+        default: std::memcpy(to, from, words * sizeof(std::uint64_t)); return;
+        case 4: copy(3); [[fallthrough]];
+        case 3: copy(2); [[fallthrough]];
+        case 2: copy(1); [[fallthrough]];
+        case 1: copy(0); [[fallthrough]];
+        case 0: return;
+    }
 }
 
 }  // namespace
@@ -83,23 +91,23 @@ std::uint64_t post_office::most_message_bytes() const {
 }
 
 /// @return false when there is no place for the data now.
-bool post_office::place_data(mail_room& own, const message_request& request, message_slot& slot) {
-    slot.data_bytes = request.bytes;
+bool post_office::place_data(mail_room& own, const message_request& request, data_position& where) {
+    where.bytes = request.bytes;
     if (request.lends_data) {
         const auto* data = static_cast<const std::byte*>(request.data);
         const bool is_mapped =
             data >= mapping_.start() && data < mapping_.start() + mapping_.control().total_bytes;
-        slot.place = is_mapped ? data_place::mapping : data_place::process;
-        slot.data = is_mapped ? static_cast<std::uint64_t>(data - mapping_.start())
-                              : reinterpret_cast<std::uint64_t>(data);
+        where.place = is_mapped ? data_place::mapping : data_place::process;
+        where.start = is_mapped ? static_cast<std::uint64_t>(data - mapping_.start())
+                                : reinterpret_cast<std::uint64_t>(data);
         return true;
     }
     payload_store& store = request.is_reply ? own.replies_under_way_ : own.requests_under_way_;
     std::byte* const place = store.take(request.bytes);
     if (place == nullptr) return false;
     std::memcpy(place, request.data, request.bytes);
-    slot.place = data_place::pool;
-    slot.data = static_cast<std::uint64_t>(place - mapping_.start());
+    where.place = data_place::pool;
+    where.start = static_cast<std::uint64_t>(place - mapping_.start());
     return true;
 }
 
@@ -118,6 +126,37 @@ bool post_office::has_share(share& own, message_ring& ring) {
     return oldest <= consumed;
 }
 
+void post_office::send_plain(detail::rank_context& context, std::uint32_t target,
+                             std::uint64_t handler, const std::byte* arguments, std::size_t bytes) {
+    mail_room& own = room_of(context);
+    if (has_shares_ || own.has_parked()) [[unlikely]]
+        return send_accounted(context, target, handler, arguments, bytes);
+    const message_way& way = own.ways_[target];
+    message_ring& ring = *way.requests;
+    const ring_access access{has_single_senders_};
+    std::uint64_t ticket = 0;
+    if (!ring_protocol::draw(access, ring, ring_slots, ticket)) [[unlikely]]
+        return send_accounted(context, target, handler, arguments, bytes);
+    message_slot& slot = ring.slots[ticket % ring_slots];
+    slot.handler = handler;
+    slot.about = {.origin = context.rank,
+                  .target = target,
+                  .kind = 0,
+                  .argument_bytes = static_cast<std::uint8_t>(bytes),
+                  .place = data_place::nowhere};
+    copy_words(slot.arguments, arguments, bytes / sizeof(std::uint64_t));
+    ring_access::publish(slot, ticket);
+    detail::word_changed(context, *way.arrivals);
+}
+
+/// Where it is not to be had without waiting, or without keeping account.
+[[gnu::noinline]] void post_office::send_accounted(detail::rank_context& context,
+                                                   std::uint32_t target, std::uint64_t handler,
+                                                   const std::byte* arguments, std::size_t bytes) {
+    send(context,
+         {.target = target, .kind = 0, .handler = handler, .arguments = {arguments, bytes}});
+}
+
 /// @return false when there is no room in the target's ring or for the data.
 bool post_office::try_send(detail::rank_context& context, mail_room& own,
                            const message_request& request) {
@@ -126,8 +165,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
     ring_access access{has_single_senders_};
     const bool has_own_share = has_shares_ && !request.is_reply;
     if (has_own_share && !has_share(share_of(context.rank, request.target), ring)) return false;
-    message_slot where;
-    where.place = data_place::nowhere;
+    data_position where;
     if (request.bytes != 0) {
         const bool is_copied = !request.lends_data;
         if (is_copied && !ring_protocol::has_room(access, ring, ring_slots)) return false;
@@ -138,22 +176,23 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         if (where.place == data_place::pool) {
             mail_area& area = *own.box_.area;
             give_back_payload(context, request.is_reply ? area.reply_pool : area.request_pool,
-                              mapping_.start() + where.data);
+                              mapping_.start() + where.start);
         }
         return false;
     }
     if (has_own_share) share_of(context.rank, request.target).note(ticket);
     message_slot& slot = ring.slots[ticket % ring_slots];
     slot.handler = request.handler;
-    slot.origin = context.rank;
-    slot.target = request.target;
-    slot.kind = request.kind;
-    slot.argument_bytes = static_cast<std::uint8_t>(request.arguments.size());
-    slot.place = where.place;
-    copy_arguments(slot.arguments, request.arguments.data(), request.arguments.size());
+    slot.about = {.origin = context.rank,
+                  .target = request.target,
+                  .kind = request.kind,
+                  .argument_bytes = static_cast<std::uint8_t>(request.arguments.size()),
+                  .place = where.place};
+    copy_words(slot.arguments, request.arguments.data(),
+               request.arguments.size() / sizeof(std::uint64_t));
     if (where.place != data_place::nowhere) {
-        slot.data = where.data;
-        slot.data_bytes = where.data_bytes;
+        slot.data = where.start;
+        slot.data_bytes = where.bytes;
     }
     ring_access::publish(slot, ticket);
     detail::word_changed(context, *way.arrivals);

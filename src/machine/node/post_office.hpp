@@ -25,6 +25,8 @@ public:
               void (*deliver)(detail::rank_context&, const incoming_message&));
 
     void send(detail::rank_context& context, const message_request& request);
+    void send_plain(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
+                    const std::byte* arguments, std::size_t bytes);
     bool can_lend(std::uint32_t target, const void* data, std::size_t bytes) const;
     std::uint64_t most_message_bytes() const;
     bool poll(detail::rank_context& context) { return room_of(context).serve(context); }
@@ -36,10 +38,18 @@ public:
 
 private:
     friend class mail_room;
+    void send_accounted(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
+                        const std::byte* arguments, std::size_t bytes);
     const mailbox& box_of(std::uint32_t rank) const { return boxes_[carrier_of_rank_[rank]]; }
     std::vector<message_way> ways_from(std::uint32_t carrier) const;
     bool try_send(detail::rank_context& context, mail_room& own, const message_request& request);
-    bool place_data(mail_room& own, const message_request& request, message_slot& slot);
+    /// Where a message's data lie until its target has seen them.
+    struct data_position {
+        data_place place = data_place::nowhere;
+        std::uint64_t start = 0;  ///< see `place`
+        std::uint64_t bytes = 0;
+    };
+    bool place_data(mail_room& own, const message_request& request, data_position& where);
     void send_waiting(detail::rank_context& context, mail_room& own,
                       const message_request& request);
 

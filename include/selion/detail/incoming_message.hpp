@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace selion::detail {
+
+/// Most bytes of arguments that stand beside a message.
+inline constexpr std::size_t most_argument_bytes = 80;
+
+/// Arguments travel in whole words; who sends fewer bytes has room for the rest.
+constexpr std::size_t in_whole_words(std::size_t bytes) {
+    constexpr std::size_t word = sizeof(std::uint64_t);
+    return (bytes + word - 1) / word * word;
+}
+
+/// A message at its target. What it points to lives until its function returns.
+struct incoming_message {
+    std::uint32_t origin;
+    std::uint16_t kind;  ///< as the sender's floor likes; 0: nothing but a function and arguments
+    std::uint64_t handler;
+    std::span<const std::byte> arguments;
+    const std::byte* data;  ///< aligned to 16 bytes unless lent
+    std::size_t bytes;
+};
+
+}  // namespace selion::detail
