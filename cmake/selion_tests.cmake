@@ -10,9 +10,17 @@ function(selion_add_test_program name)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${SELION_TEST_BIN})
     selion_warnings(${name})
+    selion_short_build(${name} -g1)
+endfunction()
+
+# Optimised builds spend most of their time on tests: on their optimisation and on what debuggers
+# are told of their variables.
+function(selion_short_build target)
+    target_compile_options(${target} PRIVATE "$<$<CONFIG:RelWithDebInfo>:${ARGN}>")
 endfunction()
 
 function(selion_add_gtest_program folder target seconds)
+    selion_short_build(${target} -O1 -g1)
     if(folder STREQUAL "unit")
         add_dependencies(short_tests ${target})
     endif()
@@ -46,11 +54,11 @@ function(selion_add_gtest_folder folder seconds)
     if(sources)
         selion_add_test_program(${folder}_tests ${sources})
         target_link_libraries(${folder}_tests PRIVATE GTest::gmock GTest::gtest_main ${ARGN})
+        selion_add_gtest_program(${folder} ${folder}_tests ${seconds})
         if(CMAKE_CXX_FLAGS MATCHES "sanitize=address")
             # Instrumented, they take far longer to optimise than to run.
             target_compile_options(${folder}_tests PRIVATE -O0)
         endif()
-        selion_add_gtest_program(${folder} ${folder}_tests ${seconds})
     endif()
 endfunction()
 
