@@ -21,6 +21,7 @@
 #include <selion/reduction.hpp>
 #include <selion/rpc.hpp>
 #include <selion/run.hpp>
+#include <selion/schedule.hpp>
 #include <selion/signal.hpp>
 #include <selion/split_phase.hpp>
 #include <selion/strided.hpp>

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/nearest_name.hpp"
+#include "collectives/schedules/parts.hpp"
+#include "selion/error.hpp"
+
+namespace selion {
+namespace {
+
+using enum collective_kind;
+using enum schedule_algorithm;
+using maker = rank_schedule (*)(const schedule_request&, std::uint32_t);
+
+constexpr std::array<std::string_view, 11> collective_names{
+    "barrier", "broadcast", "reduce",     "all_reduce", "reduce_scatter", "scan",
+    "exscan",  "gather",    "all_gather", "scatter",    "exchange"};
+
+constexpr std::array<std::string_view, 12> algorithm_names{"flat",
+                                                           "k_nomial",
+                                                           "binary",
+                                                           "chain",
+                                                           "hierarchical",
+                                                           "dissemination",
+                                                           "recursive_doubling",
+                                                           "recursive_halving",
+                                                           "ring",
+                                                           "scatter_ring",
+                                                           "bruck",
+                                                           "pairwise"};
+
+struct way {
+    schedule_algorithm algorithm;
+    maker make;
+};
+
+/// Every way of every collective.
+std::span<const way> ways_of(collective_kind collective) {
+    using namespace collectives;
+    constexpr maker tree = make_tree_schedule;
+    static constexpr way of_barrier[] = {{flat, tree},
+                                         {k_nomial, tree},
+                                         {binary, tree},
+                                         {chain, tree},
+                                         {hierarchical, make_hierarchical_schedule},
+                                         {dissemination, make_digit_schedule}};
+    static constexpr way of_broadcast[] = {{flat, tree},
+                                           {k_nomial, tree},
+                                           {binary, tree},
+                                           {chain, tree},
+                                           {hierarchical, make_hierarchical_schedule},
+                                           {scatter_ring, make_ring_schedule}};
+    static constexpr way of_reduce[] = {{flat, tree},
+                                        {k_nomial, tree},
+                                        {binary, tree},
+                                        {chain, tree},
+                                        {hierarchical, make_hierarchical_schedule}};
+    static constexpr way of_all_reduce[] = {{flat, tree},
+                                            {k_nomial, tree},
+                                            {binary, tree},
+                                            {chain, tree},
+                                            {hierarchical, make_hierarchical_schedule},
+                                            {recursive_doubling, make_doubling_schedule},
+                                            {recursive_halving, make_doubling_schedule},
+                                            {ring, make_ring_schedule},
+                                            {pairwise, make_pairwise_schedule}};
+    static constexpr way of_reduce_scatter[] = {{flat, tree},
+                                                {k_nomial, tree},
+                                                {binary, tree},
+                                                {recursive_halving, make_doubling_schedule},
+                                                {ring, make_ring_schedule},
+                                                {pairwise, make_pairwise_schedule}};
+    static constexpr way of_scan[] = {{chain, make_scan_schedule},
+                                      {recursive_doubling, make_scan_schedule}};
+    static constexpr way of_gather[] = {
+        {flat, tree}, {k_nomial, tree}, {binary, tree}, {chain, tree}};
+    static constexpr way of_all_gather[] = {{flat, tree},
+                                            {k_nomial, tree},
+                                            {binary, tree},
+                                            {recursive_doubling, make_doubling_schedule},
+                                            {ring, make_ring_schedule},
+                                            {bruck, make_digit_schedule},
+                                            {pairwise, make_pairwise_schedule}};
+    static constexpr way of_exchange[] = {{flat, make_pairwise_schedule},
+                                          {bruck, make_digit_schedule},
+                                          {pairwise, make_pairwise_schedule}};
+    switch (collective) {
+        case barrier: return of_barrier;
+        case broadcast: return of_broadcast;
+        case reduce: return of_reduce;
+        case all_reduce: return of_all_reduce;
+        case reduce_scatter: return of_reduce_scatter;
+        case scan:
+        case exscan: return of_scan;
+        case gather:
+        case scatter: return of_gather;
+        case all_gather: return of_all_gather;
+        case exchange: break;
+    }
+    return of_exchange;
+}
+
+std::size_t index_in(std::span<const std::string_view> names, std::string_view name,
+                     std::string_view what) {
+    const auto found = std::ranges::find(names, name);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    const std::string_view nearest = base::nearest_name(name, names);
+    throw error(status::bad_argument,
+                fmt::format("there is no {} '{}'{}; there are {}", what, name,
+                            nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
+                            fmt::join(names, ", ")));
+}
+
+[[noreturn]] void refuse(const std::string& sentence) {
+    throw error(status::bad_argument, "schedule: " + sentence);
+}
+
+maker maker_of(const schedule_request& request) {
+    const auto ways = ways_of(request.collective);
+    const auto found = std::ranges::find(ways, request.algorithm, &way::algorithm);
+    if (found != ways.end()) return found->make;
+    std::vector<std::string_view> legal;
+    for (const way& each : ways) legal.push_back(name_of(each.algorithm));
+    refuse(fmt::format("{} has no algorithm {}; it has {}", name_of(request.collective),
+                       name_of(request.algorithm), fmt::join(legal, ", ")));
+}
+
+void check(const schedule_request& request, std::uint32_t rank) {
+    if (request.ranks == 0) refuse("there are no ranks; at least 1 is needed");
+    if (rank >= request.ranks) {
+        refuse(fmt::format("there is no rank {}; ranks are 0 to {}", rank, request.ranks - 1));
+    }
+    const bool is_rooted = has_root(request.collective);
+    if (is_rooted && request.root >= request.ranks) {
+        refuse(fmt::format("the root {} is no rank; ranks are 0 to {}", request.root,
+                           request.ranks - 1));
+    }
+    if (!is_rooted && request.root != 0) {
+        refuse(
+            fmt::format("{} has no root; leave {} out", name_of(request.collective), request.root));
+    }
+    const std::uint32_t most = std::max(request.ranks, 2u);
+    if (request.radix < 2 || (uses_radix(request.algorithm) && request.radix > most)) {
+        refuse(fmt::format("a radix of {} is not possible; legal: 2 to {}", request.radix, most));
+    }
+    if (request.group == 0) refuse("a group of 0 ranks is not possible; at least 1 is needed");
+}
+
+}  // namespace
+
+std::string_view name_of(collective_kind collective) {
+    return collective_names[static_cast<std::size_t>(collective)];
+}
+
+std::string_view name_of(schedule_algorithm algorithm) {
+    return algorithm_names[static_cast<std::size_t>(algorithm)];
+}
+
+collective_kind collective_of(std::string_view name) {
+    return static_cast<collective_kind>(index_in(collective_names, name, "collective"));
+}
+
+schedule_algorithm algorithm_of(std::string_view name) {
+    return static_cast<schedule_algorithm>(index_in(algorithm_names, name, "algorithm"));
+}
+
+std::vector<schedule_algorithm> algorithms_for(collective_kind collective) {
+    std::vector<schedule_algorithm> all;
+    for (const way& each : ways_of(collective)) all.push_back(each.algorithm);
+    return all;
+}
+
+bool has_root(collective_kind collective) {
+    return collective == broadcast || collective == reduce || collective == gather ||
+           collective == scatter;
+}
+
+bool uses_radix(schedule_algorithm algorithm) {
+    return algorithm == k_nomial || algorithm == hierarchical || algorithm == dissemination ||
+           algorithm == scatter_ring || algorithm == bruck;
+}
+
+rank_schedule make_schedule(const schedule_request& request, std::uint32_t rank) {
+    check(request, rank);
+    const maker make = maker_of(request);
+    return make(request, rank);
+}
+
+}  // namespace selion

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/schedules/parts.hpp"
+
+#include <utility>
+
+namespace selion::collectives {
+
+void append_up(rank_schedule& own, const tree_walk& walk, block_action action) {
+    const tree_links links = links_in(walk.shape, walk.radix, walk.places, walk.place);
+    if (!links.children.empty()) {
+        schedule_step& step = own.steps.emplace_back();
+        for (const subtree& child : links.children) {
+            step.receives.push_back({walk.rank_at(child.place), walk.blocks_of(child), action});
+        }
+    }
+    if (walk.place == 0) return;
+    append_send(own, {walk.rank_at(links.parent), walk.blocks_of(links.own), action});
+}
+
+void append_down(rank_schedule& own, const tree_walk& walk) {
+    const tree_links links = links_in(walk.shape, walk.radix, walk.places, walk.place);
+    if (walk.place != 0) {
+        append_receive(own, {walk.rank_at(links.parent), walk.blocks_of(links.own)});
+    }
+    if (links.children.empty()) return;
+    // The largest subtrees have the longest way to go.
+    schedule_step& step = own.steps.emplace_back();
+    for (auto child = links.children.rbegin(); child != links.children.rend(); ++child) {
+        step.sends.push_back({walk.rank_at(child->place), walk.blocks_of(*child)});
+    }
+}
+
+void append_swap(rank_schedule& own, schedule_message sent, schedule_message received) {
+    schedule_step& step = own.steps.emplace_back();
+    step.sends.push_back(std::move(sent));
+    step.receives.push_back(std::move(received));
+}
+
+void append_send(rank_schedule& own, schedule_message sent) {
+    own.steps.emplace_back().sends.push_back(std::move(sent));
+}
+
+void append_receive(rank_schedule& own, schedule_message received) {
+    own.steps.emplace_back().receives.push_back(std::move(received));
+}
+
+}  // namespace selion::collectives

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/schedules/parts.hpp"
+
+namespace selion::collectives {
+namespace {
+
+constexpr auto before_mine = block_action::combine_before;
+
+void append_chain_scan(rank_schedule& own, std::uint32_t ranks, std::uint32_t rank) {
+    if (rank != 0) append_receive(own, {rank - 1, {{0, 1}}, before_mine});
+    if (rank + 1 != ranks) append_send(own, {rank + 1, {{0, 1}}, before_mine});
+}
+
+/// After k steps a rank has the values of the 2^k ranks up to itself.
+void append_doubling_scan(rank_schedule& own, std::uint32_t ranks, std::uint32_t rank) {
+    for (std::uint32_t distance = 1; distance < ranks; distance *= 2) {
+        schedule_step step;
+        if (rank + distance < ranks) {
+            step.sends.push_back({rank + distance, {{0, 1}}, before_mine});
+        }
+        if (rank >= distance) step.receives.push_back({rank - distance, {{0, 1}}, before_mine});
+        if (!step.sends.empty() || !step.receives.empty()) own.steps.push_back(step);
+    }
+}
+
+}  // namespace
+
+rank_schedule make_scan_schedule(const schedule_request& request, std::uint32_t rank) {
+    const std::uint32_t ranks = request.ranks;
+    rank_schedule own{1, {}};
+    if (request.algorithm == schedule_algorithm::chain) {
+        append_chain_scan(own, ranks, rank);
+    } else {
+        append_doubling_scan(own, ranks, rank);
+    }
+    if (request.collective == collective_kind::scan) return own;
+    // The result without the own value is that of the rank before.
+    schedule_step step;
+    if (rank + 1 != ranks) step.sends.push_back({rank + 1, {{0, 1}}});
+    if (rank != 0) step.receives.push_back({rank - 1, {{0, 1}}});
+    if (ranks != 1) own.steps.push_back(step);
+    return own;
+}
+
+}  // namespace selion::collectives
