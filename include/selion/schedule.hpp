@@ -28,7 +28,7 @@ enum class collective_kind {
 enum class schedule_algorithm {
     flat,                ///< a root and all others
     k_nomial,            ///< a tree: the digits of a rank in base `radix`
-    binary,              ///< a tree: two halves below each rank
+    binary,              ///< a tree: two halves below each rank; of a scan: up and down one
     chain,               ///< one rank after another
     hierarchical,        ///< trees within groups of ranks, and one over their leaders
     dissemination,       ///< everybody to ranks 1, 2, … radix - 1 times a power of `radix` away

@@ -25,4 +25,5 @@
 #include <selion/signal.hpp>
 #include <selion/split_phase.hpp>
 #include <selion/strided.hpp>
+#include <selion/team.hpp>
 #include <selion/world.hpp>

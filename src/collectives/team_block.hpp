@@ -14,6 +14,9 @@ struct alignas(detail::line_bytes) lonely_word {
     detail::shared_word word;
 };
 
+/// In the signature of a call that has no root.
+inline constexpr std::uint64_t no_root = ~std::uint64_t{0};
+
 /// What a rank is about to do, for the checking build to compare.
 struct call_signature {
     std::uint64_t what;  ///< a `machine::operation`

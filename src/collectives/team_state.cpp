@@ -26,11 +26,12 @@ std::string text_of(const call_signature& call) {
     const auto what = static_cast<machine::operation>(call.what);
     std::string text(name_of(what));
     if (what == machine::operation::broadcast) {
-        text += fmt::format(" of {} bytes from root {}", call.count, call.root);
-    } else if (what == machine::operation::all_reduce) {
+        text += fmt::format(" of {} bytes", call.count);
+    } else if (call.element_bytes != 0) {
         text += fmt::format(" of {} element{} of {} bytes", call.count, call.count == 1 ? "" : "s",
                             call.element_bytes);
     }
+    if (call.root != no_root) text += fmt::format(" from root {}", call.root);
     return text + " at " + machine::site_text(call.site);
 }
 
@@ -38,6 +39,7 @@ std::string text_of(const call_signature& call) {
 
 team_state::team_state(detail::rank_context& context)
     : context_(context), own_(block(context.rank)), messages_(context, own_) {
+    context.inbox = &inbox_;
     if (context.words_mapped && (context.group_size == 1 || context.groups == 1)) {
         // The centre counts groups, or ranks where there is one group. A rank alone on its carrier
         // is its group.
@@ -138,7 +140,7 @@ void team_state::all_reduce(std::byte* data, std::size_t count, const detail::re
         write_slot(0, {data, bytes});
         synchronise(machine::wait_reason::collective);
         if (bytes * context_.ranks < share_bytes) {
-            combine_slots(data, 0, part, how);
+            combine_slots(data, {0, part, context_.ranks}, how);
         } else {
             combine_shares(data, part, how);
         }
@@ -164,55 +166,57 @@ void team_state::prepare_partials(std::size_t element_bytes) {
     if (context_.ranks <= 2) return;
     // The place below all others is the caller's data.
     const auto places = static_cast<std::size_t>(std::bit_width(context_.ranks - 1)) - 1;
-    const std::size_t bytes = places * std::max(element_bytes, strip_bytes);
-    if (bytes <= partials_bytes_) return;
-    partials_ = std::make_unique_for_overwrite<line[]>((bytes + sizeof(line) - 1) / sizeof(line));
-    partials_bytes_ = bytes;
+    partials_.reserve(places * std::max(element_bytes, strip_bytes));
 }
 
-/// Combines elements `first` to `first + count - 1` of all slots, strip by strip.
-void team_state::combine_slots(std::byte* data, std::size_t first, std::size_t count,
-                               const detail::reduction& how) {
+/// Strip by strip.
+void team_state::combine_slots(std::byte* to, slot_part where, const detail::reduction& how) {
     const std::size_t strip = std::max<std::size_t>(strip_bytes / how.element_bytes, 1);
-    while (count != 0) {
-        const std::size_t elements = std::min(count, strip);
-        combine_strip(data, {first * how.element_bytes, elements * how.element_bytes}, elements,
-                      how);
-        first += elements;
-        count -= elements;
+    for (std::size_t left = where.count; left != 0; left -= where.count) {
+        where.count = std::min(left, strip);
+        combine_strip(to, where, how);
+        const std::size_t bytes = where.count * how.element_bytes;
+        to += bytes;
+        where.start += bytes;
     }
 }
 
 /// Goes through the slots in the order of the ranks and comes to the association of
 /// binomial_tree.hpp: partial results wait on a stack, and the two on top are combined as soon as
 /// they stand for equally many ranks, as the digits of a binary counter are.
-void team_state::combine_strip(std::byte* data, byte_range where, std::size_t count,
+void team_state::combine_strip(std::byte* to, const slot_part& where,
                                const detail::reduction& how) {
-    auto* const partials = reinterpret_cast<std::byte*>(partials_.get());
+    const std::size_t bytes = where.count * how.element_bytes;
     const auto place = [&](std::size_t depth) {
-        return depth == 0 ? data + where.start : partials + (depth - 1) * where.bytes;
+        return depth == 0 ? to : partials_.data() + (depth - 1) * bytes;
     };
     const auto slot = [&](std::uint32_t rank) {
-        machine::announce_read(context_, slot_of(rank) + where.start, where.bytes);
+        machine::announce_read(context_, slot_of(rank) + where.start, bytes);
         return slot_of(rank) + where.start;
     };
-    std::size_t depth = 0;
-    const auto combine_top = [&] {
-        --depth;
-        how.combine(how.operation, place(depth - 1), place(depth - 1), place(depth), count);
-        charge(flops(count));
+    const auto combine = [&](std::byte* left, const std::byte* right) {
+        how.combine(how.operation, left, left, right, where.count);
+        charge(flops(where.count));
     };
-    for (std::uint32_t rank = 0; rank < context_.ranks; rank += 2) {
+    std::size_t depth = 0;
+    for (std::uint32_t rank = 0; rank < where.ranks; rank += 2) {
         std::byte* const top = place(depth++);
-        if (rank + 1 == context_.ranks) {
-            std::memcpy(top, slot(rank), where.bytes);
+        if (rank + 1 == where.ranks) {
+            std::memcpy(top, slot(rank), bytes);
             break;
         }
-        how.combine(how.operation, top, slot(rank), slot(rank + 1), count);
-        charge(flops(count));
-        for (std::uint32_t pairs = rank / 2; pairs % 2 != 0; pairs /= 2) combine_top();
+        how.combine(how.operation, top, slot(rank), slot(rank + 1), where.count);
+        charge(flops(where.count));
+        for (std::uint32_t pairs = rank / 2; pairs % 2 != 0; pairs /= 2) {
+            --depth;
+            combine(place(depth - 1), place(depth));
+        }
     }
-    while (depth > 1) combine_top();
+    if (where.from_left) {
+        for (std::size_t next = 1; next < depth; ++next) combine(to, place(next));
+    } else {
+        for (; depth > 1; --depth) combine(place(depth - 2), place(depth - 1));
+    }
 }
 
 /// Each rank combines its share of the elements, puts it into its own slot where only it has
@@ -221,8 +225,8 @@ void team_state::combine_shares(std::byte* data, std::size_t count, const detail
     const auto first_of = [&](std::uint64_t rank) { return count * rank / context_.ranks; };
     const std::size_t first = first_of(context_.rank);
     const std::size_t mine = first_of(context_.rank + 1) - first;
-    combine_slots(data, first, mine, how);
     const std::size_t own_start = first * how.element_bytes;
+    combine_slots(data + own_start, {own_start, mine, context_.ranks}, how);
     write_slot(own_start, {data + own_start, mine * how.element_bytes});
     synchronise(machine::wait_reason::collective);
     for (std::uint32_t rank = 0; rank < context_.ranks; ++rank) {

@@ -5,12 +5,15 @@
 #include <memory>
 #include <source_location>
 
+#include "collectives/aligned_bytes.hpp"
+#include "collectives/message_inbox.hpp"
 #include "collectives/message_tree.hpp"
 #include "collectives/team_block.hpp"
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/detail/block_call.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/reduction.hpp"
 #include "selion/world.hpp"
@@ -46,6 +49,8 @@ public:
     }
     void broadcast(std::span<std::byte> data, std::uint32_t root);
     void all_reduce(std::byte* data, std::size_t count, const detail::reduction& how);
+    /// The others. @pre of a reduction: `count` elements of a part fit into a slot.
+    void run(const detail::block_call& call);
     /// Checking build: compares what all ranks are about to do; ends the job when they disagree.
     void check(const call_signature& mine);
 
@@ -53,16 +58,31 @@ private:
     void synchronise_groups(machine::wait_reason reason);
     void meet_groups(machine::wait_reason reason);
     void synchronise_by_signals(machine::wait_reason reason);
-    /// A part of every slot.
-    struct byte_range {
+    void run_by_messages(const detail::block_call& call);
+    void run_in_slots(const detail::block_call& call);
+    /// The same bytes of every block.
+    struct block_part {
         std::size_t start;
         std::size_t bytes;
     };
+    void publish(const detail::block_call& call, block_part part);
+    void fetch(const detail::block_call& call, block_part part);
+    void fetch_block(std::uint32_t from, std::size_t slot_start, std::byte* to, std::size_t bytes,
+                     const std::byte* own);
+    void fetch_combined(const detail::block_call& call, block_part part);
+
+    /// Elements at the same place in the slots of ranks 0 to `ranks` - 1.
+    struct slot_part {
+        std::size_t start;  ///< bytes from the start of each slot
+        std::size_t count;
+        std::uint32_t ranks;
+        /// How the values of 2^k ranks, 2^j ranks, … are put together at last: as a sum (from
+        /// the right) or as a prefix (from the left).
+        bool from_left = false;
+    };
     void prepare_partials(std::size_t element_bytes);
-    void combine_slots(std::byte* data, std::size_t first, std::size_t count,
-                       const detail::reduction& how);
-    void combine_strip(std::byte* data, byte_range where, std::size_t count,
-                       const detail::reduction& how);
+    void combine_slots(std::byte* to, slot_part where, const detail::reduction& how);
+    void combine_strip(std::byte* to, const slot_part& where, const detail::reduction& how);
     void combine_shares(std::byte* data, std::size_t count, const detail::reduction& how);
     call_signature first_signature(const call_signature& mine);
     std::byte* own_slot();
@@ -71,14 +91,12 @@ private:
     const std::byte* slot_of(std::uint32_t rank) const;
     team_block& block(std::uint32_t rank) const;
 
-    /// As aligned as a slot, for elements that must be.
-    struct alignas(detail::line_bytes) line {
-        std::byte bytes[detail::line_bytes];
-    };
-
     detail::rank_context& context_;
     team_block& own_;
-    message_tree messages_;  ///< used where `words_mapped` is false
+    // Used where `words_mapped` is false:
+    message_tree messages_;
+    message_inbox inbox_;
+    std::uint64_t message_collectives_ = 0;  ///< so far
     /// Where all members meet, one arrival for each: null where groups or messages come first.
     detail::shared_word* centre_ = nullptr;
     std::uint64_t centre_members_ = 0;
@@ -88,8 +106,7 @@ private:
     std::uint64_t check_turn_ = 0;
     /// Partial results on their way to one, above the first; made by the first all_reduce that
     /// needs them, and again only for larger elements.
-    std::unique_ptr<line[]> partials_;
-    std::size_t partials_bytes_ = 0;
+    aligned_bytes partials_;
 };
 
 }  // namespace selion::collectives

@@ -46,6 +46,14 @@ std::string_view name_of(operation what) {
         case operation::sync: return "sync";
         case operation::broadcast: return "broadcast";
         case operation::all_reduce: return "all_reduce";
+        case operation::reduce: return "reduce";
+        case operation::reduce_scatter: return "reduce_scatter";
+        case operation::scan: return "scan";
+        case operation::exscan: return "exscan";
+        case operation::gather: return "gather";
+        case operation::all_gather: return "all_gather";
+        case operation::scatter: return "scatter";
+        case operation::exchange: return "exchange";
         case operation::allocate: return "allocate";
         case operation::deallocate: return "deallocate";
         case operation::wait_signal: return "wait_until";

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cstdlib>
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
@@ -18,8 +19,6 @@ namespace detail {
 namespace {
 
 using machine::operation;
-
-constexpr std::uint64_t no_root = ~std::uint64_t{0};
 
 /// A collective in progress: marks the rank as inside, records its time, and compares the ranks'
 /// calls in the checking build.
@@ -70,7 +69,7 @@ collectives::call_signature signature_of(operation what) {
             .count = 0,
             .element_bytes = 0,
             .type_hash = 0,
-            .root = no_root};
+            .root = collectives::no_root};
 }
 
 /// The calling thread's context: a thread that has joined a rank waits in a way of its own.
@@ -187,7 +186,68 @@ void all_reduce(rank_context& member, void* data, std::size_t count, const reduc
     state_of(context).team.all_reduce(static_cast<std::byte*>(data), count, how);
 }
 
+operation operation_of(collective_kind what) {
+    switch (what) {
+        case collective_kind::barrier: return operation::barrier;
+        case collective_kind::broadcast: return operation::broadcast;
+        case collective_kind::reduce: return operation::reduce;
+        case collective_kind::all_reduce: return operation::all_reduce;
+        case collective_kind::reduce_scatter: return operation::reduce_scatter;
+        case collective_kind::scan: return operation::scan;
+        case collective_kind::exscan: return operation::exscan;
+        case collective_kind::gather: return operation::gather;
+        case collective_kind::all_gather: return operation::all_gather;
+        case collective_kind::scatter: return operation::scatter;
+        case collective_kind::exchange: break;
+    }
+    return operation::exchange;
+}
+
+void run_block_call(rank_context& member, const block_call& call, std::source_location site) {
+    rank_context& context = caller_for(member, site);
+    const operation what = operation_of(call.what);
+    SELION_EXPECT_AT(!has_root(call.what) || call.root < context.ranks, site,
+                     fmt::format("{}: root {} is no member; members are 0 to {}", name_of(what),
+                                 call.root, context.ranks - 1));
+    const std::size_t sharing = call.what == collective_kind::reduce_scatter ? context.ranks : 1;
+    SELION_EXPECT_AT(
+        call.how == nullptr || call.element_bytes <= collectives::slot_bytes / sharing, site,
+        fmt::format("{}: an element has {} bytes; at most {} are possible", name_of(what),
+                    call.element_bytes, collectives::slot_bytes / sharing));
+    collectives::call_signature signature = signature_of(what);
+    signature.count = call.count;
+    signature.element_bytes = call.element_bytes;
+    if (call.how != nullptr) signature.type_hash = call.how->type_hash;
+    if (has_root(call.what)) signature.root = call.root;
+    const collective_scope scope(context, signature, site);
+    state_of(context).team.run(call);
+}
+
 }  // namespace detail
+
+void team::expect_blocks(const char* what, std::size_t all, std::size_t own,
+                         std::source_location site) const {
+    SELION_EXPECT_AT(all == own * size(), site,
+                     fmt::format("{}: {} members with {} elements each make {}; {} are given", what,
+                                 size(), own, own * size(), all));
+}
+
+void team::expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
+                           const void* from, std::size_t element_bytes,
+                           std::source_location site) const {
+    SELION_EXPECT_AT(to_bytes == from_bytes, site,
+                     fmt::format("exchange: {} elements are sent and {} received; they must be "
+                                 "equally many",
+                                 to_bytes / element_bytes, from_bytes / element_bytes));
+    SELION_EXPECT_AT(to_bytes / element_bytes % size() == 0, site,
+                     fmt::format("exchange: {} elements cannot be shared out to {} members equally",
+                                 to_bytes / element_bytes, size()));
+    const auto distance = static_cast<std::uint64_t>(
+        std::abs(static_cast<const std::byte*>(to) - static_cast<const std::byte*>(from)));
+    SELION_EXPECT_AT(distance == 0 || distance >= to_bytes, site,
+                     std::string("exchange: the two buffers overlap in part; pass the same one "
+                                 "twice, or two that have nothing in common"));
+}
 
 std::int64_t world::now() const { return context().clock->now_ns(); }
 

@@ -27,7 +27,8 @@ class message_state;
 
 namespace selion::collectives {
 class team_state;
-}
+class message_inbox;
+}  // namespace selion::collectives
 
 namespace selion::detail {
 
@@ -81,12 +82,13 @@ struct alignas(line_bytes) rank_context {
     meters::recorder* recorder = nullptr;  ///< null when nothing is recorded
     onesided::symmetric_heap* heap = nullptr;
     onesided::message_state* messages = nullptr;
-    void* world = nullptr;            ///< state of the floors above
-    std::uint64_t reserve_bytes = 0;  ///< bytes of each rank's segment 0
-    std::uint32_t group_first = 0;    ///< ranks that share my carrier thread: the first one …
-    std::uint32_t group_size = 1;     ///< … and how many, all neighbours in number
-    std::uint32_t groups = 1;         ///< carriers of the whole job
-    std::uint64_t store_offset = 0;   ///< of the counter of stores in each rank's segment 0
+    collectives::message_inbox* inbox = nullptr;  ///< of collectives that are made of messages
+    void* world = nullptr;                        ///< state of the floors above
+    std::uint64_t reserve_bytes = 0;              ///< bytes of each rank's segment 0
+    std::uint32_t group_first = 0;   ///< ranks that share my carrier thread: the first one …
+    std::uint32_t group_size = 1;    ///< … and how many, all neighbours in number
+    std::uint32_t groups = 1;        ///< carriers of the whole job
+    std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's segment 0
     bool is_foreign_thread = false;
     bool is_beside = false;  ///< this thread runs completion handlers beside the rank's own
 };

@@ -77,7 +77,8 @@ std::span<const way> ways_of(collective_kind collective) {
                                                 {recursive_halving, make_doubling_schedule},
                                                 {ring, make_ring_schedule},
                                                 {pairwise, make_pairwise_schedule}};
-    static constexpr way of_scan[] = {{chain, make_scan_schedule},
+    static constexpr way of_scan[] = {{binary, make_scan_schedule},
+                                      {chain, make_scan_schedule},
                                       {recursive_doubling, make_scan_schedule}};
     static constexpr way of_gather[] = {
         {flat, tree}, {k_nomial, tree}, {binary, tree}, {chain, tree}};

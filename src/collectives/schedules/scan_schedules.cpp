@@ -23,15 +23,31 @@ void append_doubling_scan(rank_schedule& own, std::uint32_t ranks, std::uint32_t
     }
 }
 
+/// Up: the last rank of each aligned group of 2^k ranks gets the value of all of them. Down: who
+/// has the value of all ranks up to itself tells the last ranks of the groups that follow it. So
+/// the value of ranks 0 to 6 is (((0 1)(2 3)) (4 5)) 6; twice the rounds of doubling, few messages.
+void append_sweep_scan(rank_schedule& own, std::uint32_t ranks, std::uint32_t rank) {
+    const std::uint32_t end = rank + 1;
+    const std::uint32_t size = end & -end;  // of the largest group that ends with this rank
+    for (std::uint32_t half = 1; half < size; half *= 2) {
+        append_receive(own, {rank - half, {{0, 1}}, before_mine});
+    }
+    if (ranks - rank > size) append_send(own, {rank + size, {{0, 1}}, before_mine});
+    if (end != size) append_receive(own, {rank - size, {{0, 1}}, before_mine});
+    for (std::uint32_t half = size / 2; half != 0; half /= 2) {
+        if (ranks - rank > half) append_send(own, {rank + half, {{0, 1}}, before_mine});
+    }
+}
+
 }  // namespace
 
 rank_schedule make_scan_schedule(const schedule_request& request, std::uint32_t rank) {
     const std::uint32_t ranks = request.ranks;
     rank_schedule own{1, {}};
-    if (request.algorithm == schedule_algorithm::chain) {
-        append_chain_scan(own, ranks, rank);
-    } else {
-        append_doubling_scan(own, ranks, rank);
+    switch (request.algorithm) {
+        case schedule_algorithm::chain: append_chain_scan(own, ranks, rank); break;
+        case schedule_algorithm::binary: append_sweep_scan(own, ranks, rank); break;
+        default: append_doubling_scan(own, ranks, rank);
     }
     if (request.collective == collective_kind::scan) return own;
     // The result without the own value is that of the rank before.

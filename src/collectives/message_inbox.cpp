@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/message_inbox.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "onesided/waiting.hpp"
+#include "selion/counter.hpp"
+#include "selion/detail/word_access.hpp"
+
+namespace selion::collectives {
+
+message_inbox::~message_inbox() {
+    // acquire: what was added [inbox.added]
+    for (part* one = added_.load(std::memory_order_acquire); one != nullptr;) {
+        delete std::exchange(one, one->next);
+    }
+}
+
+void message_inbox::send(detail::rank_context& context, std::uint32_t target,
+                         std::uint64_t collective, std::span<const std::byte> data) {
+    const std::uint64_t most = context.transport->most_message_bytes();
+    part_header header{collective, data.size(), 0};
+    do {
+        const std::span now = data.subspan(
+            header.part_start, std::min<std::size_t>(data.size() - header.part_start, most));
+        context.transport->send(context,
+                                {.target = target,
+                                 .kind = 0,
+                                 .handler = detail::encode_function(&message_inbox::receive),
+                                 .arguments = std::as_bytes(std::span(&header, 1)),
+                                 .data = now.data(),
+                                 .bytes = now.size()});
+        header.part_start += now.size();
+    } while (header.part_start < data.size());
+}
+
+/// A handler: runs on any thread that serves the rank's messages.
+void message_inbox::receive(detail::delivery& here) {
+    part_header header;
+    std::memcpy(&header, here.message.arguments.data(), sizeof header);
+    auto* const come = new part{.name = {header.collective, here.message.origin},
+                                .message_bytes = header.message_bytes,
+                                .start = header.part_start,
+                                .bytes = here.message.bytes,
+                                .data = aligned_bytes(here.message.bytes),
+                                .next = nullptr};
+    if (come->bytes != 0) std::memcpy(come->data.data(), here.message.data, come->bytes);
+    detail::rank_context& context = *detail::current_context;
+    context.inbox->add(come);
+    detail::count_together(context, context.inbox->arrived_);
+}
+
+void message_inbox::add(part* come) {
+    come->next = added_.load(std::memory_order_relaxed);
+    // release: the part, for who takes the list [inbox.added]
+    while (!added_.compare_exchange_weak(come->next, come, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    }
+}
+
+/// What handlers have added, the first one first.
+void message_inbox::sort_in() {
+    // acquire: what was added [inbox.added]
+    part* last = added_.exchange(nullptr, std::memory_order_acquire);
+    part* first = nullptr;
+    while (last != nullptr) {
+        part* const one = std::exchange(last, last->next);
+        one->next = std::exchange(first, one);
+    }
+    while (first != nullptr) {
+        part* const one = std::exchange(first, first->next);
+        sort_in(*one);
+        ++sorted_;
+        delete one;
+    }
+}
+
+void message_inbox::sort_in(const part& come) {
+    const auto is_for = [&](const message& one) {
+        return one.name == come.name && one.arrived == come.start && one.arrived < one.bytes;
+    };
+    auto place = come.start == 0 ? messages_.end() : std::ranges::find_if(messages_, is_for);
+    if (place == messages_.end()) {
+        place = messages_.insert(
+            place, {come.name, come.message_bytes, 0, aligned_bytes(come.message_bytes)});
+    }
+    if (come.bytes != 0) std::memcpy(place->data.data() + come.start, come.data.data(), come.bytes);
+    place->arrived += come.bytes;
+}
+
+message_inbox::message message_inbox::take(detail::rank_context& context,
+                                           const message_name& name) {
+    while (true) {
+        sort_in();
+        const auto found = std::ranges::find(messages_, name, &message::name);
+        if (found != messages_.end() && found->arrived == found->bytes) {
+            message taken = std::move(*found);
+            messages_.erase(found);
+            return taken;
+        }
+        detail::await_word(context, {arrived_, sorted_ + 1, machine::wait_reason::collective});
+    }
+}
+
+}  // namespace selion::collectives

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <span>
+
+#include "collectives/aligned_bytes.hpp"
+#include "machine/machine.hpp"
+#include "selion/detail/message_function.hpp"
+#include "selion/detail/shared_word.hpp"
+
+namespace selion::collectives {
+
+/// Which message of a collective: the collective's number in its team, and who sent it. A rank's
+/// messages to another within one collective come in the order in which they were sent.
+struct message_name {
+    std::uint64_t collective;
+    std::uint32_t sender;
+    bool operator==(const message_name&) const = default;
+};
+
+/// One rank's messages of collectives, until it takes them. Handlers of any of its threads add, the
+/// rank's collectives take, one thread at a time.
+class message_inbox {
+public:
+    message_inbox() = default;
+    ~message_inbox();
+    message_inbox(const message_inbox&) = delete;
+    message_inbox& operator=(const message_inbox&) = delete;
+
+    /// Sends a message to a rank's inbox, in as many parts as the machine needs. May wait for room,
+    /// and serves others meanwhile. On return the data may be reused.
+    static void send(detail::rank_context& context, std::uint32_t target, std::uint64_t collective,
+                     std::span<const std::byte> data);
+
+    struct message {
+        message_name name;
+        std::size_t bytes;    ///< of all
+        std::size_t arrived;  ///< of those
+        aligned_bytes data;
+    };
+    /// Waits for the next message of a name.
+    message take(detail::rank_context& context, const message_name& name);
+
+private:
+    /// What travels beside the data of a part.
+    struct part_header {
+        std::uint64_t collective;
+        std::uint64_t message_bytes;
+        std::uint64_t part_start;
+    };
+    struct part {
+        message_name name;
+        std::size_t message_bytes;
+        std::size_t start;
+        std::size_t bytes;
+        aligned_bytes data;
+        part* next;
+    };
+
+    static void receive(detail::delivery& here);
+    void add(part* come);
+    void sort_in();
+    void sort_in(const part& come);
+
+    std::atomic<part*> added_ = nullptr;  ///< the last one first
+    detail::shared_word arrived_{};       ///< parts, ever
+    std::uint64_t sorted_ = 0;            ///< of those
+    std::list<message> messages_;         ///< sorted in, in order
+};
+
+}  // namespace selion::collectives

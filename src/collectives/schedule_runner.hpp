@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "collectives/aligned_bytes.hpp"
+#include "collectives/message_inbox.hpp"
+#include "selion/detail/block_call.hpp"
+#include "selion/detail/rank_context.hpp"
+#include "selion/schedule.hpp"
+
+namespace selion::collectives {
+
+/// Carries out one rank's schedule by messages, on any machine: the universal way, for ranks that
+/// do not map each other. See runner.md.
+class schedule_runner {
+public:
+    /// @param collective its number in its team: the same at all ranks, and never used again.
+    schedule_runner(detail::rank_context& context, const detail::block_call& call,
+                    std::uint64_t collective);
+
+    void run();
+
+private:
+    rank_schedule choose() const;
+    void prepare();
+    void finish();
+    void run_step(const schedule_step& step);
+    void send(const schedule_message& message);
+    void receive(const schedule_message& message);
+    void take_in(block_action action, std::uint64_t block, std::byte* come);
+    const std::byte* held(std::uint64_t block);
+    std::byte* place_for(std::uint64_t block);
+    std::byte* own_place(std::uint64_t block);
+    bool reduces() const { return call_.how != nullptr; }
+
+    detail::rank_context& context_;
+    const detail::block_call& call_;
+    std::uint64_t collective_;
+    std::size_t bytes_;  ///< of a block
+    rank_schedule schedule_;
+    aligned_bytes work_;  ///< of a reduction: all its blocks; of others what is given, where that
+                          ///< is overwritten by what comes
+    const std::byte* source_;
+    std::unordered_map<std::uint64_t, aligned_bytes> transit_;  ///< blocks of others, by number
+    std::vector<std::byte> packed_;
+};
+
+}  // namespace selion::collectives
