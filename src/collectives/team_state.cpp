@@ -31,7 +31,8 @@ std::string text_of(const call_signature& call) {
         text += fmt::format(" of {} element{} of {} bytes", call.count, call.count == 1 ? "" : "s",
                             call.element_bytes);
     }
-    if (call.root != no_root) text += fmt::format(" from root {}", call.root);
+    const bool gives = what == machine::operation::broadcast || what == machine::operation::scatter;
+    if (call.root != no_root) text += fmt::format(" {} root {}", gives ? "from" : "at", call.root);
     return text + " at " + machine::site_text(call.site);
 }
 

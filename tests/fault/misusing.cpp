@@ -183,6 +183,41 @@ void mistake_together(selion::world& world, std::string_view what) {
         static_cast<void>(selion::allocate<int>(world, is_odd ? 8 : 4));  // site: amounts
 }
 
+struct large {
+    char bytes[32 * 1024];
+};
+
+void mistake_about_blocks(selion::world& world, std::string_view what) {
+    const bool is_odd = world.rank() == 1;
+    std::vector<int> values(3 * world.size());
+    const std::span all(values);
+    if (what == "reduce_root")
+        static_cast<void>(world.reduce(1, selion::plus, 99));          // site: reduce_root
+    if (what == "gather") world.all_gather(all.first(2), all);         // site: gather
+    if (what == "uneven") world.exchange(all.first(2), all.first(2));  // site: uneven
+    if (what == "unequal") world.exchange(all, all.first(3));          // site: unequal
+    if (what == "overlap") {
+        values.resize(3 * world.size() + 1);
+        const std::span more(values);
+        world.exchange(more.first(all.size()), more.last(all.size()));  // site: overlap
+    }
+    if (what == "large") {
+        std::vector<large> given(world.size());
+        const auto first = [](const large& a, const large&) { return a; };
+        world.reduce_scatter(std::span(given), std::span(given).first(1), first);  // site: large
+    }
+    if (what == "scans") {
+        if (is_odd) {
+            static_cast<void>(world.scan(1, selion::plus));  // site: scan
+        } else {
+            static_cast<void>(world.exscan(1, selion::plus, 0));  // site: exscan
+        }
+    }
+    if (what == "gather_roots") {
+        static_cast<void>(world.gather(1, is_odd ? 1 : 0));  // site: gather_roots
+    }
+}
+
 constexpr bool is_sanitized() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return true;
@@ -203,5 +238,6 @@ int main(int argc, char** argv) {
     return selion::run(argc, argv, [&](selion::world& world) {
         mistake_alone(world, what);
         mistake_together(world, what);
+        mistake_about_blocks(world, what);
     });
 }

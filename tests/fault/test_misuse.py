@@ -38,6 +38,12 @@ by_foreign_thread = {
 together = {
     "root": r"broadcast: root 99 is no member; members are 0 to {last}$",
     "twice": r"deallocate: no live collective allocation starts at offset \d+$",
+    "reduce_root": r"reduce: root 99 is no member; members are 0 to {last}$",
+    "gather": r"all_gather: (\d) members with 2 elements each make \d+; \d+ are given$",
+    "uneven": r"exchange: 2 elements cannot be shared out to \d members equally$",
+    "unequal": r"exchange: \d+ elements are sent and 3 received; they must be equally many$",
+    "overlap": r"exchange: the two buffers overlap in part; pass the same one twice, or two that ",
+    "large": r"reduce_scatter: an element has 32768 bytes; at most \d+ are possible$",
     "amounts": r"one rank asks for 32 bytes and another for 16 \(this one for (16|32)\)$",
 }
 # What rank 1 and rank 0 call, and where.
@@ -48,6 +54,10 @@ disagreements = {
               ("all_reduce of 1 element of 8 bytes", "double")),
     "roots": (("broadcast of 4 bytes from root 1", "roots"),
               ("broadcast of 4 bytes from root 0", "roots")),
+    "gather_roots": (("gather of 1 element of 4 bytes at root 1", "gather_roots"),
+                     ("gather of 1 element of 4 bytes at root 0", "gather_roots")),
+    "scans": (("scan of 1 element of 4 bytes", "scan"),
+              ("exscan of 1 element of 4 bytes", "exscan")),
     "calls": (("all_reduce of 1 element of 4 bytes", "all_reduce"), ("barrier", "barrier")),
 }
 
