@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <selion/world.hpp>
+
 /// Parts of the module `selion._core`; each adds its names.
 namespace bindings {
 
@@ -12,5 +14,7 @@ void add_machines(nb::module_& module);
 void add_run(nb::module_& module);
 void add_world(nb::module_& module);
 void add_arrays(nb::module_& module);
+/// Methods of World for blocks, and what they are made of.
+void add_collectives(nb::module_& module, nb::class_<selion::world>& world);
 
 }  // namespace bindings

@@ -42,39 +42,53 @@ constexpr const char* code_of() {
     }
 }
 
+/// Which collective combines, and how.
+struct combination {
+    std::string_view what;
+    std::string_view operation;
+    std::uint32_t root = 0;
+};
+
 template <class T>
-void reduce_bytes(const selion::world& all, const buffer& data, std::string_view operation) {
+void combine_bytes(const selion::world& all, const buffer& data, const combination& how) {
     const std::span<T> values(reinterpret_cast<T*>(data.data()), data.bytes() / sizeof(T));
-    with_operation(operation, [&](const auto& combine) {
+    with_operation(how.operation, [&](const auto& operation) {
         const nb::gil_scoped_release free;
-        all.all_reduce(values, combine);
+        if (how.what == "reduce") return all.reduce(values, operation, how.root);
+        if (how.what == "scan") return all.scan(values, operation);
+        if (how.what == "exscan") return all.exscan(values, operation, T{});
+        all.all_reduce(values, operation);
     });
 }
 
 template <class... Types>
-bool reduce_if_one_of(const selion::world& all, const buffer& data, std::string_view operation,
-                      std::string_view code) {
-    return (
-        (code == code_of<Types>() ? (reduce_bytes<Types>(all, data, operation), true) : false) ||
-        ...);
+bool combine_if_one_of(const selion::world& all, const buffer& data, const combination& how,
+                       std::string_view code) {
+    return ((code == code_of<Types>() ? (combine_bytes<Types>(all, data, how), true) : false) ||
+            ...);
 }
 
-nb::object reduce_array(const selion::world& all, nb::handle value, std::string_view operation) {
-    nb::object result = value.attr("copy")(nb::str("C"));
-    const nb::str code(result.attr("dtype").attr("str"));
+/// In place.
+void combine_array(const selion::world& all, nb::handle array, const combination& how) {
+    const nb::str code(array.attr("dtype").attr("str"));
     const std::string_view ordered = code.c_str();  // "<f8": byte order, kind, bytes
-    const buffer data(result, buffer::use::write);
+    const buffer data(array, buffer::use::write);
     const bool is_done =
         ordered[0] != '>' &&
-        reduce_if_one_of<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-                         std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
-            all, data, operation, ordered.substr(1));
+        combine_if_one_of<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+            all, data, how, ordered.substr(1));
     if (!is_done) {
-        const std::string sentence = "all_reduce cannot combine arrays of dtype " +
+        const std::string sentence = std::string(how.what) + " cannot combine arrays of dtype " +
                                      std::string(ordered) +
                                      "; legal: float32, float64, and integers of 8 to 64 bits.";
         throw nb::type_error(sentence.c_str());
     }
+}
+
+nb::object reduce_array(const selion::world& all, nb::handle value, std::string_view operation) {
+    nb::object result = value.attr("copy")(nb::str("C"));
+    combine_array(all, result, {"all_reduce", operation});
     return result;
 }
 
@@ -177,6 +191,12 @@ nb::object all_reduce(const selion::world& all, nb::handle given, std::string_vi
         return reduce_value(all, as_int64(value), operation);
     }
     throw nb::type_error("all_reduce combines an int, a float or a NumPy array of numbers.");
+}
+
+void combine(const selion::world& all, std::string_view what, nb::handle array,
+             std::string_view operation, std::uint32_t root) {
+    expect_rank();
+    combine_array(all, array, {what, operation, root});
 }
 
 nb::object broadcast(const selion::world& all, nb::handle value, std::int64_t root) {

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <string_view>
 
 #include <selion/world.hpp>
@@ -17,5 +18,10 @@ nanobind::object all_reduce(const selion::world& all, nanobind::handle value,
 /// broadcast of None, a bool, int, float, bytes, or of an array, which is filled in place.
 /// @error TypeError for anything else at the root.
 nanobind::object broadcast(const selion::world& all, nanobind::handle value, std::int64_t root);
+
+/// all_reduce, reduce, scan or exscan of an array of numbers, in place.
+/// @error as all_reduce.
+void combine(const selion::world& all, std::string_view what, nanobind::handle array,
+             std::string_view operation, std::uint32_t root);
 
 }  // namespace bindings

@@ -73,7 +73,8 @@ void add_world(nb::module_& module) {
         .def("__enter__", &joined_thread::enter)
         .def("__exit__", [](joined_thread& self, const nb::args&) { self.leave(); });
 
-    nb::class_<world>(module, "World", "The team of all ranks, seen from one of them.")
+    nb::class_<world> all_ranks(module, "World", "The team of all ranks, seen from one of them.");
+    all_ranks
         .def_prop_ro(
             "rank", [](const world& all) -> std::uint32_t { return all.rank(); },
             "This rank, 0 .. size - 1.")
@@ -107,6 +108,7 @@ void add_world(nb::module_& module) {
             return "<selion.World rank " + std::to_string(all.rank()) + " of " +
                    std::to_string(all.size()) + ">";
         });
+    add_collectives(module, all_ranks);
 }
 
 }  // namespace bindings

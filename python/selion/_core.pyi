@@ -149,6 +149,42 @@ class World:
         Arrays are combined element by element into a new one. All ranks pass the same type, and
         arrays of the same shape.
         """
+    def gather(self, value: Any, root: int = 0) -> Any:
+        """At `root` every rank's value, in order: a list, or of arrays one array; elsewhere None.
+
+        Values are None, bools, ints, floats, or arrays of one dtype and shape; so in all_gather,
+        scatter and exchange.
+        """
+    def all_gather(self, value: Any) -> Any:
+        """Every rank's value, in order: a list, or of arrays one array."""
+    def scatter(self, values: Any, root: int = 0) -> Any:
+        """Each rank gets its own of the root's values: one, or its part of an array's first extent.
+
+        Elsewhere `values` is not looked at.
+        """
+    def exchange(self, values: Any) -> Any:
+        """Value r goes to rank r; returns what each rank has sent here, in order.
+
+        Of an array, part r of the first extent goes to rank r.
+        """
+    @overload
+    def reduce(self, value: int, operation: _Operation = "plus", root: int = 0) -> int | None: ...
+    @overload
+    def reduce(
+        self, value: float, operation: _Operation = "plus", root: int = 0
+    ) -> float | None: ...
+    @overload
+    def reduce(self, value: _Array, operation: _Operation = "plus", root: int = 0) -> _Array | None:
+        """Combines as all_reduce does; elsewhere than at `root` returns None."""
+    @overload
+    def scan(self, value: int, operation: _Operation = "plus") -> int: ...
+    @overload
+    def scan(self, value: float, operation: _Operation = "plus") -> float: ...
+    @overload
+    def scan(self, value: _Array, operation: _Operation = "plus") -> _Array:
+        """Combines the values of ranks 0 to this one, in their order."""
+    def exscan(self, value: Any, operation: _Operation = "plus", first: Any = None) -> Any:
+        """Combines the values of the ranks before this one; rank 0 gets `first`."""
     def allocate(
         self, shape: SupportsIndex | tuple[SupportsIndex, ...], dtype: DTypeLike = "float64"
     ) -> GlobalArray:
@@ -200,3 +236,15 @@ class GlobalArray:
         """Adds to one element atomically; returns its value before. For int32 and int64."""
     def free(self) -> None:
         """Gives the memory back; all ranks call it."""
+
+def move_blocks(
+    world: World,
+    what: str,
+    source: NDArray[Any] | None,
+    target: NDArray[Any] | None,
+    root: int,
+) -> None:
+    """gather, all_gather, scatter or exchange of contiguous memory."""
+
+def combine(world: World, what: str, array: NDArray[Any], operation: str, root: int) -> None:
+    """all_reduce, reduce, scan or exscan of an array, in place."""
