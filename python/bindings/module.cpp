@@ -33,6 +33,7 @@ NB_MODULE(_core, module) {
         }
     });
     bindings::add_machines(module);
+    bindings::add_schedules(module);
     bindings::add_world(module);
     bindings::add_arrays(module);
     bindings::add_run(module);

@@ -8,8 +8,13 @@ from typing import Any, Literal, SupportsIndex, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from selion.schedules import Action, Request
+
 _Array = TypeVar("_Array", bound=NDArray[Any])
 _Operation = Literal["plus", "times", "minimum", "maximum"]
+_Blocks = list[tuple[int, int]]
+_Message = tuple[int, _Blocks, Action]
+_Step = tuple[list[_Message], list[_Message]]
 
 compiler: str
 """The compiler that made the module, with its version."""
@@ -85,6 +90,33 @@ def usable_cores() -> int:
 
 def version() -> str:
     """Version of the library."""
+
+def collective_names() -> list[str]:
+    """Collectives that have schedules."""
+
+def algorithm_names(collective: str) -> list[str]:
+    """The algorithms that exist for a collective."""
+
+def has_root(collective: str) -> bool:
+    """Whether one rank of a collective is its root."""
+
+def uses_radix(algorithm: str) -> bool:
+    """Whether the radix of a request makes a difference."""
+
+def make_schedule(request: Request, rank: int) -> tuple[int, list[_Step]]:
+    """What one rank does: how many blocks there are, and its steps.
+
+    A step is what is sent and what is received; a message its peer, ranges of blocks as first and
+    count, and what happens to them on arrival.
+    """
+
+def play_schedule(
+    request: Request,
+) -> tuple[int, int, bool, list[tuple[int, int, int, _Blocks, Action]]]:
+    """A symbolic run: blocks, rounds, whether the order of ranks is kept, messages.
+
+    A message is its round, from, to, ranges of blocks, and what happens to them on arrival.
+    """
 
 def run(rank_main: Callable[[World], str], machine: str, thread_level: str) -> int:
     """Runs rank_main(world) -> failure once on every rank; see selion.run."""
