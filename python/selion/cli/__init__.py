@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from selion.cli import bench, calibrate, doctor, explore, machines, run, study
+from selion.cli import bench, calibrate, doctor, explore, machines, run, schedule, study
 from selion.version import version
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("run", context_settings=run.context_settings)(run.command)
 app.command("explore", context_settings=explore.context_settings)(explore.command)
 app.command("machines")(machines.command)
+app.command("schedule")(schedule.command)
 app.command("study")(study.command)
 app.command("bench")(bench.command)
 app.command("calibrate")(calibrate.command)

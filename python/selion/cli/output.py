@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import typer
@@ -46,3 +46,18 @@ def print_json(content: Any) -> None:
 def print_json_lines(rows: Iterable[Any]) -> None:
     for row in rows:
         print(json.dumps(row, ensure_ascii=False), flush=True)
+
+
+def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    """Columns apart by two spaces; numbers to the right. Plain, so that it can be piped."""
+    widths = [max(len(line[i]) for line in (columns, *lines)) for i in range(len(columns))]
+    right = [
+        bool(lines) and all(line[i][-1:].isdigit() or line[i] == "" for line in lines)
+        for i in range(len(columns))
+    ]
+    for line in (columns, *lines):
+        cells = (
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(line, widths, right, strict=True)
+        )
+        print("  ".join(cells).rstrip())

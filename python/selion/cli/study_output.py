@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from selion.cli.output import print_json, print_json_lines
+from selion.cli.output import print_json, print_json_lines, print_table
 from selion.study.catalog import Study
 from selion.study.compare import Verdict
 from selion.study.plan import Point
@@ -109,21 +109,6 @@ def _number(value: Any) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else f"{value}"
 
 
-def _print_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Columns apart by two spaces; numbers to the right. Plain, so that it can be piped."""
-    widths = [max(len(line[i]) for line in (columns, *lines)) for i in range(len(columns))]
-    right = [
-        bool(lines) and all(line[i][-1:].isdigit() or line[i] == "" for line in lines)
-        for i in range(len(columns))
-    ]
-    for line in (columns, *lines):
-        cells = (
-            cell.rjust(width) if is_right else cell.ljust(width)
-            for cell, width, is_right in zip(line, widths, right, strict=True)
-        )
-        print("  ".join(cells).rstrip())
-
-
 def print_rows(points: Sequence[Point], rows: Sequence[Row]) -> None:
     """One table for each experiment that was run."""
     for experiment in {point.experiment.name: point.experiment for point in points}.values():
@@ -138,7 +123,7 @@ def print_rows(points: Sequence[Point], rows: Sequence[Row]) -> None:
             for row in chosen
         ]
         print(f"{experiment.name}: {experiment.summary}")
-        _print_table(columns, lines)
+        print_table(columns, lines)
         print()
 
 
@@ -165,6 +150,6 @@ def print_verdict(study: str, verdict: Verdict, as_json: bool) -> None:
     ]
     if lines:
         columns = "experiment machine params metric published measured unit error_% within".split()
-        _print_table(columns, lines)
+        print_table(columns, lines)
         print()
     print(verdict.sentence(study))

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion schedule: who sends what to whom in a collective."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from selion import schedules
+from selion.cli import schedule_picture, schedule_text
+from selion.cli.output import answers_mistakes, print_json_lines, print_table
+from selion.mistake import Mistake
+from selion.schedules import BlockRange, Message, Played, Request
+
+# Every rank is played, with a list of ranks for each of its blocks.
+_most_ranks = 1024
+_most_bytes = 2**29
+_most_ranks_alone = 100_000
+_most_drawn = 20_000
+
+
+@contextlib.contextmanager
+def _library_s_sentences() -> Iterator[None]:
+    """What the library says of a request is what the user reads."""
+    try:
+        yield
+    except ValueError as problem:
+        raise Mistake(f"{str(problem).removeprefix('schedule: ')}.") from None
+
+
+def _check_size(request: Request) -> None:
+    """@error Mistake for what would take minutes or memory by the gigabyte."""
+    if request.ranks > _most_ranks:
+        raise Mistake(f"{request.ranks:,} ranks are too many to be played; at most "
+                      f"{_most_ranks:,} are, and --rank alone shows one of {_most_ranks_alone:,}.")
+    with _library_s_sentences():
+        blocks = schedules.make(request, 0).blocks
+    grows = "reduce" in request.collective or "scan" in request.collective
+    need = request.ranks * blocks * (4 * request.ranks if grows else 32)
+    if need > _most_bytes:
+        raise Mistake(
+            f"To play {request.collective} by {request.algorithm} on {request.ranks:,} ranks "
+            f"takes {need / 2**30:.1f} GiB; at most {_most_bytes / 2**30:.1f} GiB are used, so "
+            "choose fewer ranks."
+        )
+
+
+def _play(request: Request) -> Played:
+    _check_size(request)
+    with _library_s_sentences():
+        return schedules.play(request)
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+def _as_data(request: Request) -> dict[str, Any]:
+    """The request; what makes no difference to it is null."""
+    data = asdict(request)
+    if not schedules.has_root(request.collective):
+        data["root"] = None
+    if not schedules.uses_radix(request.algorithm):
+        data["radix"] = None
+    if request.algorithm != "hierarchical":
+        data["group"] = None
+    return data
+
+
+def _summary(played: Played) -> dict[str, Any]:
+    return _as_data(played.request) | {
+        "blocks": played.blocks,
+        "rounds": played.rounds,
+        "messages": len(played.messages),
+        "blocks_sent": played.blocks_sent,
+        "keeps_order": played.keeps_order,
+    }
+
+
+def _pairs(blocks: Sequence[BlockRange]) -> list[list[int]]:
+    return [[each.first, each.count] for each in blocks]
+
+
+def _played_rows(played: Played) -> Iterator[dict[str, Any]]:
+    yield _summary(played)
+    for each in played.messages:
+        yield {"round": each.round, "from": each.source, "to": each.target,
+               "blocks": _pairs(each.blocks), "action": each.action}
+
+
+def _rank_rows(request: Request, rank: int,
+               own: schedules.RankSchedule) -> Iterator[dict[str, Any]]:
+    def row(step: int, direction: str, message: Message) -> dict[str, Any]:
+        return {"step": step, "direction": direction, "peer": message.peer,
+                "blocks": _pairs(message.blocks), "action": message.action}
+
+    yield _as_data(request) | {"rank": rank, "blocks": own.blocks, "steps": len(own.steps)}
+    for number, step in enumerate(own.steps):
+        yield from (row(number, "send", each) for each in step.sends)
+        yield from (row(number, "receive", each) for each in step.receives)
+
+
+# --- what can be asked for ------------------------------------------------------------------------
+
+
+def _compare(request: Request, as_json: bool) -> None:
+    with _library_s_sentences():
+        names = schedules.algorithms(request.collective)
+    played = [
+        _play(Request(request.collective, name, request.ranks, request.root, request.radix,
+                      request.group))
+        for name in names
+    ]
+    if as_json:
+        print_json_lines(_summary(each) | {"how": schedule_text.explanation(each.request)}
+                         for each in played)
+        return
+    root = f" with root {request.root}" if schedules.has_root(request.collective) else ""
+    print(f"{request.collective}{root} on {schedule_text.count(request.ranks, 'rank')}\n")
+    print_table(*schedule_text.comparison(played))
+    print("\nIn a round a rank sends at most one message and receives at most one."
+          "\n--algorithm NAME shows one of them.")
+
+
+def _show_rank(request: Request, rank: int, as_json: bool) -> None:
+    if request.ranks > _most_ranks_alone:
+        raise Mistake(f"{request.ranks:,} ranks are too many; at most {_most_ranks_alone:,}.")
+    with _library_s_sentences():
+        own = schedules.make(request, rank)
+    if as_json:
+        print_json_lines(_rank_rows(request, rank, own))
+    else:
+        print("\n".join(schedule_text.rank_lines(request, rank, own)))
+
+
+def _command_line(request: Request, path: Path) -> str:
+    """That draws the same, without what makes no difference; of the path only the name."""
+    words = ["selion", "schedule", request.collective, "--ranks", str(request.ranks),
+             "--algorithm", request.algorithm]
+    if schedules.uses_radix(request.algorithm):
+        words += ["--radix", str(request.radix)]
+    if request.algorithm == "hierarchical":
+        words += ["--group", str(request.group)]
+    if request.root:
+        words += ["--root", str(request.root)]
+    return shlex.join([*words, "--svg", path.name])
+
+
+def _draw(played: Played, path: Path) -> None:
+    if len(played.messages) > _most_drawn:
+        raise Mistake(f"A picture of {len(played.messages):,} messages shows nothing; at most "
+                      f"{_most_drawn:,} are drawn.")
+    picture = schedule_picture.draw(played, _command_line(played.request, path))
+    try:
+        path.write_text(picture, encoding="utf-8")
+    except OSError as problem:
+        raise Mistake(f"'{path}' cannot be written: {problem.strerror}.") from None
+
+
+@answers_mistakes("schedule")
+def command(
+    collective: Annotated[
+        str, typer.Argument(metavar="COLLECTIVE", help="barrier, broadcast, all_reduce, …")
+    ],
+    ranks: Annotated[int, typer.Option(metavar="N", help="How many ranks there are.")] = 8,
+    algorithm: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Show this one; none: compare all.")
+    ] = None,
+    radix: Annotated[
+        int, typer.Option(metavar="K", help="2 to ranks: of trees, dissemination, Bruck.")
+    ] = 2,
+    root: Annotated[int, typer.Option(metavar="RANK", help="Where there is one.")] = 0,
+    group: Annotated[int, typer.Option(metavar="N", help="Ranks of a group: hierarchical.")] = 2,
+    rank: Annotated[
+        int | None, typer.Option(metavar="RANK", help="Only the steps of this rank.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON Lines: a summary, then all messages.")
+    ] = False,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw a tree, or a diagram of the rounds.")
+    ] = None,
+) -> None:
+    """Show who sends what to whom in a collective: as text, as JSON Lines, as a picture.
+
+    Nothing is sent: the schedule is played, and proved on the way.
+    """
+    if algorithm is None and (rank is not None or svg is not None):
+        raise Mistake("--rank and --svg need --algorithm; without it the algorithms are compared.")
+    if rank is not None and svg is not None:
+        raise Mistake("--svg draws all ranks; leave --rank out.")
+    with _library_s_sentences():
+        request = Request(collective, algorithm or "", ranks, root, radix, group)
+    if algorithm is None:
+        _compare(request, as_json)
+        return
+    if rank is not None:
+        _show_rank(request, rank, as_json)
+        return
+    played = _play(request)
+    if svg is not None:
+        _draw(played, svg)
+    if as_json:
+        print_json_lines(_played_rows(played))
+        return
+    print(f"{schedule_text.title(request)}: {schedule_text.numbers(played)}")
+    if svg is not None:
+        print(f"drawn to {svg}")
+    else:
+        print("\n".join(schedule_text.round_lines(played)))
