@@ -179,7 +179,10 @@ def test_without_a_collective_the_usage_is_shown(selion):
     [
         ("brodcast", "there is no collective 'brodcast' (did you mean 'broadcast'?); there are "),
         ("barrier --algorithm tree", "there is no algorithm 'tree'; there are flat, k_nomial, "),
-        ("scan --algorithm ring", "scan has no algorithm ring; it has chain, recursive_doubling."),
+        (
+            "scan --algorithm ring",
+            "scan has no algorithm ring; it has binary, chain, recursive_doubling.",
+        ),
         ("barrier --algorithm k_nomial --radix 1", "a radix of 1 is not possible; legal: 2 to 8."),
         ("barrier --radix 9", "a radix of 9 is not possible; legal: 2 to 8."),
         ("reduce --root 8", "the root 8 is no rank; ranks are 0 to 7."),

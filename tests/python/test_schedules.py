@@ -29,7 +29,7 @@ def everything(ranks: int) -> list[schedules.Request]:
 def test_collectives_and_algorithms():
     assert schedules.collectives()[0] == "barrier"
     assert schedules.collectives()[-1] == "exchange"
-    assert schedules.algorithms("scan") == ("chain", "recursive_doubling")
+    assert schedules.algorithms("scan") == ("binary", "chain", "recursive_doubling")
     assert schedules.has_root("gather") and not schedules.has_root("all_gather")
     assert schedules.uses_radix("bruck") and not schedules.uses_radix("ring")
 

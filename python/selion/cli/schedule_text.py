@@ -209,6 +209,8 @@ def explanation(request: Request) -> str:
         ("pairwise", "all_reduce"): "everybody's vector to everybody",
         ("recursive_doubling", "scan"): "everybody to the rank 1, 2, 4, … further on",
         ("recursive_doubling", "exscan"): "everybody to the rank 1, 2, 4, … further on",
+        ("binary", "scan"): "the last rank of pairs, of pairs of pairs, …, and back down",
+        ("binary", "exscan"): "the last rank of pairs, of pairs of pairs, …, and back down",
         ("recursive_halving", "all_reduce"): "pairs swap halves, quarters, …, and the same back",
         ("ring", "all_reduce"): "everybody to the next, a part at a time, twice round",
     }
