@@ -14,6 +14,11 @@ using enum collective_kind;
 /// Up to so many bytes for each pair, an exchange takes few messages that carry others' blocks.
 constexpr std::size_t short_block_bytes = 256;
 
+bool cuts_vector(collective_kind what) {
+    return what == broadcast || what == reduce || what == all_reduce || what == scan ||
+           what == exscan;
+}
+
 }  // namespace
 
 schedule_runner::schedule_runner(detail::rank_context& context, const detail::block_call& call,
@@ -21,32 +26,54 @@ schedule_runner::schedule_runner(detail::rank_context& context, const detail::bl
     : context_(context),
       call_(call),
       collective_(collective),
-      bytes_(call.block_bytes()),
-      schedule_(choose()),
+      schedule_(make(choose())),
+      cuts_vector_(cuts_vector(call.what)),
       source_(call.source) {}
 
 /// Where the order of a sum is promised (selion/reduction.hpp), a tree of radix 2 keeps it.
-rank_schedule schedule_runner::choose() const {
-    schedule_request request{call_.what, schedule_algorithm::k_nomial, context_.ranks,
-                             has_root(call_.what) ? call_.root : 0};
+schedule_request schedule_runner::choose() const {
+    schedule_request request;
+    if (call_.chosen != nullptr) request = *call_.chosen;
+    request.collective = call_.what;
+    request.ranks = context_.ranks;
+    request.root = has_root(call_.what) ? call_.root : 0;
+    if (call_.chosen != nullptr) return request;
+    request.algorithm = schedule_algorithm::k_nomial;
     switch (call_.what) {
         case scan:
         case exscan: request.algorithm = schedule_algorithm::binary; break;
         case all_gather: request.algorithm = schedule_algorithm::bruck; break;
         case exchange:
-            request.algorithm = bytes_ <= short_block_bytes ? schedule_algorithm::bruck
-                                                            : schedule_algorithm::pairwise;
+            request.algorithm = call_.block_bytes() <= short_block_bytes
+                                    ? schedule_algorithm::bruck
+                                    : schedule_algorithm::pairwise;
             break;
         case reduce: request.root = 0; break;
         default: break;
     }
+    return request;
+}
+
+rank_schedule schedule_runner::make(const schedule_request& request) const {
     rank_schedule own = make_schedule(request, context_.rank);
-    if (call_.what == reduce && call_.root != 0) {
+    if (call_.what == reduce && call_.root != request.root) {
         // In order from rank 0 on, and then on to the root.
         if (context_.rank == 0) own.steps.push_back({{{call_.root, {{0, 1}}}}, {}});
         if (context_.rank == call_.root) own.steps.push_back({{}, {{0, {{0, 1}}}}});
     }
     return own;
+}
+
+std::size_t schedule_runner::elements_of(std::uint64_t block) const {
+    if (!cuts_vector_) return call_.count;
+    const auto first = [&](std::uint64_t of) { return call_.count * of / schedule_.blocks; };
+    return first(block + 1) - first(block);
+}
+
+std::size_t schedule_runner::start_of(std::uint64_t block) const {
+    const std::size_t elements =
+        cuts_vector_ ? call_.count * block / schedule_.blocks : call_.count * block;
+    return elements * call_.element_bytes;
 }
 
 void schedule_runner::run() {
@@ -56,31 +83,30 @@ void schedule_runner::run() {
 }
 
 void schedule_runner::prepare() {
+    const std::size_t bytes = call_.block_bytes();
+    if (bytes == 0) return;
     if (reduces()) {
-        const std::size_t all = schedule_.blocks * bytes_;
+        const std::size_t all = cuts_vector_ ? bytes : schedule_.blocks * bytes;
         work_.reserve(all);
-        if (all != 0) std::memcpy(work_.data(), call_.source, all);
+        std::memcpy(work_.data(), call_.source, all);
         return;
     }
-    if (bytes_ == 0) return;
-    const std::size_t own = context_.rank * bytes_;
+    const std::size_t own = context_.rank * bytes;
     switch (call_.what) {
         case gather:
         case all_gather:
-            if (call_.target != nullptr) std::memmove(call_.target + own, call_.source, bytes_);
+            if (call_.target != nullptr) std::memmove(call_.target + own, call_.source, bytes);
             break;
         case scatter:
-            if (call_.source != nullptr && call_.target != call_.source + own) {
-                std::memmove(call_.target, call_.source + own, bytes_);
-            }
+            if (call_.source != nullptr) std::memmove(call_.target, call_.source + own, bytes);
             break;
         case exchange:
             if (call_.source == call_.target) {
-                work_.reserve(context_.ranks * bytes_);
-                std::memcpy(work_.data(), call_.source, context_.ranks * bytes_);
+                work_.reserve(context_.ranks * bytes);
+                std::memcpy(work_.data(), call_.source, context_.ranks * bytes);
                 source_ = work_.data();
             } else {
-                std::memcpy(call_.target + own, call_.source + own, bytes_);
+                std::memcpy(call_.target + own, call_.source + own, bytes);
             }
             break;
         default: break;
@@ -88,10 +114,11 @@ void schedule_runner::prepare() {
 }
 
 void schedule_runner::finish() {
-    if (!reduces() || call_.target == nullptr || bytes_ == 0) return;
+    const std::size_t bytes = call_.block_bytes();
+    if (!reduces() || call_.target == nullptr || bytes == 0) return;
     if (call_.what == exscan && context_.rank == 0) return;
-    const std::size_t start = call_.what == reduce_scatter ? context_.rank * bytes_ : 0;
-    std::memcpy(call_.target, work_.data() + start, bytes_);
+    const std::size_t start = call_.what == reduce_scatter ? context_.rank * bytes : 0;
+    std::memcpy(call_.target, work_.data() + start, bytes);
 }
 
 void schedule_runner::run_step(const schedule_step& step) {
@@ -104,8 +131,10 @@ void schedule_runner::send(const schedule_message& message) {
     packed_.clear();
     for (const block_range& range : message.blocks) {
         for (std::uint64_t i = 0; i < range.count; ++i) {
-            const std::byte* const from = held((range.first + i) % schedule_.blocks);
-            if (bytes_ != 0) packed_.insert(packed_.end(), from, from + bytes_);
+            const std::uint64_t block = (range.first + i) % schedule_.blocks;
+            if (bytes_of(block) == 0) continue;
+            const std::byte* const from = held(block);
+            packed_.insert(packed_.end(), from, from + bytes_of(block));
         }
     }
     message_inbox::send(context_, message.peer, collective_, packed_);
@@ -115,34 +144,37 @@ void schedule_runner::receive(const schedule_message& message) {
     auto come = context_.inbox->take(context_, {collective_, message.peer});
     std::byte* next = come.data.data();
     for (const block_range& range : message.blocks) {
-        for (std::uint64_t i = 0; i < range.count; ++i, next += bytes_) {
-            take_in(message.action, (range.first + i) % schedule_.blocks, next);
+        for (std::uint64_t i = 0; i < range.count; ++i) {
+            const std::uint64_t block = (range.first + i) % schedule_.blocks;
+            if (bytes_of(block) == 0) continue;
+            take_in(message.action, block, next);
+            next += bytes_of(block);
         }
     }
 }
 
 void schedule_runner::take_in(block_action action, std::uint64_t block, std::byte* come) {
-    if (bytes_ == 0) return;
     std::byte* const own = place_for(block);
     if (action == block_action::store) {
-        std::memcpy(own, come, bytes_);
+        std::memcpy(own, come, bytes_of(block));
         return;
     }
     const detail::reduction& how = *call_.how;
+    const std::size_t elements = elements_of(block);
     if (action == block_action::combine_after) {
-        how.combine(how.operation, own, own, come, call_.count);
+        how.combine(how.operation, own, own, come, elements);
     } else {
-        how.combine(how.operation, come, come, own, call_.count);
-        std::memcpy(own, come, bytes_);
+        how.combine(how.operation, come, come, own, elements);
+        std::memcpy(own, come, bytes_of(block));
     }
-    charge(flops(call_.count));
+    charge(flops(elements));
 }
 
 /// Where a block lies that the rank gives, or has got.
 const std::byte* schedule_runner::held(std::uint64_t block) {
     const bool gives = (call_.what == exchange && block / context_.ranks == context_.rank) ||
                        (call_.what == scatter && context_.rank == call_.root);
-    if (gives) return source_ + block % context_.ranks * bytes_;
+    if (gives) return source_ + start_of(block % context_.ranks);
     if (call_.what == gather && block == context_.rank) return call_.source;
     return place_for(block);
 }
@@ -150,20 +182,21 @@ const std::byte* schedule_runner::held(std::uint64_t block) {
 std::byte* schedule_runner::place_for(std::uint64_t block) {
     if (std::byte* const own = own_place(block)) return own;
     aligned_bytes& place = transit_[block];
-    place.reserve(bytes_);
+    place.reserve(bytes_of(block));
     return place.data();
 }
 
 /// In the user's memory, or of a reduction; null: the block only passes through.
 std::byte* schedule_runner::own_place(std::uint64_t block) {
-    if (reduces()) return work_.data() + block * bytes_;
+    if (reduces()) return work_.data() + start_of(block);
     switch (call_.what) {
-        case gather: return call_.target == nullptr ? nullptr : call_.target + block * bytes_;
-        case all_gather: return call_.target + block * bytes_;
+        case gather: return call_.target == nullptr ? nullptr : call_.target + start_of(block);
+        case broadcast:
+        case all_gather: return call_.target + start_of(block);
         case scatter: return block == context_.rank ? call_.target : nullptr;
         case exchange:
             return block % context_.ranks == context_.rank
-                       ? call_.target + block / context_.ranks * bytes_
+                       ? call_.target + start_of(block / context_.ranks)
                        : nullptr;
         default: return nullptr;
     }

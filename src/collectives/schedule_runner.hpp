@@ -25,7 +25,8 @@ public:
     void run();
 
 private:
-    rank_schedule choose() const;
+    schedule_request choose() const;
+    rank_schedule make(const schedule_request& request) const;
     void prepare();
     void finish();
     void run_step(const schedule_step& step);
@@ -35,13 +36,18 @@ private:
     const std::byte* held(std::uint64_t block);
     std::byte* place_for(std::uint64_t block);
     std::byte* own_place(std::uint64_t block);
+    std::size_t elements_of(std::uint64_t block) const;
+    std::size_t bytes_of(std::uint64_t block) const {
+        return elements_of(block) * call_.element_bytes;
+    }
+    std::size_t start_of(std::uint64_t block) const;
     bool reduces() const { return call_.how != nullptr; }
 
     detail::rank_context& context_;
     const detail::block_call& call_;
     std::uint64_t collective_;
-    std::size_t bytes_;  ///< of a block
     rank_schedule schedule_;
+    bool cuts_vector_;    ///< blocks are parts of one vector, not one of each rank
     aligned_bytes work_;  ///< of a reduction: all its blocks; of others what is given, where that
                           ///< is overwritten by what comes
     const std::byte* source_;

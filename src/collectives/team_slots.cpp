@@ -24,7 +24,7 @@ bool publishes_all(collective_kind what) {
 }  // namespace
 
 void team_state::run(const detail::block_call& call) {
-    if (context_.words_mapped) {
+    if (context_.words_mapped && call.chosen == nullptr) {
         run_in_slots(call);
     } else {
         run_by_messages(call);

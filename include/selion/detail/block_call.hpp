@@ -13,7 +13,8 @@
 namespace selion::detail {
 
 /// A collective of blocks, without its types. Which of `source` and `target` a rank has, and of how
-/// many blocks, depends on the collective: see `team`.
+/// many blocks, depends on the collective: see `team`. A broadcast has its one block at `target`,
+/// also at the root; an all-reduce may have one block at both.
 struct block_call {
     collective_kind what;
     const std::byte* source = nullptr;
@@ -22,6 +23,10 @@ struct block_call {
     std::size_t element_bytes = 1;
     const reduction* how = nullptr;  ///< null: blocks are moved
     std::uint32_t root = 0;
+    /// Carried out by messages, as this schedule says, instead of as the team thinks best. Its
+    /// collective, ranks and root are the call's. One that does not keep the order of the ranks
+    /// needs an operation that commutes.
+    const schedule_request* chosen = nullptr;
 
     std::size_t block_bytes() const { return count * element_bytes; }
 };

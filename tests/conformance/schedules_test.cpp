@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Every collective by every algorithm that its schedules exist for, by messages.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/memory_parts.hpp"
+
+namespace {
+
+using enum selion::collective_kind;
+using word = std::uint64_t;
+
+word element(std::uint32_t from, std::uint32_t to, std::size_t index) {
+    return (from * 1'000'003ull + to * 7919ull + index + 1) * 0x9e3779b97f4a7c15ull;
+}
+
+/// What goes from `from` to `to`, `count` elements.
+void put_block(std::vector<word>& all, std::uint32_t from, std::uint32_t to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) all.push_back(element(from, to, i));
+}
+
+void put_sum(std::vector<word>& all, std::uint32_t end, std::uint32_t to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        word sum = 0;
+        for (std::uint32_t from = 0; from < end; ++from) sum += element(from, to, i);
+        all.push_back(sum);
+    }
+}
+
+/// One collective, as one rank sees it.
+struct trial {
+    selion::schedule_request how;
+    std::uint32_t rank;
+    std::size_t count;
+
+    bool is_root() const { return rank == how.root; }
+
+    std::vector<word> given() const {
+        std::vector<word> all;
+        const bool has_all = how.collective == exchange || how.collective == reduce_scatter ||
+                             (how.collective == scatter && is_root());
+        if (has_all) {
+            for (std::uint32_t to = 0; to < how.ranks; ++to) put_block(all, rank, to, count);
+        } else if (how.collective != scatter && how.collective != barrier) {
+            put_block(all, rank, 0, count);
+        }
+        return all;
+    }
+
+    std::vector<word> expected() const {
+        std::vector<word> all;
+        switch (how.collective) {
+            case barrier: break;
+            case broadcast: put_block(all, how.root, 0, count); break;
+            case reduce:
+                if (is_root()) put_sum(all, how.ranks, 0, count);
+                break;
+            case all_reduce: put_sum(all, how.ranks, 0, count); break;
+            case reduce_scatter: put_sum(all, how.ranks, rank, count); break;
+            case scan: put_sum(all, rank + 1, 0, count); break;
+            case exscan: put_sum(all, rank, 0, count); break;
+            case gather:
+                if (!is_root()) break;
+                [[fallthrough]];
+            case all_gather:
+                for (std::uint32_t from = 0; from < how.ranks; ++from) {
+                    put_block(all, from, 0, count);
+                }
+                break;
+            case scatter: put_block(all, how.root, rank, count); break;
+            case exchange:
+                for (std::uint32_t from = 0; from < how.ranks; ++from) {
+                    put_block(all, from, rank, count);
+                }
+        }
+        return all;
+    }
+};
+
+bool combines(selion::collective_kind what) {
+    return what == reduce || what == all_reduce || what == reduce_scatter || what == scan ||
+           what == exscan;
+}
+
+void run(spmd::test_run& test, const trial& one) {
+    std::vector<word> source = one.given();
+    const std::vector<word> expected = one.expected();
+    std::vector<word> target(expected.size());
+    if (one.how.collective == broadcast && one.is_root()) target = source;
+    const selion::detail::reduction how = selion::detail::erase_reduction<word>(selion::plus);
+    selion::detail::block_call call{
+        .what = one.how.collective,
+        .source = reinterpret_cast<const std::byte*>(source.data()),
+        .target = expected.empty() ? nullptr : reinterpret_cast<std::byte*>(target.data()),
+        .count = one.how.collective == barrier ? 0 : one.count,
+        .element_bytes = sizeof(word),
+        .how = combines(one.how.collective) ? &how : nullptr,
+        .root = one.how.root,
+        .chosen = &one.how};
+    if (one.how.collective == scatter && !one.is_root()) call.source = nullptr;
+    selion::detail::run_block_call(*selion::detail::current_context, call,
+                                   std::source_location::current());
+    test.that(target == expected,
+              fmt::format("{} of {} elements by {} from {}, radix {}",
+                          selion::name_of(one.how.collective), one.count,
+                          selion::name_of(one.how.algorithm), one.how.root, one.how.radix));
+}
+
+std::set<std::uint32_t> radixes_of(selion::schedule_algorithm algorithm, std::uint32_t ranks) {
+    if (!selion::uses_radix(algorithm) || ranks <= 2) return {2};
+    return {2, 3, ranks};
+}
+
+void run_all(spmd::test_run& test, selion::world& world, selion::collective_kind what) {
+    const std::uint32_t ranks = world.size();
+    const bool is_large = ranks > 16;
+    const auto counts =
+        is_large ? std::vector<std::size_t>{1, 7} : std::vector<std::size_t>{0, 1, 7, 100, 20'001};
+    const std::set<std::uint32_t> roots =
+        selion::has_root(what) ? std::set{0u, ranks - 1} : std::set{0u};
+    for (const auto algorithm : selion::algorithms_for(what)) {
+        for (const std::uint32_t radix : radixes_of(algorithm, ranks)) {
+            for (const std::uint32_t root : roots) {
+                for (const std::size_t count : counts) {
+                    run(test, {{what, algorithm, ranks, root, radix, 3}, world.rank(), count});
+                }
+            }
+        }
+    }
+}
+
+SPMD_TEST(schedules, barrier) { run_all(test, world, barrier); }
+SPMD_TEST(schedules, broadcast) { run_all(test, world, broadcast); }
+SPMD_TEST(schedules, reduce) { run_all(test, world, reduce); }
+SPMD_TEST(schedules, all_reduce) { run_all(test, world, all_reduce); }
+SPMD_TEST(schedules, reduce_scatter) { run_all(test, world, reduce_scatter); }
+SPMD_TEST(schedules, scan) { run_all(test, world, scan); }
+SPMD_TEST(schedules, exscan) { run_all(test, world, exscan); }
+SPMD_TEST(schedules, gather) { run_all(test, world, gather); }
+SPMD_TEST(schedules, all_gather) { run_all(test, world, all_gather); }
+SPMD_TEST(schedules, scatter) { run_all(test, world, scatter); }
+SPMD_TEST(schedules, exchange) { run_all(test, world, exchange); }
+
+}  // namespace
