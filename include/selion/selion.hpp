@@ -4,6 +4,7 @@
 /// Everything: a partitioned global address space for programs in C++20.
 #include <selion/addresses.hpp>
 #include <selion/atomics.hpp>
+#include <selion/block_collectives.hpp>
 #include <selion/charge.hpp>
 #include <selion/counter.hpp>
 #include <selion/error.hpp>
@@ -26,4 +27,5 @@
 #include <selion/split_phase.hpp>
 #include <selion/strided.hpp>
 #include <selion/team.hpp>
+#include <selion/varying_blocks.hpp>
 #include <selion/world.hpp>

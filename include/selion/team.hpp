@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <source_location>
 #include <span>
-#include <type_traits>
-#include <vector>
 
-#include <selion/detail/block_call.hpp>
+#include <selion/block_collectives.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/global_ptr.hpp>
@@ -28,54 +24,23 @@ SELION_API void broadcast(rank_context& context, std::span<std::byte> data, team
                           std::source_location site);
 SELION_API void all_reduce(rank_context& context, void* data, std::size_t count,
                            const reduction& how, std::source_location site);
-
-template <class T>
-block_call moving(collective_kind what, const T* source, T* target, std::size_t count,
-                  std::uint32_t root) {
-    return {what,
-            reinterpret_cast<const std::byte*>(source),
-            reinterpret_cast<std::byte*>(target),
-            count,
-            sizeof(T),
-            nullptr,
-            root};
-}
-/// @param how lives until the call is done.
-template <class T>
-block_call reducing(collective_kind what, std::span<const T> source, T* target,
-                    const reduction& how, std::uint32_t root) {
-    return {what,
-            reinterpret_cast<const std::byte*>(source.data()),
-            reinterpret_cast<std::byte*>(target),
-            source.size(),
-            sizeof(T),
-            &how,
-            root};
-}
 }  // namespace detail
 
 /// A group of ranks that calls collectives together. Every member calls the same collectives in the
 /// same order; each returns when this rank's part is done and its data may be used.
-class team {
+class team : public block_collectives {
 public:
-    explicit team(detail::rank_context& context) noexcept : context_(&context) {}
-
-    team_rank rank() const noexcept { return context_->rank; }
-    std::uint32_t size() const noexcept { return context_->ranks; }
-    /// World rank of a member. @param member 0 .. size() - 1.
-    rank_id world_rank(team_rank member) const noexcept {
-        return static_cast<std::uint32_t>(member);
-    }
+    explicit team(detail::rank_context& context) noexcept : block_collectives(context) {}
 
     /// Waits for all members; includes `quiet()`: puts that any member made before are visible to
     /// every member after.
     void barrier(std::source_location site = std::source_location::current()) const {
-        detail::barrier(*context_, site);
+        detail::barrier(context(), site);
     }
 
     /// Waits for all members without completing their outstanding one-sided operations.
     void sync(std::source_location site = std::source_location::current()) const {
-        detail::sync(*context_, site);
+        detail::sync(context(), site);
     }
 
     /// Every member returns the value that `root` passed.
@@ -83,7 +48,7 @@ public:
     template <transferable T>
     [[nodiscard]] T broadcast(T value, team_rank root,
                               std::source_location site = std::source_location::current()) const {
-        detail::broadcast(*context_, std::as_writable_bytes(std::span(&value, 1)), root, site);
+        detail::broadcast(context(), std::as_writable_bytes(std::span(&value, 1)), root, site);
         return value;
     }
 
@@ -91,7 +56,7 @@ public:
     template <transferable T, std::size_t Extent>
     void broadcast(std::span<T, Extent> data, team_rank root,
                    std::source_location site = std::source_location::current()) const {
-        detail::broadcast(*context_, std::as_writable_bytes(data), root, site);
+        detail::broadcast(context(), std::as_writable_bytes(data), root, site);
     }
 
     /// Combines one value of every member, in the order of the ranks and in the association that
@@ -101,7 +66,7 @@ public:
     template <transferable T, class Operation>
     [[nodiscard]] T all_reduce(T value, const Operation& operation,
                                std::source_location site = std::source_location::current()) const {
-        detail::all_reduce(*context_, &value, 1, detail::erase_reduction<T>(operation), site);
+        detail::all_reduce(context(), &value, 1, detail::erase_reduction<T>(operation), site);
         return value;
     }
 
@@ -109,169 +74,12 @@ public:
     template <transferable T, std::size_t Extent, class Operation>
     void all_reduce(std::span<T, Extent> data, const Operation& operation,
                     std::source_location site = std::source_location::current()) const {
-        detail::all_reduce(*context_, data.data(), data.size(),
+        detail::all_reduce(context(), data.data(), data.size(),
                            detail::erase_reduction<T>(operation), site);
     }
 
-    /// Combines one value of every member as `all_reduce` does. @return at the root the result,
-    /// elsewhere nothing.
-    template <transferable T, class Operation>
-    [[nodiscard]] std::optional<T> reduce(
-        T value, const Operation& operation, team_rank root,
-        std::source_location site = std::source_location::current()) const {
-        const detail::reduction how = detail::erase_reduction<T>(operation);
-        run(detail::reducing(collective_kind::reduce, std::span<const T>(&value, 1),
-                             at(root, &value), how, root),
-            site);
-        return rank() == root ? std::optional<T>(value) : std::nullopt;
-    }
-    /// Combines element by element, in place at the root; the others' data stay as they are.
-    template <transferable T, std::size_t Extent, class Operation>
-    void reduce(std::span<T, Extent> data, const Operation& operation, team_rank root,
-                std::source_location site = std::source_location::current()) const {
-        const detail::reduction how = detail::erase_reduction<T>(operation);
-        run(detail::reducing(collective_kind::reduce, std::span<const T>(data),
-                             at(root, data.data()), how, root),
-            site);
-    }
-
-    /// Combines element by element, and gives each member its block of the result.
-    /// @param all a block for each member, in their order; all members pass equally many elements.
-    /// @param own receives block `rank()`; may be that block of `all`.
-    /// @pre an element has at most 32 KiB / size().
-    template <transferable T, std::size_t Extent, class Operation>
-    void reduce_scatter(std::span<const std::type_identity_t<T>> all, std::span<T, Extent> own,
-                        const Operation& operation,
-                        std::source_location site = std::source_location::current()) const {
-        expect_blocks("reduce_scatter", all.size(), own.size(), site);
-        const detail::reduction how = detail::erase_reduction<T>(operation);
-        detail::block_call call =
-            detail::reducing(collective_kind::reduce_scatter, all, own.data(), how, 0);
-        call.count = own.size();
-        run(call, site);
-    }
-
-    /// @return the values of members 0 to `rank()`, combined in that order: those of the largest
-    /// power of two of members first, then of the largest of the rest, and so on; seven values give
-    /// (((0 1)(2 3)) (4 5)) 6, on every machine.
-    template <transferable T, class Operation>
-    [[nodiscard]] T scan(T value, const Operation& operation,
-                         std::source_location site = std::source_location::current()) const {
-        scan(std::span<T>(&value, 1), operation, site);
-        return value;
-    }
-    /// Element by element, in place.
-    template <transferable T, std::size_t Extent, class Operation>
-    void scan(std::span<T, Extent> data, const Operation& operation,
-              std::source_location site = std::source_location::current()) const {
-        const detail::reduction how = detail::erase_reduction<T>(operation);
-        run(detail::reducing(collective_kind::scan, std::span<const T>(data), data.data(), how, 0),
-            site);
-    }
-
-    /// The same without the own value. @param first what member 0 gets.
-    template <transferable T, class Operation>
-    [[nodiscard]] T exscan(T value, const Operation& operation,
-                           const std::type_identity_t<T>& first,
-                           std::source_location site = std::source_location::current()) const {
-        exscan(std::span<T>(&value, 1), operation, first, site);
-        return value;
-    }
-    /// Element by element, in place.
-    template <transferable T, std::size_t Extent, class Operation>
-    void exscan(std::span<T, Extent> data, const Operation& operation,
-                const std::type_identity_t<T>& first,
-                std::source_location site = std::source_location::current()) const {
-        const detail::reduction how = detail::erase_reduction<T>(operation);
-        run(detail::reducing(collective_kind::exscan, std::span<const T>(data), data.data(), how,
-                             0),
-            site);
-        if (rank() == 0) std::ranges::fill(data, first);
-    }
-
-    /// @return at the root everybody's value, in the order of the members; elsewhere nothing.
-    template <transferable T>
-    [[nodiscard]] std::vector<T> gather(
-        const T& value, team_rank root,
-        std::source_location site = std::source_location::current()) const {
-        std::vector<T> all(rank() == root ? size() : 0);
-        gather(std::span<const T>(&value, 1), std::span(all), root, site);
-        return all;
-    }
-    /// @param own equally many elements at all members.
-    /// @param all at the root: as many for each member. Elsewhere it is not looked at.
-    template <transferable T>
-    void gather(std::span<const std::type_identity_t<T>> own, std::span<T> all, team_rank root,
-                std::source_location site = std::source_location::current()) const {
-        if (rank() == root) expect_blocks("gather", all.size(), own.size(), site);
-        run(detail::moving(collective_kind::gather, own.data(), at(root, all.data()), own.size(),
-                           root),
-            site);
-    }
-
-    /// @return everybody's value, in the order of the members.
-    template <transferable T>
-    [[nodiscard]] std::vector<T> all_gather(
-        const T& value, std::source_location site = std::source_location::current()) const {
-        std::vector<T> all(size());
-        all_gather(std::span<const T>(&value, 1), std::span(all), site);
-        return all;
-    }
-    /// @param own equally many elements at all members; may be block `rank()` of `all`.
-    /// @param all as many for each member.
-    template <transferable T>
-    void all_gather(std::span<const std::type_identity_t<T>> own, std::span<T> all,
-                    std::source_location site = std::source_location::current()) const {
-        expect_blocks("all_gather", all.size(), own.size(), site);
-        run(detail::moving(collective_kind::all_gather, own.data(), all.data(), own.size(), 0),
-            site);
-    }
-
-    /// Each member gets its block of the root's data.
-    /// @param all at the root: a block for each member. Elsewhere it is not looked at.
-    /// @param own equally many elements at all members; may be block `rank()` of `all`.
-    template <transferable T>
-    void scatter(std::span<const std::type_identity_t<T>> all, std::span<T> own, team_rank root,
-                 std::source_location site = std::source_location::current()) const {
-        if (rank() == root) expect_blocks("scatter", all.size(), own.size(), site);
-        run(detail::moving(collective_kind::scatter, at(root, all.data()), own.data(), own.size(),
-                           root),
-            site);
-    }
-
-    /// Everybody sends everybody a block of its own (all-to-all).
-    /// @param to_each a block for each member, in their order. @param from_each as many elements:
-    /// what each member has sent to this one; may be the same memory, but not overlap otherwise.
-    template <transferable T>
-    void exchange(std::span<const std::type_identity_t<T>> to_each, std::span<T> from_each,
-                  std::source_location site = std::source_location::current()) const {
-        expect_exchange(to_each.size_bytes(), to_each.data(), from_each.size_bytes(),
-                        from_each.data(), sizeof(T), site);
-        run(detail::moving(collective_kind::exchange, to_each.data(), from_each.data(),
-                           from_each.size() / size(), 0),
-            site);
-    }
-
-protected:
-    detail::rank_context& context() const noexcept { return *context_; }
-
 private:
     friend class rank_scope;
-
-    template <class T>
-    T* at(team_rank root, T* data) const {
-        return rank() == root ? data : nullptr;
-    }
-    void run(const detail::block_call& call, std::source_location site) const {
-        detail::run_block_call(*context_, call, site);
-    }
-    SELION_API void expect_blocks(const char* what, std::size_t all, std::size_t own,
-                                  std::source_location site) const;
-    SELION_API void expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
-                                    const void* from, std::size_t element_bytes,
-                                    std::source_location site) const;
-
-    detail::rank_context* context_;
 };
 
 }  // namespace selion

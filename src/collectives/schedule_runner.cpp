@@ -38,6 +38,12 @@ schedule_request schedule_runner::choose() const {
     request.ranks = context_.ranks;
     request.root = has_root(call_.what) ? call_.root : 0;
     if (call_.chosen != nullptr) return request;
+    if (call_.most != 0) {
+        // Only the two ends of a block know how long it is.
+        request.algorithm =
+            has_root(call_.what) ? schedule_algorithm::flat : schedule_algorithm::pairwise;
+        return request;
+    }
     request.algorithm = schedule_algorithm::k_nomial;
     switch (call_.what) {
         case scan:
@@ -64,16 +70,25 @@ rank_schedule schedule_runner::make(const schedule_request& request) const {
     return own;
 }
 
-std::size_t schedule_runner::elements_of(std::uint64_t block) const {
-    if (!cuts_vector_) return call_.count;
-    const auto first = [&](std::uint64_t of) { return call_.count * of / schedule_.blocks; };
-    return first(block + 1) - first(block);
+std::size_t schedule_runner::start_in_vector(std::uint64_t block) const {
+    if (!cuts_vector_) return block * call_.block_bytes();
+    return call_.count * block / schedule_.blocks * call_.element_bytes;
 }
 
-std::size_t schedule_runner::start_of(std::uint64_t block) const {
-    const std::size_t elements =
-        cuts_vector_ ? call_.count * block / schedule_.blocks : call_.count * block;
-    return elements * call_.element_bytes;
+/// Lengths differ where the call says so: of a block that one of its ends is this rank.
+std::size_t schedule_runner::bytes_of(std::uint64_t block) const {
+    const std::uint32_t ranks = context_.ranks;
+    switch (call_.what) {
+        case gather:
+        case all_gather:
+            return block == context_.rank ? call_.block_bytes() : call_.target_bytes(block);
+        case scatter:
+            return block == context_.rank ? call_.block_bytes() : call_.source_bytes(block);
+        case exchange:
+            return block / ranks == context_.rank ? call_.source_bytes(block % ranks)
+                                                  : call_.target_bytes(block / ranks);
+        default: return start_in_vector(block + 1) - start_in_vector(block);
+    }
 }
 
 void schedule_runner::run() {
@@ -84,33 +99,43 @@ void schedule_runner::run() {
 
 void schedule_runner::prepare() {
     const std::size_t bytes = call_.block_bytes();
-    if (bytes == 0) return;
+    const std::uint32_t rank = context_.rank;
     if (reduces()) {
         const std::size_t all = cuts_vector_ ? bytes : schedule_.blocks * bytes;
         work_.reserve(all);
-        std::memcpy(work_.data(), call_.source, all);
+        if (all != 0) std::memcpy(work_.data(), call_.source, all);
         return;
     }
-    const std::size_t own = context_.rank * bytes;
     switch (call_.what) {
         case gather:
         case all_gather:
-            if (call_.target != nullptr) std::memmove(call_.target + own, call_.source, bytes);
-            break;
-        case scatter:
-            if (call_.source != nullptr) std::memmove(call_.target, call_.source + own, bytes);
-            break;
-        case exchange:
-            if (call_.source == call_.target) {
-                work_.reserve(context_.ranks * bytes);
-                std::memcpy(work_.data(), call_.source, context_.ranks * bytes);
-                source_ = work_.data();
-            } else {
-                std::memcpy(call_.target + own, call_.source + own, bytes);
+            if (call_.target != nullptr && bytes != 0) {
+                std::memmove(call_.target + call_.target_start(rank), call_.source, bytes);
             }
             break;
+        case scatter:
+            if (call_.source != nullptr && bytes != 0) {
+                std::memmove(call_.target, call_.source + call_.source_start(rank), bytes);
+            }
+            break;
+        case exchange: prepare_exchange(); break;
         default: break;
     }
+}
+
+void schedule_runner::prepare_exchange() {
+    const std::uint32_t rank = context_.rank;
+    if (call_.source == call_.target) {
+        const std::size_t all = call_.source_start(context_.ranks);
+        work_.reserve(all);
+        if (all != 0) std::memcpy(work_.data(), call_.source, all);
+        source_ = work_.data();
+        return;
+    }
+    const std::size_t bytes = call_.source_bytes(rank);
+    if (bytes == 0) return;
+    std::memcpy(call_.target + call_.target_start(rank), call_.source + call_.source_start(rank),
+                bytes);
 }
 
 void schedule_runner::finish() {
@@ -174,7 +199,7 @@ void schedule_runner::take_in(block_action action, std::uint64_t block, std::byt
 const std::byte* schedule_runner::held(std::uint64_t block) {
     const bool gives = (call_.what == exchange && block / context_.ranks == context_.rank) ||
                        (call_.what == scatter && context_.rank == call_.root);
-    if (gives) return source_ + start_of(block % context_.ranks);
+    if (gives) return source_ + call_.source_start(block % context_.ranks);
     if (call_.what == gather && block == context_.rank) return call_.source;
     return place_for(block);
 }
@@ -188,15 +213,16 @@ std::byte* schedule_runner::place_for(std::uint64_t block) {
 
 /// In the user's memory, or of a reduction; null: the block only passes through.
 std::byte* schedule_runner::own_place(std::uint64_t block) {
-    if (reduces()) return work_.data() + start_of(block);
+    if (reduces()) return work_.data() + start_in_vector(block);
     switch (call_.what) {
-        case gather: return call_.target == nullptr ? nullptr : call_.target + start_of(block);
-        case broadcast:
-        case all_gather: return call_.target + start_of(block);
+        case broadcast: return call_.target + start_in_vector(block);
+        case gather:
+            return call_.target == nullptr ? nullptr : call_.target + call_.target_start(block);
+        case all_gather: return call_.target + call_.target_start(block);
         case scatter: return block == context_.rank ? call_.target : nullptr;
         case exchange:
             return block % context_.ranks == context_.rank
-                       ? call_.target + start_of(block / context_.ranks)
+                       ? call_.target + call_.target_start(block / context_.ranks)
                        : nullptr;
         default: return nullptr;
     }

@@ -28,6 +28,7 @@ private:
     schedule_request choose() const;
     rank_schedule make(const schedule_request& request) const;
     void prepare();
+    void prepare_exchange();
     void finish();
     void run_step(const schedule_step& step);
     void send(const schedule_message& message);
@@ -36,11 +37,11 @@ private:
     const std::byte* held(std::uint64_t block);
     std::byte* place_for(std::uint64_t block);
     std::byte* own_place(std::uint64_t block);
-    std::size_t elements_of(std::uint64_t block) const;
-    std::size_t bytes_of(std::uint64_t block) const {
-        return elements_of(block) * call_.element_bytes;
+    std::size_t elements_of(std::uint64_t block) const {
+        return bytes_of(block) / call_.element_bytes;
     }
-    std::size_t start_of(std::uint64_t block) const;
+    std::size_t bytes_of(std::uint64_t block) const;
+    std::size_t start_in_vector(std::uint64_t block) const;
     bool reduces() const { return call_.how != nullptr; }
 
     detail::rank_context& context_;

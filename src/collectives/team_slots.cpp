@@ -24,7 +24,7 @@ bool publishes_all(collective_kind what) {
 }  // namespace
 
 void team_state::run(const detail::block_call& call) {
-    if (context_.words_mapped && call.chosen == nullptr) {
+    if (context_.words_mapped && call.chosen == nullptr && context_.ranks <= slot_bytes) {
         run_in_slots(call);
     } else {
         run_by_messages(call);
@@ -39,70 +39,80 @@ void team_state::run_by_messages(const detail::block_call& call) {
 }
 
 void team_state::run_in_slots(const detail::block_call& call) {
-    if (call.how != nullptr) prepare_partials(call.element_bytes);
-    const std::size_t blocks = publishes_all(call.what) ? context_.ranks : 1;
-    const std::size_t elements = std::max<std::size_t>(slot_bytes / blocks / call.element_bytes, 1);
-    const std::size_t most = elements * call.element_bytes;
-    block_part part{0, 0};
+    block_part part{0, slot_bytes / (publishes_all(call.what) ? context_.ranks : 1)};
+    if (call.how != nullptr) {
+        prepare_partials(call.element_bytes);
+        part.bytes -= part.bytes % call.element_bytes;
+    } else if (part.bytes > detail::line_bytes) {
+        part.bytes -= part.bytes % detail::line_bytes;
+    }
     do {
-        part.bytes = std::min(most, call.block_bytes() - part.start);
         ++slot_turn_;
         publish(call, part);
         synchronise(machine::wait_reason::collective);
         fetch(call, part);
         part.start += part.bytes;
-    } while (part.start < call.block_bytes());
+    } while (part.start < call.most_bytes());
+}
+
+/// What is left of a block from the start of a part on, as far as the part goes.
+std::size_t team_state::part_of(std::size_t block_bytes, block_part part) {
+    return block_bytes <= part.start ? 0 : std::min(part.bytes, block_bytes - part.start);
 }
 
 void team_state::publish(const detail::block_call& call, block_part part) {
     if (call.what == scatter && context_.rank != call.root) return;
     if (!publishes_all(call.what)) {
-        if (part.bytes != 0) write_slot(0, {call.source + part.start, part.bytes});
+        write_slot(0, {call.source + part.start, part_of(call.block_bytes(), part)});
         return;
     }
-    for (std::uint32_t to = 0; to < context_.ranks && part.bytes != 0; ++to) {
-        const std::byte* const from = call.source + to * call.block_bytes() + part.start;
-        write_slot(to * part.bytes, {from, part.bytes});
+    for (std::uint32_t to = 0; to < context_.ranks; ++to) {
+        const std::byte* const from = call.source + call.source_start(to) + part.start;
+        write_slot(to * part.bytes, {from, part_of(call.source_bytes(to), part)});
     }
 }
 
 void team_state::fetch(const detail::block_call& call, block_part part) {
-    if (part.bytes == 0) return;
     if (call.how != nullptr) return fetch_combined(call, part);
-    const std::size_t block = call.block_bytes();
-    const std::size_t own = context_.rank * block + part.start;
     switch (call.what) {
-        case scatter:
-            fetch_block(call.root, context_.rank * part.bytes, call.target + part.start, part.bytes,
-                        context_.rank == call.root ? call.source + own : nullptr);
-            return;
+        case scatter: return fetch_scattered(call, part);
         case gather:
             if (context_.rank != call.root) return;
             break;
         default: break;
     }
     const bool is_exchange = call.what == exchange;
-    const std::byte* const given = is_exchange ? call.source + own : call.source + part.start;
+    const std::byte* const given =
+        call.source + part.start + (is_exchange ? call.source_start(context_.rank) : 0);
     // Not all from the same rank at a time.
     for (std::uint32_t i = 0; i < context_.ranks; ++i) {
         const std::uint32_t from = (context_.rank + i) % context_.ranks;
+        const std::size_t bytes = part_of(call.target_bytes(from), part);
         fetch_block(from, is_exchange ? context_.rank * part.bytes : 0,
-                    call.target + from * block + part.start, part.bytes, given);
+                    {call.target + call.target_start(from) + part.start, bytes}, given);
     }
 }
 
+void team_state::fetch_scattered(const detail::block_call& call, block_part part) {
+    const std::size_t bytes = part_of(call.block_bytes(), part);
+    const std::byte* const given = context_.rank == call.root
+                                       ? call.source + call.source_start(context_.rank) + part.start
+                                       : nullptr;
+    fetch_block(call.root, context_.rank * part.bytes, {call.target + part.start, bytes}, given);
+}
+
 /// @param own where the bytes lie if they are the rank's own.
-void team_state::fetch_block(std::uint32_t from, std::size_t slot_start, std::byte* to,
-                             std::size_t bytes, const std::byte* own) {
+void team_state::fetch_block(std::uint32_t from, std::size_t slot_start, std::span<std::byte> to,
+                             const std::byte* own) {
     if (from != context_.rank) {
-        read_slot(from, slot_start, {to, bytes});
-    } else if (own != to) {
-        std::memcpy(to, own, bytes);
+        read_slot(from, slot_start, to);
+    } else if (own != to.data() && !to.empty()) {
+        std::memcpy(to.data(), own, to.size());
     }
 }
 
 void team_state::fetch_combined(const detail::block_call& call, block_part part) {
-    slot_part where{0, part.bytes / call.element_bytes, context_.ranks};
+    slot_part where{0, part_of(call.block_bytes(), part) / call.element_bytes, context_.ranks};
     switch (call.what) {
         case reduce:
             if (context_.rank != call.root) return;

@@ -67,8 +67,10 @@ private:
     };
     void publish(const detail::block_call& call, block_part part);
     void fetch(const detail::block_call& call, block_part part);
-    void fetch_block(std::uint32_t from, std::size_t slot_start, std::byte* to, std::size_t bytes,
+    void fetch_scattered(const detail::block_call& call, block_part part);
+    void fetch_block(std::uint32_t from, std::size_t slot_start, std::span<std::byte> to,
                      const std::byte* own);
+    static std::size_t part_of(std::size_t block_bytes, block_part part);
     void fetch_combined(const detail::block_call& call, block_part part);
 
     /// Elements at the same place in the slots of ranks 0 to `ranks` - 1.

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <numeric>
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
@@ -215,7 +216,7 @@ void run_block_call(rank_context& member, const block_call& call, std::source_lo
         fmt::format("{}: an element has {} bytes; at most {} are possible", name_of(what),
                     call.element_bytes, collectives::slot_bytes / sharing));
     collectives::call_signature signature = signature_of(what);
-    signature.count = call.count;
+    signature.count = call.most != 0 ? call.most : call.count;
     signature.element_bytes = call.element_bytes;
     if (call.how != nullptr) signature.type_hash = call.how->type_hash;
     if (has_root(call.what)) signature.root = call.root;
@@ -225,16 +226,17 @@ void run_block_call(rank_context& member, const block_call& call, std::source_lo
 
 }  // namespace detail
 
-void team::expect_blocks(const char* what, std::size_t all, std::size_t own,
-                         std::source_location site) const {
+void block_collectives::expect_blocks(const char* what, std::size_t all, std::size_t own,
+                                      std::source_location site) const {
     SELION_EXPECT_AT(all == own * size(), site,
                      fmt::format("{}: {} members with {} elements each make {}; {} are given", what,
                                  size(), own, own * size(), all));
 }
 
-void team::expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
-                           const void* from, std::size_t element_bytes,
-                           std::source_location site) const {
+void block_collectives::expect_exchange(std::size_t to_bytes, const void* to,
+                                        std::size_t from_bytes, const void* from,
+                                        std::size_t element_bytes,
+                                        std::source_location site) const {
     SELION_EXPECT_AT(to_bytes == from_bytes, site,
                      fmt::format("exchange: {} elements are sent and {} received; they must be "
                                  "equally many",
@@ -247,6 +249,28 @@ void team::expect_exchange(std::size_t to_bytes, const void* to, std::size_t fro
     SELION_EXPECT_AT(distance == 0 || distance >= to_bytes, site,
                      std::string("exchange: the two buffers overlap in part; pass the same one "
                                  "twice, or two that have nothing in common"));
+}
+
+void block_collectives::expect_counts(const char* what, std::size_t all,
+                                      std::span<const std::size_t> counts,
+                                      std::source_location site) const {
+    SELION_EXPECT_AT(
+        counts.size() == size(), site,
+        fmt::format("{}: {} lengths are given; there are {} members", what, counts.size(), size()));
+    const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+    SELION_EXPECT_AT(
+        sum == all, site,
+        fmt::format("{}: the lengths add up to {}; {} elements are given", what, sum, all));
+}
+
+void block_collectives::share(std::span<std::byte> data, team_rank root,
+                              std::source_location site) const {
+    detail::broadcast(*context_, data, root, site);
+}
+
+std::size_t block_collectives::longest(std::size_t own, std::source_location site) const {
+    detail::all_reduce(*context_, &own, 1, detail::erase_reduction<std::size_t>(maximum), site);
+    return own;
 }
 
 std::int64_t world::now() const { return context().clock->now_ns(); }

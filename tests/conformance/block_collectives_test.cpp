@@ -2,6 +2,7 @@
 /// Collectives that move and combine blocks: values, spans, in place, from every root.
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <numeric>
 #include <string>
@@ -210,6 +211,74 @@ SPMD_TEST(block_collectives, spans_are_exchanged) {
         world.exchange(std::span(same), std::span(same));
         test.that(same == expected, fmt::format("exchange of {} in place", count));
     }
+}
+
+/// Lengths from none to more than a slot holds; some ranks have nothing.
+std::size_t length(std::uint32_t from, std::uint32_t to, std::size_t unit) {
+    return (from * 3 + to * 5) % 4 * unit;
+}
+
+void run_varying(spmd::test_run& test, selion::world& world, std::size_t unit) {
+    const std::uint32_t size = world.size();
+    const auto rank = static_cast<std::uint32_t>(world.rank());
+    const auto own = block(rank, 0, length(rank, 0, unit));
+    const auto is_right = [&](const selion::varying_blocks<word>& found, auto to) {
+        for (std::uint32_t from = 0; from < size; ++from) {
+            if (!std::ranges::equal(found.of(from), block(from, to, length(from, to, unit)))) {
+                return false;
+            }
+        }
+        return true;
+    };
+    test.that(is_right(world.all_gatherv(std::span(own)), 0u), "all_gatherv");
+    const std::uint32_t root = size - 1;
+    const auto gathered = world.gatherv(std::span(own), root);
+    test.that(rank == root ? is_right(gathered, 0u) : gathered.of(0).empty(), "gatherv");
+    std::vector<std::size_t> counts(size);
+    for (std::uint32_t to = 0; to < size; ++to) counts[to] = length(rank, to, unit);
+    const auto given =
+        blocks(size, [&](std::uint32_t to) { return block(rank, to, length(rank, to, unit)); });
+    test.that(is_right(world.exchangev(std::span(given), std::span(counts)), rank), "exchangev");
+    const bool gives = rank == root;
+    const auto part = world.scatterv(gives ? std::span(given) : std::span<const word>(),
+                                     gives ? std::span(counts) : std::span<std::size_t>(), root);
+    test.that(part == block(root, rank, length(root, rank, unit)), "scatterv");
+}
+
+SPMD_TEST(block_collectives, blocks_that_differ_in_length) {
+    for (const std::size_t unit : {0, 1, 50}) run_varying(test, world, unit);
+    if (world.size() <= 8) run_varying(test, world, 3000);
+}
+
+/// Larger than a slot, and than a rank's share of one.
+struct boulder {
+    std::array<std::uint32_t, 10'001> words;
+    bool operator==(const boulder&) const = default;
+};
+
+SPMD_TEST(block_collectives, large_elements) {
+    const auto made = [](std::uint32_t from, std::uint32_t to) {
+        boulder one{};
+        for (std::uint32_t i = 0; i < one.words.size(); ++i) one.words[i] = from * 77 + to * 5 + i;
+        return one;
+    };
+    const std::uint32_t size = world.size();
+    if (size > 9) return;
+    const auto rank = static_cast<std::uint32_t>(world.rank());
+    std::vector<boulder> given;
+    std::vector<boulder> expected;
+    for (std::uint32_t other = 0; other < size; ++other) {
+        given.push_back(made(rank, other));
+        expected.push_back(made(other, rank));
+    }
+    std::vector<boulder> got(size);
+    world.exchange(std::span(given), std::span(got));
+    test.that(got == expected, "exchange of large elements");
+    boulder mine{};
+    world.scatter(std::span(given), std::span(&mine, 1), 0);
+    test.that(mine == made(0, rank), "scatter of large elements");
+    const std::vector<boulder> all = world.gather(made(rank, 3), size - 1);
+    if (rank == size - 1) test.that(all.front() == made(0, 3), "gather of large elements");
 }
 
 /// Fast ranks are ahead of slow ones, in many calls of all kinds.

@@ -115,21 +115,26 @@ std::set<std::uint32_t> radixes_of(selion::schedule_algorithm algorithm, std::ui
     return {2, 3, ranks};
 }
 
-void run_all(spmd::test_run& test, selion::world& world, selion::collective_kind what) {
-    const std::uint32_t ranks = world.size();
-    const bool is_large = ranks > 16;
-    const auto counts =
-        is_large ? std::vector<std::size_t>{1, 7} : std::vector<std::size_t>{0, 1, 7, 100, 20'001};
+std::vector<selion::schedule_request> requests_for(selion::collective_kind what,
+                                                   std::uint32_t ranks) {
+    std::vector<selion::schedule_request> all;
     const std::set<std::uint32_t> roots =
         selion::has_root(what) ? std::set{0u, ranks - 1} : std::set{0u};
     for (const auto algorithm : selion::algorithms_for(what)) {
         for (const std::uint32_t radix : radixes_of(algorithm, ranks)) {
             for (const std::uint32_t root : roots) {
-                for (const std::size_t count : counts) {
-                    run(test, {{what, algorithm, ranks, root, radix, 3}, world.rank(), count});
-                }
+                all.push_back({what, algorithm, ranks, root, radix, 3});
             }
         }
+    }
+    return all;
+}
+
+void run_all(spmd::test_run& test, selion::world& world, selion::collective_kind what) {
+    const auto counts = world.size() > 16 ? std::vector<std::size_t>{1, 7}
+                                          : std::vector<std::size_t>{0, 1, 7, 100, 20'001};
+    for (const selion::schedule_request& how : requests_for(what, world.size())) {
+        for (const std::size_t count : counts) run(test, {how, world.rank(), count});
     }
 }
 

@@ -201,6 +201,11 @@ void mistake_about_blocks(selion::world& world, std::string_view what) {
         const std::span more(values);
         world.exchange(more.first(all.size()), more.last(all.size()));  // site: overlap
     }
+    if (what == "lengths" || what == "sum") {
+        const std::vector<std::size_t> counts(world.size() + (what == "lengths" ? 1 : 0), 2);
+        const std::span<const int> given(values);
+        static_cast<void>(world.exchangev(given, std::span(counts)));  // site: counts
+    }
     if (what == "large") {
         std::vector<large> given(world.size());
         const auto first = [](const large& a, const large&) { return a; };

@@ -43,6 +43,8 @@ together = {
     "uneven": r"exchange: 2 elements cannot be shared out to \d members equally$",
     "unequal": r"exchange: \d+ elements are sent and 3 received; they must be equally many$",
     "overlap": r"exchange: the two buffers overlap in part; pass the same one twice, or two that ",
+    "lengths": r"exchangev: \d lengths are given; there are \d members$",
+    "sum": r"exchangev: the lengths add up to \d+; \d+ elements are given$",
     "large": r"reduce_scatter: an element has 32768 bytes; at most \d+ are possible$",
     "amounts": r"one rank asks for 32 bytes and another for 16 \(this one for (16|32)\)$",
 }
@@ -75,7 +77,8 @@ def expect(machine: str, what: str, pattern: str, who: str) -> None:
     first, second = complaint(machine, what)
     assert re.match(rf"selion: {who}: ", first)
     assert re.search(pattern.format(last=machines[machine] - 1), first)
-    assert second == f"  called at {site('misusing.cpp', what)}"
+    mark = "counts" if what in ("lengths", "sum") else what
+    assert second == f"  called at {site('misusing.cpp', mark)}"
 
 
 @pytest.mark.parametrize("what", alone)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <span>
 
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
@@ -28,9 +29,54 @@ struct block_call {
     /// needs an operation that commutes.
     const schedule_request* chosen = nullptr;
 
+    /// Where blocks differ in length: the elements before each block of the source (scatter,
+    /// exchange) or the target (gather, all-gather, exchange), and before the end. Else null.
+    const std::size_t* source_starts = nullptr;
+    const std::size_t* target_starts = nullptr;
+    /// Elements of the longest block of any member; 0: all have `count`.
+    std::size_t most = 0;
+
     std::size_t block_bytes() const { return count * element_bytes; }
+    std::size_t most_bytes() const { return (most == 0 ? count : most) * element_bytes; }
+    std::size_t source_start(std::size_t block) const { return start_in(source_starts, block); }
+    std::size_t source_bytes(std::size_t block) const {
+        return source_start(block + 1) - source_start(block);
+    }
+    std::size_t target_start(std::size_t block) const { return start_in(target_starts, block); }
+    std::size_t target_bytes(std::size_t block) const {
+        return target_start(block + 1) - target_start(block);
+    }
+
+private:
+    std::size_t start_in(const std::size_t* starts, std::size_t block) const {
+        return (starts == nullptr ? block * count : starts[block]) * element_bytes;
+    }
 };
 SELION_API void run_block_call(rank_context& context, const block_call& call,
                                std::source_location site);
+
+template <class T>
+block_call moving(collective_kind what, const T* source, T* target, std::size_t count,
+                  std::uint32_t root) {
+    return {what,
+            reinterpret_cast<const std::byte*>(source),
+            reinterpret_cast<std::byte*>(target),
+            count,
+            sizeof(T),
+            nullptr,
+            root};
+}
+/// @param how lives until the call is done.
+template <class T>
+block_call reducing(collective_kind what, std::span<const T> source, T* target,
+                    const reduction& how, std::uint32_t root) {
+    return {what,
+            reinterpret_cast<const std::byte*>(source.data()),
+            reinterpret_cast<std::byte*>(target),
+            source.size(),
+            sizeof(T),
+            &how,
+            root};
+}
 
 }  // namespace selion::detail

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <selion/detail/block_call.hpp>
+#include <selion/detail/export.hpp>
+#include <selion/detail/rank_context.hpp>
+#include <selion/global_ptr.hpp>
+#include <selion/rank.hpp>
+#include <selion/reduction.hpp>
+#include <selion/varying_blocks.hpp>
+
+namespace selion {
+
+/// Collectives of a team that move or combine blocks of elements, one for each member.
+class block_collectives {
+public:
+    team_rank rank() const noexcept { return context_->rank; }
+    std::uint32_t size() const noexcept { return context_->ranks; }
+    /// World rank of a member. @param member 0 .. size() - 1.
+    rank_id world_rank(team_rank member) const noexcept {
+        return static_cast<std::uint32_t>(member);
+    }
+
+    /// Combines one value of every member as `all_reduce` does. @return at the root the result,
+    /// elsewhere nothing.
+    template <transferable T, class Operation>
+    [[nodiscard]] std::optional<T> reduce(
+        T value, const Operation& operation, team_rank root,
+        std::source_location site = std::source_location::current()) const {
+        const detail::reduction how = detail::erase_reduction<T>(operation);
+        run(detail::reducing(collective_kind::reduce, std::span<const T>(&value, 1),
+                             at(root, &value), how, root),
+            site);
+        return rank() == root ? std::optional<T>(value) : std::nullopt;
+    }
+    /// Combines element by element, in place at the root; the others' data stay as they are.
+    template <transferable T, std::size_t Extent, class Operation>
+    void reduce(std::span<T, Extent> data, const Operation& operation, team_rank root,
+                std::source_location site = std::source_location::current()) const {
+        const detail::reduction how = detail::erase_reduction<T>(operation);
+        run(detail::reducing(collective_kind::reduce, std::span<const T>(data),
+                             at(root, data.data()), how, root),
+            site);
+    }
+
+    /// Combines element by element, and gives each member its block of the result.
+    /// @param all a block for each member, in their order; all members pass equally many elements.
+    /// @param own receives block `rank()`; may be that block of `all`.
+    /// @pre an element has at most 32 KiB / size().
+    template <transferable T, std::size_t Extent, class Operation>
+    void reduce_scatter(std::span<const std::type_identity_t<T>> all, std::span<T, Extent> own,
+                        const Operation& operation,
+                        std::source_location site = std::source_location::current()) const {
+        expect_blocks("reduce_scatter", all.size(), own.size(), site);
+        const detail::reduction how = detail::erase_reduction<T>(operation);
+        detail::block_call call =
+            detail::reducing(collective_kind::reduce_scatter, all, own.data(), how, 0);
+        call.count = own.size();
+        run(call, site);
+    }
+
+    /// @return the values of members 0 to `rank()`, combined in that order: those of the largest
+    /// power of two of members first, then of the largest of the rest, and so on; seven values give
+    /// (((0 1)(2 3)) (4 5)) 6, on every machine.
+    template <transferable T, class Operation>
+    [[nodiscard]] T scan(T value, const Operation& operation,
+                         std::source_location site = std::source_location::current()) const {
+        scan(std::span<T>(&value, 1), operation, site);
+        return value;
+    }
+    /// Element by element, in place.
+    template <transferable T, std::size_t Extent, class Operation>
+    void scan(std::span<T, Extent> data, const Operation& operation,
+              std::source_location site = std::source_location::current()) const {
+        const detail::reduction how = detail::erase_reduction<T>(operation);
+        run(detail::reducing(collective_kind::scan, std::span<const T>(data), data.data(), how, 0),
+            site);
+    }
+
+    /// The same without the own value. @param first what member 0 gets.
+    template <transferable T, class Operation>
+    [[nodiscard]] T exscan(T value, const Operation& operation,
+                           const std::type_identity_t<T>& first,
+                           std::source_location site = std::source_location::current()) const {
+        exscan(std::span<T>(&value, 1), operation, first, site);
+        return value;
+    }
+    /// Element by element, in place.
+    template <transferable T, std::size_t Extent, class Operation>
+    void exscan(std::span<T, Extent> data, const Operation& operation,
+                const std::type_identity_t<T>& first,
+                std::source_location site = std::source_location::current()) const {
+        const detail::reduction how = detail::erase_reduction<T>(operation);
+        run(detail::reducing(collective_kind::exscan, std::span<const T>(data), data.data(), how,
+                             0),
+            site);
+        if (rank() == 0) std::ranges::fill(data, first);
+    }
+
+    /// @return at the root everybody's value, in the order of the members; elsewhere nothing.
+    template <transferable T>
+    [[nodiscard]] std::vector<T> gather(
+        const T& value, team_rank root,
+        std::source_location site = std::source_location::current()) const {
+        std::vector<T> all(rank() == root ? size() : 0);
+        gather(std::span<const T>(&value, 1), std::span(all), root, site);
+        return all;
+    }
+    /// @param own equally many elements at all members.
+    /// @param all at the root: as many for each member. Elsewhere it is not looked at.
+    template <transferable T>
+    void gather(std::span<const std::type_identity_t<T>> own, std::span<T> all, team_rank root,
+                std::source_location site = std::source_location::current()) const {
+        if (rank() == root) expect_blocks("gather", all.size(), own.size(), site);
+        run(detail::moving(collective_kind::gather, own.data(), at(root, all.data()), own.size(),
+                           root),
+            site);
+    }
+
+    /// @return everybody's value, in the order of the members.
+    template <transferable T>
+    [[nodiscard]] std::vector<T> all_gather(
+        const T& value, std::source_location site = std::source_location::current()) const {
+        std::vector<T> all(size());
+        all_gather(std::span<const T>(&value, 1), std::span(all), site);
+        return all;
+    }
+    /// @param own equally many elements at all members; may be block `rank()` of `all`.
+    /// @param all as many for each member.
+    template <transferable T>
+    void all_gather(std::span<const std::type_identity_t<T>> own, std::span<T> all,
+                    std::source_location site = std::source_location::current()) const {
+        expect_blocks("all_gather", all.size(), own.size(), site);
+        run(detail::moving(collective_kind::all_gather, own.data(), all.data(), own.size(), 0),
+            site);
+    }
+
+    /// Each member gets its block of the root's data.
+    /// @param all at the root: a block for each member. Elsewhere it is not looked at.
+    /// @param own equally many elements at all members; may be block `rank()` of `all`.
+    template <transferable T>
+    void scatter(std::span<const std::type_identity_t<T>> all, std::span<T> own, team_rank root,
+                 std::source_location site = std::source_location::current()) const {
+        if (rank() == root) expect_blocks("scatter", all.size(), own.size(), site);
+        run(detail::moving(collective_kind::scatter, at(root, all.data()), own.data(), own.size(),
+                           root),
+            site);
+    }
+
+    /// Everybody sends everybody a block of its own (all-to-all).
+    /// @param to_each a block for each member, in their order. @param from_each as many elements:
+    /// what each member has sent to this one; may be the same memory, but not overlap otherwise.
+    template <transferable T>
+    void exchange(std::span<const std::type_identity_t<T>> to_each, std::span<T> from_each,
+                  std::source_location site = std::source_location::current()) const {
+        expect_exchange(to_each.size_bytes(), to_each.data(), from_each.size_bytes(),
+                        from_each.data(), sizeof(T), site);
+        run(detail::moving(collective_kind::exchange, to_each.data(), from_each.data(),
+                           from_each.size() / size(), 0),
+            site);
+    }
+
+    /// `gather` of blocks that differ in length. @return at the root everybody's; elsewhere
+    /// nothing.
+    /// @cost an all_gather of the lengths and a gather.
+    template <transferable T>
+    [[nodiscard]] varying_blocks<T> gatherv(
+        std::span<const T> own, team_rank root,
+        std::source_location site = std::source_location::current()) const {
+        const auto lengths = detail::lengths(all_gather(own.size(), site));
+        varying_blocks<T> all;
+        if (rank() == root) all = varying_blocks<T>(lengths.starts);
+        detail::block_call call = detail::moving(collective_kind::gather, own.data(),
+                                                 at(root, all.values.data()), own.size(), root);
+        call.target_starts = lengths.starts.data();
+        call.most = lengths.most;
+        if (lengths.most != 0) run(call, site);
+        return all;
+    }
+
+    /// `all_gather` of blocks that differ in length. @cost an all_gather of the lengths more.
+    template <transferable T>
+    [[nodiscard]] varying_blocks<T> all_gatherv(
+        std::span<const T> own, std::source_location site = std::source_location::current()) const {
+        const auto lengths = detail::lengths(all_gather(own.size(), site));
+        varying_blocks<T> all(lengths.starts);
+        detail::block_call call = detail::moving(collective_kind::all_gather, own.data(),
+                                                 all.values.data(), own.size(), 0);
+        call.target_starts = lengths.starts.data();
+        call.most = lengths.most;
+        if (lengths.most != 0) run(call, site);
+        return all;
+    }
+
+    /// `scatter` of blocks that differ in length.
+    /// @param all at the root: everybody's block, one behind the other. @param counts at the root:
+    /// their lengths; the sum is the length of `all`. Elsewhere neither is looked at.
+    /// @return the own block. @cost a broadcast of the lengths more.
+    template <transferable T>
+    [[nodiscard]] std::vector<T> scatterv(
+        std::span<const T> all, std::span<const std::size_t> counts, team_rank root,
+        std::source_location site = std::source_location::current()) const {
+        std::vector<std::size_t> known(size());
+        if (rank() == root) {
+            expect_counts("scatterv", all.size(), counts, site);
+            std::ranges::copy(counts, known.begin());
+        }
+        share(std::as_writable_bytes(std::span(known)), root, site);
+        const auto lengths = detail::lengths(known);
+        std::vector<T> own(known[rank()]);
+        detail::block_call call = detail::moving(collective_kind::scatter, at(root, all.data()),
+                                                 own.data(), own.size(), root);
+        call.source_starts = lengths.starts.data();
+        call.most = lengths.most;
+        if (lengths.most != 0) run(call, site);
+        return own;
+    }
+
+    /// `exchange` of blocks that differ in length.
+    /// @param to_each a block for each member, one behind the other. @param counts their lengths;
+    /// the sum is the length of `to_each`.
+    /// @return what each member has sent to this one. @cost an exchange and an all_reduce of
+    /// lengths more.
+    template <transferable T>
+    [[nodiscard]] varying_blocks<T> exchangev(
+        std::span<const T> to_each, std::span<const std::size_t> counts,
+        std::source_location site = std::source_location::current()) const {
+        expect_counts("exchangev", to_each.size(), counts, site);
+        std::vector<std::size_t> come(size());
+        exchange(counts, std::span(come), site);
+        const auto sent = detail::lengths({counts.begin(), counts.end()});
+        const auto received = detail::lengths(come);
+        varying_blocks<T> all(received.starts);
+        detail::block_call call =
+            detail::moving(collective_kind::exchange, to_each.data(), all.values.data(), 0, 0);
+        call.source_starts = sent.starts.data();
+        call.target_starts = received.starts.data();
+        call.most = longest(sent.most, site);
+        if (call.most != 0) run(call, site);
+        return all;
+    }
+
+protected:
+    explicit block_collectives(detail::rank_context& context) noexcept : context_(&context) {}
+    detail::rank_context& context() const noexcept { return *context_; }
+
+private:
+    template <class T>
+    T* at(team_rank root, T* data) const {
+        return rank() == root ? data : nullptr;
+    }
+    void run(const detail::block_call& call, std::source_location site) const {
+        detail::run_block_call(*context_, call, site);
+    }
+    SELION_API void expect_blocks(const char* what, std::size_t all, std::size_t own,
+                                  std::source_location site) const;
+    SELION_API void expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
+                                    const void* from, std::size_t element_bytes,
+                                    std::source_location site) const;
+    SELION_API void expect_counts(const char* what, std::size_t all,
+                                  std::span<const std::size_t> counts,
+                                  std::source_location site) const;
+    SELION_API void share(std::span<std::byte> data, team_rank root,
+                          std::source_location site) const;
+    SELION_API std::size_t longest(std::size_t own, std::source_location site) const;
+
+    detail::rank_context* context_;
+};
+
+}  // namespace selion
