@@ -55,12 +55,12 @@ public:
     /// Combines element by element, and gives each member its block of the result.
     /// @param all a block for each member, in their order; all members pass equally many elements.
     /// @param own receives block `rank()`; may be that block of `all`.
-    /// @pre an element has at most 32 KiB / size().
     template <transferable T, std::size_t Extent, class Operation>
     void reduce_scatter(std::span<const std::type_identity_t<T>> all, std::span<T, Extent> own,
                         const Operation& operation,
                         std::source_location site = std::source_location::current()) const {
         expect_blocks("reduce_scatter", all.size(), own.size(), site);
+        expect_apart("reduce_scatter", own.data(), all.data(), own.size_bytes(), site);
         const detail::reduction how = detail::erase_reduction<T>(operation);
         detail::block_call call =
             detail::reducing(collective_kind::reduce_scatter, all, own.data(), how, 0);
@@ -111,16 +111,20 @@ public:
     [[nodiscard]] std::vector<T> gather(
         const T& value, team_rank root,
         std::source_location site = std::source_location::current()) const {
-        std::vector<T> all(rank() == root ? size() : 0);
-        gather(std::span<const T>(&value, 1), std::span(all), root, site);
-        return all;
+        const detail::stored<T> own = value;
+        std::vector<detail::stored<T>> all(rank() == root ? size() : 0);
+        gather(std::span(&own, 1), std::span(all), root, site);
+        return detail::values_of<T>(std::move(all));
     }
-    /// @param own equally many elements at all members.
+    /// @param own equally many elements at all members; may be block `rank()` of `all`.
     /// @param all at the root: as many for each member. Elsewhere it is not looked at.
     template <transferable T>
     void gather(std::span<const std::type_identity_t<T>> own, std::span<T> all, team_rank root,
                 std::source_location site = std::source_location::current()) const {
-        if (rank() == root) expect_blocks("gather", all.size(), own.size(), site);
+        if (rank() == root) {
+            expect_blocks("gather", all.size(), own.size(), site);
+            expect_apart("gather", own.data(), all.data(), own.size_bytes(), site);
+        }
         run(detail::moving(collective_kind::gather, own.data(), at(root, all.data()), own.size(),
                            root),
             site);
@@ -130,9 +134,10 @@ public:
     template <transferable T>
     [[nodiscard]] std::vector<T> all_gather(
         const T& value, std::source_location site = std::source_location::current()) const {
-        std::vector<T> all(size());
-        all_gather(std::span<const T>(&value, 1), std::span(all), site);
-        return all;
+        const detail::stored<T> own = value;
+        std::vector<detail::stored<T>> all(size());
+        all_gather(std::span(&own, 1), std::span(all), site);
+        return detail::values_of<T>(std::move(all));
     }
     /// @param own equally many elements at all members; may be block `rank()` of `all`.
     /// @param all as many for each member.
@@ -140,6 +145,7 @@ public:
     void all_gather(std::span<const std::type_identity_t<T>> own, std::span<T> all,
                     std::source_location site = std::source_location::current()) const {
         expect_blocks("all_gather", all.size(), own.size(), site);
+        expect_apart("all_gather", own.data(), all.data(), own.size_bytes(), site);
         run(detail::moving(collective_kind::all_gather, own.data(), all.data(), own.size(), 0),
             site);
     }
@@ -150,7 +156,10 @@ public:
     template <transferable T>
     void scatter(std::span<const std::type_identity_t<T>> all, std::span<T> own, team_rank root,
                  std::source_location site = std::source_location::current()) const {
-        if (rank() == root) expect_blocks("scatter", all.size(), own.size(), site);
+        if (rank() == root) {
+            expect_blocks("scatter", all.size(), own.size(), site);
+            expect_apart("scatter", own.data(), all.data(), own.size_bytes(), site);
+        }
         run(detail::moving(collective_kind::scatter, at(root, all.data()), own.data(), own.size(),
                            root),
             site);
@@ -263,6 +272,8 @@ private:
     }
     SELION_API void expect_blocks(const char* what, std::size_t all, std::size_t own,
                                   std::source_location site) const;
+    SELION_API void expect_apart(const char* what, const void* own, const void* all,
+                                 std::size_t block_bytes, std::source_location site) const;
     SELION_API void expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
                                     const void* from, std::size_t element_bytes,
                                     std::source_location site) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace selion {
 
 /// A block for each member of a team, one behind the other, that may differ in length.
 template <class T>
+    requires(!std::is_same_v<T, bool>)
 struct varying_blocks {
     std::vector<T> values = {};            ///< all
     std::vector<std::size_t> starts = {};  ///< of each block in `values`, and the end of the last
@@ -29,6 +31,18 @@ struct varying_blocks {
 };
 
 namespace detail {
+
+/// Vectors of bool are no memory that others could write to.
+template <class T>
+using stored = std::conditional_t<std::is_same_v<T, bool>, char, T>;
+template <class T>
+std::vector<T> values_of(std::vector<stored<T>>&& all) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return {all.begin(), all.end()};
+    } else {
+        return std::move(all);
+    }
+}
 
 /// Where blocks of some lengths start, and the longest.
 struct block_lengths {

@@ -57,7 +57,7 @@ def _cells(values: Sequence[Any], what: str) -> _Array:
 def _movable(array: _Array, what: str) -> _Array:
     if array.dtype.hasobject:
         raise TypeError(f"{what} cannot move dtype {array.dtype}: it holds references.")
-    return np.ascontiguousarray(array)
+    return np.asarray(array, order="C")
 
 
 def _root(world: World, root: Any) -> int:
@@ -108,12 +108,21 @@ def scatter(world: World, values: Any, root: Any) -> Any:
     """What `World.scatter` does."""
     number = _root(world, root)
     # Others must know what comes: the root tells shape and dtype first.
-    given = _shared(world, values, "scatter") if world.rank == number else None
+    given, trouble = None, None
+    if world.rank == number:
+        try:
+            given = _shared(world, values, "scatter")
+        except (TypeError, ValueError, OverflowError) as mistake:
+            trouble = mistake
     told = None
     if given is not None:
         share = (len(given) // world.size, *given.shape[1:])
         told = repr((np.lib.format.dtype_to_descr(given.dtype), share)).encode()
     told = world.broadcast(told, number)
+    if trouble is not None:
+        raise trouble
+    if told is None:
+        raise ValueError(f"The root, rank {number}, has nothing that can be scattered.")
     description, extents = ast.literal_eval(told.decode())
     own = np.empty(extents, np.lib.format.descr_to_dtype(description))
     move_blocks(world, "scatter", given, own, number)

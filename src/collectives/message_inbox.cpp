@@ -10,6 +10,12 @@
 #include "selion/detail/word_access.hpp"
 
 namespace selion::collectives {
+namespace {
+
+/// Parts that the memory for messages holds at a time, so that one is filled while another is read.
+constexpr std::uint64_t parts_under_way = 4;
+
+}  // namespace
 
 message_inbox::~message_inbox() {
     // acquire: what was added [inbox.added]
@@ -18,9 +24,12 @@ message_inbox::~message_inbox() {
     }
 }
 
-void message_inbox::send(detail::rank_context& context, std::uint32_t target,
-                         std::uint64_t collective, std::span<const std::byte> data) {
-    const std::uint64_t most = context.transport->most_message_bytes();
+void message_inbox::send(std::uint32_t target, std::uint64_t collective,
+                         std::span<const std::byte> data) {
+    // A thread that has joined the rank sends and waits in a way of its own.
+    detail::rank_context& context = *detail::current_context;
+    const std::uint64_t most =
+        std::max<std::uint64_t>(context.transport->most_message_bytes() / parts_under_way, 1);
     part_header header{collective, data.size(), 0};
     do {
         const std::span now = data.subspan(
@@ -78,26 +87,24 @@ void message_inbox::sort_in() {
 }
 
 void message_inbox::sort_in(const part& come) {
-    const auto is_for = [&](const message& one) {
-        return one.name == come.name && one.arrived == come.start && one.arrived < one.bytes;
-    };
-    auto place = come.start == 0 ? messages_.end() : std::ranges::find_if(messages_, is_for);
-    if (place == messages_.end()) {
-        place = messages_.insert(
-            place, {come.name, come.message_bytes, 0, aligned_bytes(come.message_bytes)});
+    std::deque<message>& same = messages_[come.name];
+    if (come.start == 0) {
+        same.push_back({come.message_bytes, 0, aligned_bytes(come.message_bytes)});
     }
-    if (come.bytes != 0) std::memcpy(place->data.data() + come.start, come.data.data(), come.bytes);
-    place->arrived += come.bytes;
+    message& whole = same.back();
+    if (come.bytes != 0) std::memcpy(whole.data.data() + come.start, come.data.data(), come.bytes);
+    whole.arrived += come.bytes;
 }
 
 message_inbox::message message_inbox::take(detail::rank_context& context,
                                            const message_name& name) {
     while (true) {
         sort_in();
-        const auto found = std::ranges::find(messages_, name, &message::name);
-        if (found != messages_.end() && found->arrived == found->bytes) {
-            message taken = std::move(*found);
-            messages_.erase(found);
+        const auto found = messages_.find(name);
+        if (found != messages_.end() && found->second.front().is_complete()) {
+            message taken = std::move(found->second.front());
+            found->second.pop_front();
+            if (found->second.empty()) messages_.erase(found);
             return taken;
         }
         detail::await_word(context, {arrived_, sorted_ + 1, machine::wait_reason::collective});

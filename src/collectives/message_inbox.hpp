@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <list>
+#include <deque>
+#include <map>
 #include <span>
 
 #include "collectives/aligned_bytes.hpp"
@@ -19,7 +21,7 @@ namespace selion::collectives {
 struct message_name {
     std::uint64_t collective;
     std::uint32_t sender;
-    bool operator==(const message_name&) const = default;
+    auto operator<=>(const message_name&) const = default;
 };
 
 /// One rank's messages of collectives, until it takes them. Handlers of any of its threads add, the
@@ -31,16 +33,16 @@ public:
     message_inbox(const message_inbox&) = delete;
     message_inbox& operator=(const message_inbox&) = delete;
 
-    /// Sends a message to a rank's inbox, in as many parts as the machine needs. May wait for room,
-    /// and serves others meanwhile. On return the data may be reused.
-    static void send(detail::rank_context& context, std::uint32_t target, std::uint64_t collective,
+    /// Sends a message of the caller's rank to a rank's inbox, in as many parts as the machine
+    /// needs. May wait for room, and serves others meanwhile. On return the data may be reused.
+    static void send(std::uint32_t target, std::uint64_t collective,
                      std::span<const std::byte> data);
 
     struct message {
-        message_name name;
         std::size_t bytes;    ///< of all
         std::size_t arrived;  ///< of those
         aligned_bytes data;
+        bool is_complete() const { return arrived == bytes; }
     };
     /// Waits for the next message of a name.
     message take(detail::rank_context& context, const message_name& name);
@@ -66,10 +68,10 @@ private:
     void sort_in();
     void sort_in(const part& come);
 
-    std::atomic<part*> added_ = nullptr;  ///< the last one first
-    detail::shared_word arrived_{};       ///< parts, ever
-    std::uint64_t sorted_ = 0;            ///< of those
-    std::list<message> messages_;         ///< sorted in, in order
+    std::atomic<part*> added_ = nullptr;                    ///< the last one first
+    detail::shared_word arrived_{};                         ///< parts, ever
+    std::uint64_t sorted_ = 0;                              ///< of those
+    std::map<message_name, std::deque<message>> messages_;  ///< sorted in, in order
 };
 
 }  // namespace selion::collectives

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/schedule_runner.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <span>
 
+#include "machine/machine.hpp"
 #include "selion/charge.hpp"
 
 namespace selion::collectives {
@@ -162,11 +165,27 @@ void schedule_runner::send(const schedule_message& message) {
             packed_.insert(packed_.end(), from, from + bytes_of(block));
         }
     }
-    message_inbox::send(context_, message.peer, collective_, packed_);
+    message_inbox::send(message.peer, collective_, packed_);
+}
+
+/// Ranks that pass blocks of different lengths must not read past what has come.
+void schedule_runner::expect_bytes(const schedule_message& message, std::size_t come) const {
+    std::size_t wanted = 0;
+    for (const block_range& range : message.blocks) {
+        for (std::uint64_t i = 0; i < range.count; ++i) {
+            wanted += bytes_of((range.first + i) % schedule_.blocks);
+        }
+    }
+    if (wanted == come) return;
+    context_.host->launcher().end_job(
+        context_, fmt::format("the ranks disagree about the length of a {}: rank {} expects {} "
+                              "bytes from rank {}, which has sent {}",
+                              name_of(call_.what), context_.rank, wanted, message.peer, come));
 }
 
 void schedule_runner::receive(const schedule_message& message) {
     auto come = context_.inbox->take(context_, {collective_, message.peer});
+    expect_bytes(message, come.bytes);
     std::byte* next = come.data.data();
     for (const block_range& range : message.blocks) {
         for (std::uint64_t i = 0; i < range.count; ++i) {

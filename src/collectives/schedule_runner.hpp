@@ -33,6 +33,7 @@ private:
     void run_step(const schedule_step& step);
     void send(const schedule_message& message);
     void receive(const schedule_message& message);
+    void expect_bytes(const schedule_message& message, std::size_t come) const;
     void take_in(block_action action, std::uint64_t block, std::byte* come);
     const std::byte* held(std::uint64_t block);
     std::byte* place_for(std::uint64_t block);

@@ -13,8 +13,10 @@ namespace {
 
 using enum collective_kind;
 
-/// Message collectives that a rank may be ahead of another: what inboxes hold stays bounded.
+/// Message collectives, and bytes of them for each rank, after which all meet: no rank is further
+/// ahead of another, so what inboxes hold stays bounded.
 constexpr std::uint64_t message_window = 8;
+constexpr std::uint64_t message_window_bytes = 16 * 1024 * 1024;
 
 /// Whether a rank publishes a block for each rank, and not one alone.
 bool publishes_all(collective_kind what) {
@@ -23,8 +25,15 @@ bool publishes_all(collective_kind what) {
 
 }  // namespace
 
+/// A part of every block that is published has to fit into a slot: at least an element of a
+/// reduction, or a line.
+bool team_state::fits_into_slots(const detail::block_call& call) const {
+    const std::size_t share = slot_bytes / (publishes_all(call.what) ? context_.ranks : 1);
+    return share >= (call.how != nullptr ? call.element_bytes : detail::line_bytes);
+}
+
 void team_state::run(const detail::block_call& call) {
-    if (context_.words_mapped && call.chosen == nullptr && context_.ranks <= slot_bytes) {
+    if (context_.words_mapped && call.chosen == nullptr && fits_into_slots(call)) {
         run_in_slots(call);
     } else {
         run_by_messages(call);
@@ -32,8 +41,13 @@ void team_state::run(const detail::block_call& call) {
 }
 
 void team_state::run_by_messages(const detail::block_call& call) {
-    if (++message_collectives_ % message_window == 0) {
+    ++message_collectives_;
+    ++message_window_used_;
+    message_bytes_ += call.most_bytes() * context_.ranks;
+    if (message_window_used_ == message_window || message_bytes_ > message_window_bytes) {
         synchronise(machine::wait_reason::collective);
+        message_window_used_ = 0;
+        message_bytes_ = 0;
     }
     schedule_runner(context_, call, message_collectives_).run();
 }
@@ -43,7 +57,7 @@ void team_state::run_in_slots(const detail::block_call& call) {
     if (call.how != nullptr) {
         prepare_partials(call.element_bytes);
         part.bytes -= part.bytes % call.element_bytes;
-    } else if (part.bytes > detail::line_bytes) {
+    } else {
         part.bytes -= part.bytes % detail::line_bytes;
     }
     do {

@@ -49,7 +49,7 @@ public:
     }
     void broadcast(std::span<std::byte> data, std::uint32_t root);
     void all_reduce(std::byte* data, std::size_t count, const detail::reduction& how);
-    /// The others. @pre of a reduction: `count` elements of a part fit into a slot.
+    /// The others, and any by a schedule that the call names.
     void run(const detail::block_call& call);
     /// Checking build: compares what all ranks are about to do; ends the job when they disagree.
     void check(const call_signature& mine);
@@ -58,6 +58,7 @@ private:
     void synchronise_groups(machine::wait_reason reason);
     void meet_groups(machine::wait_reason reason);
     void synchronise_by_signals(machine::wait_reason reason);
+    bool fits_into_slots(const detail::block_call& call) const;
     void run_by_messages(const detail::block_call& call);
     void run_in_slots(const detail::block_call& call);
     /// The same bytes of every block.
@@ -99,6 +100,8 @@ private:
     message_tree messages_;
     message_inbox inbox_;
     std::uint64_t message_collectives_ = 0;  ///< so far
+    std::uint64_t message_window_used_ = 0;  ///< of those, since all have met for their sake
+    std::uint64_t message_bytes_ = 0;        ///< that those may have brought to a rank
     /// Where all members meet, one arrival for each: null where groups or messages come first.
     detail::shared_word* centre_ = nullptr;
     std::uint64_t centre_members_ = 0;

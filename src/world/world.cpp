@@ -210,11 +210,6 @@ void run_block_call(rank_context& member, const block_call& call, std::source_lo
     SELION_EXPECT_AT(!has_root(call.what) || call.root < context.ranks, site,
                      fmt::format("{}: root {} is no member; members are 0 to {}", name_of(what),
                                  call.root, context.ranks - 1));
-    const std::size_t sharing = call.what == collective_kind::reduce_scatter ? context.ranks : 1;
-    SELION_EXPECT_AT(
-        call.how == nullptr || call.element_bytes <= collectives::slot_bytes / sharing, site,
-        fmt::format("{}: an element has {} bytes; at most {} are possible", name_of(what),
-                    call.element_bytes, collectives::slot_bytes / sharing));
     collectives::call_signature signature = signature_of(what);
     signature.count = call.most != 0 ? call.most : call.count;
     signature.element_bytes = call.element_bytes;
@@ -231,6 +226,19 @@ void block_collectives::expect_blocks(const char* what, std::size_t all, std::si
     SELION_EXPECT_AT(all == own * size(), site,
                      fmt::format("{}: {} members with {} elements each make {}; {} are given", what,
                                  size(), own, own * size(), all));
+}
+
+/// The own block is the rank's block of all, or has nothing in common with them.
+void block_collectives::expect_apart(const char* what, const void* own, const void* all,
+                                     std::size_t block_bytes, std::source_location site) const {
+    const auto mine = reinterpret_cast<std::uintptr_t>(own);
+    const auto first = reinterpret_cast<std::uintptr_t>(all);
+    const std::uintptr_t end = first + block_bytes * size();
+    const bool is_apart = mine + block_bytes <= first || mine >= end || block_bytes == 0;
+    SELION_EXPECT_AT(is_apart || mine == first + block_bytes * rank(), site,
+                     fmt::format("{}: the own block lies within all of them, but not where that of "
+                                 "rank {} belongs; pass that part, or other memory",
+                                 what, std::uint32_t{rank()}));
 }
 
 void block_collectives::expect_exchange(std::size_t to_bytes, const void* to,

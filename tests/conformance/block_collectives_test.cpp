@@ -78,6 +78,8 @@ SPMD_TEST(block_collectives, values) {
     std::vector<std::uint32_t> ranks(size);
     std::iota(ranks.begin(), ranks.end(), 0u);
     test.that(world.all_gather(rank) == ranks, "all_gather keeps the order of the members");
+    const std::vector<bool> odd = world.all_gather(rank % 2 == 1);
+    for (std::uint32_t other = 0; other < size; ++other) test.equal(odd[other], other % 2 == 1);
     test.equal(world.scan(rank + 1, selion::plus), (rank + 1) * (rank + 2) / 2);
     test.equal(world.exscan(rank + 1, selion::plus, 7u), rank == 0 ? 7 : rank * (rank + 1) / 2);
 }
@@ -279,6 +281,25 @@ SPMD_TEST(block_collectives, large_elements) {
     test.that(mine == made(0, rank), "scatter of large elements");
     const std::vector<boulder> all = world.gather(made(rank, 3), size - 1);
     if (rank == size - 1) test.that(all.front() == made(0, 3), "gather of large elements");
+}
+
+/// Too many, or too large, for a share of a slot each.
+SPMD_TEST(block_collectives, large_elements_are_combined) {
+    const std::uint32_t size = world.size();
+    if (size > 9) return;
+    const auto rank = static_cast<std::uint32_t>(world.rank());
+    std::vector<boulder> given(size);
+    for (boulder& one : given) one.words.fill(rank + 1);
+    const auto add = [](const boulder& a, const boulder& b) {
+        boulder sum = a;
+        for (std::size_t i = 0; i < sum.words.size(); ++i) sum.words[i] += b.words[i];
+        return sum;
+    };
+    boulder own{};
+    world.reduce_scatter(std::span(given), std::span(&own, 1), add);
+    test.equal(own.words.back(), size * (size + 1) / 2);
+    world.scan(std::span(given).first(1), add);
+    test.equal(given.front().words.back(), (rank + 1) * (rank + 2) / 2);
 }
 
 /// Fast ranks are ahead of slow ones, in many calls of all kinds.

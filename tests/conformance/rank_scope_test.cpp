@@ -173,6 +173,25 @@ SPMD_TEST(rank_scope, a_thread_may_call_collectives_for_its_rank) {
     others.join();
 }
 
+/// Long ones, while the rank's own thread serves messages.
+SPMD_TEST(rank_scope, a_thread_may_exchange_for_its_rank) {
+    if (!may_join(test, world)) return;
+    spmd::symmetric_array<selion::signal> done(world, 1);
+    helpers others(world, 1, [&](std::uint32_t) {
+        const std::vector<std::uint64_t> given(world.size() * test.rounds(3000, 100), world.rank());
+        std::vector<std::uint64_t> got(given.size());
+        for (std::uint64_t round = 0; round < test.rounds(20, 3); ++round) {
+            world.exchange(std::span(given), std::span(got));
+            test.equal(got.back(), world.size() - 1u);
+            const auto all = world.gather(world.rank() + round, 0);
+            if (world.rank() == 0) test.equal(all.back(), world.size() - 1 + round);
+        }
+        selion::notify(done.at(world.rank()), selion::signal_add(1));
+    });
+    selion::wait_until(done.own(), 1);
+    others.join();
+}
+
 #ifdef _OPENMP
 SPMD_TEST(rank_scope, openmp_threads_work_for_their_rank) {
     if (!may_join(test, world)) return;

@@ -183,10 +183,6 @@ void mistake_together(selion::world& world, std::string_view what) {
         static_cast<void>(selion::allocate<int>(world, is_odd ? 8 : 4));  // site: amounts
 }
 
-struct large {
-    char bytes[32 * 1024];
-};
-
 void mistake_about_blocks(selion::world& world, std::string_view what) {
     const bool is_odd = world.rank() == 1;
     std::vector<int> values(3 * world.size());
@@ -194,6 +190,7 @@ void mistake_about_blocks(selion::world& world, std::string_view what) {
     if (what == "reduce_root")
         static_cast<void>(world.reduce(1, selion::plus, 99));          // site: reduce_root
     if (what == "gather") world.all_gather(all.first(2), all);         // site: gather
+    if (what == "shifted") world.all_gather(all.subspan(1, 3), all);   // site: shifted
     if (what == "uneven") world.exchange(all.first(2), all.first(2));  // site: uneven
     if (what == "unequal") world.exchange(all, all.first(3));          // site: unequal
     if (what == "overlap") {
@@ -205,11 +202,6 @@ void mistake_about_blocks(selion::world& world, std::string_view what) {
         const std::vector<std::size_t> counts(world.size() + (what == "lengths" ? 1 : 0), 2);
         const std::span<const int> given(values);
         static_cast<void>(world.exchangev(given, std::span(counts)));  // site: counts
-    }
-    if (what == "large") {
-        std::vector<large> given(world.size());
-        const auto first = [](const large& a, const large&) { return a; };
-        world.reduce_scatter(std::span(given), std::span(given).first(1), first);  // site: large
     }
     if (what == "scans") {
         if (is_odd) {

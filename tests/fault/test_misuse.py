@@ -40,12 +40,12 @@ together = {
     "twice": r"deallocate: no live collective allocation starts at offset \d+$",
     "reduce_root": r"reduce: root 99 is no member; members are 0 to {last}$",
     "gather": r"all_gather: (\d) members with 2 elements each make \d+; \d+ are given$",
+    "shifted": r"all_gather: the own block lies within all of them, but not where that of rank \d ",
     "uneven": r"exchange: 2 elements cannot be shared out to \d members equally$",
     "unequal": r"exchange: \d+ elements are sent and 3 received; they must be equally many$",
     "overlap": r"exchange: the two buffers overlap in part; pass the same one twice, or two that ",
     "lengths": r"exchangev: \d lengths are given; there are \d members$",
     "sum": r"exchangev: the lengths add up to \d+; \d+ elements are given$",
-    "large": r"reduce_scatter: an element has 32768 bytes; at most \d+ are possible$",
     "amounts": r"one rank asks for 32 bytes and another for 16 \(this one for (16|32)\)$",
 }
 # What rank 1 and rank 0 call, and where.

@@ -55,6 +55,12 @@ def test_arrays(job, machine):
         sent = np.array([[r, i] for i in range(n)], "i8")
         assert world.exchange(sent).tolist() == [[i, r] for i in range(n)]
         assert sent.tolist() == [[r, i] for i in range(n)]
+        assert world.all_gather(np.array(2.5)).tolist() == [2.5] * n
+        try:
+            world.scatter(list(range(n + 1)) if r == 0 else None)
+            raise AssertionError("one value too many")
+        except ValueError as mistake:
+            assert ("needs one value for each" in str(mistake)) == (r == 0)
         words = world.scatter(np.array([f"rank{i}" for i in range(n)]) if r == 0 else None)
         assert words.tolist() == [f"rank{r}"]
         ones = np.full(5, r + 1, "i4")

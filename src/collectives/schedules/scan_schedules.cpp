@@ -13,12 +13,11 @@ void append_chain_scan(rank_schedule& own, std::uint32_t ranks, std::uint32_t ra
 
 /// After k steps a rank has the values of the 2^k ranks up to itself.
 void append_doubling_scan(rank_schedule& own, std::uint32_t ranks, std::uint32_t rank) {
-    for (std::uint32_t distance = 1; distance < ranks; distance *= 2) {
+    for (std::uint64_t distance = 1; distance < ranks; distance *= 2) {
+        const auto far = static_cast<std::uint32_t>(distance);
         schedule_step step;
-        if (rank + distance < ranks) {
-            step.sends.push_back({rank + distance, {{0, 1}}, before_mine});
-        }
-        if (rank >= distance) step.receives.push_back({rank - distance, {{0, 1}}, before_mine});
+        if (ranks - rank > far) step.sends.push_back({rank + far, {{0, 1}}, before_mine});
+        if (rank >= far) step.receives.push_back({rank - far, {{0, 1}}, before_mine});
         if (!step.sends.empty() || !step.receives.empty()) own.steps.push_back(step);
     }
 }

@@ -102,7 +102,7 @@ rank_schedule make_hierarchical_schedule(const schedule_request& request, std::u
     using enum collective_kind;
     const std::uint32_t ranks = request.ranks;
     const std::uint32_t size = request.group;
-    const std::uint32_t groups = (ranks + size - 1) / size;
+    const std::uint32_t groups = (ranks - 1) / size + 1;
     const std::uint32_t root_group = request.root / size;
     const auto leader = [=, root = request.root](std::uint32_t group) {
         return group == root_group ? root : group * size;

@@ -66,6 +66,10 @@ std::vector<schedule_request> requests_for(std::uint32_t ranks) {
     return all;
 }
 
+TEST(schedule, a_group_may_be_larger_than_all_ranks) {
+    EXPECT_EQ(play_schedule({all_reduce, hierarchical, 8, 0, 2, ~0u}).messages.size(), 14u);
+}
+
 /// @return how many were played.
 std::size_t play_all(std::uint32_t ranks) {
     const std::vector<schedule_request> all = requests_for(ranks);
