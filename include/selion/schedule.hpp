@@ -42,7 +42,7 @@ enum class schedule_algorithm {
 
 SELION_API std::string_view name_of(collective_kind collective);
 SELION_API std::string_view name_of(schedule_algorithm algorithm);
-/// @throws selion::error with the legal names.
+/// @error selion::error with the legal names.
 SELION_API collective_kind collective_of(std::string_view name);
 SELION_API schedule_algorithm algorithm_of(std::string_view name);
 
@@ -100,7 +100,7 @@ struct rank_schedule {
 };
 
 /// @param rank 0 .. ranks - 1.
-/// @throws selion::error when the request is not legal, with what is.
+/// @error selion::error when the request is not legal, with what is.
 /// @cost time and memory of the rank's own part.
 SELION_API rank_schedule make_schedule(const schedule_request& request, std::uint32_t rank);
 
@@ -125,7 +125,7 @@ struct played_schedule {
 /// its receiver waits for it; in each round a rank sends at most one, in the order of its `sends`,
 /// and receives at most one. Proves on the way that both ends of each message agree, that every
 /// value gets where it belongs exactly once, and that no rank waits for ever.
-/// @throws selion::error when any of that does not hold, with where and why.
+/// @error selion::error when any of that does not hold, with where and why.
 SELION_API played_schedule play_schedule(const schedule_request& request);
 /// The same for schedules of other origin: `own[r]` is rank r's.
 SELION_API played_schedule play_schedule(const schedule_request& request,

@@ -32,11 +32,6 @@ void append_swap(rank_schedule& own, schedule_message sent, schedule_message rec
 void append_send(rank_schedule& own, schedule_message sent);
 void append_receive(rank_schedule& own, schedule_message received);
 
-/// Round a ring: at the end everybody has everybody's blocks, block r from rank r.
-void append_ring_all_gather(rank_schedule& own, std::uint32_t ranks, std::uint32_t rank);
-/// Round a ring: at the end block r is complete at rank r.
-void append_ring_reduce_scatter(rank_schedule& own, std::uint32_t ranks, std::uint32_t rank);
-
 // Schedules by algorithm; the request has been checked.
 rank_schedule make_tree_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_hierarchical_schedule(const schedule_request& request, std::uint32_t rank);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "collectives/schedules/parts.hpp"
 #include "selion/error.hpp"
+#include "selion/schedule.hpp"
 
 namespace selion {
 namespace {
