@@ -13,6 +13,7 @@
 #include <selion/detail/block_call.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
+#include <selion/detail/team_view.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/rank.hpp>
 #include <selion/reduction.hpp>
@@ -23,11 +24,11 @@ namespace selion {
 /// Collectives of a team that move or combine blocks of elements, one for each member.
 class block_collectives {
 public:
-    team_rank rank() const noexcept { return context_->rank; }
-    std::uint32_t size() const noexcept { return context_->ranks; }
+    team_rank rank() const noexcept { return view_.rank; }
+    std::uint32_t size() const noexcept { return view_.size; }
     /// World rank of a member. @param member 0 .. size() - 1.
-    rank_id world_rank(team_rank member) const noexcept {
-        return static_cast<std::uint32_t>(member);
+    rank_id world_rank(team_rank member) const {
+        return view_.is_everybody ? std::uint32_t{member} : detail::world_rank_of(view_, member);
     }
 
     /// Combines one value of every member as `all_reduce` does. @return at the root the result,
@@ -259,8 +260,9 @@ public:
     }
 
 protected:
-    explicit block_collectives(detail::rank_context& context) noexcept : context_(&context) {}
-    detail::rank_context& context() const noexcept { return *context_; }
+    explicit block_collectives(const detail::team_view& view) noexcept : view_(view) {}
+    const detail::team_view& view() const noexcept { return view_; }
+    detail::rank_context& context() const noexcept { return *view_.context; }
 
 private:
     template <class T>
@@ -268,7 +270,7 @@ private:
         return rank() == root ? data : nullptr;
     }
     void run(const detail::block_call& call, std::source_location site) const {
-        detail::run_block_call(*context_, call, site);
+        detail::run_block_call(view_, call, site);
     }
     SELION_API void expect_blocks(const char* what, std::size_t all, std::size_t own,
                                   std::source_location site) const;
@@ -284,7 +286,7 @@ private:
                           std::source_location site) const;
     SELION_API std::size_t longest(std::size_t own, std::source_location site) const;
 
-    detail::rank_context* context_;
+    detail::team_view view_;
 };
 
 }  // namespace selion

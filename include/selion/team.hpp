@@ -3,12 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
+#include <utility>
 
 #include <selion/block_collectives.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
+#include <selion/detail/team_view.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/rank.hpp>
 #include <selion/reduction.hpp>
@@ -16,31 +20,72 @@
 namespace selion {
 
 class rank_scope;
+class team;
+
+/// What ranks may have in common.
+enum class locality {
+    process,  ///< one process: they share its memory and its files
+    cache,    ///< processors that share a last-level cache
+    socket,   ///< processors of one package
+    node,     ///< one host, or one node of a simulated machine
+};
 
 namespace detail {
-SELION_API void barrier(rank_context& context, std::source_location site);
-SELION_API void sync(rank_context& context, std::source_location site);
-SELION_API void broadcast(rank_context& context, std::span<std::byte> data, team_rank root,
+SELION_API void barrier(const team_view& team, std::source_location site);
+SELION_API void sync(const team_view& team, std::source_location site);
+SELION_API void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
                           std::source_location site);
-SELION_API void all_reduce(rank_context& context, void* data, std::size_t count,
+SELION_API void all_reduce(const team_view& team, void* data, std::size_t count,
                            const reduction& how, std::source_location site);
 }  // namespace detail
 
 /// A group of ranks that calls collectives together. Every member calls the same collectives in the
-/// same order; each returns when this rank's part is done and its data may be used.
+/// same order; each returns when this rank's part is done and its data may be used. A rank may be a
+/// member of many teams, and members of different teams do not wait for each other.
+///
+/// `split` and `subteam` make teams. A handle may be copied; the team lives as long as a handle of
+/// it does at any member, and its memory is used again when all members have let theirs go. Letting
+/// one go waits for nobody. Where a rank is no member its handle is empty: `size()` is 0, and a
+/// collective of it ends the job with a sentence.
 class team : public block_collectives {
 public:
-    explicit team(detail::rank_context& context) noexcept : block_collectives(context) {}
+    /// In place of a colour: this rank becomes a member of no new team.
+    static constexpr std::uint32_t no_colour = UINT32_MAX;
+
+    /// Collective of this team: its members that pass the same colour make a team.
+    /// @param colour any number but `no_colour`, which returns an empty handle.
+    /// @param key members are numbered by rising keys, and where they are equal as they are here.
+    /// @cost an all_gather of 24 bytes from each member; 125 KiB of each member's heap, most of
+    /// which is never touched. Too little heap ends in selion::error.
+    [[nodiscard]] SELION_API team
+    split(std::uint32_t colour, std::int64_t key = 0,
+          std::source_location site = std::source_location::current()) const;
+
+    /// Those that have a place in common with this rank, numbered as they are here. Ranks that are
+    /// not bound to a processor are taken to lie together.
+    [[nodiscard]] SELION_API team
+    split(locality where, std::source_location site = std::source_location::current()) const;
+
+    /// Collective of this team: a team of the members that are listed, numbered as in the list. The
+    /// others get an empty handle.
+    /// @param members the same list at all members of this team; each at most once.
+    [[nodiscard]] SELION_API team
+    subteam(std::span<const team_rank> members,
+            std::source_location site = std::source_location::current()) const;
+
+    bool is_member() const noexcept { return view().state != nullptr; }
+    /// A rank's number in this team, if it is a member. @cost looks through the members.
+    [[nodiscard]] SELION_API std::optional<team_rank> rank_of(rank_id rank) const;
 
     /// Waits for all members; includes `quiet()`: puts that any member made before are visible to
     /// every member after.
     void barrier(std::source_location site = std::source_location::current()) const {
-        detail::barrier(context(), site);
+        detail::barrier(view(), site);
     }
 
     /// Waits for all members without completing their outstanding one-sided operations.
     void sync(std::source_location site = std::source_location::current()) const {
-        detail::sync(context(), site);
+        detail::sync(view(), site);
     }
 
     /// Every member returns the value that `root` passed.
@@ -48,7 +93,7 @@ public:
     template <transferable T>
     [[nodiscard]] T broadcast(T value, team_rank root,
                               std::source_location site = std::source_location::current()) const {
-        detail::broadcast(context(), std::as_writable_bytes(std::span(&value, 1)), root, site);
+        detail::broadcast(view(), std::as_writable_bytes(std::span(&value, 1)), root, site);
         return value;
     }
 
@@ -56,7 +101,7 @@ public:
     template <transferable T, std::size_t Extent>
     void broadcast(std::span<T, Extent> data, team_rank root,
                    std::source_location site = std::source_location::current()) const {
-        detail::broadcast(context(), std::as_writable_bytes(data), root, site);
+        detail::broadcast(view(), std::as_writable_bytes(data), root, site);
     }
 
     /// Combines one value of every member, in the order of the ranks and in the association that
@@ -66,7 +111,7 @@ public:
     template <transferable T, class Operation>
     [[nodiscard]] T all_reduce(T value, const Operation& operation,
                                std::source_location site = std::source_location::current()) const {
-        detail::all_reduce(context(), &value, 1, detail::erase_reduction<T>(operation), site);
+        detail::all_reduce(view(), &value, 1, detail::erase_reduction<T>(operation), site);
         return value;
     }
 
@@ -74,12 +119,22 @@ public:
     template <transferable T, std::size_t Extent, class Operation>
     void all_reduce(std::span<T, Extent> data, const Operation& operation,
                     std::source_location site = std::source_location::current()) const {
-        detail::all_reduce(context(), data.data(), data.size(),
-                           detail::erase_reduction<T>(operation), site);
+        detail::all_reduce(view(), data.data(), data.size(), detail::erase_reduction<T>(operation),
+                           site);
     }
+
+protected:
+    /// The team of all.
+    explicit team(const detail::team_view& view) noexcept : block_collectives(view) {}
 
 private:
     friend class rank_scope;
+    team(const detail::team_view& view, std::shared_ptr<void> life) noexcept
+        : block_collectives(view), life_(std::move(life)) {}
+    /// Of members with the same colour; in the order of their keys.
+    team make(std::uint32_t colour, std::int64_t key, std::source_location site) const;
+
+    std::shared_ptr<void> life_;  ///< the last handle at this rank leaves the team
 };
 
 }  // namespace selion

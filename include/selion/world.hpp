@@ -30,7 +30,7 @@ struct heap_usage {
 /// The team of all ranks, and what a rank knows about its job.
 class world : public team {
 public:
-    explicit world(detail::rank_context& context) noexcept : team(context) {}
+    SELION_API explicit world(detail::rank_context& context) noexcept;
 
     rank_id rank() const noexcept { return context().rank; }
 

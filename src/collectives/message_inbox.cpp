@@ -24,7 +24,7 @@ message_inbox::~message_inbox() {
     }
 }
 
-void message_inbox::send(std::uint32_t target, std::uint64_t collective,
+void message_inbox::send(std::uint32_t target, const collective_name& collective,
                          std::span<const std::byte> data) {
     // A thread that has joined the rank sends and waits in a way of its own.
     detail::rank_context& context = *detail::current_context;

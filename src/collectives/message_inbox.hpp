@@ -16,11 +16,18 @@
 
 namespace selion::collectives {
 
-/// Which message of a collective: the collective's number in its team, and who sent it. A rank's
-/// messages to another within one collective come in the order in which they were sent.
+/// Which collective: its team, and its number there.
+struct collective_name {
+    std::uint64_t team;  ///< see `team_members::name`
+    std::uint64_t number;
+    auto operator<=>(const collective_name&) const = default;
+};
+
+/// Which message of a collective. A rank's messages to another within one collective come in the
+/// order in which they were sent.
 struct message_name {
-    std::uint64_t collective;
-    std::uint32_t sender;
+    collective_name collective;
+    std::uint32_t sender;  ///< its rank in the world
     auto operator<=>(const message_name&) const = default;
 };
 
@@ -35,7 +42,8 @@ public:
 
     /// Sends a message of the caller's rank to a rank's inbox, in as many parts as the machine
     /// needs. May wait for room, and serves others meanwhile. On return the data may be reused.
-    static void send(std::uint32_t target, std::uint64_t collective,
+    /// @param target rank in the world.
+    static void send(std::uint32_t target, const collective_name& collective,
                      std::span<const std::byte> data);
 
     struct message {
@@ -50,7 +58,7 @@ public:
 private:
     /// What travels beside the data of a part.
     struct part_header {
-        std::uint64_t collective;
+        collective_name collective;
         std::uint64_t message_bytes;
         std::uint64_t part_start;
     };

@@ -44,8 +44,8 @@ static_assert(parcel_window * slot_bytes <= landing_bytes);
 
 void message_tree::broadcast(std::span<std::byte> data, std::uint32_t root) {
     const std::uint32_t place =
-        context_.rank >= root ? context_.rank - root : context_.rank + (context_.ranks - root);
-    const std::uint32_t children = binomial_tree::child_levels(place, context_.ranks);
+        members_.own() >= root ? members_.own() - root : members_.own() + (members_.count() - root);
+    const std::uint32_t children = binomial_tree::child_levels(place, members_.count());
     const bool is_root = place == 0;
     const neighbour parent{is_root ? 0 : binomial_tree::parent_level(place), direction::before};
     const parts all{data.data(), data.size(), slot_bytes};
@@ -71,7 +71,7 @@ void message_tree::all_reduce(std::byte* data, std::size_t count, const detail::
     if (count == 0) return;
     const std::size_t element_bytes = how.element_bytes;
     const parts all{data, count * element_bytes, slot_bytes / element_bytes * element_bytes};
-    const auto depth = static_cast<std::size_t>(std::bit_width(context_.ranks - 1));
+    const auto depth = static_cast<std::size_t>(std::bit_width(members_.count() - 1));
     const std::size_t ahead = std::min(2 * depth, all.count() - 1);
     for (std::size_t i = 0; i < all.count() + ahead; ++i) {
         const bool goes_up = i < all.count();
@@ -89,7 +89,7 @@ void message_tree::receive_copy(neighbour from, std::span<std::byte> data, landi
 void message_tree::reduce_up(std::span<std::byte> part, std::size_t count,
                              const detail::reduction& how) {
     const std::size_t bytes = part.size();
-    const std::uint32_t children = binomial_tree::child_levels(context_.rank, context_.ranks);
+    const std::uint32_t children = binomial_tree::child_levels(members_.own(), members_.count());
     const std::uint32_t at_once = landing_places(bytes);
     const auto invite = [&](std::uint32_t level) {
         if (level < children) links_.invite({level, direction::after}, bytes);
@@ -103,19 +103,19 @@ void message_tree::reduce_up(std::span<std::byte> part, std::size_t count,
         charge(flops(count));
         invite(level + at_once);  // its landing place is free again
     }
-    if (context_.rank == 0) return;
-    const std::uint32_t level = binomial_tree::parent_level(context_.rank);
+    if (members_.own() == 0) return;
+    const std::uint32_t level = binomial_tree::parent_level(members_.own());
     links_.send({level, direction::before}, part, place_of_child(level, bytes));
 }
 
 /// The result goes the way back. @param is_answer whether a message has just come up the same way.
 void message_tree::send_down(std::span<std::byte> part, bool is_answer) {
-    if (context_.rank != 0) {
-        const neighbour parent{binomial_tree::parent_level(context_.rank), direction::before};
+    if (members_.own() != 0) {
+        const neighbour parent{binomial_tree::parent_level(members_.own()), direction::before};
         if (!is_answer) links_.invite(parent, part.size());
         receive_copy(parent, part, {});
     }
-    for (std::uint32_t level = binomial_tree::child_levels(context_.rank, context_.ranks);
+    for (std::uint32_t level = binomial_tree::child_levels(members_.own(), members_.count());
          level-- > 0;) {
         const neighbour child{level, direction::after};
         is_answer ? links_.answer(child, part) : links_.send(child, part);

@@ -25,11 +25,11 @@ link_end& neighbour_links::end_of(neighbour which) {
     return own_.links[which.level][static_cast<std::size_t>(which.where)];
 }
 
-std::uint32_t neighbour_links::rank_of(neighbour which) const {
+std::uint32_t neighbour_links::member_of(neighbour which) const {
     const std::uint64_t distance = std::uint64_t{1} << which.level;
-    const std::uint64_t ranks = context_.ranks;
+    const std::uint64_t ranks = members_.count();
     const std::uint64_t steps = which.where == direction::after ? distance : ranks - distance;
-    return static_cast<std::uint32_t>((context_.rank + steps) % ranks);
+    return static_cast<std::uint32_t>((members_.own() + steps) % ranks);
 }
 
 /// Global address of a place in the neighbour's end of the link: there the link leads the other
@@ -39,8 +39,8 @@ std::uint64_t neighbour_links::address(neighbour which, std::size_t offset_in_en
                                   ? static_cast<std::size_t>(direction::before)
                                   : static_cast<std::size_t>(direction::after);
     const std::size_t end = which.level * link_directions + there;
-    return block_address(rank_of(which),
-                         offsetof(team_block, links) + end * sizeof(link_end) + offset_in_end);
+    return members_.address(member_of(which),
+                            offsetof(team_block, links) + end * sizeof(link_end) + offset_in_end);
 }
 
 void neighbour_links::signal(neighbour to, std::size_t offset_in_end,
@@ -94,7 +94,7 @@ void neighbour_links::send_parcel(neighbour to, std::span<const std::byte> data,
     const std::size_t landing = offsetof(team_block, slots) + where.offset;
     const std::size_t arrival =
         offsetof(link_end, parcel_arrived) + arrival_of(number) * sizeof(detail::shared_word);
-    context_.transport->put(context_, {block_address(rank_of(to), landing), data.data(),
+    context_.transport->put(context_, {members_.address(member_of(to), landing), data.data(),
                                        data.size(), address(to, arrival), signal_set(number)});
     end.letters_told = end.letters_received;
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "collectives/team_block.hpp"
+#include "collectives/team_members.hpp"
 #include "machine/machine.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -13,7 +14,7 @@ namespace selion::collectives {
 
 enum class direction : std::uint32_t { after, before };
 
-/// The rank 2^level after or before the own one, the last rank being followed by rank 0.
+/// The member 2^level after or before the own one, the last being followed by member 0.
 struct neighbour {
     std::uint32_t level;
     direction where;
@@ -26,7 +27,7 @@ struct landing_place {
 };
 inline constexpr std::size_t landing_bytes = slot_sets * slot_bytes;
 
-/// One rank's messages to and from its neighbours, for machines whose ranks do not map each other.
+/// One member's messages to and from its neighbours, where members do not map each other.
 /// The two ends of a link agree on which messages pass it, on their order and on their sizes. Flow
 /// control, and why nothing is overwritten and nobody waits for ever: messages.md.
 class neighbour_links {
@@ -36,8 +37,8 @@ public:
         alignas(64) std::byte bytes[letter_bytes];
     };
 
-    neighbour_links(detail::rank_context& context, team_block& own)
-        : context_(context), own_(own) {}
+    neighbour_links(detail::rank_context& context, const team_members& members)
+        : context_(context), members_(members), own_(members.block(members.own())) {}
 
     /// Lets the neighbour send one more message. Nothing to do where that is a letter.
     /// @pre its landing place is free; fewer than `parcel_window` are invited and not received.
@@ -57,13 +58,14 @@ private:
 
     link_end& end_of(neighbour which);
     std::uint64_t address(neighbour which, std::size_t offset_in_end) const;
-    std::uint32_t rank_of(neighbour which) const;
+    std::uint32_t member_of(neighbour which) const;
     void signal(neighbour to, std::size_t offset_in_end, detail::signal_update update);
     void wait(detail::shared_word& word, std::uint64_t at_least);
     void send_letter(neighbour to, std::span<const std::byte> data);
     void send_parcel(neighbour to, std::span<const std::byte> data, landing_place where);
 
     detail::rank_context& context_;
+    const team_members& members_;
     team_block& own_;
 };
 

@@ -24,9 +24,10 @@ bool cuts_vector(collective_kind what) {
 
 }  // namespace
 
-schedule_runner::schedule_runner(detail::rank_context& context, const detail::block_call& call,
-                                 std::uint64_t collective)
+schedule_runner::schedule_runner(detail::rank_context& context, const team_members& members,
+                                 const detail::block_call& call, std::uint64_t collective)
     : context_(context),
+      members_(members),
       call_(call),
       collective_(collective),
       schedule_(make(choose())),
@@ -38,7 +39,7 @@ schedule_request schedule_runner::choose() const {
     schedule_request request;
     if (call_.chosen != nullptr) request = *call_.chosen;
     request.collective = call_.what;
-    request.ranks = context_.ranks;
+    request.ranks = members_.count();
     request.root = has_root(call_.what) ? call_.root : 0;
     if (call_.chosen != nullptr) return request;
     if (call_.most != 0) {
@@ -64,11 +65,11 @@ schedule_request schedule_runner::choose() const {
 }
 
 rank_schedule schedule_runner::make(const schedule_request& request) const {
-    rank_schedule own = make_schedule(request, context_.rank);
+    rank_schedule own = make_schedule(request, members_.own());
     if (call_.what == reduce && call_.root != request.root) {
         // In order from rank 0 on, and then on to the root.
-        if (context_.rank == 0) own.steps.push_back({{{call_.root, {{0, 1}}}}, {}});
-        if (context_.rank == call_.root) own.steps.push_back({{}, {{0, {{0, 1}}}}});
+        if (members_.own() == 0) own.steps.push_back({{{call_.root, {{0, 1}}}}, {}});
+        if (members_.own() == call_.root) own.steps.push_back({{}, {{0, {{0, 1}}}}});
     }
     return own;
 }
@@ -80,16 +81,16 @@ std::size_t schedule_runner::start_in_vector(std::uint64_t block) const {
 
 /// Lengths differ where the call says so: of a block that one of its ends is this rank.
 std::size_t schedule_runner::bytes_of(std::uint64_t block) const {
-    const std::uint32_t ranks = context_.ranks;
+    const std::uint32_t ranks = members_.count();
     switch (call_.what) {
         case gather:
         case all_gather:
-            return block == context_.rank ? call_.block_bytes() : call_.target_bytes(block);
+            return block == members_.own() ? call_.block_bytes() : call_.target_bytes(block);
         case scatter:
-            return block == context_.rank ? call_.block_bytes() : call_.source_bytes(block);
+            return block == members_.own() ? call_.block_bytes() : call_.source_bytes(block);
         case exchange:
-            return block / ranks == context_.rank ? call_.source_bytes(block % ranks)
-                                                  : call_.target_bytes(block / ranks);
+            return block / ranks == members_.own() ? call_.source_bytes(block % ranks)
+                                                   : call_.target_bytes(block / ranks);
         default: return start_in_vector(block + 1) - start_in_vector(block);
     }
 }
@@ -102,7 +103,7 @@ void schedule_runner::run() {
 
 void schedule_runner::prepare() {
     const std::size_t bytes = call_.block_bytes();
-    const std::uint32_t rank = context_.rank;
+    const std::uint32_t rank = members_.own();
     if (reduces()) {
         const std::size_t all = cuts_vector_ ? bytes : schedule_.blocks * bytes;
         work_.reserve(all);
@@ -127,9 +128,9 @@ void schedule_runner::prepare() {
 }
 
 void schedule_runner::prepare_exchange() {
-    const std::uint32_t rank = context_.rank;
+    const std::uint32_t rank = members_.own();
     if (call_.source == call_.target) {
-        const std::size_t all = call_.source_start(context_.ranks);
+        const std::size_t all = call_.source_start(members_.count());
         work_.reserve(all);
         if (all != 0) std::memcpy(work_.data(), call_.source, all);
         source_ = work_.data();
@@ -144,8 +145,8 @@ void schedule_runner::prepare_exchange() {
 void schedule_runner::finish() {
     const std::size_t bytes = call_.block_bytes();
     if (!reduces() || call_.target == nullptr || bytes == 0) return;
-    if (call_.what == exscan && context_.rank == 0) return;
-    const std::size_t start = call_.what == reduce_scatter ? context_.rank * bytes : 0;
+    if (call_.what == exscan && members_.own() == 0) return;
+    const std::size_t start = call_.what == reduce_scatter ? members_.own() * bytes : 0;
     std::memcpy(call_.target, work_.data() + start, bytes);
 }
 
@@ -165,7 +166,7 @@ void schedule_runner::send(const schedule_message& message) {
             packed_.insert(packed_.end(), from, from + bytes_of(block));
         }
     }
-    message_inbox::send(message.peer, collective_, packed_);
+    message_inbox::send(members_.world_rank(message.peer), {members_.name(), collective_}, packed_);
 }
 
 /// Ranks that pass blocks of different lengths must not read past what has come.
@@ -180,11 +181,13 @@ void schedule_runner::expect_bytes(const schedule_message& message, std::size_t 
     context_.host->launcher().end_job(
         context_, fmt::format("the ranks disagree about the length of a {}: rank {} expects {} "
                               "bytes from rank {}, which has sent {}",
-                              name_of(call_.what), context_.rank, wanted, message.peer, come));
+                              name_of(call_.what), context_.rank, wanted,
+                              members_.world_rank(message.peer), come));
 }
 
 void schedule_runner::receive(const schedule_message& message) {
-    auto come = context_.inbox->take(context_, {collective_, message.peer});
+    auto come = context_.inbox->take(
+        context_, {{members_.name(), collective_}, members_.world_rank(message.peer)});
     expect_bytes(message, come.bytes);
     std::byte* next = come.data.data();
     for (const block_range& range : message.blocks) {
@@ -216,10 +219,10 @@ void schedule_runner::take_in(block_action action, std::uint64_t block, std::byt
 
 /// Where a block lies that the rank gives, or has got.
 const std::byte* schedule_runner::held(std::uint64_t block) {
-    const bool gives = (call_.what == exchange && block / context_.ranks == context_.rank) ||
-                       (call_.what == scatter && context_.rank == call_.root);
-    if (gives) return source_ + call_.source_start(block % context_.ranks);
-    if (call_.what == gather && block == context_.rank) return call_.source;
+    const bool gives = (call_.what == exchange && block / members_.count() == members_.own()) ||
+                       (call_.what == scatter && members_.own() == call_.root);
+    if (gives) return source_ + call_.source_start(block % members_.count());
+    if (call_.what == gather && block == members_.own()) return call_.source;
     return place_for(block);
 }
 
@@ -238,10 +241,10 @@ std::byte* schedule_runner::own_place(std::uint64_t block) {
         case gather:
             return call_.target == nullptr ? nullptr : call_.target + call_.target_start(block);
         case all_gather: return call_.target + call_.target_start(block);
-        case scatter: return block == context_.rank ? call_.target : nullptr;
+        case scatter: return block == members_.own() ? call_.target : nullptr;
         case exchange:
-            return block % context_.ranks == context_.rank
-                       ? call_.target + call_.target_start(block / context_.ranks)
+            return block % members_.count() == members_.own()
+                       ? call_.target + call_.target_start(block / members_.count())
                        : nullptr;
         default: return nullptr;
     }

@@ -8,6 +8,7 @@
 
 #include "collectives/aligned_bytes.hpp"
 #include "collectives/message_inbox.hpp"
+#include "collectives/team_members.hpp"
 #include "selion/detail/block_call.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/schedule.hpp"
@@ -19,8 +20,8 @@ namespace selion::collectives {
 class schedule_runner {
 public:
     /// @param collective its number in its team: the same at all ranks, and never used again.
-    schedule_runner(detail::rank_context& context, const detail::block_call& call,
-                    std::uint64_t collective);
+    schedule_runner(detail::rank_context& context, const team_members& members,
+                    const detail::block_call& call, std::uint64_t collective);
 
     void run();
 
@@ -46,6 +47,7 @@ private:
     bool reduces() const { return call_.how != nullptr; }
 
     detail::rank_context& context_;
+    const team_members& members_;
     const detail::block_call& call_;
     std::uint64_t collective_;
     rank_schedule schedule_;

@@ -76,17 +76,20 @@ struct alignas(64) link_end {
 /// Which end: the rank's link to the rank 2^level after it, or to the one before it.
 inline constexpr std::size_t link_directions = 2;
 
-/// Each rank's part of the state of a team, at the start of its segment 0. All zero is the initial
-/// state. Counters only grow, so nothing is ever reset while somebody may look. A machine whose
-/// ranks map each other uses all but `links`; another one uses `rounds`, `links` and, for parcels,
-/// the slots. On that one small messages stay in front of the slots, in the first two pages or
-/// three: with 100,000 ranks every page that each of them touches costs 400 MB.
+/// Each member's part of the state of a team: of the team of all at the start of its segment 0, of
+/// others in its heap. All zero is the initial state. Counters only grow, so nothing is ever reset
+/// while somebody may look. A machine whose ranks map each other uses all but `links`; another one
+/// uses `rounds`, `links` and, for parcels, the slots. On that one small messages stay in front of
+/// the slots, in the first two pages or three: with 100,000 ranks every page that each of them
+/// touches costs 400 MB.
 struct team_block {
-    lonely_word arrivals;        ///< in rank 0: carriers (or ranks) that have arrived, ever
-    lonely_word group_arrivals;  ///< in a group's first rank: its ranks that have arrived, ever
-    lonely_word group_release;   ///< in a group's first rank: the last round that is complete
+    lonely_word arrivals;        ///< in member 0: carriers (or members) that have arrived, ever
+    lonely_word group_arrivals;  ///< in a group's first: its members that have arrived, ever
+    lonely_word group_release;   ///< in a group's first: the last round that is complete
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
     alignas(detail::line_bytes) call_signature signatures[slot_sets];
+    detail::shared_word departures;     ///< in member 0: members that have left, ever
+    detail::shared_word all_have_left;  ///< elsewhere: not zero when that was all of them
     alignas(detail::line_bytes) link_end links[detail::rank_bits][link_directions];
     alignas(detail::line_bytes) std::byte slots[slot_sets][slot_bytes];
 };

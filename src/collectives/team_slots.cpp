@@ -28,12 +28,12 @@ bool publishes_all(collective_kind what) {
 /// A part of every block that is published has to fit into a slot: at least an element of a
 /// reduction, or a line.
 bool team_state::fits_into_slots(const detail::block_call& call) const {
-    const std::size_t share = slot_bytes / (publishes_all(call.what) ? context_.ranks : 1);
+    const std::size_t share = slot_bytes / (publishes_all(call.what) ? members_.count() : 1);
     return share >= (call.how != nullptr ? call.element_bytes : detail::line_bytes);
 }
 
 void team_state::run(const detail::block_call& call) {
-    if (context_.words_mapped && call.chosen == nullptr && fits_into_slots(call)) {
+    if (members_.are_mapped() && call.chosen == nullptr && fits_into_slots(call)) {
         run_in_slots(call);
     } else {
         run_by_messages(call);
@@ -43,17 +43,17 @@ void team_state::run(const detail::block_call& call) {
 void team_state::run_by_messages(const detail::block_call& call) {
     ++message_collectives_;
     ++message_window_used_;
-    message_bytes_ += call.most_bytes() * context_.ranks;
+    message_bytes_ += call.most_bytes() * members_.count();
     if (message_window_used_ == message_window || message_bytes_ > message_window_bytes) {
         synchronise(machine::wait_reason::collective);
         message_window_used_ = 0;
         message_bytes_ = 0;
     }
-    schedule_runner(context_, call, message_collectives_).run();
+    schedule_runner(context_, members_, call, message_collectives_).run();
 }
 
 void team_state::run_in_slots(const detail::block_call& call) {
-    block_part part{0, slot_bytes / (publishes_all(call.what) ? context_.ranks : 1)};
+    block_part part{0, slot_bytes / (publishes_all(call.what) ? members_.count() : 1)};
     if (call.how != nullptr) {
         prepare_partials(call.element_bytes);
         part.bytes -= part.bytes % call.element_bytes;
@@ -75,12 +75,12 @@ std::size_t team_state::part_of(std::size_t block_bytes, block_part part) {
 }
 
 void team_state::publish(const detail::block_call& call, block_part part) {
-    if (call.what == scatter && context_.rank != call.root) return;
+    if (call.what == scatter && members_.own() != call.root) return;
     if (!publishes_all(call.what)) {
         write_slot(0, {call.source + part.start, part_of(call.block_bytes(), part)});
         return;
     }
-    for (std::uint32_t to = 0; to < context_.ranks; ++to) {
+    for (std::uint32_t to = 0; to < members_.count(); ++to) {
         const std::byte* const from = call.source + call.source_start(to) + part.start;
         write_slot(to * part.bytes, {from, part_of(call.source_bytes(to), part)});
     }
@@ -91,34 +91,34 @@ void team_state::fetch(const detail::block_call& call, block_part part) {
     switch (call.what) {
         case scatter: return fetch_scattered(call, part);
         case gather:
-            if (context_.rank != call.root) return;
+            if (members_.own() != call.root) return;
             break;
         default: break;
     }
     const bool is_exchange = call.what == exchange;
     const std::byte* const given =
-        call.source + part.start + (is_exchange ? call.source_start(context_.rank) : 0);
+        call.source + part.start + (is_exchange ? call.source_start(members_.own()) : 0);
     // Not all from the same rank at a time.
-    for (std::uint32_t i = 0; i < context_.ranks; ++i) {
-        const std::uint32_t from = (context_.rank + i) % context_.ranks;
+    for (std::uint32_t i = 0; i < members_.count(); ++i) {
+        const std::uint32_t from = (members_.own() + i) % members_.count();
         const std::size_t bytes = part_of(call.target_bytes(from), part);
-        fetch_block(from, is_exchange ? context_.rank * part.bytes : 0,
+        fetch_block(from, is_exchange ? members_.own() * part.bytes : 0,
                     {call.target + call.target_start(from) + part.start, bytes}, given);
     }
 }
 
 void team_state::fetch_scattered(const detail::block_call& call, block_part part) {
     const std::size_t bytes = part_of(call.block_bytes(), part);
-    const std::byte* const given = context_.rank == call.root
-                                       ? call.source + call.source_start(context_.rank) + part.start
-                                       : nullptr;
-    fetch_block(call.root, context_.rank * part.bytes, {call.target + part.start, bytes}, given);
+    const std::byte* const given =
+        members_.own() == call.root ? call.source + call.source_start(members_.own()) + part.start
+                                    : nullptr;
+    fetch_block(call.root, members_.own() * part.bytes, {call.target + part.start, bytes}, given);
 }
 
 /// @param own where the bytes lie if they are the rank's own.
 void team_state::fetch_block(std::uint32_t from, std::size_t slot_start, std::span<std::byte> to,
                              const std::byte* own) {
-    if (from != context_.rank) {
+    if (from != members_.own()) {
         read_slot(from, slot_start, to);
     } else if (own != to.data() && !to.empty()) {
         std::memcpy(to.data(), own, to.size());
@@ -126,17 +126,17 @@ void team_state::fetch_block(std::uint32_t from, std::size_t slot_start, std::sp
 }
 
 void team_state::fetch_combined(const detail::block_call& call, block_part part) {
-    slot_part where{0, part_of(call.block_bytes(), part) / call.element_bytes, context_.ranks};
+    slot_part where{0, part_of(call.block_bytes(), part) / call.element_bytes, members_.count()};
     switch (call.what) {
         case reduce:
-            if (context_.rank != call.root) return;
+            if (members_.own() != call.root) return;
             break;
-        case reduce_scatter: where.start = context_.rank * part.bytes; break;
+        case reduce_scatter: where.start = members_.own() * part.bytes; break;
         case scan:
-            where.ranks = context_.rank + 1;
+            where.ranks = members_.own() + 1;
             where.from_left = true;
             break;
-        default: where.ranks = context_.rank; where.from_left = true;
+        default: where.ranks = members_.own(); where.from_left = true;
     }
     if (where.ranks != 0) combine_slots(call.target + part.start, where, *call.how);
 }

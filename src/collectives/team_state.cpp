@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "selion/detail/word_access.hpp"
 #include "selion/expect.hpp"
@@ -38,21 +39,17 @@ std::string text_of(const call_signature& call) {
 
 }  // namespace
 
-team_state::team_state(detail::rank_context& context)
-    : context_(context), own_(block(context.rank)), messages_(context, own_) {
-    context.inbox = &inbox_;
-    if (context.words_mapped && (context.group_size == 1 || context.groups == 1)) {
-        // The centre counts groups, or ranks where there is one group. A rank alone on its carrier
-        // is its group.
+team_state::team_state(detail::rank_context& context, team_members members)
+    : context_(context),
+      members_(std::move(members)),
+      own_(block(members_.own())),
+      messages_(context, members_) {
+    if (members_.are_mapped() && (members_.group_size() == 1 || members_.groups() == 1)) {
+        // The centre counts groups, or members where there is one group. A member alone on its
+        // carrier is its group.
         centre_ = &block(0).arrivals.word;
-        centre_members_ = context.groups == 1 ? context.ranks : context.groups;
+        centre_members_ = members_.groups() == 1 ? members_.count() : members_.groups();
     }
-}
-
-team_block& team_state::block(std::uint32_t rank) const {
-    const std::uint64_t index = rank - context_.first_mapped;
-    return *reinterpret_cast<team_block*>(context_.mapped_base + index * context_.stride_bytes +
-                                          block_offset(rank));
 }
 
 std::byte* team_state::own_slot() { return own_.slots[slot_turn_ % slot_sets]; }
@@ -71,7 +68,7 @@ void team_state::synchronise(machine::wait_reason reason) {
         return;
     }
     ++round_;
-    if (context_.words_mapped) {
+    if (members_.are_mapped()) {
         synchronise_groups(reason);
     } else {
         synchronise_by_signals(reason);
@@ -81,7 +78,7 @@ void team_state::synchronise(machine::wait_reason reason) {
 /// The last rank of each carrier meets those of the others.
 void team_state::meet_groups(machine::wait_reason reason) {
     detail::shared_word& centre = block(0).arrivals.word;
-    const std::uint64_t everybody = round_ * context_.groups;
+    const std::uint64_t everybody = round_ * members_.groups();
     if (machine::word_add_quietly(context_, centre, 1) + 1 == everybody) {
         detail::word_changed(context_, centre);  // only the last arrival may find sleepers
     } else {
@@ -91,8 +88,8 @@ void team_state::meet_groups(machine::wait_reason reason) {
 
 /// Meets the ranks of the own carrier first; the last of them meets the other carriers.
 void team_state::synchronise_groups(machine::wait_reason reason) {
-    team_block& group = block(context_.group_first);
-    const std::uint64_t everybody_here = round_ * context_.group_size;
+    team_block& group = block(members_.group_first());
+    const std::uint64_t everybody_here = round_ * members_.group_size();
     if (machine::word_add_quietly(context_, group.group_arrivals.word, 1) + 1 == everybody_here) {
         meet_groups(reason);
         machine::word_store(context_, group.group_release.word, round_);
@@ -105,11 +102,11 @@ void team_state::synchronise_groups(machine::wait_reason reason) {
 /// before.
 void team_state::synchronise_by_signals(machine::wait_reason reason) {
     context_.transport->quiet(context_);
-    for (std::uint32_t k = 0; (std::uint64_t{1} << k) < context_.ranks; ++k) {
-        const auto peer =
-            static_cast<std::uint32_t>((context_.rank + (std::uint64_t{1} << k)) % context_.ranks);
+    for (std::uint32_t k = 0; (std::uint64_t{1} << k) < members_.count(); ++k) {
+        const auto peer = static_cast<std::uint32_t>((members_.own() + (std::uint64_t{1} << k)) %
+                                                     members_.count());
         const std::uint64_t signal =
-            block_address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
+            members_.address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
         // Where many ranks share a processor, the own word is in no cache by now.
         __builtin_prefetch(&own_.rounds[k].word);
         context_.transport->put(context_, {signal, nullptr, 0, signal, signal_add(1)});
@@ -118,12 +115,12 @@ void team_state::synchronise_by_signals(machine::wait_reason reason) {
 }
 
 void team_state::broadcast(std::span<std::byte> data, std::uint32_t root) {
-    if (!context_.words_mapped) return messages_.broadcast(data, root);
+    if (!members_.are_mapped()) return messages_.broadcast(data, root);
     do {
         const std::span part = data.first(std::min(data.size(), slot_bytes));
         data = data.subspan(part.size());
         ++slot_turn_;
-        const bool is_root = context_.rank == root;
+        const bool is_root = members_.own() == root;
         if (is_root) write_slot(0, part);
         synchronise(machine::wait_reason::collective);
         if (!is_root) read_slot(root, 0, part);
@@ -131,7 +128,7 @@ void team_state::broadcast(std::span<std::byte> data, std::uint32_t root) {
 }
 
 void team_state::all_reduce(std::byte* data, std::size_t count, const detail::reduction& how) {
-    if (!context_.words_mapped) return messages_.all_reduce(data, count, how);
+    if (!members_.are_mapped()) return messages_.all_reduce(data, count, how);
     prepare_partials(how.element_bytes);
     const std::size_t most = slot_bytes / how.element_bytes;
     do {
@@ -140,8 +137,8 @@ void team_state::all_reduce(std::byte* data, std::size_t count, const detail::re
         ++slot_turn_;
         write_slot(0, {data, bytes});
         synchronise(machine::wait_reason::collective);
-        if (bytes * context_.ranks < share_bytes) {
-            combine_slots(data, {0, part, context_.ranks}, how);
+        if (bytes * members_.count() < share_bytes) {
+            combine_slots(data, {0, part, members_.count()}, how);
         } else {
             combine_shares(data, part, how);
         }
@@ -164,9 +161,9 @@ void team_state::read_slot(std::uint32_t rank, std::size_t start, std::span<std:
 
 /// Before the ranks meet, so that whoever returns knows that all have what they need.
 void team_state::prepare_partials(std::size_t element_bytes) {
-    if (context_.ranks <= 2) return;
+    if (members_.count() <= 2) return;
     // The place below all others is the caller's data.
-    const auto places = static_cast<std::size_t>(std::bit_width(context_.ranks - 1)) - 1;
+    const auto places = static_cast<std::size_t>(std::bit_width(members_.count() - 1)) - 1;
     partials_.reserve(places * std::max(element_bytes, strip_bytes));
 }
 
@@ -223,28 +220,28 @@ void team_state::combine_strip(std::byte* to, const slot_part& where,
 /// Each rank combines its share of the elements, puts it into its own slot where only it has
 /// looked, and then everybody copies all shares.
 void team_state::combine_shares(std::byte* data, std::size_t count, const detail::reduction& how) {
-    const auto first_of = [&](std::uint64_t rank) { return count * rank / context_.ranks; };
-    const std::size_t first = first_of(context_.rank);
-    const std::size_t mine = first_of(context_.rank + 1) - first;
+    const auto first_of = [&](std::uint64_t rank) { return count * rank / members_.count(); };
+    const std::size_t first = first_of(members_.own());
+    const std::size_t mine = first_of(members_.own() + 1) - first;
     const std::size_t own_start = first * how.element_bytes;
-    combine_slots(data + own_start, {own_start, mine, context_.ranks}, how);
+    combine_slots(data + own_start, {own_start, mine, members_.count()}, how);
     write_slot(own_start, {data + own_start, mine * how.element_bytes});
     synchronise(machine::wait_reason::collective);
-    for (std::uint32_t rank = 0; rank < context_.ranks; ++rank) {
+    for (std::uint32_t rank = 0; rank < members_.count(); ++rank) {
         const std::size_t start = first_of(rank) * how.element_bytes;
         const std::size_t bytes = first_of(rank + 1) * how.element_bytes - start;
-        if (rank != context_.rank) read_slot(rank, start, {data + start, bytes});
+        if (rank != members_.own()) read_slot(rank, start, {data + start, bytes});
     }
 }
 
 /// What rank 0 is about to do.
 call_signature team_state::first_signature(const call_signature& mine) {
-    if (!context_.words_mapped) {
+    const std::size_t set = ++check_turn_ % slot_sets;
+    if (!members_.are_mapped()) {
         call_signature first = mine;
         messages_.broadcast(std::as_writable_bytes(std::span(&first, 1)), 0);
         return first;
     }
-    const std::size_t set = ++check_turn_ % slot_sets;
     own_.signatures[set] = mine;
     synchronise(machine::wait_reason::collective);
     return block(0).signatures[set];
@@ -256,11 +253,14 @@ void team_state::check(const call_signature& mine) {
     const bool is_same_call = mine.what == first.what;
     context_.host->launcher().end_job(
         context_,
-        fmt::format(
-            "the ranks disagree about collective #{}: rank {} calls {}, rank 0 calls {}{}",
-            machine::look_at(context_.call->instance), context_.rank, text_of(mine), text_of(first),
-            is_same_call && mine.type_hash != first.type_hash ? "; types or operations differ"
-                                                              : ""));
+        fmt::format("the ranks disagree about collective #{}{}: rank {} calls {}, rank "
+                    "{} calls {}{}",
+                    is_everybody() ? machine::look_at(context_.call->instance) : check_turn_,
+                    is_everybody() ? "" : fmt::format(" of a team of {}", members_.count()),
+                    context_.rank, text_of(mine), members_.world_rank(0), text_of(first),
+                    is_same_call && mine.type_hash != first.type_hash
+                        ? "; types or operations differ"
+                        : ""));
 }
 
 }  // namespace selion::collectives

@@ -6,9 +6,9 @@
 #include <source_location>
 
 #include "collectives/aligned_bytes.hpp"
-#include "collectives/message_inbox.hpp"
 #include "collectives/message_tree.hpp"
 #include "collectives/team_block.hpp"
+#include "collectives/team_members.hpp"
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
@@ -20,12 +20,16 @@
 
 namespace selion::collectives {
 
-/// One rank's private view of the team of all: how far it has come, and the steps of each
-/// collective. Where ranks map each other: an arrival counter (per carrier, then central), and
+/// One member's private view of a team: how far it has come, and the steps of each collective.
+/// Where members map each other: an arrival counter (per carrier, then central), and
 /// slots that everybody reads. Where they do not: dissemination by signals, and message trees.
 class team_state {
 public:
-    explicit team_state(detail::rank_context& context);
+    team_state(detail::rank_context& context, team_members members);
+    team_state(const team_state&) = delete;
+    team_state& operator=(const team_state&) = delete;
+
+    const team_members& members() const { return members_; }
 
     /// Waits until all have arrived.
     void synchronise(machine::wait_reason reason);
@@ -55,6 +59,7 @@ public:
     void check(const call_signature& mine);
 
 private:
+    bool is_everybody() const { return members_.name() == 0; }
     void synchronise_groups(machine::wait_reason reason);
     void meet_groups(machine::wait_reason reason);
     void synchronise_by_signals(machine::wait_reason reason);
@@ -74,7 +79,7 @@ private:
     static std::size_t part_of(std::size_t block_bytes, block_part part);
     void fetch_combined(const detail::block_call& call, block_part part);
 
-    /// Elements at the same place in the slots of ranks 0 to `ranks` - 1.
+    /// Elements at the same place in the slots of members 0 to `ranks` - 1.
     struct slot_part {
         std::size_t start;  ///< bytes from the start of each slot
         std::size_t count;
@@ -92,13 +97,12 @@ private:
     void write_slot(std::size_t start, std::span<const std::byte> data);
     void read_slot(std::uint32_t rank, std::size_t start, std::span<std::byte> data);
     const std::byte* slot_of(std::uint32_t rank) const;
-    team_block& block(std::uint32_t rank) const;
+    team_block& block(std::uint32_t member) const { return members_.block(member); }
 
     detail::rank_context& context_;
+    team_members members_;
     team_block& own_;
-    // Used where `words_mapped` is false:
-    message_tree messages_;
-    message_inbox inbox_;
+    message_tree messages_;                  ///< used where members do not map each other
     std::uint64_t message_collectives_ = 0;  ///< so far
     std::uint64_t message_window_used_ = 0;  ///< of those, since all have met for their sake
     std::uint64_t message_bytes_ = 0;        ///< that those may have brought to a rank

@@ -76,7 +76,7 @@ int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* info) {
     own.error_handler = info->err_hndlr;
     *hndl = own.handle;
     // Nobody sends to a task that is none yet.
-    selion::detail::sync(own_context(), std::source_location::current());
+    selion::detail::sync(selion::detail::everybody(own_context()), std::source_location::current());
     return LAPI_SUCCESS;
 }
 

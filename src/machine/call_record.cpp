@@ -76,8 +76,12 @@ std::string last_call_text(const call_record& record) {
     const auto what = static_cast<operation>(look_at(record.what));
     if (look_at(record.has_finished) != 0) return "its function has returned";
     if (what == operation::none) return "before its first collective call or wait";
-    const std::string number =
-        is_collective(what) ? fmt::format(" #{}", look_at(record.instance)) : std::string();
+    const std::uint32_t team_size = look_at(record.team_size);
+    std::string number;
+    if (is_collective(what)) {
+        number = team_size == 0 ? fmt::format(" #{}", look_at(record.instance))
+                                : fmt::format(" of a team of {}", team_size);
+    }
     const bool is_inside = look_at(record.entries) % 2 == 1;
     return fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ", name_of(what),
                        number, site_text(look_at(record.site)));

@@ -38,7 +38,7 @@ enum class operation : std::uint32_t {
 };
 std::string_view name_of(operation what);
 
-/// Collectives involve all ranks and are numbered alike on each.
+/// Collectives of all ranks are numbered alike on each.
 constexpr bool is_collective(operation what) {
     return what != operation::none && what != operation::wait_signal &&
            what != operation::wait_counter && what != operation::wait_future &&
@@ -52,7 +52,7 @@ constexpr bool is_collective(operation what) {
 struct alignas(detail::line_bytes) call_record {
     std::uint64_t entries;        ///< calls begun and ended; odd while inside one
     std::uint64_t site;           ///< of the last call, see encode_site; 0 when unknown
-    std::uint64_t instance;       ///< collectives that this rank has begun
+    std::uint64_t instance;       ///< collectives of all ranks that this rank has begun
     std::uint64_t word_offset;    ///< of the awaited word, from the start of the shared mapping
     std::uint64_t at_least;       ///< awaited value
     std::uint32_t what;           ///< an `operation`
@@ -64,6 +64,7 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t thread_id;  ///< of the kernel
     std::uint32_t bound_to;   ///< processor + 1; 0 while free to move
     std::uint32_t has_begun;  ///< it can handle messages
+    std::uint32_t team_size;  ///< members of the last collective's team; 0: all ranks
 };
 static_assert(sizeof(call_record) == detail::line_bytes);
 
@@ -94,24 +95,28 @@ Field look_at(const Field& field) {
     return std::atomic_ref(const_cast<Field&>(field)).load(std::memory_order_relaxed);
 }
 
-/// Notes what a rank's last call is and where it was made.
-inline void note_call(call_record& record, operation what, std::source_location site) {
+/// Notes what a rank's last call is and where it was made. Collectives of all ranks are counted.
+/// @param team_size members of a collective's team; 0: all ranks.
+inline void note_call(call_record& record, operation what, std::source_location site,
+                      std::uint32_t team_size = 0) {
     publish(record.site, encode_site(site));
     publish(record.what, static_cast<std::uint32_t>(what));
-    if (is_collective(what)) publish(record.instance, record.instance + 1);
+    publish(record.team_size, team_size);
+    if (is_collective(what) && team_size == 0) publish(record.instance, record.instance + 1);
 }
 
 /// Marks a rank as inside a call for its lifetime. Nested scopes keep the outermost call's name.
 class call_scope {
 public:
-    call_scope(detail::rank_context& context, operation what, std::source_location site)
+    call_scope(detail::rank_context& context, operation what, std::source_location site,
+               std::uint32_t team_size = 0)
         : record_(*context.call),
           is_outermost_(!context.is_foreign_thread && record_.entries % 2 == 0) {
-        if (context.is_foreign_thread && is_collective(what)) {
+        if (context.is_foreign_thread && is_collective(what) && team_size == 0) {
             publish(record_.instance, record_.instance + 1);  // the rank takes part all the same
         }
         if (!is_outermost_) return;
-        note_call(record_, what, site);
+        note_call(record_, what, site, team_size);
         publish(record_.entries, record_.entries + 1);
     }
     ~call_scope() {
@@ -133,6 +138,7 @@ public:
         : record_(record),
           site_(record.site),
           what_(record.what),
+          team_size_(record.team_size),
           is_inside_(record.entries % 2 == 1) {
         if (is_inside_) publish(record_.entries, record_.entries + 1);
     }
@@ -140,6 +146,7 @@ public:
         if (!is_inside_) return;
         publish(record_.site, site_);
         publish(record_.what, what_);
+        publish(record_.team_size, team_size_);
         publish(record_.entries, record_.entries + 1);
     }
     pause_in_call(const pause_in_call&) = delete;
@@ -149,6 +156,7 @@ private:
     call_record& record_;
     std::uint64_t site_;
     std::uint32_t what_;
+    std::uint32_t team_size_;
     bool is_inside_;
 };
 

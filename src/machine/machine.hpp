@@ -206,6 +206,8 @@ public:
         return false;
     }
     virtual std::string binding_report() const = 0;
+    /// A number that ranks with that place in common share, and no others.
+    virtual std::uint32_t place_of(const detail::rank_context&, locality) { return 0; }
 };
 
 /// The job that runs in this process, for threads that belong to no rank; null when none.

@@ -66,11 +66,11 @@ void block_collectives::expect_counts(const char* what, std::size_t all,
 
 void block_collectives::share(std::span<std::byte> data, team_rank root,
                               std::source_location site) const {
-    detail::broadcast(*context_, data, root, site);
+    detail::broadcast(view_, data, root, site);
 }
 
 std::size_t block_collectives::longest(std::size_t own, std::source_location site) const {
-    detail::all_reduce(*context_, &own, 1, detail::erase_reduction<std::size_t>(maximum), site);
+    detail::all_reduce(view_, &own, 1, detail::erase_reduction<std::size_t>(maximum), site);
     return own;
 }
 

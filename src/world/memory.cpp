@@ -64,8 +64,8 @@ agreement agree(rank_context& context, const agreement& mine) {
                          a.failures + b.failures};
     };
     agreement all = mine;
-    state_of(context).team.all_reduce(reinterpret_cast<std::byte*>(&all), 1,
-                                      erase_reduction<agreement>(both));
+    state_of(context).everybody.all_reduce(reinterpret_cast<std::byte*>(&all), 1,
+                                           erase_reduction<agreement>(both));
     return all;
 }
 
@@ -109,7 +109,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     const machine::call_scope scope(context, operation::deallocate, site);
     // Nobody's last access may fall into memory that is already someone else's.
     let_handlers_return(context);
-    state_of(context).team.synchronise(machine::wait_reason::collective);
+    state_of(context).everybody.synchronise(machine::wait_reason::collective);
     const bool was_live = state_of(context).heap.deallocate_symmetric(bits & offset_mask);
     SELION_EXPECT_AT(was_live, site,
                      fmt::format("deallocate: no live collective allocation starts at offset {}",

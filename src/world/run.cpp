@@ -112,11 +112,11 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     if (context.host->memory().outlives_ranks()) {
         context.messages->completions.finish(context);
     } else {
-        end_together(context, state.team, body.site);
+        end_together(context, state.everybody, body.site);
     }
     files.end_rank(context.rank);
     context.world = nullptr;
-    context.plain_team = nullptr;
+    context.calls_are_plain = false;
     // The recorder stays: messages may still arrive.
     return rank_status;
 }

@@ -19,15 +19,17 @@ namespace {
 
 using machine::operation;
 
+std::uint32_t size_in_report(const team_view& team) { return team.is_everybody ? 0 : team.size; }
+
 /// A collective in progress: marks the rank as inside, records its time, and compares the ranks'
 /// calls in the checking build.
 class collective_scope {
 public:
-    collective_scope(rank_context& context, const collectives::call_signature& signature,
-                     std::source_location site)
+    collective_scope(rank_context& context, const team_view& team,
+                     const collectives::call_signature& signature, std::source_location site)
         : context_(context),
           what_(static_cast<operation>(signature.what)),
-          call_(context, what_, site),
+          call_(context, what_, site, size_in_report(team)),
           site_(site) {
         SELION_EXPECT_AT(context.world != nullptr, site,
                          "collectives may be called only while the rank's function runs");
@@ -39,7 +41,7 @@ public:
         if constexpr (SELION_CHECK_LEVEL >= 2) {
             collectives::call_signature mine = signature;
             mine.site = machine::encode_site(site);
-            state_of(context).team.check(mine);
+            team.state->check(mine);
         }
     }
     ~collective_scope() {
@@ -72,13 +74,15 @@ collectives::call_signature signature_of(operation what) {
 }
 
 /// The calling thread's context: a thread that has joined a rank waits in a way of its own.
-rank_context& caller_for(const rank_context& member, std::source_location site) {
-    if (current_context == &member) [[likely]]
-        return *current_context;
-    rank_context& caller = context_of_caller(site);
-    SELION_EXPECT_AT(caller.rank == member.rank, site,
-                     fmt::format("the world of rank {} is used by a thread that works for rank {}",
-                                 member.rank, caller.rank));
+rank_context& caller_for(const team_view& team, operation what, std::source_location site) {
+    rank_context& caller =
+        current_context == team.context ? *team.context : context_of_caller(site);
+    SELION_EXPECT_AT(caller.rank == team.context->rank, site,
+                     fmt::format("a team of rank {} is used by a thread that works for rank {}",
+                                 team.context->rank, caller.rank));
+    SELION_EXPECT_AT(
+        team.state != nullptr, site,
+        fmt::format("{} of a team that rank {} is no member of", name_of(what), caller.rank));
     return caller;
 }
 
@@ -91,12 +95,13 @@ bool is_plain(const rank_context& context) {
 
 /// A barrier of which nobody takes note but hang and death reports. It arrives first and leaves its
 /// note while it waits. The last one to arrive has not been inside for anyone to see.
-void synchronise_at_centre(operation what, rank_context& context, std::source_location site) {
+void synchronise_at_centre(operation what, const team_view& view, std::source_location site) {
+    rank_context& context = *view.context;
     expect_not_in_completion(context, what, site);
-    collectives::team_state& team = *context.plain_team;
+    collectives::team_state& team = *view.state;
     const bool is_last = team.arrive_at_centre();
     machine::call_record& record = *context.call;
-    machine::note_call(record, what, site);
+    machine::note_call(record, what, site, size_in_report(view));
     if (is_last) {
         team.release_centre();
         return;
@@ -106,21 +111,37 @@ void synchronise_at_centre(operation what, rank_context& context, std::source_lo
     machine::publish(record.entries, record.entries + 1);
 }
 
-void synchronise_as(operation what, rank_context& member, std::source_location site) {
-    rank_context& context = caller_for(member, site);
+void synchronise_as(operation what, const team_view& team, std::source_location site) {
+    rank_context& context = caller_for(team, what, site);
     if (is_plain(context)) {
-        const machine::call_scope call(context, what, site);
-        state_of(context).team.synchronise(machine::wait_reason::collective);
+        const machine::call_scope call(context, what, site, size_in_report(team));
+        team.state->synchronise(machine::wait_reason::collective);
         return;
     }
-    const collective_scope scope(context, signature_of(what), site);
-    state_of(context).team.synchronise(machine::wait_reason::collective);
+    const collective_scope scope(context, team, signature_of(what), site);
+    team.state->synchronise(machine::wait_reason::collective);
+}
+
+/// Whether a barrier may take its shortest way.
+bool meets_plainly(const team_view& team) {
+    return team.context->calls_are_plain && current_context == team.context &&
+           team.state != nullptr && team.state->meets_at_centre();
+}
+
+void expect_root(operation what, std::uint32_t root, const team_view& team,
+                 std::source_location site) {
+    SELION_EXPECT_AT(root < team.size, site,
+                     fmt::format("{}: root {} is no member; members are 0 to {}", name_of(what),
+                                 root, team.size - 1));
 }
 
 }  // namespace
 
 world_state::world_state(rank_context& context, meters::recorder* recorder)
-    : heap(context, collectives::runtime_bytes + onesided::block_bytes), team(context) {
+    : heap(context, collectives::runtime_bytes + onesided::block_bytes),
+      everybody(context, collectives::team_members(context)),
+      teams(std::make_shared<collectives::team_register>(context)) {
+    context.inbox = &inbox;
     context.job = machine::job_number();
     context.store_offset = collectives::runtime_bytes;
     const bool interrupts =
@@ -133,47 +154,45 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     context.world = this;
     // While operations are recorded they must come by the slow path.
     if (recorder != nullptr) context.bypass_count = 0;
-    if (SELION_CHECK_LEVEL < 2 && recorder == nullptr && context.simulated == nullptr &&
-        team.meets_at_centre()) {
-        context.plain_team = &team;
-    }
+    context.calls_are_plain =
+        SELION_CHECK_LEVEL < 2 && recorder == nullptr && context.simulated == nullptr;
     // release: what a handler may use; pairs with who serves the rank's messages [rank.begun]
     std::atomic_ref(context.call->has_begun).store(1, std::memory_order_release);
 }
 
-void sync(rank_context& member, std::source_location site) {
-    if (member.plain_team != nullptr && current_context == &member) [[likely]] {
-        return synchronise_at_centre(operation::sync, member, site);
-    }
-    synchronise_as(operation::sync, member, site);
+team_view everybody(rank_context& context) {
+    return {&context, &state_of(context).everybody, context.rank, context.ranks, true};
 }
 
-void barrier(rank_context& member, std::source_location site) {
-    if (member.plain_team != nullptr && current_context == &member) [[likely]] {
-        return synchronise_at_centre(operation::barrier, member, site);
-    }
+void sync(const team_view& team, std::source_location site) {
+    if (meets_plainly(team)) [[likely]]
+        return synchronise_at_centre(operation::sync, team, site);
+    synchronise_as(operation::sync, team, site);
+}
+
+void barrier(const team_view& team, std::source_location site) {
+    if (meets_plainly(team)) [[likely]]
+        return synchronise_at_centre(operation::barrier, team, site);
     // Where everybody maps everything, arriving publishes all earlier stores.
-    if (!member.words_mapped) member.transport->quiet(member);
-    synchronise_as(operation::barrier, member, site);
+    if (!team.context->words_mapped) team.context->transport->quiet(*team.context);
+    synchronise_as(operation::barrier, team, site);
 }
 
-void broadcast(rank_context& member, std::span<std::byte> data, team_rank root,
+void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
                std::source_location site) {
-    rank_context& context = caller_for(member, site);
-    SELION_EXPECT_AT(root < context.ranks, site,
-                     fmt::format("broadcast: root {} is no member; members are 0 to {}",
-                                 std::uint32_t{root}, context.ranks - 1));
+    rank_context& context = caller_for(team, operation::broadcast, site);
+    expect_root(operation::broadcast, root, team, site);
     collectives::call_signature signature = signature_of(operation::broadcast);
     signature.count = data.size();
     signature.element_bytes = 1;
     signature.root = root;
-    const collective_scope scope(context, signature, site);
-    state_of(context).team.broadcast(data, root);
+    const collective_scope scope(context, team, signature, site);
+    team.state->broadcast(data, root);
 }
 
-void all_reduce(rank_context& member, void* data, std::size_t count, const reduction& how,
+void all_reduce(const team_view& team, void* data, std::size_t count, const reduction& how,
                 std::source_location site) {
-    rank_context& context = caller_for(member, site);
+    rank_context& context = caller_for(team, operation::all_reduce, site);
     SELION_EXPECT_AT(how.element_bytes <= collectives::slot_bytes, site,
                      fmt::format("all_reduce: an element has {} bytes; at most {} are possible",
                                  how.element_bytes, collectives::slot_bytes));
@@ -181,8 +200,8 @@ void all_reduce(rank_context& member, void* data, std::size_t count, const reduc
     signature.count = count;
     signature.element_bytes = how.element_bytes;
     signature.type_hash = how.type_hash;
-    const collective_scope scope(context, signature, site);
-    state_of(context).team.all_reduce(static_cast<std::byte*>(data), count, how);
+    const collective_scope scope(context, team, signature, site);
+    team.state->all_reduce(static_cast<std::byte*>(data), count, how);
 }
 
 operation operation_of(collective_kind what) {
@@ -202,22 +221,22 @@ operation operation_of(collective_kind what) {
     return operation::exchange;
 }
 
-void run_block_call(rank_context& member, const block_call& call, std::source_location site) {
-    rank_context& context = caller_for(member, site);
+void run_block_call(const team_view& team, const block_call& call, std::source_location site) {
     const operation what = operation_of(call.what);
-    SELION_EXPECT_AT(!has_root(call.what) || call.root < context.ranks, site,
-                     fmt::format("{}: root {} is no member; members are 0 to {}", name_of(what),
-                                 call.root, context.ranks - 1));
+    rank_context& context = caller_for(team, what, site);
+    if (has_root(call.what)) expect_root(what, call.root, team, site);
     collectives::call_signature signature = signature_of(what);
     signature.count = call.most != 0 ? call.most : call.count;
     signature.element_bytes = call.element_bytes;
     if (call.how != nullptr) signature.type_hash = call.how->type_hash;
     if (has_root(call.what)) signature.root = call.root;
-    const collective_scope scope(context, signature, site);
-    state_of(context).team.run(call);
+    const collective_scope scope(context, team, signature, site);
+    team.state->run(call);
 }
 
 }  // namespace detail
+
+world::world(detail::rank_context& context) noexcept : team(detail::everybody(context)) {}
 
 std::int64_t world::now() const { return context().clock->now_ns(); }
 
@@ -230,6 +249,7 @@ selion::thread_level world::thread_level() const { return context().host->thread
 progress_kind world::progress() const { return machine().capabilities.progress; }
 
 heap_usage world::heap() const {
+    detail::state_of(context()).teams->collect();
     return {context().heap->used_bytes(), context().heap->reserved_bytes()};
 }
 

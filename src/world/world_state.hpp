@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+
+#include "collectives/message_inbox.hpp"
+#include "collectives/team_register.hpp"
 #include "collectives/team_state.hpp"
 #include "onesided/symmetric_heap.hpp"
 #include "selion/detail/rank_context.hpp"
@@ -13,7 +17,10 @@ struct world_state {
     world_state(rank_context& context, meters::recorder* recorder);
 
     onesided::symmetric_heap heap;
-    collectives::team_state team;
+    collectives::message_inbox inbox;
+    collectives::team_state everybody;
+    /// Teams that the rank has made; a handle that outlives the job finds it gone.
+    std::shared_ptr<collectives::team_register> teams;
 };
 
 inline world_state& state_of(rank_context& context) {

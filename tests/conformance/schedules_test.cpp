@@ -102,8 +102,8 @@ void run(spmd::test_run& test, const trial& one) {
         .root = one.how.root,
         .chosen = &one.how};
     if (one.how.collective == scatter && !one.is_root()) call.source = nullptr;
-    selion::detail::run_block_call(*selion::detail::current_context, call,
-                                   std::source_location::current());
+    selion::detail::run_block_call(selion::detail::everybody(*selion::detail::current_context),
+                                   call, std::source_location::current());
     test.that(target == expected,
               fmt::format("{} of {} elements by {} from {}, radix {}",
                           selion::name_of(one.how.collective), one.count,

@@ -183,6 +183,25 @@ void mistake_together(selion::world& world, std::string_view what) {
         static_cast<void>(selion::allocate<int>(world, is_odd ? 8 : 4));  // site: amounts
 }
 
+void mistake_about_teams(selion::world& world, std::string_view what) {
+    if (what == "stranger") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        if (world.rank() != 0) first.barrier();  // site: stranger
+    }
+    if (what == "member_99") {
+        const selion::team_rank members[] = {0, 99};
+        static_cast<void>(world.subteam(members));  // site: member_99
+    }
+    if (what == "listed_twice") {
+        const selion::team_rank members[] = {1, 0, 1};
+        static_cast<void>(world.subteam(members));  // site: listed_twice
+    }
+    if (what == "team_root") {
+        const selion::team pair = world.split(world.rank() / 2);
+        static_cast<void>(pair.broadcast(1, 2));  // site: team_root
+    }
+}
+
 void mistake_about_blocks(selion::world& world, std::string_view what) {
     const bool is_odd = world.rank() == 1;
     std::vector<int> values(3 * world.size());
@@ -235,6 +254,7 @@ int main(int argc, char** argv) {
     return selion::run(argc, argv, [&](selion::world& world) {
         mistake_alone(world, what);
         mistake_together(world, what);
+        mistake_about_teams(world, what);
         mistake_about_blocks(world, what);
     });
 }

@@ -8,6 +8,7 @@
 
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
+#include <selion/detail/team_view.hpp>
 #include <selion/reduction.hpp>
 #include <selion/schedule.hpp>
 
@@ -52,7 +53,7 @@ private:
         return (starts == nullptr ? block * count : starts[block]) * element_bytes;
     }
 };
-SELION_API void run_block_call(rank_context& context, const block_call& call,
+SELION_API void run_block_call(const team_view& team, const block_call& call,
                                std::source_location site);
 
 template <class T>

@@ -26,7 +26,6 @@ class message_state;
 }  // namespace selion::onesided
 
 namespace selion::collectives {
-class team_state;
 class message_inbox;
 }  // namespace selion::collectives
 
@@ -65,14 +64,13 @@ struct alignas(line_bytes) rank_context {
     bool spends_time = false;           ///< `charge` counts: time is virtual
     bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
     bool in_handler = false;
-    bool has_one_thread = false;  ///< no other thread works for the rank, now or later
-    bool has_ripe = false;        ///< completion handlers are there that its own stack runs
-    std::uint32_t job = 0;        ///< number of the job in this process, from 1
+    bool has_one_thread = false;   ///< no other thread works for the rank, now or later
+    bool has_ripe = false;         ///< completion handlers are there that its own stack runs
+    bool calls_are_plain = false;  ///< a collective is its bare steps: nothing is recorded or
+                                   ///< compared, and this is the rank's own thread
+    std::uint32_t job = 0;         ///< number of the job in this process, from 1
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;
-    /// The team of all, where a barrier is its bare steps: nothing is recorded or compared, all
-    /// meet at one counter, and this is the rank's own thread. Else null.
-    collectives::team_state* plain_team = nullptr;
 
     // Read by slower paths.
     machine::transport* transport = nullptr;

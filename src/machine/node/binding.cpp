@@ -74,7 +74,36 @@ private:
     bool is_loaded_ = false;
 };
 
+/// Number of the object of a type that a processor is part of.
+std::uint32_t number_of(hwloc_topology_t topology, hwloc_obj_type_t type, std::uint32_t processor) {
+    const int count = hwloc_get_nbobjs_by_type(topology, type);
+    for (int i = 0; i < count; ++i) {
+        const hwloc_obj_t part = hwloc_get_obj_by_type(topology, type, static_cast<unsigned>(i));
+        if (hwloc_bitmap_isset(part->cpuset, processor) != 0) return static_cast<unsigned>(i);
+    }
+    return 0;
+}
+
 }  // namespace
+
+processor_place place_of_processor(std::uint32_t processor) {
+    const plugins_off quick;
+    hwloc_topology_t topology = nullptr;
+    hwloc_topology_init(&topology);
+    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    processor_place place;
+    for (const hwloc_obj_type_t type : {HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_PACKAGE}) {
+        hwloc_topology_set_type_filter(topology, type, HWLOC_TYPE_FILTER_KEEP_ALL);
+    }
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    if (hwloc_topology_load(topology) == 0) {
+        const bool has_third = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L3CACHE) > 0;
+        place = {number_of(topology, has_third ? HWLOC_OBJ_L3CACHE : HWLOC_OBJ_L2CACHE, processor),
+                 number_of(topology, HWLOC_OBJ_PACKAGE, processor)};
+    }
+    hwloc_topology_destroy(topology);
+    return place;
+}
 
 const std::vector<int>& processors_by_core() {
     // Loading takes milliseconds; and once threads are bound, the mask of one says nothing.

@@ -17,6 +17,13 @@ const std::vector<int>& processors_by_core();
 /// jobs never share a core while others idle.
 std::vector<int> choose_binding(std::uint32_t carriers);
 
+/// Numbers of what a processor is part of; 0 where the host does not say.
+struct processor_place {
+    std::uint32_t cache = 0;  ///< last-level cache
+    std::uint32_t socket = 0;
+};
+processor_place place_of_processor(std::uint32_t processor);
+
 /// Binds the calling thread. @return whether the kernel agreed.
 bool bind_thread(int processor);
 

@@ -17,6 +17,7 @@ struct rank_state {
     operation what;
     std::uint64_t site;
     std::uint64_t instance;
+    std::uint32_t team_size;
     std::uint64_t word_offset;
     std::uint64_t at_least;
     bool is_inside;
@@ -28,6 +29,7 @@ rank_state state_of(const call_record& record) {
     return {static_cast<operation>(look_at(record.what)),
             look_at(record.site),
             look_at(record.instance),
+            look_at(record.team_size),
             look_at(record.word_offset),
             look_at(record.at_least),
             look_at(record.entries) % 2 == 1,
@@ -86,9 +88,9 @@ std::string explain_waits(const shared_mapping& mapping) {
         if (!state.is_inside || !state.is_waiting) continue;
         if (state.what == operation::wait_signal) {
             signals += signal_text(mapping, rank, state);
-        } else if (!is_collective(state.what)) {
-            signals += fmt::format("\n  rank {} waits in {} at {}", rank, name_of(state.what),
-                                   site_text(state.site));
+        } else if (!is_collective(state.what) || state.team_size != 0) {
+            signals +=
+                fmt::format("\n  rank {} waits {}", rank, last_call_text(mapping.record(rank)));
         } else {
             groups[{state.instance, state.what, site_text(state.site)}].push_back(rank);
         }

@@ -31,6 +31,10 @@ bool node_machine::call_beside(detail::rank_context& context,
     return ranks_->call_beside(context, function, argument);
 }
 
+std::uint32_t node_machine::place_of(const detail::rank_context& context, locality where) {
+    return ranks_->place_of(context, where);
+}
+
 std::string node_machine::binding_report() const { return ranks_->binding_report(); }
 
 void node_machine::say_choices() const {

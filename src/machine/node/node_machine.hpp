@@ -29,6 +29,7 @@ public:
     bool call_beside(detail::rank_context& context, void (*function)(detail::rank_context&, void*),
                      void* argument) override;
     std::string binding_report() const override;
+    std::uint32_t place_of(const detail::rank_context& context, locality where) override;
 
 protected:
     /// Takes a mapping into use for the ranks of one process.

@@ -178,6 +178,17 @@ void rank_host::end_job(const failure& why) {
     _exit(1);
 }
 
+std::uint32_t rank_host::place_of(const detail::rank_context& context, locality where) const {
+    const std::uint32_t bound_to = look_at(mapping_.record(context.rank).bound_to);
+    switch (where) {
+        case locality::process: return context.rank / setting_.shape.ranks_per_process;
+        case locality::node: return 0;
+        case locality::cache: return bound_to == 0 ? 0 : place_of_processor(bound_to - 1).cache;
+        case locality::socket: break;
+    }
+    return bound_to == 0 ? 0 : place_of_processor(bound_to - 1).socket;
+}
+
 std::string rank_host::binding_report() const {
     std::string text;
     for (std::uint32_t rank = 0; rank < mapping_.control().ranks; ++rank) {

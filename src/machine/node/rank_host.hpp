@@ -32,6 +32,7 @@ public:
                      void (*function)(detail::rank_context&, void*), void* argument);
     [[noreturn]] void end_job(const failure& why);
     std::string binding_report() const;
+    std::uint32_t place_of(const detail::rank_context& context, locality where) const;
 
 private:
     void prepare(detail::rank_context& context, std::uint32_t local_rank);

@@ -20,6 +20,20 @@ bool simulation::shares_memory(std::uint32_t left, std::uint32_t right) const {
     return !nodes_.empty() && left / ranks_per_process_ == right / ranks_per_process_;
 }
 
+/// Without a node each rank is one.
+std::uint32_t simulation::place_of(std::uint32_t rank, locality where) {
+    if (nodes_.empty()) return where == locality::process ? 0 : rank;
+    const std::uint32_t node = rank / ranks_per_node_;
+    const thread_place place = node_of(rank).place_of(thread_of(rank));
+    switch (where) {
+        case locality::process: return rank / ranks_per_process_;
+        case locality::cache: return node * model_.node->sockets * model_.node->cores + place.cache;
+        case locality::socket: return node * model_.node->sockets + place.socket;
+        case locality::node: break;
+    }
+    return node;
+}
+
 /// Lets the rank have a line. What it then does to the line happens at that moment.
 void simulation::spend_access(rank_state& rank, const void* place, access_kind kind) {
     catch_up();

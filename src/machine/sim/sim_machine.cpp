@@ -110,6 +110,10 @@ public:
         return text;
     }
 
+    std::uint32_t place_of(const detail::rank_context& context, locality where) override {
+        return running_->place_of(context.rank, where);
+    }
+
 private:
     void tell_setting() const {
         base::say_verbose(fmt::format(

@@ -94,6 +94,9 @@ public:
     network& wires() { return *network_; }
     const machine_model& model() const { return model_; }
 
+    /// A number that ranks with that place in common share.
+    std::uint32_t place_of(std::uint32_t rank, locality where);
+
 private:
     void prepare(rank_state& rank, std::uint32_t number);
     /// Which ranks share memory, where a node is described.

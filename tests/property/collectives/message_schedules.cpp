@@ -63,8 +63,9 @@ struct outcome {
 
 outcome run_calls(unruly_machine& machine, const std::vector<call>& calls) {
     std::atomic<std::size_t> wrong = calls.size();
-    const bool has_ended = machine.run([&](detail::rank_context& context, team_block& own) {
-        message_tree tree(context, own);
+    const bool has_ended = machine.run([&](detail::rank_context& context, team_block&) {
+        const team_members members(context);
+        message_tree tree(context, members);
         for (std::size_t i = 0; i < calls.size(); ++i) {
             if (!is_right(tree, context, calls[i], i) && i < wrong) wrong = i;
         }

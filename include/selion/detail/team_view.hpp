@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <selion/detail/export.hpp>
+#include <selion/detail/rank_context.hpp>
+
+namespace selion::collectives {
+class team_state;
+}
+
+namespace selion::detail {
+
+/// A team as one of its members sees it.
+struct team_view {
+    rank_context* context;                     ///< of the rank
+    collectives::team_state* state = nullptr;  ///< null: the rank is no member
+    std::uint32_t rank = 0;                    ///< the member's number
+    std::uint32_t size = 0;
+    bool is_everybody = false;
+};
+
+/// The team of all ranks.
+SELION_API team_view everybody(rank_context& context);
+/// @param member a member's number. @return its rank in the world.
+SELION_API std::uint32_t world_rank_of(const team_view& team, std::uint32_t member);
+
+}  // namespace selion::detail

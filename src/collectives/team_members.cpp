@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/team_members.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace selion::collectives {
+
+team_members::team_members(const detail::rank_context& context)
+    : context_(context),
+      own_(context.rank),
+      count_(context.ranks),
+      group_first_(context.group_first),
+      group_size_(context.group_size),
+      groups_(context.groups),
+      are_mapped_(context.words_mapped) {}
+
+team_members::team_members(const detail::rank_context& context, const std::vector<entry>& entries,
+                           std::uint32_t own)
+    : context_(context),
+      own_(own),
+      count_(static_cast<std::uint32_t>(entries.size())),
+      group_first_(own),
+      group_size_(0),
+      groups_(0),
+      are_mapped_(true) {
+    blocks_.reserve(entries.size());
+    for (const entry& one : entries) {
+        blocks_.push_back(one.block);
+        const std::uint64_t index = (one.block >> detail::offset_bits) - context.first_mapped;
+        const bool shares_node = context.simulated != nullptr && index < context.mapped_count;
+        are_mapped_ = are_mapped_ && (context.words_mapped || shares_node);
+    }
+    find_groups(entries);
+}
+
+void team_members::find_groups(const std::vector<entry>& entries) {
+    std::set<std::uint32_t> carriers;
+    for (std::uint32_t member = 0; member < count_; ++member) {
+        carriers.insert(entries[member].first_beside);
+        if (entries[member].first_beside != context_.group_first) continue;
+        group_first_ = std::min(group_first_, member);
+        ++group_size_;
+    }
+    groups_ = static_cast<std::uint32_t>(carriers.size());
+}
+
+}  // namespace selion::collectives

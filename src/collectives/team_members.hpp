@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "collectives/team_block.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::collectives {
+
+/// Who belongs to a team and where their blocks lie, as one member sees it. Members are numbered
+/// from 0.
+class team_members {
+public:
+    /// The team of all: every rank's block lies where `block_offset` says.
+    explicit team_members(const detail::rank_context& context);
+
+    /// One member, as all the others must know it.
+    struct entry {
+        std::uint64_t block;         ///< global address of its block
+        std::uint32_t first_beside;  ///< world rank of the first rank that shares its carrier
+    };
+    /// @param entries of all members, in their order. @param own number of this one.
+    team_members(const detail::rank_context& context, const std::vector<entry>& entries,
+                 std::uint32_t own);
+
+    std::uint32_t own() const { return own_; }
+    std::uint32_t count() const { return count_; }
+    std::uint32_t world_rank(std::uint32_t member) const {
+        return blocks_.empty() ? member
+                               : static_cast<std::uint32_t>(blocks_[member] >> detail::offset_bits);
+    }
+    /// Global address of a place in a member's block.
+    std::uint64_t address(std::uint32_t member, std::size_t offset) const {
+        return (blocks_.empty() ? everybodys_block(member) : blocks_[member]) + offset;
+    }
+    /// @pre `are_mapped()`, or the member is this one.
+    team_block& block(std::uint32_t member) const {
+        const std::uint64_t bits = address(member, 0);
+        const std::uint64_t index = (bits >> detail::offset_bits) - context_.first_mapped;
+        return *reinterpret_cast<team_block*>(context_.mapped_base + index * context_.stride_bytes +
+                                              (bits & detail::offset_mask));
+    }
+    /// A name that no other team has whose members may meet this one's: 0 for the team of all.
+    std::uint64_t name() const { return blocks_.empty() ? 0 : blocks_.front(); }
+
+    bool are_mapped() const { return are_mapped_; }  ///< all share words with this one
+    /// Members that share this one's carrier: the first of them, how many, and how many carriers
+    /// all members have.
+    std::uint32_t group_first() const { return group_first_; }
+    std::uint32_t group_size() const { return group_size_; }
+    std::uint32_t groups() const { return groups_; }
+
+private:
+    static std::uint64_t everybodys_block(std::uint32_t rank) { return block_address(rank, 0); }
+    void find_groups(const std::vector<entry>& entries);
+
+    const detail::rank_context& context_;
+    std::vector<std::uint64_t> blocks_;  ///< of every member; empty for the team of all
+    std::uint32_t own_;
+    std::uint32_t count_;
+    std::uint32_t group_first_;
+    std::uint32_t group_size_;
+    std::uint32_t groups_;
+    bool are_mapped_;
+};
+
+}  // namespace selion::collectives

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How teams come into being, and end.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "selion/error.hpp"
+#include "selion/expect.hpp"
+#include "selion/team.hpp"
+#include "world/world_state.hpp"
+
+namespace selion {
+namespace {
+
+/// What a member tells the others when a team is split.
+struct proposal {
+    std::uint64_t block;  ///< global address; null: no room
+    std::int64_t key;
+    std::uint32_t colour;
+    std::uint32_t first_beside;  ///< world rank of the first rank that shares its carrier
+};
+
+/// Members of one colour by their numbers in the old team, in the order of the new one.
+std::vector<std::uint32_t> members_of(const std::vector<proposal>& all, std::uint32_t colour) {
+    std::vector<std::uint32_t> members;
+    for (std::uint32_t member = 0; member < all.size(); ++member) {
+        if (all[member].colour == colour) members.push_back(member);
+    }
+    std::ranges::stable_sort(members, {}, [&](std::uint32_t member) { return all[member].key; });
+    return members;
+}
+
+/// Ends a membership with its last handle, as long as the job lasts.
+std::shared_ptr<void> life_of(collectives::team_state& state,
+                              const std::shared_ptr<collectives::team_register>& teams) {
+    return {&state, [kept = std::weak_ptr(teams)](collectives::team_state* left) {
+                if (const auto still = kept.lock()) still->leave(*left);
+            }};
+}
+
+}  // namespace
+
+std::uint32_t detail::world_rank_of(const team_view& team, std::uint32_t member) {
+    return team.state->members().world_rank(member);
+}
+
+std::optional<team_rank> team::rank_of(rank_id rank) const {
+    for (std::uint32_t member = 0; member < size(); ++member) {
+        if (world_rank(member) == rank) return member;
+    }
+    return std::nullopt;
+}
+
+team team::make(std::uint32_t colour, std::int64_t key, std::source_location site) const {
+    proposal own{detail::null_address, key, colour, context().group_first};
+    detail::world_state& state = detail::state_of(context());
+    if (is_member() && colour != no_colour) {
+        own.block = state.teams->make_block().value_or(detail::null_address);
+    }
+    const std::vector<proposal> all = all_gather(own, site);
+    std::vector<collectives::team_members::entry> entries;
+    std::uint32_t number = 0;
+    for (const std::uint32_t member : members_of(all, colour)) {
+        if (member == rank()) number = static_cast<std::uint32_t>(entries.size());
+        entries.push_back({all[member].block, all[member].first_beside});
+    }
+    if (colour == no_colour) return team({&context()}, nullptr);
+    const auto has_no_room = [](const collectives::team_members::entry& one) {
+        return one.block == detail::null_address;
+    };
+    if (std::ranges::any_of(entries, has_no_room)) {
+        if (own.block != detail::null_address) state.teams->drop_block(own.block);
+        throw error(status::out_of_memory,
+                    fmt::format("no room for a new team of {}: a member's heap is full; set "
+                                "SELION_HEAP to reserve more, or let other teams go",
+                                entries.size()));
+    }
+    collectives::team_state& made = state.teams->add(entries, number);
+    return team({&context(), &made, number, static_cast<std::uint32_t>(entries.size())},
+                life_of(made, state.teams));
+}
+
+team team::split(std::uint32_t colour, std::int64_t key, std::source_location site) const {
+    return make(colour, key, site);
+}
+
+team team::split(locality where, std::source_location site) const {
+    return make(context().host->launcher().place_of(context(), where), 0, site);
+}
+
+team team::subteam(std::span<const team_rank> members, std::source_location site) const {
+    std::vector<bool> is_listed(size());
+    std::int64_t key = -1;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const std::uint32_t member = members[i];
+        SELION_EXPECT_AT(member < size(), site,
+                         fmt::format("subteam: {} is no member; members are 0 to {}", member,
+                                     std::int64_t{size()} - 1));
+        SELION_EXPECT_AT(!is_listed[member], site,
+                         fmt::format("subteam: member {} is listed twice", member));
+        is_listed[member] = true;
+        if (member == rank()) key = static_cast<std::int64_t>(i);
+    }
+    return make(key < 0 ? no_colour : 0, key, site);
+}
+
+}  // namespace selion

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Teams: split by colour and key, by a list, by locality; disjoint, overlapping, one within
+/// another; made and let go many times.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "conformance/memory_parts.hpp"
+
+namespace {
+
+/// Who belongs to a team, as every member should see it.
+void expect_members(selion::world& world, spmd::test_run& test, const selion::team& team,
+                    const std::vector<std::uint32_t>& ranks) {
+    test.equal(team.size(), static_cast<std::uint32_t>(ranks.size()));
+    for (std::uint32_t member = 0; member < ranks.size(); ++member) {
+        test.equal(std::uint32_t{team.world_rank(member)}, ranks[member]);
+        const auto found = team.rank_of(ranks[member]);
+        test.that(found && std::uint32_t{*found} == member, "rank_of undoes world_rank");
+    }
+    test.equal(std::uint32_t{team.world_rank(team.rank())}, std::uint32_t{world.rank()});
+}
+
+/// Every kind of collective, with values that tell who has given them.
+void use(selion::world& world, spmd::test_run& test, const selion::team& team,
+         std::size_t count = 5) {
+    const std::uint32_t size = team.size();
+    const std::uint64_t rank = world.rank();
+    std::vector<std::uint64_t> ranks(size);
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < size; ++i) {
+        ranks[i] = team.world_rank(i);
+        sum += ranks[i];
+    }
+    team.barrier();
+    test.that(team.all_gather(rank) == ranks, "all_gather of a team");
+    const std::uint32_t root = size / 2;
+    std::vector<std::uint64_t> data(count, rank);
+    team.broadcast(std::span(data), root);
+    test.that(data == std::vector<std::uint64_t>(count, ranks[root]), "broadcast of a team");
+    std::ranges::fill(data, rank);
+    team.all_reduce(std::span(data), selion::plus);
+    test.that(data == std::vector<std::uint64_t>(count, sum), "all_reduce of a team");
+    const auto at_root = team.reduce(rank, selion::maximum, root);
+    test.equal(at_root.has_value(), team.rank() == root);
+    if (at_root) test.equal(*at_root, *std::ranges::max_element(ranks));
+    std::vector<std::uint64_t> to_each(size * count);
+    for (std::uint32_t i = 0; i < size; ++i) {
+        std::fill_n(to_each.begin() + static_cast<std::ptrdiff_t>(i * count), count,
+                    rank * 1000 + ranks[i]);
+    }
+    std::vector<std::uint64_t> from_each(size * count);
+    team.exchange(to_each, std::span(from_each));
+    for (std::uint32_t i = 0; i < size * count; ++i) {
+        test.equal(from_each[i], ranks[i / count] * 1000 + rank);
+    }
+    team.sync();
+}
+
+SPMD_TEST(team, colour_and_key) {
+    const std::uint32_t rank = world.rank();
+    const selion::team thirds = world.split(rank % 3, -std::int64_t{rank});
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t other = world.size(); other-- > 0;) {
+        if (other % 3 == rank % 3) ranks.push_back(other);
+    }
+    expect_members(world, test, thirds, ranks);
+    use(world, test, thirds);
+    use(world, test, thirds, 5000);
+}
+
+SPMD_TEST(team, no_colour_makes_no_member) {
+    const bool joins = world.rank() % 2 == 0;
+    const selion::team even = world.split(joins ? 7 : selion::team::no_colour);
+    test.equal(even.is_member(), joins);
+    test.equal(even.size(), joins ? (world.size() + 1) / 2 : 0);
+    if (joins) use(world, test, even);
+}
+
+SPMD_TEST(team, of_a_list) {
+    std::vector<selion::team_rank> last_first;
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t rank = world.size(); rank-- > world.size() / 3;) {
+        last_first.push_back(rank);
+        ranks.push_back(rank);
+    }
+    const selion::team some = world.subteam(last_first);
+    test.equal(some.is_member(), world.rank() >= world.size() / 3);
+    if (!some.is_member()) return;
+    expect_members(world, test, some, ranks);
+    use(world, test, some);
+}
+
+/// Rows and columns of a square overlap in one rank each.
+SPMD_TEST(team, overlapping) {
+    const std::uint32_t rank = world.rank();
+    const std::uint32_t width = world.size() >= 9 ? 3 : 2;
+    const selion::team row = world.split(rank / width);
+    const selion::team column = world.split(rank % width);
+    for (int turn = 0; turn < 5; ++turn) {
+        use(world, test, row);
+        use(world, test, turn % 2 == 0 ? column : world);
+    }
+    const std::uint32_t all = column.all_reduce(row.all_reduce(1u, selion::plus), selion::plus);
+    if (world.size() % width == 0) test.equal(all, world.size());
+}
+
+/// Members of different teams do not wait for each other: a rank may be far ahead in one.
+SPMD_TEST(team, disjoint_teams_run_apart) {
+    const bool is_early = world.rank() < (world.size() + 1) / 2;
+    const selion::team half = world.split(is_early ? 0 : 1);
+    for (int turn = 0; turn < (is_early ? 200 : 20); ++turn) {
+        test.equal(half.all_reduce(1u, selion::plus), half.size());
+    }
+    world.barrier();
+}
+
+SPMD_TEST(team, within_a_team) {
+    const selion::team half = world.split(world.rank() % 2);
+    const selion::team quarter = half.split(half.rank() % 2);
+    use(world, test, quarter);
+    use(world, test, half);
+    test.that(quarter.size() <= half.size(), "a part is no larger than the whole");
+    const selion::team alone = quarter.split(quarter.rank());
+    test.equal(alone.size(), 1u);
+    use(world, test, alone);
+}
+
+SPMD_TEST(team, locality) {
+    for (const auto where : {selion::locality::process, selion::locality::cache,
+                             selion::locality::socket, selion::locality::node}) {
+        const selion::team near = world.split(where);
+        test.that(near.rank_of(world.rank()).has_value(), "a rank is near itself");
+        use(world, test, near);
+    }
+}
+
+/// Handles are copied, moved and let go in any order; memory is used again.
+SPMD_TEST(team, many_come_and_go) {
+    const int turns = world.size() > 8 ? 20 : 100;
+    for (int turn = 0; turn < turns; ++turn) {
+        std::optional<selion::team> team = world.split(world.rank() % 2);
+        const selion::team copy = *team;
+        selion::team moved = std::move(*team);
+        team.reset();
+        test.equal(moved.all_reduce(1u, selion::plus), copy.size());
+    }
+}
+
+SPMD_TEST(team, more_than_a_few) {
+    std::vector<selion::team> teams;
+    const std::uint32_t many = world.size() > 8 ? 8 : 50;
+    for (std::uint32_t i = 0; i < many; ++i) teams.push_back(world.split(world.rank() % (i + 1)));
+    for (const selion::team& team : teams) {
+        test.equal(team.all_reduce(1u, selion::plus), team.size());
+    }
+}
+
+}  // namespace
