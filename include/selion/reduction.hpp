@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
-#include <typeinfo>
 
 #include <selion/global_ptr.hpp>
 
@@ -49,13 +49,23 @@ namespace detail {
 
 /// A reduction without its types: what the compiled collectives need to know.
 struct reduction {
-    /// Element by element. `result` may be `left`.
+    /// Element by element. `result` may be `left` or `right`.
     void (*combine)(const void* operation, void* result, const void* left, const void* right,
                     std::size_t count);
     const void* operation;
     std::size_t element_bytes;
     std::size_t type_hash;  ///< of element and operation; compared across ranks when checking
 };
+
+/// A number for a type, made when the program is compiled, and the same in all its processes.
+template <class T>
+consteval std::size_t type_hash() {
+    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a over a text that names the type
+    for (const char* next = __PRETTY_FUNCTION__; *next != '\0'; ++next) {
+        hash = (hash ^ static_cast<unsigned char>(*next)) * 0x100000001b3;
+    }
+    return hash;
+}
 
 template <transferable T, class Operation>
 reduction erase_reduction(const Operation& operation) {
@@ -70,7 +80,7 @@ reduction erase_reduction(const Operation& operation) {
                 for (std::size_t i = 0; i < count; ++i) into[i] = combine(a[i], b[i]);
             },
             reinterpret_cast<const void*>(&operation), sizeof(T),
-            typeid(T).hash_code() * 31 + typeid(Operation).hash_code()};
+            type_hash<T>() * 31 + type_hash<Operation>()};
 }
 
 }  // namespace detail

@@ -59,6 +59,7 @@ struct schedule_request {
     std::uint32_t root = 0;   ///< of broadcast, reduce, gather, scatter
     std::uint32_t radix = 2;  ///< 2 .. max(2, ranks); see `uses_radix`
     std::uint32_t group = 2;  ///< ranks of a group, all neighbours: hierarchical
+    bool operator==(const schedule_request&) const = default;
 };
 
 /// Blocks `first`, `first` + 1, …; the last block of all is followed by block 0.

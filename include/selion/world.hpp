@@ -25,6 +25,7 @@ enum class thread_level {
 struct heap_usage {
     std::uint64_t used_bytes;      ///< allocated by this rank, collective and local
     std::uint64_t reserved_bytes;  ///< what it may grow to
+    std::uint64_t runtime_bytes;   ///< beside what is used: for teams and their collectives
 };
 
 /// The team of all ranks, and what a rank knows about its job.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <span>
 
@@ -14,9 +16,6 @@ namespace {
 
 using enum collective_kind;
 
-/// Up to so many bytes for each pair, an exchange takes few messages that carry others' blocks.
-constexpr std::size_t short_block_bytes = 256;
-
 bool cuts_vector(collective_kind what) {
     return what == broadcast || what == reduce || what == all_reduce || what == scan ||
            what == exscan;
@@ -25,54 +24,15 @@ bool cuts_vector(collective_kind what) {
 }  // namespace
 
 schedule_runner::schedule_runner(detail::rank_context& context, const team_members& members,
-                                 const detail::block_call& call, std::uint64_t collective)
+                                 const detail::block_call& call, const rank_schedule& schedule,
+                                 message_way& way)
     : context_(context),
       members_(members),
       call_(call),
-      collective_(collective),
-      schedule_(make(choose())),
+      schedule_(schedule),
+      way_(way),
       cuts_vector_(cuts_vector(call.what)),
       source_(call.source) {}
-
-/// Where the order of a sum is promised (selion/reduction.hpp), a tree of radix 2 keeps it.
-schedule_request schedule_runner::choose() const {
-    schedule_request request;
-    if (call_.chosen != nullptr) request = *call_.chosen;
-    request.collective = call_.what;
-    request.ranks = members_.count();
-    request.root = has_root(call_.what) ? call_.root : 0;
-    if (call_.chosen != nullptr) return request;
-    if (call_.most != 0) {
-        // Only the two ends of a block know how long it is.
-        request.algorithm =
-            has_root(call_.what) ? schedule_algorithm::flat : schedule_algorithm::pairwise;
-        return request;
-    }
-    request.algorithm = schedule_algorithm::k_nomial;
-    switch (call_.what) {
-        case scan:
-        case exscan: request.algorithm = schedule_algorithm::binary; break;
-        case all_gather: request.algorithm = schedule_algorithm::bruck; break;
-        case exchange:
-            request.algorithm = call_.block_bytes() <= short_block_bytes
-                                    ? schedule_algorithm::bruck
-                                    : schedule_algorithm::pairwise;
-            break;
-        case reduce: request.root = 0; break;
-        default: break;
-    }
-    return request;
-}
-
-rank_schedule schedule_runner::make(const schedule_request& request) const {
-    rank_schedule own = make_schedule(request, members_.own());
-    if (call_.what == reduce && call_.root != request.root) {
-        // In order from rank 0 on, and then on to the root.
-        if (members_.own() == 0) own.steps.push_back({{{call_.root, {{0, 1}}}}, {}});
-        if (members_.own() == call_.root) own.steps.push_back({{}, {{0, {{0, 1}}}}});
-    }
-    return own;
-}
 
 std::size_t schedule_runner::start_in_vector(std::uint64_t block) const {
     if (!cuts_vector_) return block * call_.block_bytes();
@@ -106,8 +66,14 @@ void schedule_runner::prepare() {
     const std::uint32_t rank = members_.own();
     if (reduces()) {
         const std::size_t all = cuts_vector_ ? bytes : schedule_.blocks * bytes;
-        work_.reserve(all);
-        if (all != 0) std::memcpy(work_.data(), call_.source, all);
+        // In place where the result has its place for all that is given, and there is one.
+        const bool has_result = call_.what != exscan || rank != 0;
+        values_ = cuts_vector_ && has_result ? call_.target : nullptr;
+        if (values_ == nullptr) {
+            work_.reserve(all);
+            values_ = work_.data();
+        }
+        if (all != 0 && values_ != call_.source) std::memcpy(values_, call_.source, all);
         return;
     }
     switch (call_.what) {
@@ -144,39 +110,69 @@ void schedule_runner::prepare_exchange() {
 
 void schedule_runner::finish() {
     const std::size_t bytes = call_.block_bytes();
-    if (!reduces() || call_.target == nullptr || bytes == 0) return;
-    if (call_.what == exscan && members_.own() == 0) return;
-    const std::size_t start = call_.what == reduce_scatter ? members_.own() * bytes : 0;
-    std::memcpy(call_.target, work_.data() + start, bytes);
+    if (call_.what != reduce_scatter || bytes == 0) return;
+    std::memcpy(call_.target, values_ + members_.own() * bytes, bytes);
 }
 
 void schedule_runner::run_step(const schedule_step& step) {
-    for (const schedule_message& message : step.sends) send(message);
+    const bool may_lend = !changes_what_it_sends(step);
+    for (const schedule_message& message : step.sends) send(message, may_lend);
     for (const schedule_message& message : step.receives) receive(message);
+    way_.end_step();
 }
 
-/// Everything is packed before anything that comes is taken in.
-void schedule_runner::send(const schedule_message& message) {
-    packed_.clear();
+/// Blocks that go out must go as they were when the step began.
+bool schedule_runner::changes_what_it_sends(const schedule_step& step) {
+    const auto overlap = [&](const block_range& a, const block_range& b) {
+        const std::uint64_t ahead = (b.first + schedule_.blocks - a.first) % schedule_.blocks;
+        return ahead < a.count || ahead + b.count > schedule_.blocks;
+    };
+    const auto meets_a_receive = [&](const block_range& sent) {
+        for (const schedule_message& message : step.receives) {
+            for (const block_range& range : message.blocks) {
+                if (overlap(sent, range)) return true;
+            }
+        }
+        return false;
+    };
+    for (const schedule_message& message : step.sends) {
+        if (std::ranges::any_of(message.blocks, meets_a_receive)) return true;
+    }
+    return false;
+}
+
+/// Neighbouring blocks that lie side by side are one piece.
+void schedule_runner::send(const schedule_message& message, bool may_lend) {
+    pieces_.clear();
     for (const block_range& range : message.blocks) {
         for (std::uint64_t i = 0; i < range.count; ++i) {
             const std::uint64_t block = (range.first + i) % schedule_.blocks;
-            if (bytes_of(block) == 0) continue;
+            const std::size_t bytes = bytes_of(block);
+            if (bytes == 0) continue;
             const std::byte* const from = held(block);
-            packed_.insert(packed_.end(), from, from + bytes_of(block));
+            if (!pieces_.empty() && pieces_.back().data() + pieces_.back().size() == from) {
+                pieces_.back() = {pieces_.back().data(), pieces_.back().size() + bytes};
+            } else {
+                pieces_.emplace_back(from, bytes);
+            }
         }
     }
-    message_inbox::send(members_.world_rank(message.peer), {members_.name(), collective_}, packed_);
+    way_.send(message.peer, pieces_, may_lend);
 }
 
-/// Ranks that pass blocks of different lengths must not read past what has come.
-void schedule_runner::expect_bytes(const schedule_message& message, std::size_t come) const {
+std::size_t schedule_runner::bytes_of(const schedule_message& message) const {
     std::size_t wanted = 0;
     for (const block_range& range : message.blocks) {
         for (std::uint64_t i = 0; i < range.count; ++i) {
             wanted += bytes_of((range.first + i) % schedule_.blocks);
         }
     }
+    return wanted;
+}
+
+/// Ranks that pass blocks of different lengths must not read past what has come.
+void schedule_runner::expect_bytes(const schedule_message& message, std::size_t wanted,
+                                   std::size_t come) const {
     if (wanted == come) return;
     context_.host->launcher().end_job(
         context_, fmt::format("the ranks disagree about the length of a {}: rank {} expects {} "
@@ -186,10 +182,10 @@ void schedule_runner::expect_bytes(const schedule_message& message, std::size_t 
 }
 
 void schedule_runner::receive(const schedule_message& message) {
-    auto come = context_.inbox->take(
-        context_, {{members_.name(), collective_}, members_.world_rank(message.peer)});
-    expect_bytes(message, come.bytes);
-    std::byte* next = come.data.data();
+    const std::size_t wanted = bytes_of(message);
+    const std::span<const std::byte> come = way_.receive(message.peer, wanted);
+    expect_bytes(message, wanted, come.size());
+    const std::byte* next = come.data();
     for (const block_range& range : message.blocks) {
         for (std::uint64_t i = 0; i < range.count; ++i) {
             const std::uint64_t block = (range.first + i) % schedule_.blocks;
@@ -200,7 +196,17 @@ void schedule_runner::receive(const schedule_message& message) {
     }
 }
 
-void schedule_runner::take_in(block_action action, std::uint64_t block, std::byte* come) {
+/// Elements of a reduction as their type may want them.
+const std::byte* schedule_runner::aligned(const std::byte* come, std::size_t bytes) {
+    constexpr std::size_t usual = alignof(std::max_align_t);
+    const auto address = reinterpret_cast<std::uintptr_t>(come);
+    if (address % detail::line_bytes == 0 || call_.element_bytes % (2 * usual) != 0) return come;
+    aligned_.reserve(bytes);
+    std::memcpy(aligned_.data(), come, bytes);
+    return aligned_.data();
+}
+
+void schedule_runner::take_in(block_action action, std::uint64_t block, const std::byte* come) {
     std::byte* const own = place_for(block);
     if (action == block_action::store) {
         std::memcpy(own, come, bytes_of(block));
@@ -208,11 +214,11 @@ void schedule_runner::take_in(block_action action, std::uint64_t block, std::byt
     }
     const detail::reduction& how = *call_.how;
     const std::size_t elements = elements_of(block);
+    const std::byte* const other = aligned(come, bytes_of(block));
     if (action == block_action::combine_after) {
-        how.combine(how.operation, own, own, come, elements);
+        how.combine(how.operation, own, own, other, elements);
     } else {
-        how.combine(how.operation, come, come, own, elements);
-        std::memcpy(own, come, bytes_of(block));
+        how.combine(how.operation, own, other, own, elements);
     }
     charge(flops(elements));
 }
@@ -235,7 +241,7 @@ std::byte* schedule_runner::place_for(std::uint64_t block) {
 
 /// In the user's memory, or of a reduction; null: the block only passes through.
 std::byte* schedule_runner::own_place(std::uint64_t block) {
-    if (reduces()) return work_.data() + start_in_vector(block);
+    if (reduces()) return values_ + start_in_vector(block);
     switch (call_.what) {
         case broadcast: return call_.target + start_in_vector(block);
         case gather:

@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "collectives/aligned_bytes.hpp"
-#include "collectives/message_inbox.hpp"
+#include "collectives/message_way.hpp"
 #include "collectives/team_members.hpp"
 #include "selion/detail/block_call.hpp"
 #include "selion/detail/rank_context.hpp"
@@ -15,27 +16,28 @@
 
 namespace selion::collectives {
 
-/// Carries out one rank's schedule by messages, on any machine: the universal way, for ranks that
-/// do not map each other. See runner.md.
+/// Carries out one member's schedule, whichever way its messages travel. See runner.md.
 class schedule_runner {
 public:
-    /// @param collective its number in its team: the same at all ranks, and never used again.
+    /// @param schedule this member's, of the call.
     schedule_runner(detail::rank_context& context, const team_members& members,
-                    const detail::block_call& call, std::uint64_t collective);
+                    const detail::block_call& call, const rank_schedule& schedule,
+                    message_way& way);
 
     void run();
 
 private:
-    schedule_request choose() const;
-    rank_schedule make(const schedule_request& request) const;
     void prepare();
     void prepare_exchange();
     void finish();
     void run_step(const schedule_step& step);
-    void send(const schedule_message& message);
+    bool changes_what_it_sends(const schedule_step& step);
+    void send(const schedule_message& message, bool may_lend);
     void receive(const schedule_message& message);
-    void expect_bytes(const schedule_message& message, std::size_t come) const;
-    void take_in(block_action action, std::uint64_t block, std::byte* come);
+    void expect_bytes(const schedule_message& message, std::size_t wanted, std::size_t come) const;
+    std::size_t bytes_of(const schedule_message& message) const;
+    void take_in(block_action action, std::uint64_t block, const std::byte* come);
+    const std::byte* aligned(const std::byte* come, std::size_t bytes);
     const std::byte* held(std::uint64_t block);
     std::byte* place_for(std::uint64_t block);
     std::byte* own_place(std::uint64_t block);
@@ -49,14 +51,16 @@ private:
     detail::rank_context& context_;
     const team_members& members_;
     const detail::block_call& call_;
-    std::uint64_t collective_;
-    rank_schedule schedule_;
-    bool cuts_vector_;    ///< blocks are parts of one vector, not one of each rank
+    const rank_schedule& schedule_;
+    message_way& way_;
+    bool cuts_vector_;    ///< blocks are parts of one vector, not one of each member
     aligned_bytes work_;  ///< of a reduction: all its blocks; of others what is given, where that
                           ///< is overwritten by what comes
+    std::byte* values_ = nullptr;  ///< of a reduction: where its blocks are
     const std::byte* source_;
     std::unordered_map<std::uint64_t, aligned_bytes> transit_;  ///< blocks of others, by number
-    std::vector<std::byte> packed_;
+    std::vector<std::span<const std::byte>> pieces_;
+    aligned_bytes aligned_;
 };
 
 }  // namespace selion::collectives

@@ -76,16 +76,33 @@ struct alignas(64) link_end {
 /// Which end: the rank's link to the rank 2^level after it, or to the one before it.
 inline constexpr std::size_t link_directions = 2;
 
+/// What fits into a line beside its number.
+inline constexpr std::size_t line_payload = detail::line_bytes - sizeof(detail::shared_word);
+
+/// Something short and its number, which is stored last. Up to 48 bytes lie in the cache line of
+/// the number.
+struct alignas(detail::line_bytes) numbered_line {
+    detail::shared_word number;
+    std::byte bytes[line_payload];
+};
+static_assert(sizeof(numbered_line) == detail::line_bytes);
+
+/// Turns of the board that a member can be ahead of another: its lines take turns.
+inline constexpr std::uint64_t board_turns = 8;
+
 /// Each member's part of the state of a team: of the team of all at the start of its segment 0, of
 /// others in its heap. All zero is the initial state. Counters only grow, so nothing is ever reset
-/// while somebody may look. A machine whose ranks map each other uses all but `links`; another one
-/// uses `rounds`, `links` and, for parcels, the slots. On that one small messages stay in front of
+/// while somebody may look. Where
+/// members map each other, all is used but `rounds` and `links`; elsewhere these two and, for
+/// parcels, the slots. There small messages stay in front of
 /// the slots, in the first two pages or three: with 100,000 ranks every page that each of them
 /// touches costs 400 MB.
 struct team_block {
     lonely_word arrivals;        ///< in member 0: carriers (or members) that have arrived, ever
     lonely_word group_arrivals;  ///< in a group's first: its members that have arrived, ever
     lonely_word group_release;   ///< in a group's first: the last round that is complete
+    numbered_line board[board_turns];  ///< what the member shows, in turn
+    lonely_word board_finished;        ///< the last turn it is done with, where others cannot know
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
     alignas(detail::line_bytes) call_signature signatures[slot_sets];
     detail::shared_word departures;     ///< in member 0: members that have left, ever

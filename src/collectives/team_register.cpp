@@ -13,13 +13,13 @@ namespace selion::collectives {
 
 std::optional<std::uint64_t> team_register::make_block() {
     collect();
-    const auto offset = context_.heap->allocate_own(sizeof(team_block), alignof(team_block));
+    const auto offset = context_.heap->allocate_for_runtime(sizeof(team_block));
     if (!offset) return std::nullopt;
     return (std::uint64_t{context_.rank} << detail::offset_bits) + *offset;
 }
 
 void team_register::drop_block(std::uint64_t block) {
-    context_.heap->deallocate_own(block & detail::offset_mask);
+    context_.heap->deallocate_for_runtime(block & detail::offset_mask, sizeof(team_block));
 }
 
 team_state& team_register::add(const std::vector<team_members::entry>& entries, std::uint32_t own) {

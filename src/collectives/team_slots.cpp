@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "collectives/schedule_runner.hpp"
+#include "collectives/collective_plan.hpp"
 #include "collectives/team_state.hpp"
 
 namespace selion::collectives {
@@ -13,49 +13,15 @@ namespace {
 
 using enum collective_kind;
 
-/// Message collectives, and bytes of them for each rank, after which all meet: no rank is further
-/// ahead of another, so what inboxes hold stays bounded.
-constexpr std::uint64_t message_window = 8;
-constexpr std::uint64_t message_window_bytes = 16 * 1024 * 1024;
-
-/// Whether a rank publishes a block for each rank, and not one alone.
-bool publishes_all(collective_kind what) {
-    return what == exchange || what == reduce_scatter || what == scatter;
-}
+/// From this many bytes over all members, each combines its share instead of everything.
+constexpr std::size_t share_bytes = 64 * 1024;
 
 }  // namespace
 
-/// A part of every block that is published has to fit into a slot: at least an element of a
-/// reduction, or a line.
-bool team_state::fits_into_slots(const detail::block_call& call) const {
-    const std::size_t share = slot_bytes / (publishes_all(call.what) ? members_.count() : 1);
-    return share >= (call.how != nullptr ? call.element_bytes : detail::line_bytes);
-}
-
-void team_state::run(const detail::block_call& call) {
-    if (members_.are_mapped() && call.chosen == nullptr && fits_into_slots(call)) {
-        run_in_slots(call);
-    } else {
-        run_by_messages(call);
-    }
-}
-
-void team_state::run_by_messages(const detail::block_call& call) {
-    ++message_collectives_;
-    ++message_window_used_;
-    message_bytes_ += call.most_bytes() * members_.count();
-    if (message_window_used_ == message_window || message_bytes_ > message_window_bytes) {
-        synchronise(machine::wait_reason::collective);
-        message_window_used_ = 0;
-        message_bytes_ = 0;
-    }
-    schedule_runner(context_, members_, call, message_collectives_).run();
-}
-
 void team_state::run_in_slots(const detail::block_call& call) {
-    block_part part{0, slot_bytes / (publishes_all(call.what) ? members_.count() : 1)};
+    block_part part{0, slot_bytes / (gives_all(call.what) ? members_.count() : 1)};
     if (call.how != nullptr) {
-        prepare_partials(call.element_bytes);
+        combination_.prepare(members_.count(), call.element_bytes);
         part.bytes -= part.bytes % call.element_bytes;
     } else {
         part.bytes -= part.bytes % detail::line_bytes;
@@ -75,9 +41,11 @@ std::size_t team_state::part_of(std::size_t block_bytes, block_part part) {
 }
 
 void team_state::publish(const detail::block_call& call, block_part part) {
-    if (call.what == scatter && members_.own() != call.root) return;
-    if (!publishes_all(call.what)) {
-        write_slot(0, {call.source + part.start, part_of(call.block_bytes(), part)});
+    const bool one_gives = call.what == scatter || call.what == broadcast;
+    if (one_gives && members_.own() != call.root) return;
+    if (!gives_all(call.what)) {
+        const std::byte* const source = call.what == broadcast ? call.target : call.source;
+        write_slot(0, {source + part.start, part_of(call.block_bytes(), part)});
         return;
     }
     for (std::uint32_t to = 0; to < members_.count(); ++to) {
@@ -87,14 +55,10 @@ void team_state::publish(const detail::block_call& call, block_part part) {
 }
 
 void team_state::fetch(const detail::block_call& call, block_part part) {
+    if (!gets_result(call)) return;
     if (call.how != nullptr) return fetch_combined(call, part);
-    switch (call.what) {
-        case scatter: return fetch_scattered(call, part);
-        case gather:
-            if (members_.own() != call.root) return;
-            break;
-        default: break;
-    }
+    if (call.what == scatter) return fetch_scattered(call, part);
+    if (call.what == broadcast) return fetch_broadcast(call, part);
     const bool is_exchange = call.what == exchange;
     const std::byte* const given =
         call.source + part.start + (is_exchange ? call.source_start(members_.own()) : 0);
@@ -105,6 +69,11 @@ void team_state::fetch(const detail::block_call& call, block_part part) {
         fetch_block(from, is_exchange ? members_.own() * part.bytes : 0,
                     {call.target + call.target_start(from) + part.start, bytes}, given);
     }
+}
+
+void team_state::fetch_broadcast(const detail::block_call& call, block_part part) {
+    if (members_.own() == call.root) return;
+    read_slot(call.root, 0, {call.target + part.start, part_of(call.block_bytes(), part)});
 }
 
 void team_state::fetch_scattered(const detail::block_call& call, block_part part) {
@@ -126,19 +95,42 @@ void team_state::fetch_block(std::uint32_t from, std::size_t slot_start, std::sp
 }
 
 void team_state::fetch_combined(const detail::block_call& call, block_part part) {
-    slot_part where{0, part_of(call.block_bytes(), part) / call.element_bytes, members_.count()};
-    switch (call.what) {
-        case reduce:
-            if (members_.own() != call.root) return;
-            break;
-        case reduce_scatter: where.start = members_.own() * part.bytes; break;
-        case scan:
-            where.ranks = members_.own() + 1;
-            where.from_left = true;
-            break;
-        default: where.ranks = members_.own(); where.from_left = true;
+    const std::size_t count = part_of(call.block_bytes(), part) / call.element_bytes;
+    std::byte* const to = call.target + part.start;
+    if (call.what == all_reduce && count * call.element_bytes * members_.count() >= share_bytes) {
+        return combine_shares(call, to, count);
     }
-    if (where.ranks != 0) combine_slots(call.target + part.start, where, *call.how);
+    combine_slots(call, to, call.what == reduce_scatter ? members_.own() * part.bytes : 0, count);
+}
+
+void team_state::combine_slots(const detail::block_call& call, std::byte* to, std::size_t start,
+                               std::size_t count) {
+    combination_.combine(to, {count, members_combined(call), is_prefix(call.what)}, *call.how,
+                         [&](std::uint32_t member, std::size_t from, std::size_t bytes) {
+                             const std::byte* const value = slot_of(member) + start + from;
+                             machine::announce_read(context_, value, bytes);
+                             return value;
+                         });
+}
+
+/// Each member combines its share of the elements, puts it into its own slot where only it has
+/// looked, and then everybody copies all shares.
+void team_state::combine_shares(const detail::block_call& call, std::byte* data,
+                                std::size_t count) {
+    const std::uint32_t own = members_.own();
+    const auto start_of = [&](std::uint64_t member) {
+        return count * member / members_.count() * call.element_bytes;
+    };
+    const auto share_of = [&](std::uint32_t member) {
+        return std::span(data + start_of(member), start_of(member + 1) - start_of(member));
+    };
+    combine_slots(call, share_of(own).data(), start_of(own),
+                  share_of(own).size() / call.element_bytes);
+    write_slot(start_of(own), share_of(own));
+    synchronise(machine::wait_reason::collective);
+    for (std::uint32_t member = 0; member < members_.count(); ++member) {
+        if (member != own) read_slot(member, start_of(member), share_of(member));
+    }
 }
 
 }  // namespace selion::collectives

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <source_location>
 
-#include "collectives/aligned_bytes.hpp"
+#include "collectives/collective_plan.hpp"
 #include "collectives/message_tree.hpp"
+#include "collectives/ordered_combination.hpp"
+#include "collectives/pair_lines.hpp"
 #include "collectives/team_block.hpp"
+#include "collectives/team_board.hpp"
 #include "collectives/team_members.hpp"
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
@@ -51,10 +54,15 @@ public:
     void wait_at_centre(machine::wait_reason reason) {
         detail::await_word(context_, {*centre_, goal_, reason});
     }
-    void broadcast(std::span<std::byte> data, std::uint32_t root);
-    void all_reduce(std::byte* data, std::size_t count, const detail::reduction& how);
-    /// The others, and any by a schedule that the call names.
     void run(const detail::block_call& call);
+    /// A broadcast, and an all_reduce in place.
+    void share(std::span<std::byte> data, std::uint32_t root) {
+        run(detail::moving(collective_kind::broadcast, data.data(), data.data(), data.size(),
+                           root));
+    }
+    void combine(std::byte* data, std::size_t count, const detail::reduction& how) {
+        run({collective_kind::all_reduce, data, data, count, how.element_bytes, &how});
+    }
     /// Checking build: compares what all ranks are about to do; ends the job when they disagree.
     void check(const call_signature& mine);
 
@@ -63,8 +71,22 @@ private:
     void synchronise_groups(machine::wait_reason reason);
     void meet_groups(machine::wait_reason reason);
     void synchronise_by_signals(machine::wait_reason reason);
-    bool fits_into_slots(const detail::block_call& call) const;
-    void run_by_messages(const detail::block_call& call);
+    void run_as(const detail::block_call& call, const collective_choice& how);
+    void run_schedule(const detail::block_call& call, schedule_request request, message_way& way);
+    void run_by_messages(const detail::block_call& call, const schedule_request& request);
+    pair_lines& lines();
+
+    std::uint32_t members_combined(const detail::block_call& call) const;
+    bool gets_result(const detail::block_call& call) const;
+    static bool is_prefix(collective_kind what) {
+        return what == collective_kind::scan || what == collective_kind::exscan;
+    }
+
+    void run_on_board(const detail::block_call& call);
+    void show_on_board(const detail::block_call& call);
+    void read_board(const detail::block_call& call);
+    void combine_board(const detail::block_call& call);
+
     void run_in_slots(const detail::block_call& call);
     /// The same bytes of every block.
     struct block_part {
@@ -73,25 +95,15 @@ private:
     };
     void publish(const detail::block_call& call, block_part part);
     void fetch(const detail::block_call& call, block_part part);
+    void fetch_broadcast(const detail::block_call& call, block_part part);
     void fetch_scattered(const detail::block_call& call, block_part part);
     void fetch_block(std::uint32_t from, std::size_t slot_start, std::span<std::byte> to,
                      const std::byte* own);
-    static std::size_t part_of(std::size_t block_bytes, block_part part);
     void fetch_combined(const detail::block_call& call, block_part part);
-
-    /// Elements at the same place in the slots of members 0 to `ranks` - 1.
-    struct slot_part {
-        std::size_t start;  ///< bytes from the start of each slot
-        std::size_t count;
-        std::uint32_t ranks;
-        /// How the values of 2^k ranks, 2^j ranks, … are put together at last: as a sum (from
-        /// the right) or as a prefix (from the left).
-        bool from_left = false;
-    };
-    void prepare_partials(std::size_t element_bytes);
-    void combine_slots(std::byte* to, slot_part where, const detail::reduction& how);
-    void combine_strip(std::byte* to, const slot_part& where, const detail::reduction& how);
-    void combine_shares(std::byte* data, std::size_t count, const detail::reduction& how);
+    void combine_slots(const detail::block_call& call, std::byte* to, std::size_t start,
+                       std::size_t count);
+    void combine_shares(const detail::block_call& call, std::byte* data, std::size_t count);
+    static std::size_t part_of(std::size_t block_bytes, block_part part);
     call_signature first_signature(const call_signature& mine);
     std::byte* own_slot();
     void write_slot(std::size_t start, std::span<const std::byte> data);
@@ -102,7 +114,11 @@ private:
     detail::rank_context& context_;
     team_members members_;
     team_block& own_;
-    message_tree messages_;                  ///< used where members do not map each other
+    message_tree messages_;  ///< used where members do not map each other
+    team_board board_;
+    std::optional<pair_lines> lines_;
+    schedule_store schedules_;
+    ordered_combination combination_;
     std::uint64_t message_collectives_ = 0;  ///< so far
     std::uint64_t message_window_used_ = 0;  ///< of those, since all have met for their sake
     std::uint64_t message_bytes_ = 0;        ///< that those may have brought to a rank
@@ -113,9 +129,6 @@ private:
     std::uint64_t round_ = 0;      ///< synchronisations so far
     std::uint64_t slot_turn_ = 0;  ///< collectives that used slots so far
     std::uint64_t check_turn_ = 0;
-    /// Partial results on their way to one, above the first; made by the first all_reduce that
-    /// needs them, and again only for larger elements.
-    aligned_bytes partials_;
 };
 
 }  // namespace selion::collectives

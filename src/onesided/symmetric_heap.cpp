@@ -83,6 +83,17 @@ bool symmetric_heap::deallocate_own(std::uint64_t offset) {
     return true;
 }
 
+std::optional<std::uint64_t> symmetric_heap::allocate_for_runtime(std::uint64_t bytes) {
+    const std::uint64_t size = padded(bytes, detail::line_bytes);
+    const auto offset = allocate_own(size, detail::line_bytes);
+    if (offset) runtime_used_bytes_ += size;
+    return offset;
+}
+
+void symmetric_heap::deallocate_for_runtime(std::uint64_t offset, std::uint64_t bytes) {
+    if (deallocate_own(offset)) runtime_used_bytes_ -= padded(bytes, detail::line_bytes);
+}
+
 void symmetric_heap::clear(std::uint64_t offset, std::uint64_t bytes) {
     const global_ptr<std::byte> start(rank_id(context_.rank), offset);
     std::memset(start.local(), 0, bytes);
@@ -94,7 +105,7 @@ void symmetric_heap::give_back(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 std::uint64_t symmetric_heap::used_bytes() const {
-    return symmetric_.used_bytes() + own_.used_bytes();
+    return symmetric_.used_bytes() + own_.used_bytes() - runtime_used_bytes_;
 }
 
 std::uint64_t symmetric_heap::free_bytes() const {

@@ -34,7 +34,12 @@ public:
     bool deallocate_symmetric(std::uint64_t offset);
     bool deallocate_own(std::uint64_t offset);
 
+    /// The same for what the runtime itself needs: it is not counted among what is used.
+    std::optional<std::uint64_t> allocate_for_runtime(std::uint64_t bytes);
+    void deallocate_for_runtime(std::uint64_t offset, std::uint64_t bytes);
+
     std::uint64_t used_bytes() const;
+    std::uint64_t runtime_used_bytes() const { return runtime_used_bytes_; }
     std::uint64_t reserved_bytes() const { return top_; }
     /// What is used, free and asked for, and what to change, in one sentence.
     std::string shortage_text(std::uint64_t bytes) const;
@@ -46,6 +51,7 @@ private:
 
     detail::rank_context& context_;
     std::uint64_t runtime_bytes_;
+    std::uint64_t runtime_used_bytes_ = 0;  ///< allocated for the runtime
     std::uint64_t top_;
     extent_allocator symmetric_;
     extent_allocator own_;                               ///< counts distance from the top

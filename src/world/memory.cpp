@@ -64,8 +64,8 @@ agreement agree(rank_context& context, const agreement& mine) {
                          a.failures + b.failures};
     };
     agreement all = mine;
-    state_of(context).everybody.all_reduce(reinterpret_cast<std::byte*>(&all), 1,
-                                           erase_reduction<agreement>(both));
+    state_of(context).everybody.combine(reinterpret_cast<std::byte*>(&all), 1,
+                                        erase_reduction<agreement>(both));
     return all;
 }
 

@@ -99,7 +99,7 @@ void end_together(rank_context& context, collectives::team_state& team, std::sou
             news = finished - std::exchange(counted, finished);
         }
         const machine::call_scope scope(context, machine::operation::end_of_run, site);
-        team.all_reduce(reinterpret_cast<std::byte*>(&news), 1, sum);
+        team.combine(reinterpret_cast<std::byte*>(&news), 1, sum);
         empty_mail(context);
     } while (news != 0);
 }

@@ -187,7 +187,7 @@ void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
     signature.element_bytes = 1;
     signature.root = root;
     const collective_scope scope(context, team, signature, site);
-    team.state->broadcast(data, root);
+    team.state->share(data, root);
 }
 
 void all_reduce(const team_view& team, void* data, std::size_t count, const reduction& how,
@@ -201,7 +201,7 @@ void all_reduce(const team_view& team, void* data, std::size_t count, const redu
     signature.element_bytes = how.element_bytes;
     signature.type_hash = how.type_hash;
     const collective_scope scope(context, team, signature, site);
-    team.state->all_reduce(static_cast<std::byte*>(data), count, how);
+    team.state->combine(static_cast<std::byte*>(data), count, how);
 }
 
 operation operation_of(collective_kind what) {
@@ -250,7 +250,8 @@ progress_kind world::progress() const { return machine().capabilities.progress; 
 
 heap_usage world::heap() const {
     detail::state_of(context()).teams->collect();
-    return {context().heap->used_bytes(), context().heap->reserved_bytes()};
+    const onesided::symmetric_heap& heap = *context().heap;
+    return {heap.used_bytes(), heap.reserved_bytes(), heap.runtime_used_bytes()};
 }
 
 std::string world::binding_report() const { return context().host->launcher().binding_report(); }

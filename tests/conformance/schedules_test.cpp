@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every collective by every algorithm that its schedules exist for, by messages.
+/// Every collective by every algorithm that its schedules exist for, through shared memory and by
+/// messages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,6 +35,7 @@ void put_sum(std::vector<word>& all, std::uint32_t end, std::uint32_t to, std::s
 /// One collective, as one rank sees it.
 struct trial {
     selion::schedule_request how;
+    selion::collective_way way;
     std::uint32_t rank;
     std::size_t count;
 
@@ -92,6 +94,7 @@ void run(spmd::test_run& test, const trial& one) {
     std::vector<word> target(expected.size());
     if (one.how.collective == broadcast && one.is_root()) target = source;
     const selion::detail::reduction how = selion::detail::erase_reduction<word>(selion::plus);
+    const selion::collective_choice chosen{one.way, one.how};
     selion::detail::block_call call{
         .what = one.how.collective,
         .source = reinterpret_cast<const std::byte*>(source.data()),
@@ -100,14 +103,14 @@ void run(spmd::test_run& test, const trial& one) {
         .element_bytes = sizeof(word),
         .how = combines(one.how.collective) ? &how : nullptr,
         .root = one.how.root,
-        .chosen = &one.how};
+        .chosen = &chosen};
     if (one.how.collective == scatter && !one.is_root()) call.source = nullptr;
     selion::detail::run_block_call(selion::detail::everybody(*selion::detail::current_context),
                                    call, std::source_location::current());
-    test.that(target == expected,
-              fmt::format("{} of {} elements by {} from {}, radix {}",
-                          selion::name_of(one.how.collective), one.count,
-                          selion::name_of(one.how.algorithm), one.how.root, one.how.radix));
+    test.that(target == expected, fmt::format("{} of {} elements by {} from {}, radix {}, by {}",
+                                              selion::name_of(one.how.collective), one.count,
+                                              selion::name_of(one.how.algorithm), one.how.root,
+                                              one.how.radix, selion::name_of(one.way)));
 }
 
 std::set<std::uint32_t> radixes_of(selion::schedule_algorithm algorithm, std::uint32_t ranks) {
@@ -134,7 +137,12 @@ void run_all(spmd::test_run& test, selion::world& world, selion::collective_kind
     const auto counts = world.size() > 16 ? std::vector<std::size_t>{1, 7}
                                           : std::vector<std::size_t>{0, 1, 7, 100, 20'001};
     for (const selion::schedule_request& how : requests_for(what, world.size())) {
-        for (const std::size_t count : counts) run(test, {how, world.rank(), count});
+        for (const std::size_t count : counts) {
+            for (const auto way :
+                 {selion::collective_way::lines, selion::collective_way::messages}) {
+                run(test, {how, way, world.rank(), count});
+            }
+        }
     }
 }
 

@@ -54,19 +54,10 @@ struct outcome {
     std::string skipped_because;
 };
 
-/// Teams that all have let go: the first member notices it, and then the others.
-void settle_teams(const selion::world& world) {
-    for (int step = 0; step < 2; ++step) {
-        world.barrier();
-        (void)world.heap();
-    }
-}
-
 outcome run_case(const test_case& which, selion::world& world) {
     test_run test(world, which.name);
     const std::uint64_t used_bytes = world.heap().used_bytes;
     which.body(test, world);
-    settle_teams(world);
     const std::uint64_t left_bytes = world.heap().used_bytes;
     if (left_bytes != used_bytes) {
         test.fail("the test began with " + std::to_string(used_bytes) +

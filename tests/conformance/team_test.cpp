@@ -139,6 +139,9 @@ SPMD_TEST(team, locality) {
 
 /// Handles are copied, moved and let go in any order; memory is used again.
 SPMD_TEST(team, many_come_and_go) {
+    world.barrier();
+    (void)world.heap();
+    const std::uint64_t before = world.heap().runtime_bytes;
     const int turns = world.size() > 8 ? 20 : 100;
     for (int turn = 0; turn < turns; ++turn) {
         std::optional<selion::team> team = world.split(world.rank() % 2);
@@ -147,6 +150,12 @@ SPMD_TEST(team, many_come_and_go) {
         team.reset();
         test.equal(moved.all_reduce(1u, selion::plus), copy.size());
     }
+    // The first member notices that all have left, and then the others.
+    for (int step = 0; step < 2; ++step) {
+        world.barrier();
+        (void)world.heap();
+    }
+    test.that(world.heap().runtime_bytes <= before, "teams that are gone hold no memory");
 }
 
 SPMD_TEST(team, more_than_a_few) {

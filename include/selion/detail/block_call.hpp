@@ -6,6 +6,7 @@
 #include <source_location>
 #include <span>
 
+#include <selion/collective_choice.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/detail/team_view.hpp>
@@ -25,10 +26,9 @@ struct block_call {
     std::size_t element_bytes = 1;
     const reduction* how = nullptr;  ///< null: blocks are moved
     std::uint32_t root = 0;
-    /// Carried out by messages, as this schedule says, instead of as the team thinks best. Its
-    /// collective, ranks and root are the call's. One that does not keep the order of the ranks
-    /// needs an operation that commutes.
-    const schedule_request* chosen = nullptr;
+    /// Carried out in this way instead of as the team thinks best. A schedule that does not keep
+    /// the order of the ranks needs an operation that commutes.
+    const collective_choice* chosen = nullptr;
 
     /// Where blocks differ in length: the elements before each block of the source (scatter,
     /// exchange) or the target (gather, all-gather, exchange), and before the end. Else null.

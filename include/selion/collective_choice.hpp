@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <selion/detail/export.hpp>
+#include <selion/schedule.hpp>
+
+namespace selion {
+
+/// What carries the data of a collective from member to member.
+enum class collective_way {
+    board,     ///< shared memory: each member shows up to 112 bytes in a line that all others read
+    slots,     ///< shared memory: all show a part of their data, meet, and read; part by part
+    lines,     ///< shared memory: the messages of a schedule, a line for each pair of members
+    messages,  ///< the messages of a schedule, by the machine
+};
+SELION_API std::string_view name_of(collective_way way);
+
+/// How a collective is carried out.
+struct collective_choice {
+    collective_way way = collective_way::messages;
+    /// Of ways that follow a schedule; its collective, ranks and root are the call's.
+    schedule_request schedule = {};
+};
+
+}  // namespace selion

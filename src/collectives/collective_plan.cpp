@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/collective_plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "collectives/team_block.hpp"
+#include "selion/error.hpp"
+
+namespace selion::collectives {
+namespace {
+
+using enum collective_kind;
+
+constexpr std::array<std::string_view, 4> way_names{"board", "slots", "lines", "messages"};
+
+/// Up to so many bytes for each pair, an exchange by messages takes few of them, which carry
+/// others' blocks.
+constexpr std::size_t short_block_bytes = 256;
+/// Elements of these sizes may want to lie on multiples of more than lines offer.
+constexpr std::size_t wide_element_bytes = 2 * alignof(detail::shared_word);
+
+/// Where the order of a sum is promised (selion/reduction.hpp), a tree of radix 2 keeps it.
+schedule_request usual_schedule(const detail::block_call& call) {
+    schedule_request request;
+    if (call.most != 0) {
+        // Only the two ends of a block know how long it is.
+        request.algorithm =
+            has_root(call.what) ? schedule_algorithm::flat : schedule_algorithm::pairwise;
+        return request;
+    }
+    request.algorithm = schedule_algorithm::k_nomial;
+    switch (call.what) {
+        case scan:
+        case exscan: request.algorithm = schedule_algorithm::binary; break;
+        case all_gather: request.algorithm = schedule_algorithm::bruck; break;
+        case exchange:
+            request.algorithm = call.block_bytes() <= short_block_bytes
+                                    ? schedule_algorithm::bruck
+                                    : schedule_algorithm::pairwise;
+            break;
+        default: break;
+    }
+    return request;
+}
+
+/// Where the association of a sum is promised the tree's root is member 0, and the result goes on
+/// from there.
+bool takes_detour(const detail::block_call& call, const schedule_request& request) {
+    return call.what == reduce && call.root != request.root;
+}
+
+rank_schedule make(const detail::block_call& call, const schedule_request& request,
+                   std::uint32_t member) {
+    rank_schedule own = make_schedule(request, member);
+    if (takes_detour(call, request)) {
+        if (member == request.root) own.steps.push_back({{{call.root, {{0, 1}}}}, {}});
+        if (member == call.root) own.steps.push_back({{}, {{request.root, {{0, 1}}}}});
+    }
+    return own;
+}
+
+/// Messages of a schedule, both ways.
+std::size_t size_of(const rank_schedule& schedule) {
+    std::size_t messages = 0;
+    for (const schedule_step& step : schedule.steps) {
+        messages += step.sends.size() + step.receives.size();
+    }
+    return messages;
+}
+
+}  // namespace
+
+bool gives_all(collective_kind what) {
+    return what == exchange || what == reduce_scatter || what == scatter;
+}
+
+std::size_t shown_bytes(const team_members& members, const detail::block_call& call) {
+    return call.most_bytes() * (gives_all(call.what) ? members.count() : 1);
+}
+
+bool is_possible(collective_way way, const team_members& members, const detail::block_call& call) {
+    const bool is_wide = call.how != nullptr && call.element_bytes % wide_element_bytes == 0;
+    const std::size_t share = slot_bytes / (gives_all(call.what) ? members.count() : 1);
+    switch (way) {
+        case collective_way::board:
+            return members.are_mapped() && !is_wide && call.most == 0 &&
+                   shown_bytes(members, call) <= line_payload;
+        case collective_way::slots:
+            // A part of every block has to fit: at least an element of a reduction, or a line.
+            return members.are_mapped() &&
+                   share >= (call.how != nullptr ? call.element_bytes : detail::line_bytes);
+        case collective_way::lines: return members.are_mapped();
+        case collective_way::messages: break;
+    }
+    return true;
+}
+
+collective_choice plan(const detail::rank_context& context, const team_members& members,
+                       const detail::block_call& call) {
+    const auto can = [&](collective_way way) { return is_possible(way, members, call); };
+    // On the board everybody waits for each of the others. Where they take turns on a processor it
+    // is better to wait once, for all.
+    const bool has_processor = context.brief_looks != 0;
+    if (has_processor && call.what != barrier && can(collective_way::board)) {
+        return {collective_way::board, {}};
+    }
+    if (can(collective_way::slots)) return {collective_way::slots, {}};
+    return {collective_way::messages, usual_schedule(call)};
+}
+
+const rank_schedule& schedule_store::of(const detail::block_call& call,
+                                        const schedule_request& request, std::uint32_t member) {
+    constexpr std::size_t most_kept = 16;
+    constexpr std::size_t most_messages = 256;
+    const auto found = std::ranges::find_if(kept_, [&](const entry& one) {
+        return one.request == request && one.call_root == call.root;
+    });
+    if (found != kept_.end()) return found->schedule;
+    rank_schedule made = make(call, request, member);
+    if (size_of(made) > most_messages) return large_ = std::move(made);
+    if (kept_.size() == most_kept) kept_.pop_back();
+    kept_.push_front({request, call.root, std::move(made)});
+    return kept_.front().schedule;
+}
+
+}  // namespace selion::collectives
+
+namespace selion {
+
+std::string_view name_of(collective_way way) {
+    return collectives::way_names[static_cast<std::size_t>(way)];
+}
+
+}  // namespace selion

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "collectives/team_members.hpp"
+#include "selion/collective_choice.hpp"
+#include "selion/detail/block_call.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::collectives {
+
+/// How a call is carried out where nobody has chosen: the same at all members.
+collective_choice plan(const detail::rank_context& context, const team_members& members,
+                       const detail::block_call& call);
+
+/// Whether a way can carry out a call at all.
+bool is_possible(collective_way way, const team_members& members, const detail::block_call& call);
+
+/// Bytes that a member shows others where all go through shared memory at once: of one block, or
+/// of a block for each member.
+std::size_t shown_bytes(const team_members& members, const detail::block_call& call);
+
+/// Whether a member gives a block for each member, and not one alone.
+bool gives_all(collective_kind what);
+
+/// The schedules that one member has made lately.
+class schedule_store {
+public:
+    /// @param member for whom. Valid until the next call.
+    const rank_schedule& of(const detail::block_call& call, const schedule_request& request,
+                            std::uint32_t member);
+
+private:
+    struct entry {
+        schedule_request request;
+        std::uint32_t call_root;
+        rank_schedule schedule;
+    };
+    std::deque<entry> kept_;  ///< the latest first
+    rank_schedule large_;     ///< not kept
+};
+
+}  // namespace selion::collectives

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/message_inbox.hpp"
+#include "collectives/team_members.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::collectives {
+
+/// The data of a message, piece by piece.
+using message_pieces = std::span<const std::span<const std::byte>>;
+
+/// How the messages of a schedule travel, from member to member of a team. Messages from one member
+/// to another keep their order.
+class message_way {
+public:
+    virtual ~message_way() = default;
+    /// @param may_lend the data stay as they are until `end_step`; else they are copied.
+    virtual void send(std::uint32_t member, message_pieces data, bool may_lend) = 0;
+    /// Waits for a member's next message. @param expected bytes that it should have.
+    /// @return what has come, readable until the next call here.
+    virtual std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) = 0;
+    /// After the messages of a step.
+    virtual void end_step() = 0;
+};
+
+std::size_t bytes_of(message_pieces data);
+void copy_pieces(std::byte* to, message_pieces data);
+
+/// By messages of the machine, on any machine.
+class inbox_way final : public message_way {
+public:
+    /// @param number of the collective in its team: the same at all members, never used again.
+    inbox_way(detail::rank_context& context, const team_members& members, std::uint64_t number)
+        : context_(context), members_(members), name_{members.name(), number} {}
+
+    void send(std::uint32_t member, message_pieces data, bool may_lend) override;
+    std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) override;
+    void end_step() override {}
+
+private:
+    detail::rank_context& context_;
+    const team_members& members_;
+    collective_name name_;
+    message_inbox::message last_;
+    std::vector<std::byte> packed_;
+};
+
+}  // namespace selion::collectives

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/pair_lines.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "machine/machine.hpp"
+#include "machine/simulated_memory.hpp"
+#include "onesided/symmetric_heap.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/detail/word_access.hpp"
+
+namespace selion::collectives {
+namespace {
+
+/// Short messages that are taken before their sender is told.
+constexpr std::uint64_t lines_between_tellings = line_window / 2;
+
+std::byte* mapped(const detail::rank_context& context, std::uint64_t bits) {
+    const std::uint64_t index = (bits >> detail::offset_bits) - context.first_mapped;
+    return context.mapped_base + index * context.stride_bytes + (bits & detail::offset_mask);
+}
+
+}  // namespace
+
+auto pair_lines::make_ends(detail::rank_context& context,
+                           const team_members& members) -> std::optional<introduction> {
+    const auto offset = context.heap->allocate_for_runtime(members.count() * sizeof(pair_end));
+    if (!offset) return std::nullopt;
+    return introduction{(std::uint64_t{context.rank} << detail::offset_bits) + *offset,
+                        context.host->launcher().place_of(context, locality::process)};
+}
+
+pair_lines::pair_lines(detail::rank_context& context, const team_members& members,
+                       const std::vector<introduction>& all)
+    : context_(context),
+      own_ends_(all[members.own()].ends & detail::offset_mask),
+      copies_(context) {
+    auto* const here = reinterpret_cast<pair_end*>(mapped(context, all[members.own()].ends));
+    for (std::uint32_t member = 0; member < members.count(); ++member) {
+        auto* const ends = reinterpret_cast<pair_end*>(mapped(context, all[member].ends));
+        const bool is_in_process =
+            context.simulated != nullptr || all[member].process == all[members.own()].process;
+        partners_.push_back({ends + members.own(), here + member, is_in_process});
+    }
+}
+
+pair_lines::~pair_lines() {
+    context_.heap->deallocate_for_runtime(own_ends_, partners_.size() * sizeof(pair_end));
+}
+
+void pair_lines::await_taken(partner& by, std::uint64_t at_least) {
+    if (by.freed >= at_least) return;
+    detail::shared_word& taken = by.here->taken;
+    detail::await_word(context_, {taken, at_least, machine::wait_reason::collective});
+    by.freed = detail::word_load(taken);
+}
+
+void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) {
+    partner& to = partners_[member];
+    const std::uint64_t number = ++to.sent;
+    if (number > line_window) await_taken(to, number - line_window);
+    numbered_line& line = to.there->lines[number % line_window];
+    const std::size_t bytes = bytes_of(data);
+    if (bytes <= line_payload) {
+        machine::announce_write(context_, line.bytes, bytes);
+        copy_pieces(line.bytes, data);
+    } else {
+        const long_message lent = lend(to, data, may_lend);
+        lent_to_.push_back(member);
+        machine::announce_write(context_, line.bytes, sizeof lent);
+        std::memcpy(line.bytes, &lent, sizeof lent);
+    }
+    machine::word_store(context_, line.number, number);
+}
+
+/// One piece that stays as it is may be read where it lies, if the receiver sees that memory.
+auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> long_message {
+    if (may_lend && data.size() == 1) {
+        const std::byte* const start = data.front().data();
+        const auto distance =
+            start - mapped(context_, std::uint64_t{context_.rank} << detail::offset_bits);
+        const auto offset = static_cast<std::uint64_t>(distance);
+        if (distance >= 0 && offset < context_.reserve_bytes) {
+            return {(std::uint64_t{context_.rank} << detail::offset_bits) + offset, true};
+        }
+        if (to.is_in_process) return {reinterpret_cast<std::uint64_t>(start), false};
+    }
+    const std::size_t bytes = bytes_of(data);
+    const std::uint64_t copy = copies_.take(bytes);
+    machine::announce_write(context_, mapped(context_, copy), bytes);
+    copy_pieces(mapped(context_, copy), data);
+    return {copy, true};
+}
+
+const std::byte* pair_lines::place_of(const long_message& what) const {
+    return what.is_global ? mapped(context_, what.place)
+                          : reinterpret_cast<const std::byte*>(what.place);
+}
+
+std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t expected) {
+    release_last();
+    partner& from = partners_[member];
+    const std::uint64_t number = ++from.received;
+    numbered_line& line = from.here->lines[number % line_window];
+    detail::await_word(context_, {line.number, number, machine::wait_reason::collective});
+    last_received_from_ = &from;
+    last_was_long_ = expected > line_payload;
+    if (!last_was_long_) {
+        machine::announce_read(context_, line.bytes, expected);
+        return {line.bytes, expected};
+    }
+    long_message lent;
+    machine::announce_read(context_, line.bytes, sizeof lent);
+    std::memcpy(&lent, line.bytes, sizeof lent);
+    machine::announce_read(context_, place_of(lent), expected);
+    return {place_of(lent), expected};
+}
+
+/// What has been received last has been read.
+void pair_lines::release_last() {
+    if (last_received_from_ == nullptr) return;
+    partner& from = *std::exchange(last_received_from_, nullptr);
+    if (!last_was_long_ && from.received - from.told < lines_between_tellings) return;
+    from.told = from.received;
+    machine::word_store(context_, from.there->taken, from.told);
+}
+
+void pair_lines::end_step() {
+    release_last();
+    for (const std::uint32_t member : lent_to_) {
+        await_taken(partners_[member], partners_[member].sent);
+    }
+    if (!lent_to_.empty()) copies_.reuse();
+    lent_to_.clear();
+}
+
+}  // namespace selion::collectives

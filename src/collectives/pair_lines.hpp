@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collectives/message_way.hpp"
+#include "collectives/segment_copies.hpp"
+#include "collectives/team_members.hpp"
+#include "selion/detail/rank_context.hpp"
+#include "selion/detail/shared_word.hpp"
+
+namespace selion::collectives {
+
+/// Messages from one member to another that may be on their way, untaken.
+inline constexpr std::uint64_t line_window = 4;
+
+/// What another member writes at this one: its messages, and how many of this one's it has taken.
+struct pair_end {
+    numbered_line lines[line_window];  ///< messages are numbered from 1
+    alignas(detail::line_bytes) detail::shared_word taken;
+};
+
+/// Messages through memory that the members of a team share, real or simulated: a line for each
+/// short one, which its receiver waits for; of a long one the line says where it lies, and the
+/// receiver reads it there. The protocol: lines.md.
+class pair_lines final : public message_way {
+public:
+    /// What a member tells the others before the first message.
+    struct introduction {
+        std::uint64_t ends;     ///< global address of its `pair_end`, one for each member
+        std::uint64_t process;  ///< members of equal ones read each other's private memory
+    };
+    /// Makes this member's ends. @return nothing when the heap has no room.
+    static std::optional<introduction> make_ends(detail::rank_context& context,
+                                                 const team_members& members);
+
+    /// @param all introductions of all members. @pre all map each other.
+    pair_lines(detail::rank_context& context, const team_members& members,
+               const std::vector<introduction>& all);
+    ~pair_lines() override;
+
+    void send(std::uint32_t member, message_pieces data, bool may_lend) override;
+    std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) override;
+    void end_step() override;
+
+private:
+    /// Another member, and the messages between it and this one.
+    struct partner {
+        pair_end* there;  ///< at the other, of this one
+        pair_end* here;
+        bool is_in_process;
+        std::uint64_t sent = 0;
+        std::uint64_t freed = 0;  ///< of those, how many it has taken, as far as known
+        std::uint64_t received = 0;
+        std::uint64_t told = 0;  ///< of those, how many it knows of
+    };
+    /// Where a long message lies.
+    struct long_message {
+        std::uint64_t place;  ///< an address of the process, or a global one
+        bool is_global;
+    };
+
+    long_message lend(const partner& to, message_pieces data, bool may_lend);
+    const std::byte* place_of(const long_message& what) const;
+    void release_last();
+    void await_taken(partner& by, std::uint64_t at_least);
+
+    detail::rank_context& context_;
+    std::uint64_t own_ends_;  ///< offset in the own segment
+    std::vector<partner> partners_;
+    segment_copies copies_;
+    std::vector<std::uint32_t> lent_to_;     ///< in this step
+    partner* last_received_from_ = nullptr;  ///< its message is being read
+    bool last_was_long_ = false;
+};
+
+}  // namespace selion::collectives

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/segment_copies.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "machine/machine.hpp"
+#include "onesided/symmetric_heap.hpp"
+
+namespace selion::collectives {
+
+segment_copies::~segment_copies() {
+    for (const piece& one : pieces_) context_.heap->deallocate_for_runtime(one.offset, one.bytes);
+}
+
+std::uint64_t segment_copies::take(std::size_t bytes) {
+    const auto free = [&](const piece& one) { return !one.is_taken && one.bytes >= bytes; };
+    auto found = std::ranges::find_if(pieces_, free);
+    if (found == pieces_.end()) {
+        // A little more, so that a message that grows does not take a new piece each time.
+        const std::uint64_t size = std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
+        const auto offset = context_.heap->allocate_for_runtime(size);
+        if (!offset) {
+            context_.host->launcher().end_job(context_, context_.heap->shortage_text(size));
+        }
+        found = pieces_.insert(pieces_.end(), {*offset, size, false});
+    }
+    found->is_taken = true;
+    return (std::uint64_t{context_.rank} << detail::offset_bits) + found->offset;
+}
+
+void segment_copies::reuse() {
+    for (piece& one : pieces_) one.is_taken = false;
+}
+
+}  // namespace selion::collectives

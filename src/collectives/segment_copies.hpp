@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::collectives {
+
+/// Memory in a rank's segment for data that others are to read, kept for the next time.
+class segment_copies {
+public:
+    explicit segment_copies(detail::rank_context& context) : context_(context) {}
+    ~segment_copies();
+    segment_copies(const segment_copies&) = delete;
+    segment_copies& operator=(const segment_copies&) = delete;
+
+    /// @return global address of memory that nobody else has, until `reuse`. A full heap ends the
+    /// job.
+    std::uint64_t take(std::size_t bytes);
+    /// All memory may be handed out again.
+    void reuse();
+
+private:
+    struct piece {
+        std::uint64_t offset;
+        std::uint64_t bytes;
+        bool is_taken;
+    };
+    detail::rank_context& context_;
+    std::vector<piece> pieces_;
+};
+
+}  // namespace selion::collectives

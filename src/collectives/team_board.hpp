@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/team_members.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::collectives {
+
+/// Short things that members show each other. In every turn a member may show one line, and waits
+/// for the lines of those whose data it needs, and for nobody else. The protocol: lines.md.
+class team_board {
+public:
+    team_board(detail::rank_context& context, const team_members& members);
+
+    void begin_turn() { ++turn_; }
+    /// @param bytes `line_payload` at most. @return where to write them, before `show`.
+    std::byte* own_line();
+    void show(std::size_t bytes);
+    /// Waits for a member's line of this turn. @return its payload, until the turn ends.
+    const std::byte* line_of(std::uint32_t member, std::size_t bytes);
+    /// @param has_seen_all whether this member has waited for everybody's line.
+    void end_turn(bool has_seen_all);
+
+private:
+    std::uint64_t finished_by_all();
+
+    detail::rank_context& context_;
+    const team_members& members_;
+    team_block& own_;
+    std::uint64_t turn_ = 0;
+    std::uint64_t safe_turn_ = 0;          ///< all members have finished it, as far as known
+    std::vector<std::uint64_t> finished_;  ///< turns that each member has finished, as far as known
+};
+
+}  // namespace selion::collectives

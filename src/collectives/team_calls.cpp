@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which way a collective goes, and the two that need little: lines on the board, and schedules.
+#include <cstring>
+
+#include "collectives/collective_plan.hpp"
+#include "collectives/schedule_runner.hpp"
+#include "collectives/team_state.hpp"
+#include "machine/machine.hpp"
+#include "onesided/symmetric_heap.hpp"
+
+namespace selion::collectives {
+namespace {
+
+using enum collective_kind;
+
+/// Message collectives, and bytes of them for each rank, after which all meet: no rank is further
+/// ahead of another, so what inboxes hold stays bounded.
+constexpr std::uint64_t message_window = 8;
+constexpr std::uint64_t message_window_bytes = 16 * 1024 * 1024;
+
+}  // namespace
+
+void team_state::run(const detail::block_call& call) {
+    if (call.chosen != nullptr && is_possible(call.chosen->way, members_, call)) {
+        return run_as(call, *call.chosen);
+    }
+    run_as(call, plan(context_, members_, call));
+}
+
+void team_state::run_as(const detail::block_call& call, const collective_choice& how) {
+    switch (how.way) {
+        case collective_way::board: return run_on_board(call);
+        case collective_way::slots: return run_in_slots(call);
+        case collective_way::lines: return run_schedule(call, how.schedule, lines());
+        case collective_way::messages: break;
+    }
+    run_by_messages(call, how.schedule);
+}
+
+void team_state::run_schedule(const detail::block_call& call, schedule_request request,
+                              message_way& way) {
+    request.collective = call.what;
+    request.ranks = members_.count();
+    // Where the order of a sum is promised, it is made at member 0 and goes on from there.
+    request.root =
+        has_root(call.what) && (call.chosen != nullptr || call.what != reduce) ? call.root : 0;
+    const rank_schedule& own = schedules_.of(call, request, members_.own());
+    schedule_runner(context_, members_, call, own, way).run();
+}
+
+void team_state::run_by_messages(const detail::block_call& call, const schedule_request& request) {
+    if (call.chosen == nullptr && call.what == broadcast) {
+        return messages_.broadcast({call.target, call.block_bytes()}, call.root);
+    }
+    if (call.chosen == nullptr && call.what == all_reduce) {
+        return messages_.all_reduce(call.target, call.count, *call.how);
+    }
+    ++message_collectives_;
+    ++message_window_used_;
+    message_bytes_ += call.most_bytes() * members_.count();
+    if (message_window_used_ == message_window || message_bytes_ > message_window_bytes) {
+        synchronise(machine::wait_reason::collective);
+        message_window_used_ = 0;
+        message_bytes_ = 0;
+    }
+    inbox_way way(context_, members_, message_collectives_);
+    run_schedule(call, request, way);
+}
+
+/// Made by the first collective that goes this way, together.
+pair_lines& team_state::lines() {
+    if (!lines_) {
+        const auto own = pair_lines::make_ends(context_, members_);
+        if (!own) {
+            context_.host->launcher().end_job(
+                context_, context_.heap->shortage_text(members_.count() * sizeof(pair_end)));
+        }
+        std::vector<pair_lines::introduction> all(members_.count());
+        run_in_slots(detail::moving(all_gather, &*own, all.data(), 1, 0));
+        lines_.emplace(context_, members_, all);
+    }
+    return *lines_;
+}
+
+/// Members whose values this one combines.
+std::uint32_t team_state::members_combined(const detail::block_call& call) const {
+    if (call.what == scan) return members_.own() + 1;
+    return call.what == exscan ? members_.own() : members_.count();
+}
+
+bool team_state::gets_result(const detail::block_call& call) const {
+    if (call.what == reduce || call.what == gather) return members_.own() == call.root;
+    return call.what != exscan || members_.own() != 0;
+}
+
+void team_state::run_on_board(const detail::block_call& call) {
+    board_.begin_turn();
+    const bool one_gives = call.what == broadcast || call.what == scatter;
+    if (!one_gives || members_.own() == call.root) show_on_board(call);
+    if (gets_result(call)) read_board(call);
+    const bool all_read_all = call.what == all_reduce || call.what == all_gather ||
+                              call.what == exchange || call.what == reduce_scatter;
+    board_.end_turn(all_read_all);
+}
+
+void team_state::show_on_board(const detail::block_call& call) {
+    const std::byte* const source = call.what == broadcast ? call.target : call.source;
+    const std::size_t bytes = shown_bytes(members_, call);
+    std::byte* const line = board_.own_line();
+    if (bytes != 0) std::memcpy(line, source, bytes);
+    board_.show(bytes);
+}
+
+void team_state::read_board(const detail::block_call& call) {
+    if (call.how != nullptr) return combine_board(call);
+    const std::size_t bytes = call.block_bytes();
+    const std::size_t start = gives_all(call.what) ? members_.own() * bytes : 0;
+    const auto take = [&](std::uint32_t from, std::byte* to) {
+        const std::byte* const line = board_.line_of(from, start + bytes);
+        if (bytes != 0) std::memcpy(to, line + start, bytes);
+    };
+    if (call.what == scatter || call.what == broadcast) {
+        if (call.what == scatter || members_.own() != call.root) take(call.root, call.target);
+        return;
+    }
+    for (std::uint32_t from = 0; from < members_.count(); ++from) {
+        take(from, call.target + from * bytes);
+    }
+}
+
+void team_state::combine_board(const detail::block_call& call) {
+    const std::size_t start = call.what == reduce_scatter ? members_.own() * call.block_bytes() : 0;
+    combination_.prepare(members_.count(), call.element_bytes);
+    combination_.combine(call.target, {call.count, members_combined(call), is_prefix(call.what)},
+                         *call.how, [&](std::uint32_t member, std::size_t from, std::size_t bytes) {
+                             const std::size_t place = start + from;
+                             return board_.line_of(member, place + bytes) + place;
+                         });
+    // Nothing to combine: the others' lines still have to be there before the turn can end.
+    for (std::uint32_t member = 0; call.count == 0 && member < members_.count(); ++member) {
+        board_.line_of(member, 0);
+    }
+}
+
+}  // namespace selion::collectives
