@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <selion/selion.hpp>
 
 #include "harness/settings.hpp"
+#include "harness/timing.hpp"
 
 namespace bench {
 
@@ -32,19 +32,6 @@ struct contest {
     /// it runs. Then each round says what a signal took, and is played again if that changed.
     bool crosses_cores = false;
 };
-
-inline std::int64_t now_ns() {
-    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
-/// Makes the compiler forget what it knows of memory, so that no store is merged or moved.
-inline void clobber() { asm volatile("" ::: "memory"); }
-
-/// Makes the compiler compute a value that nobody uses.
-template <class T>
-void consume(const T& value) {
-    asm volatile("" : : "r"(value) : "memory");
-}
 
 /// A loop that every rank measures.
 template <class Body>

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -14,29 +14,49 @@ from selion import foreground, job, places
 from selion.cli.output import answers_mistakes
 from selion.mistake import Mistake, listing
 
-# Name, script of bench/, a program that the script needs, and what it is about.
+
+class Benchmark(NamedTuple):
+    """A script of bench/ with a program that it needs, and the options that not all have."""
+
+    script: str
+    program: str
+    options: tuple[str, ...]
+    summary: str
+
+
 _benchmarks = {
-    "simulator": (
+    "simulator": Benchmark(
         "run_simulator",
         "bench_simulator",
+        ("--most-ranks", "--svg"),
         "ranks of simulated machines: messages a second, memory, events; beside SimGrid",
-    )
+    ),
+    "collectives": Benchmark(
+        "run_collectives",
+        "bench_collectives",
+        ("--ranks",),
+        "collectives of 2, 16 and 64 ranks on two processors; beside Open MPI, MPICH, OpenSHMEM, "
+        "libgomp and std::barrier, where these are installed",
+    ),
 }
+_options_of_all = ("--quick", "--repeat", "--only", "--json")
 
 
 def _line(name: str, options: dict[str, object]) -> list[str]:
     """The script with its options, those left out that were not given."""
     if name not in _benchmarks:
         raise Mistake(f"'{name}' is not a benchmark; legal: {listing(_benchmarks)}.")
-    script, program, _ = _benchmarks[name]
+    chosen = _benchmarks[name]
+    legal = (*_options_of_all, *chosen.options)
     given: list[str] = []
     for option, value in options.items():
-        if value is True:
-            given.append(option)
-        elif value not in (None, False):
-            given += [option, str(value)]
-    path = places.bench_folder() / script
-    programs = places.study_program(program).parent
+        if value in (None, False):
+            continue
+        if option not in legal:
+            raise Mistake(f"{option} is not an option of '{name}'; legal: {listing(legal)}.")
+        given += [option] if value is True else [option, str(value)]
+    path = places.bench_folder() / chosen.script
+    programs = places.study_program(chosen.program).parent
     shown = shlex.join(["selion", "bench", name, *given])
     return [sys.executable, str(path), "--bin", str(programs), "--shown-as", shown, *given]
 
@@ -47,13 +67,18 @@ def command(
         str | None, typer.Argument(metavar="NAME", help="Benchmark to run; none: list them.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A tenth of the work, fewer ranks: a first look.")
+        bool, typer.Option("--quick", help="A fraction of the work: a first look.")
     ] = False,
     repeat: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Times each program runs.")
     ] = None,
     most_ranks: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Leave out what has more ranks.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Simulator: leave out what has more ranks."),
+    ] = None,
+    ranks: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Collectives: numbers of ranks (default: 2,16,64)."),
     ] = None,
     only: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Part of the names of the operations.")
@@ -62,7 +87,8 @@ def command(
         Path | None, typer.Option(metavar="FILE", help="Write all rows to FILE, as JSON Lines.")
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw how time grows with ranks to FILE.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Simulator: draw how time grows with ranks to FILE."),
     ] = None,
 ) -> None:
     """Measure Selion on this host and print tables: figures, goals, rivals.
@@ -73,6 +99,7 @@ def command(
         "--quick": quick,
         "--repeat": repeat,
         "--most-ranks": most_ranks,
+        "--ranks": ranks,
         "--only": only,
         "--json": json,
         "--svg": svg,
@@ -80,7 +107,7 @@ def command(
     if name is None:
         if any(value for value in options.values()):
             raise Mistake("These options need the name of a benchmark; 'selion bench' lists them.")
-        for each, (_, _, summary) in _benchmarks.items():
-            print(f"{each}: {summary}")
+        for each, benchmark in _benchmarks.items():
+            print(f"{each}: {benchmark.summary}")
         return
     raise typer.Exit(foreground.run(_line(name, options), job.environment()).status)
