@@ -46,7 +46,7 @@ public:
     void run(const std::string& operation, Loop loop) {
         if (!wants(operation)) return;
         const std::uint64_t count = filling_count(loop);
-        const std::int64_t most_ns = most_blocks_for_one * how_->block_ns * how_->blocks;
+        const std::int64_t most_ns = very_long_ns(how_->blocks);
         std::int64_t total_ns = 0;
         std::vector<double> ns;
         for (std::uint32_t i = 0; i < how_->blocks && total_ns < most_ns; ++i) {
@@ -65,7 +65,10 @@ public:
     }
 
 private:
-    static constexpr std::int64_t most_blocks_for_one = 5;
+    /// More than this for so many blocks comes from the operation, not from an interruption.
+    std::int64_t very_long_ns(std::int64_t blocks) const {
+        return blocks * std::max<std::int64_t>(5 * how_->block_ns, 100'000'000);
+    }
 
     template <class Loop>
     std::int64_t time_block(Loop& loop, std::uint64_t count) {
@@ -82,7 +85,7 @@ private:
         std::uint64_t count = 1;
         for (int full = 0; full < 3 && count < most;) {
             const std::int64_t ns = time_block(loop, count);
-            if (ns >= most_blocks_for_one * how_->block_ns) return count;
+            if (ns >= very_long_ns(1)) return count;
             if (ns >= how_->block_ns) {
                 ++full;
             } else {
