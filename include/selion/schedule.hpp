@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ enum class collective_kind {
     scatter,
     exchange,
 };
+
+inline constexpr std::size_t collective_kinds = 11;
 
 enum class schedule_algorithm {
     flat,                ///< a root and all others

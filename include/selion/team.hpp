@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <selion/block_collectives.hpp>
+#include <selion/collective_choice.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/detail/team_view.hpp>
@@ -72,6 +73,14 @@ public:
     [[nodiscard]] SELION_API team
     subteam(std::span<const team_rank> members,
             std::source_location site = std::source_location::current()) const;
+
+    /// From now on this team carries out a collective as `how` says, wherever that is possible;
+    /// nothing: as the runtime thinks best. A schedule that does not keep the order of the members
+    /// needs operations that commute, and may combine in another association.
+    /// @param how its schedule's collective, ranks and root are those of each call. All members set
+    /// the same between the same calls.
+    SELION_API void choose(collective_kind what, const std::optional<collective_choice>& how,
+                           std::source_location site = std::source_location::current()) const;
 
     bool is_member() const noexcept { return view().state != nullptr; }
     /// A rank's number in this team, if it is a member. @cost looks through the members.

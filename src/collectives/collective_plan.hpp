@@ -15,6 +15,10 @@ namespace selion::collectives {
 collective_choice plan(const detail::rank_context& context, const team_members& members,
                        const detail::block_call& call);
 
+constexpr bool follows_schedule(collective_way way) {
+    return way == collective_way::lines || way == collective_way::messages;
+}
+
 /// Whether a way can carry out a call at all.
 bool is_possible(collective_way way, const team_members& members, const detail::block_call& call);
 

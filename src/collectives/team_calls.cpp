@@ -24,7 +24,24 @@ void team_state::run(const detail::block_call& call) {
     if (call.chosen != nullptr && is_possible(call.chosen->way, members_, call)) {
         return run_as(call, *call.chosen);
     }
+    const auto& chosen = chosen_[static_cast<std::size_t>(call.what)];
+    if (chosen && is_possible(chosen->way, members_, call)) return run_as(call, *chosen);
     run_as(call, plan(context_, members_, call));
+}
+
+void team_state::choose(collective_kind what, const std::optional<collective_choice>& how) {
+    chosen_[static_cast<std::size_t>(what)] = how;
+    if (what == barrier) has_chosen_barrier_ = how.has_value();
+}
+
+void team_state::meet() {
+    if (!has_chosen_barrier_) return synchronise(machine::wait_reason::collective);
+    run({.what = barrier});
+}
+
+/// Not by the runtime itself.
+bool team_state::is_chosen(const detail::block_call& call) const {
+    return call.chosen != nullptr || chosen_[static_cast<std::size_t>(call.what)];
 }
 
 void team_state::run_as(const detail::block_call& call, const collective_choice& how) {
@@ -42,17 +59,17 @@ void team_state::run_schedule(const detail::block_call& call, schedule_request r
     request.collective = call.what;
     request.ranks = members_.count();
     // Where the order of a sum is promised, it is made at member 0 and goes on from there.
-    request.root =
-        has_root(call.what) && (call.chosen != nullptr || call.what != reduce) ? call.root : 0;
+    request.root = has_root(call.what) && (is_chosen(call) || call.what != reduce) ? call.root : 0;
     const rank_schedule& own = schedules_.of(call, request, members_.own());
     schedule_runner(context_, members_, call, own, way).run();
 }
 
 void team_state::run_by_messages(const detail::block_call& call, const schedule_request& request) {
-    if (call.chosen == nullptr && call.what == broadcast) {
+    const bool was_chosen = is_chosen(call);
+    if (!was_chosen && call.what == broadcast) {
         return messages_.broadcast({call.target, call.block_bytes()}, call.root);
     }
-    if (call.chosen == nullptr && call.what == all_reduce) {
+    if (!was_chosen && call.what == all_reduce) {
         return messages_.all_reduce(call.target, call.count, *call.how);
     }
     ++message_collectives_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <source_location>
@@ -41,7 +42,7 @@ public:
     /// this order, are a `synchronise` whose caller may do something between them. The last one to
     /// arrive is the first at the next meeting: the less it does between, the more often its core
     /// still owns the counter's line.
-    bool meets_at_centre() const { return centre_ != nullptr; }
+    bool meets_at_centre() const { return centre_ != nullptr && !has_chosen_barrier_; }
     /// @return whether all have arrived, so that there is nothing to wait for.
     bool arrive_at_centre() {
         goal_ += centre_members_;
@@ -55,6 +56,10 @@ public:
         detail::await_word(context_, {*centre_, goal_, reason});
     }
     void run(const detail::block_call& call);
+    /// See `team::choose`.
+    void choose(collective_kind what, const std::optional<collective_choice>& how);
+    /// A barrier of the members, as it has been chosen.
+    void meet();
     /// A broadcast, and an all_reduce in place.
     void share(std::span<std::byte> data, std::uint32_t root) {
         run(detail::moving(collective_kind::broadcast, data.data(), data.data(), data.size(),
@@ -71,6 +76,7 @@ private:
     void synchronise_groups(machine::wait_reason reason);
     void meet_groups(machine::wait_reason reason);
     void synchronise_by_signals(machine::wait_reason reason);
+    bool is_chosen(const detail::block_call& call) const;
     void run_as(const detail::block_call& call, const collective_choice& how);
     void run_schedule(const detail::block_call& call, schedule_request request, message_way& way);
     void run_by_messages(const detail::block_call& call, const schedule_request& request);
@@ -115,6 +121,8 @@ private:
     team_members members_;
     team_block& own_;
     message_tree messages_;  ///< used where members do not map each other
+    std::array<std::optional<collective_choice>, collective_kinds> chosen_;
+    bool has_chosen_barrier_ = false;
     team_board board_;
     std::optional<pair_lines> lines_;
     schedule_store schedules_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/collective_plan.hpp"
 #include "machine/machine.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
@@ -45,6 +46,20 @@ std::shared_ptr<void> life_of(collectives::team_state& state,
 
 std::uint32_t detail::world_rank_of(const team_view& team, std::uint32_t member) {
     return team.state->members().world_rank(member);
+}
+
+void team::choose(collective_kind what, const std::optional<collective_choice>& how,
+                  std::source_location site) const {
+    SELION_EXPECT_AT(is_member(), site,
+                     fmt::format("choose: rank {} is no member of this team", context().rank));
+    if (how && collectives::follows_schedule(how->way)) {
+        schedule_request request = how->schedule;
+        request.collective = what;
+        request.ranks = size();
+        request.root = 0;
+        static_cast<void>(make_schedule(request, rank()));  // refuses what is not legal
+    }
+    view().state->choose(what, how);
 }
 
 std::optional<team_rank> team::rank_of(rank_id rank) const {

@@ -115,11 +115,11 @@ void synchronise_as(operation what, const team_view& team, std::source_location 
     rank_context& context = caller_for(team, what, site);
     if (is_plain(context)) {
         const machine::call_scope call(context, what, site, size_in_report(team));
-        team.state->synchronise(machine::wait_reason::collective);
+        team.state->meet();
         return;
     }
     const collective_scope scope(context, team, signature_of(what), site);
-    team.state->synchronise(machine::wait_reason::collective);
+    team.state->meet();
 }
 
 /// Whether a barrier may take its shortest way.

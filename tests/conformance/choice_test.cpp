@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// `team::choose`: calls of a program go the way that it has chosen, and what is not legal is
+/// refused.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "conformance/memory_parts.hpp"
+
+namespace {
+
+using enum selion::collective_kind;
+using enum selion::schedule_algorithm;
+using selion::collective_choice;
+using selion::collective_way;
+
+/// Barriers keep their promise, and reductions and broadcasts come out right.
+void use(selion::world& world, spmd::test_run& test, selion::global_ptr<std::uint32_t> cells) {
+    const std::uint32_t rank = world.rank();
+    const std::uint32_t next = (rank + 1) % world.size();
+    for (std::uint32_t turn = 1; turn <= 20; ++turn) {
+        selion::put(cells.on(next), turn * 1000 + rank);
+        world.barrier();
+        const std::uint32_t before = (rank + world.size() - 1) % world.size();
+        test.equal(selion::get(cells.on(rank)), turn * 1000 + before);
+        test.equal(world.all_reduce(turn + rank, selion::maximum), turn + world.size() - 1);
+        test.equal(world.broadcast(rank * turn, turn % world.size()), turn % world.size() * turn);
+        world.barrier();
+    }
+}
+
+SPMD_TEST(choice, of_the_program) {
+    const auto cells = selion::allocate<std::uint32_t>(world, 1);
+    const std::uint32_t radix = world.size() > 2 ? 3 : 2;
+    for (const auto way : {collective_way::board, collective_way::slots, collective_way::lines,
+                           collective_way::messages}) {
+        for (const auto algorithm : {flat, k_nomial, chain}) {
+            const collective_choice how{way, {.algorithm = algorithm, .radix = radix}};
+            for (const auto what : {barrier, broadcast, all_reduce}) world.choose(what, how);
+            use(world, test, cells);
+        }
+    }
+    world.choose(barrier, collective_choice{collective_way::lines,
+                                            {.algorithm = dissemination, .radix = radix}});
+    use(world, test, cells);
+    for (const auto what : {barrier, broadcast, all_reduce}) world.choose(what, {});
+    use(world, test, cells);
+    selion::deallocate(world, cells);
+}
+
+bool refuses(const selion::world& world, selion::collective_kind what,
+             const selion::schedule_request& schedule) {
+    try {
+        world.choose(what, collective_choice{collective_way::lines, schedule});
+    } catch (const selion::error& trouble) {
+        return trouble.code() == selion::status::bad_argument;
+    }
+    return false;
+}
+
+SPMD_TEST(choice, of_what_does_not_exist_is_refused) {
+    test.that(refuses(world, barrier, {.algorithm = ring}), "a barrier has no ring");
+    test.that(refuses(world, broadcast, {.algorithm = k_nomial, .radix = 1}), "radix 1");
+}
+
+}  // namespace
