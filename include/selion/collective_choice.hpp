@@ -13,6 +13,7 @@ namespace selion {
 enum class collective_way {
     board,     ///< shared memory: each member shows up to 112 bytes in a line that all others read
     slots,     ///< shared memory: all show a part of their data, meet, and read; part by part
+    direct,    ///< shared memory: data are read and combined where they lie; not for all calls
     lines,     ///< shared memory: the messages of a schedule, a line for each pair of members
     messages,  ///< the messages of a schedule, by the machine
 };

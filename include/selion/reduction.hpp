@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include <selion/detail/combine_function.hpp>
 #include <selion/global_ptr.hpp>
 
 /// Operations for reductions. Any function object `T operator()(T, T)` may stand in their place; it
@@ -49,9 +50,7 @@ namespace detail {
 
 /// A reduction without its types: what the compiled collectives need to know.
 struct reduction {
-    /// Element by element. `result` may be `left` or `right`.
-    void (*combine)(const void* operation, void* result, const void* left, const void* right,
-                    std::size_t count);
+    combine_function combine;
     const void* operation;
     std::size_t element_bytes;
     std::size_t type_hash;  ///< of element and operation; compared across ranks when checking
@@ -67,19 +66,42 @@ consteval std::size_t type_hash() {
     return hash;
 }
 
+/// Which of the operations above; `standard_operations` for another.
+template <class Operation>
+consteval std::size_t standard_operation() {
+    if constexpr (std::is_same_v<Operation, plus_operation>) return 0;
+    if constexpr (std::is_same_v<Operation, times_operation>) return 1;
+    if constexpr (std::is_same_v<Operation, minimum_operation>) return 2;
+    if constexpr (std::is_same_v<Operation, maximum_operation>) return 3;
+    return standard_operations;
+}
+
+/// One after another, as the compiler of the program likes.
+template <class T, class Pointer>
+void combine_each(const void* erased, void* result, const void* left, const void* right,
+                  std::size_t count) {
+    const auto& combine = *reinterpret_cast<Pointer>(const_cast<void*>(erased));
+    T* into = static_cast<T*>(result);
+    const T* a = static_cast<const T*>(left);
+    const T* b = static_cast<const T*>(right);
+    for (std::size_t i = 0; i < count; ++i) into[i] = combine(a[i], b[i]);
+}
+
 template <transferable T, class Operation>
-reduction erase_reduction(const Operation& operation) {
+combine_function combine_of() {
     // A plain function is its own address; a function object lives in the caller's frame.
     using pointer = std::conditional_t<std::is_function_v<Operation>, Operation*, const Operation*>;
-    return {[](const void* erased, void* result, const void* left, const void* right,
-               std::size_t count) {
-                const auto& combine = *reinterpret_cast<pointer>(const_cast<void*>(erased));
-                T* into = static_cast<T*>(result);
-                const T* a = static_cast<const T*>(left);
-                const T* b = static_cast<const T*>(right);
-                for (std::size_t i = 0; i < count; ++i) into[i] = combine(a[i], b[i]);
-            },
-            reinterpret_cast<const void*>(&operation), sizeof(T),
+    constexpr std::size_t operation = standard_operation<Operation>();
+    if constexpr (operation < standard_operations && standard_type<T>() < standard_types) {
+        return standard_combines()[operation][standard_type<T>()];
+    } else {
+        return combine_each<T, pointer>;
+    }
+}
+
+template <transferable T, class Operation>
+reduction erase_reduction(const Operation& operation) {
+    return {combine_of<T, Operation>(), reinterpret_cast<const void*>(&operation), sizeof(T),
             type_hash<T>() * 31 + type_hash<Operation>()};
 }
 

@@ -12,13 +12,35 @@ namespace {
 
 using enum collective_kind;
 
-constexpr std::array<std::string_view, 4> way_names{"board", "slots", "lines", "messages"};
+constexpr std::array<std::string_view, 5> way_names{"board", "slots", "direct", "lines",
+                                                    "messages"};
 
 /// Up to so many bytes for each pair, an exchange by messages takes few of them, which carry
 /// others' blocks.
 constexpr std::size_t short_block_bytes = 256;
 /// Elements of these sizes may want to lie on multiples of more than lines offer.
 constexpr std::size_t wide_element_bytes = 2 * alignof(detail::shared_word);
+
+/// From so many bytes on, one copy and a meeting more are quicker than two copies. The share of an
+/// all-reduce should be that long for each pair of members. Measured on two cores with two to 64
+/// threads and processes.
+std::size_t direct_bytes(const team_members& members, const detail::block_call& call) {
+    constexpr std::size_t least = 16 * 1024;
+    return call.what == all_reduce ? least * std::max(members.count() / 2, 1u) : least;
+}
+
+/// A member may look only at what is the same at all of them: not at where its data lie.
+bool can_be_direct(const detail::block_call& call) {
+    switch (call.what) {
+        case broadcast:
+        case all_reduce:
+        case gather:
+        case all_gather:
+        case scatter:
+        case exchange: return call.most == 0;
+        default: return false;
+    }
+}
 
 /// Where the order of a sum is promised (selion/reduction.hpp), a tree of radix 2 keeps it.
 schedule_request usual_schedule(const detail::block_call& call) {
@@ -90,6 +112,7 @@ bool is_possible(collective_way way, const team_members& members, const detail::
             // A part of every block has to fit: at least an element of a reduction, or a line.
             return members.are_mapped() &&
                    share >= (call.how != nullptr ? call.element_bytes : detail::line_bytes);
+        case collective_way::direct: return members.are_mapped() && can_be_direct(call);
         case collective_way::lines: return members.are_mapped();
         case collective_way::messages: break;
     }
@@ -104,6 +127,9 @@ collective_choice plan(const detail::rank_context& context, const team_members& 
     const bool has_processor = context.brief_looks != 0;
     if (has_processor && call.what != barrier && can(collective_way::board)) {
         return {collective_way::board, {}};
+    }
+    if (shown_bytes(members, call) >= direct_bytes(members, call) && can(collective_way::direct)) {
+        return {collective_way::direct, {}};
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};
     return {collective_way::messages, usual_schedule(call)};

@@ -90,6 +90,9 @@ static_assert(sizeof(numbered_line) == detail::line_bytes);
 /// Turns of the board that a member can be ahead of another: its lines take turns.
 inline constexpr std::uint64_t board_turns = 8;
 
+/// Turns in which long data are read where they lie end with a meeting; so two are enough.
+inline constexpr std::uint64_t offer_sets = 2;
+
 /// Each member's part of the state of a team: of the team of all at the start of its segment 0, of
 /// others in its heap. All zero is the initial state. Counters only grow, so nothing is ever reset
 /// while somebody may look. Where
@@ -103,6 +106,8 @@ struct team_block {
     lonely_word group_release;   ///< in a group's first: the last round that is complete
     numbered_line board[board_turns];  ///< what the member shows, in turn
     lonely_word board_finished;        ///< the last turn it is done with, where others cannot know
+    numbered_line offers[offer_sets];  ///< where the member's data lie, in turn
+    lonely_word staged;                ///< bytes that it has copied for others to read, ever
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
     alignas(detail::line_bytes) call_signature signatures[slot_sets];
     detail::shared_word departures;     ///< in member 0: members that have left, ever

@@ -48,6 +48,7 @@ void team_state::run_as(const detail::block_call& call, const collective_choice&
     switch (how.way) {
         case collective_way::board: return run_on_board(call);
         case collective_way::slots: return run_in_slots(call);
+        case collective_way::direct: return run_directly(call);
         case collective_way::lines: return run_schedule(call, how.schedule, lines());
         case collective_way::messages: break;
     }

@@ -38,7 +38,8 @@ team_state::team_state(detail::rank_context& context, team_members members)
       members_(std::move(members)),
       own_(block(members_.own())),
       messages_(context, members_),
-      board_(context, members_) {
+      board_(context, members_),
+      lender_(context, members_) {
     if (members_.are_mapped() && (members_.group_size() == 1 || members_.groups() == 1)) {
         // The centre counts groups, or members where there is one group. A member alone on its
         // carrier is its group.

@@ -6,7 +6,9 @@
 #include <optional>
 #include <source_location>
 
+#include "collectives/aligned_bytes.hpp"
 #include "collectives/collective_plan.hpp"
+#include "collectives/data_lender.hpp"
 #include "collectives/message_tree.hpp"
 #include "collectives/ordered_combination.hpp"
 #include "collectives/pair_lines.hpp"
@@ -93,6 +95,22 @@ private:
     void read_board(const detail::block_call& call);
     void combine_board(const detail::block_call& call);
 
+    bool shares_process();
+    void run_directly(const detail::block_call& call);
+    void broadcast_directly(const detail::block_call& call, bool is_shared);
+    void all_reduce_directly(const detail::block_call& call, bool is_shared);
+    void exchange_directly(const detail::block_call& call, bool is_shared);
+    /// A part of what a member has lent.
+    struct lent_part {
+        std::size_t start;
+        std::size_t staged_before;  ///< what it stages earlier
+        std::size_t bytes;
+    };
+    void copy_lent(std::byte* to, std::uint32_t from, lent_part part);
+    struct shares;
+    void reduce_round(std::byte* data, std::size_t count, const detail::reduction& how);
+    void combine_lent(std::byte* data, const shares& all, const detail::reduction& how);
+
     void run_in_slots(const detail::block_call& call);
     /// The same bytes of every block.
     struct block_part {
@@ -125,6 +143,10 @@ private:
     bool has_chosen_barrier_ = false;
     team_board board_;
     std::optional<pair_lines> lines_;
+    data_lender lender_;
+    std::optional<bool> has_one_process_;
+    aligned_bytes strip_;
+    aligned_bytes copy_;
     schedule_store schedules_;
     ordered_combination combination_;
     std::uint64_t message_collectives_ = 0;  ///< so far

@@ -14,6 +14,27 @@ using enum selion::schedule_algorithm;
 using selion::collective_choice;
 using selion::collective_way;
 
+/// Vectors that are cut into parts, with sums that are exact in any order.
+void use_long(selion::world& world, spmd::test_run& test, std::size_t count) {
+    if (world.size() > 16) return;
+    const std::uint32_t rank = world.rank();
+    std::vector<double> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = rank + static_cast<double>(i % 1000);
+    world.all_reduce(std::span(values), selion::plus);
+    const std::uint32_t size = world.size();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double sum = size * (size - 1) / 2 + size * static_cast<double>(i % 1000);
+        if (values[i] != sum) ++wrong;
+    }
+    values.assign(count, rank);
+    world.broadcast(std::span(values), size - 1);
+    for (const double value : values) {
+        if (value != size - 1) ++wrong;
+    }
+    test.equal(wrong, std::size_t{0});
+}
+
 /// Barriers keep their promise, and reductions and broadcasts come out right.
 void use(selion::world& world, spmd::test_run& test, selion::global_ptr<std::uint32_t> cells) {
     const std::uint32_t rank = world.rank();
@@ -27,13 +48,14 @@ void use(selion::world& world, spmd::test_run& test, selion::global_ptr<std::uin
         test.equal(world.broadcast(rank * turn, turn % world.size()), turn % world.size() * turn);
         world.barrier();
     }
+    for (const std::size_t count : {3000u, 70'001u}) use_long(world, test, count);
 }
 
 SPMD_TEST(choice, of_the_program) {
     const auto cells = selion::allocate<std::uint32_t>(world, 1);
     const std::uint32_t radix = world.size() > 2 ? 3 : 2;
-    for (const auto way : {collective_way::board, collective_way::slots, collective_way::lines,
-                           collective_way::messages}) {
+    for (const auto way : {collective_way::board, collective_way::slots, collective_way::direct,
+                           collective_way::lines, collective_way::messages}) {
         for (const auto algorithm : {flat, k_nomial, chain}) {
             const collective_choice how{way, {.algorithm = algorithm, .radix = radix}};
             for (const auto what : {barrier, broadcast, all_reduce}) world.choose(what, how);

@@ -138,6 +138,9 @@ SPMD_TEST(allocations, none_in_collectives) {
                 [&](std::uint32_t i) { static_cast<void>(world.broadcast(i, i % world.size())); });
     expect_none(test, "all_reduce of a value",
                 [&](std::uint32_t i) { static_cast<void>(world.all_reduce(i, selion::plus)); });
+    for (std::uint32_t root = 0; root < world.size(); ++root) {  // memory to copy to is kept
+        world.broadcast(std::span(data), root);
+    }
     expect_none(test, "broadcast of a span", [&](std::uint32_t i) {
         if (i < 20) world.broadcast(std::span(data), i % world.size());
     });
