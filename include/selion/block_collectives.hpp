@@ -262,6 +262,7 @@ public:
 protected:
     explicit block_collectives(const detail::team_view& view) noexcept : view_(view) {}
     const detail::team_view& view() const noexcept { return view_; }
+    void synchronise_as(const collective_sync& sync) noexcept { view_.sync = sync; }
     detail::rank_context& context() const noexcept { return *view_.context; }
 
 private:

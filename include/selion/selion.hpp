@@ -7,6 +7,7 @@
 #include <selion/block_collectives.hpp>
 #include <selion/charge.hpp>
 #include <selion/collective_choice.hpp>
+#include <selion/collective_sync.hpp>
 #include <selion/counter.hpp>
 #include <selion/error.hpp>
 #include <selion/error_handler.hpp>

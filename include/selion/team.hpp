@@ -34,6 +34,8 @@ enum class locality {
 namespace detail {
 SELION_API void barrier(const team_view& team, std::source_location site);
 SELION_API void sync(const team_view& team, std::source_location site);
+SELION_API void arrive(const team_view& team, std::source_location site);
+SELION_API void wait(const team_view& team, std::source_location site);
 SELION_API void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
                           std::source_location site);
 SELION_API void all_reduce(const team_view& team, void* data, std::size_t count,
@@ -82,6 +84,15 @@ public:
     SELION_API void choose(collective_kind what, const std::optional<collective_choice>& how,
                            std::source_location site = std::source_location::current()) const;
 
+    /// The same team, whose collectives are synchronised as `sync` says:
+    /// `world.with(selion::strict).broadcast(x, 0)`. All members pass the same. Barriers and what
+    /// is made by `split` are as ever.
+    [[nodiscard]] team with(const collective_sync& sync) const {
+        team same = *this;
+        same.synchronise_as(sync);
+        return same;
+    }
+
     bool is_member() const noexcept { return view().state != nullptr; }
     /// A rank's number in this team, if it is a member. @cost looks through the members.
     [[nodiscard]] SELION_API std::optional<team_rank> rank_of(rank_id rank) const;
@@ -90,6 +101,16 @@ public:
     /// every member after.
     void barrier(std::source_location site = std::source_location::current()) const {
         detail::barrier(view(), site);
+    }
+
+    /// A barrier in two halves, for work in between that others need not wait for: `arrive` waits
+    /// for nobody, `wait` waits until all members have arrived. Puts that any member made before it
+    /// arrived are visible after `wait`. Between the two the rank calls no collective of this team.
+    void arrive(std::source_location site = std::source_location::current()) const {
+        detail::arrive(view(), site);
+    }
+    void wait(std::source_location site = std::source_location::current()) const {
+        detail::wait(view(), site);
     }
 
     /// Waits for all members without completing their outstanding one-sided operations.

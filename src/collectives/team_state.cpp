@@ -55,59 +55,70 @@ const std::byte* team_state::slot_of(std::uint32_t rank) const {
 }
 
 void team_state::synchronise(machine::wait_reason reason) {
+    if (centre_ != nullptr && arrive_at_centre()) return release_centre();
+    if (centre_ == nullptr) arrive();
+    wait(reason);
+}
+
+void team_state::arrive() {
     if (centre_ != nullptr) {
-        if (arrive_at_centre()) {
-            release_centre();
-        } else {
-            wait_at_centre(reason);
-        }
+        if (arrive_at_centre()) release_centre();
         return;
     }
     ++round_;
-    if (members_.are_mapped()) {
-        synchronise_groups(reason);
+    if (members_.are_mapped()) return arrive_in_group();
+    context_.transport->quiet(context_);
+    signal_round(0);
+}
+
+void team_state::wait(machine::wait_reason reason) {
+    if (centre_ != nullptr) {
+        wait_at_centre(reason);
+    } else if (members_.are_mapped()) {
+        wait_in_group(reason);
     } else {
-        synchronise_by_signals(reason);
+        wait_for_rounds(reason);
     }
 }
 
-/// The last rank of each carrier meets those of the others.
-void team_state::meet_groups(machine::wait_reason reason) {
-    detail::shared_word& centre = block(0).arrivals.word;
-    const std::uint64_t everybody = round_ * members_.groups();
-    if (machine::word_add_quietly(context_, centre, 1) + 1 == everybody) {
-        detail::word_changed(context_, centre);  // only the last arrival may find sleepers
-    } else {
-        detail::await_word(context_, {centre, everybody, reason});
-    }
-}
-
-/// Meets the ranks of the own carrier first; the last of them meets the other carriers.
-void team_state::synchronise_groups(machine::wait_reason reason) {
+/// Meets the members of the own carrier first; the last of them meets the other carriers.
+void team_state::arrive_in_group() {
     team_block& group = block(members_.group_first());
     const std::uint64_t everybody_here = round_ * members_.group_size();
-    if (machine::word_add_quietly(context_, group.group_arrivals.word, 1) + 1 == everybody_here) {
-        meet_groups(reason);
-        machine::word_store(context_, group.group_release.word, round_);
-    } else {
-        detail::await_word(context_, {group.group_release.word, round_, reason});
+    leads_group_ =
+        machine::word_add_quietly(context_, group.group_arrivals.word, 1) + 1 == everybody_here;
+    if (!leads_group_) return;
+    detail::shared_word& centre = block(0).arrivals.word;
+    const std::uint64_t everybody = round_ * members_.groups();
+    const bool is_last = machine::word_add_quietly(context_, centre, 1) + 1 == everybody;
+    if (is_last) detail::word_changed(context_, centre);  // only then may there be sleepers
+}
+
+void team_state::wait_in_group(machine::wait_reason reason) {
+    detail::shared_word& release = block(members_.group_first()).group_release.word;
+    if (!leads_group_) return detail::await_word(context_, {release, round_, reason});
+    detail::await_word(context_, {block(0).arrivals.word, round_ * members_.groups(), reason});
+    machine::word_store(context_, release, round_);
+}
+
+/// Dissemination: in round k every member signals the one 2^k behind it, and waits for the one
+/// before.
+void team_state::wait_for_rounds(machine::wait_reason reason) {
+    for (std::uint32_t k = 0; (std::uint64_t{1} << k) < members_.count(); ++k) {
+        if (k != 0) signal_round(k);
+        detail::await_word(context_, {own_.rounds[k].word, round_, reason});
     }
 }
 
-/// Dissemination: in round k every rank signals the one 2^k behind it, and waits for the one
-/// before.
-void team_state::synchronise_by_signals(machine::wait_reason reason) {
-    context_.transport->quiet(context_);
-    for (std::uint32_t k = 0; (std::uint64_t{1} << k) < members_.count(); ++k) {
-        const auto peer = static_cast<std::uint32_t>((members_.own() + (std::uint64_t{1} << k)) %
-                                                     members_.count());
-        const std::uint64_t signal =
-            members_.address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
-        // Where many ranks share a processor, the own word is in no cache by now.
-        __builtin_prefetch(&own_.rounds[k].word);
-        context_.transport->put(context_, {signal, nullptr, 0, signal, signal_add(1)});
-        detail::await_word(context_, {own_.rounds[k].word, round_, reason});
-    }
+void team_state::signal_round(std::uint32_t k) {
+    if ((std::uint64_t{1} << k) >= members_.count()) return;
+    const auto peer =
+        static_cast<std::uint32_t>((members_.own() + (std::uint64_t{1} << k)) % members_.count());
+    const std::uint64_t signal =
+        members_.address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
+    // Where many ranks share a processor, the own word is in no cache by now.
+    __builtin_prefetch(&own_.rounds[k].word);
+    context_.transport->put(context_, {signal, nullptr, 0, signal, signal_add(1)});
 }
 
 void team_state::write_slot(std::size_t start, std::span<const std::byte> data) {

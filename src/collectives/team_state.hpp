@@ -39,12 +39,19 @@ public:
 
     /// Waits until all have arrived.
     void synchronise(machine::wait_reason reason);
+    /// The same in two halves, between which nothing else of this team happens.
+    void arrive();
+    void wait(machine::wait_reason reason);
+    /// Between the halves of a split barrier that the program has begun.
+    bool has_arrived = false;
 
     /// Whether all members meet at one counter that this process maps; then the next two calls, in
     /// this order, are a `synchronise` whose caller may do something between them. The last one to
     /// arrive is the first at the next meeting: the less it does between, the more often its core
     /// still owns the counter's line.
-    bool meets_at_centre() const { return centre_ != nullptr && !has_chosen_barrier_; }
+    bool meets_at_centre() const {
+        return centre_ != nullptr && !has_chosen_barrier_ && !has_arrived;
+    }
     /// @return whether all have arrived, so that there is nothing to wait for.
     bool arrive_at_centre() {
         goal_ += centre_members_;
@@ -75,9 +82,10 @@ public:
 
 private:
     bool is_everybody() const { return members_.name() == 0; }
-    void synchronise_groups(machine::wait_reason reason);
-    void meet_groups(machine::wait_reason reason);
-    void synchronise_by_signals(machine::wait_reason reason);
+    void arrive_in_group();
+    void wait_in_group(machine::wait_reason reason);
+    void wait_for_rounds(machine::wait_reason reason);
+    void signal_round(std::uint32_t k);
     bool is_chosen(const detail::block_call& call) const;
     void run_as(const detail::block_call& call, const collective_choice& how);
     void run_schedule(const detail::block_call& call, schedule_request request, message_way& way);
@@ -157,6 +165,7 @@ private:
     std::uint64_t centre_members_ = 0;
     std::uint64_t goal_ = 0;       ///< arrivals at the centre that end this round
     std::uint64_t round_ = 0;      ///< synchronisations so far
+    bool leads_group_ = false;     ///< this member is the last of its carrier in this round
     std::uint64_t slot_turn_ = 0;  ///< collectives that used slots so far
     std::uint64_t check_turn_ = 0;
 };

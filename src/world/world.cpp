@@ -37,6 +37,8 @@ public:
             !context.in_handler, site,
             fmt::format("{} is a collective; a handler must not wait", name_of(what_)));
         expect_not_in_completion(context, what_, site);
+        SELION_EXPECT_AT(!team.state->has_arrived, site,
+                         fmt::format("{} between arrive() and wait() of its team", name_of(what_)));
         if (context.recorder != nullptr) start_ps_ = context.clock->stamp_ps();
         if constexpr (SELION_CHECK_LEVEL >= 2) {
             collectives::call_signature mine = signature;
@@ -62,6 +64,27 @@ private:
     machine::call_scope call_;
     std::source_location site_;
     std::int64_t start_ps_ = 0;
+};
+
+/// All members meet where a collective begins, or ends, if that was asked for.
+class strict_scope {
+public:
+    explicit strict_scope(const team_view& team) : team_(team) {
+        if (team.sync.entry == sync_mode::all) meet();
+    }
+    ~strict_scope() {
+        if (team_.sync.exit == sync_mode::all) meet();
+    }
+    strict_scope(const strict_scope&) = delete;
+    strict_scope& operator=(const strict_scope&) = delete;
+
+private:
+    void meet() const {
+        if (!team_.context->words_mapped) team_.context->transport->quiet(*team_.context);
+        team_.state->meet();
+    }
+
+    const team_view& team_;
 };
 
 collectives::call_signature signature_of(operation what) {
@@ -113,7 +136,7 @@ void synchronise_at_centre(operation what, const team_view& view, std::source_lo
 
 void synchronise_as(operation what, const team_view& team, std::source_location site) {
     rank_context& context = caller_for(team, what, site);
-    if (is_plain(context)) {
+    if (is_plain(context) && !team.state->has_arrived) {
         const machine::call_scope call(context, what, site, size_in_report(team));
         team.state->meet();
         return;
@@ -178,6 +201,27 @@ void barrier(const team_view& team, std::source_location site) {
     synchronise_as(operation::barrier, team, site);
 }
 
+void arrive(const team_view& team, std::source_location site) {
+    rank_context& context = caller_for(team, operation::barrier, site);
+    if (!context.words_mapped) context.transport->quiet(context);
+    expect_may_wait(context, site);
+    expect_not_in_completion(context, operation::barrier, site);
+    SELION_EXPECT_AT(!team.state->has_arrived, site, "arrive() twice, without wait() between");
+    // Ranks are not compared, as the checking build does it: that would wait.
+    const machine::call_scope call(context, operation::barrier, site, size_in_report(team));
+    team.state->arrive();
+    team.state->has_arrived = true;
+}
+
+void wait(const team_view& team, std::source_location site) {
+    rank_context& context = caller_for(team, operation::barrier, site);
+    SELION_EXPECT_AT(team.state->has_arrived, site,
+                     "wait: the rank has not arrived; call arrive() first");
+    const machine::call_scope call(context, operation::barrier, site, size_in_report(team));
+    team.state->has_arrived = false;
+    team.state->wait(machine::wait_reason::collective);
+}
+
 void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
                std::source_location site) {
     rank_context& context = caller_for(team, operation::broadcast, site);
@@ -187,6 +231,7 @@ void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
     signature.element_bytes = 1;
     signature.root = root;
     const collective_scope scope(context, team, signature, site);
+    const strict_scope sync(team);
     team.state->share(data, root);
 }
 
@@ -201,6 +246,7 @@ void all_reduce(const team_view& team, void* data, std::size_t count, const redu
     signature.element_bytes = how.element_bytes;
     signature.type_hash = how.type_hash;
     const collective_scope scope(context, team, signature, site);
+    const strict_scope sync(team);
     team.state->combine(static_cast<std::byte*>(data), count, how);
 }
 
@@ -231,6 +277,7 @@ void run_block_call(const team_view& team, const block_call& call, std::source_l
     if (call.how != nullptr) signature.type_hash = call.how->type_hash;
     if (has_root(call.what)) signature.root = call.root;
     const collective_scope scope(context, team, signature, site);
+    const strict_scope sync(team);
     team.state->run(call);
 }
 

@@ -78,4 +78,21 @@ SPMD_TEST(barrier, works_for_a_team) {
     }
 }
 
+SPMD_TEST(synchronise, in_two_halves) {
+    spmd::symmetric_array<std::uint64_t> cells(world, 2);
+    const selion::team half = world.split(world.rank() % 2);
+    const std::uint32_t size = world.size();
+    const std::uint32_t before = (world.rank() + size - 1) % size;
+    for (std::uint64_t turn = 1; turn <= 50; ++turn) {
+        selion::put(cells.at(test.neighbour(), turn % 2), turn * 1000 + world.rank());
+        world.arrive();
+        half.barrier();  // of another team
+        world.wait();
+        test.equal(selion::get(cells.own(turn % 2)), turn * 1000 + before);
+        half.arrive();
+        test.equal(world.all_reduce(1u, selion::plus), size);
+        half.wait();
+    }
+}
+
 }  // namespace

@@ -188,6 +188,15 @@ void mistake_about_teams(selion::world& world, std::string_view what) {
         const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
         if (world.rank() != 0) first.barrier();  // site: stranger
     }
+    if (what == "between") {
+        world.arrive();
+        static_cast<void>(world.all_reduce(1, selion::plus));  // site: between
+    }
+    if (what == "barrier_between") {
+        world.arrive();
+        world.barrier();  // site: barrier_between
+    }
+    if (what == "wait_alone") world.wait();  // site: wait_alone
     if (what == "member_99") {
         const selion::team_rank members[] = {0, 99};
         static_cast<void>(world.subteam(members));  // site: member_99

@@ -75,3 +75,23 @@ def test_mistakes_of_the_command(arguments, words):
     assert done.returncode == 2, done.stdout
     for word in words:
         assert word in done.stderr
+
+
+def lost_puts(how: str, seeds: range) -> int:
+    """Orders of messages in which a put behind a broadcast is lost."""
+    count = 0
+    for seed in seeds:
+        done = run(f"sim:crossbar,ranks=5,explore=delays,seed={seed}", "test_lost_put", how)
+        if done.returncode != 0:
+            assert "lost_put: x is 1, not 5" in done.stderr
+            count += 1
+    return count
+
+
+def test_a_put_behind_a_loose_broadcast_can_be_lost():
+    assert lost_puts("loose", range(1, 200)) > 0
+
+
+@pytest.mark.parametrize("how", ["strict", "exit"])
+def test_a_put_behind_a_strict_broadcast_is_never_lost(how):
+    assert lost_puts(how, range(1, 200)) == 0

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <selion/collective_sync.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
 
@@ -19,6 +20,7 @@ struct team_view {
     std::uint32_t rank = 0;                    ///< the member's number
     std::uint32_t size = 0;
     bool is_everybody = false;
+    collective_sync sync = {};
 };
 
 /// The team of all ranks.
