@@ -49,17 +49,20 @@ pair_lines::~pair_lines() {
     context_.heap->deallocate_for_runtime(own_ends_, partners_.size() * sizeof(pair_end));
 }
 
-void pair_lines::await_taken(partner& by, std::uint64_t at_least) {
-    if (by.freed >= at_least) return;
-    detail::shared_word& taken = by.here->taken;
-    detail::await_word(context_, {taken, at_least, machine::wait_reason::collective});
-    by.freed = detail::word_load(taken);
+std::uint64_t pair_lines::memory::await_taken(std::uint64_t at_least) const {
+    detail::shared_word& taken = other.here->taken;
+    detail::await_word(context, {taken, at_least, machine::wait_reason::collective});
+    return detail::word_load(taken);
+}
+
+void pair_lines::memory::tell_taken(std::uint64_t number) const {
+    machine::word_store(context, other.there->taken, number);
 }
 
 void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) {
     partner& to = partners_[member];
-    const std::uint64_t number = ++to.sent;
-    if (number > line_window) await_taken(to, number - line_window);
+    memory words{context_, to};
+    const std::uint64_t number = lines_protocol::next_to_send(words, to.counts, line_window);
     numbered_line& line = to.there->lines[number % line_window];
     const std::size_t bytes = bytes_of(data);
     if (bytes <= line_payload) {
@@ -101,7 +104,7 @@ const std::byte* pair_lines::place_of(const long_message& what) const {
 std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t expected) {
     release_last();
     partner& from = partners_[member];
-    const std::uint64_t number = ++from.received;
+    const std::uint64_t number = ++from.counts.received;
     numbered_line& line = from.here->lines[number % line_window];
     detail::await_word(context_, {line.number, number, machine::wait_reason::collective});
     last_received_from_ = &from;
@@ -121,15 +124,15 @@ std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t
 void pair_lines::release_last() {
     if (last_received_from_ == nullptr) return;
     partner& from = *std::exchange(last_received_from_, nullptr);
-    if (!last_was_long_ && from.received - from.told < lines_between_tellings) return;
-    from.told = from.received;
-    machine::word_store(context_, from.there->taken, from.told);
+    memory words{context_, from};
+    lines_protocol::release(words, from.counts, last_was_long_ ? 1 : lines_between_tellings);
 }
 
 void pair_lines::end_step() {
     release_last();
     for (const std::uint32_t member : lent_to_) {
-        await_taken(partners_[member], partners_[member].sent);
+        partner& to = partners_[member];
+        to.counts.freed = memory{context_, to}.await_taken(to.counts.sent);
     }
     if (!lent_to_.empty()) copies_.reuse();
     lent_to_.clear();

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/lines_protocol.hpp"
 #include "collectives/message_way.hpp"
 #include "collectives/segment_copies.hpp"
 #include "collectives/team_members.hpp"
@@ -53,10 +54,14 @@ private:
         pair_end* there;  ///< at the other, of this one
         pair_end* here;
         bool is_in_process;
-        std::uint64_t sent = 0;
-        std::uint64_t freed = 0;  ///< of those, how many it has taken, as far as known
-        std::uint64_t received = 0;
-        std::uint64_t told = 0;  ///< of those, how many it knows of
+        lines_protocol::pair_counts counts = {};
+    };
+    /// What the protocol needs of shared memory.
+    struct memory {
+        detail::rank_context& context;
+        partner& other;
+        std::uint64_t await_taken(std::uint64_t at_least) const;
+        void tell_taken(std::uint64_t number) const;
     };
     /// Where a long message lies.
     struct long_message {
@@ -67,7 +72,6 @@ private:
     long_message lend(const partner& to, message_pieces data, bool may_lend);
     const std::byte* place_of(const long_message& what) const;
     void release_last();
-    void await_taken(partner& by, std::uint64_t at_least);
 
     detail::rank_context& context_;
     std::uint64_t own_ends_;  ///< offset in the own segment

@@ -37,6 +37,9 @@ inline constexpr std::size_t slot_bytes = 32 * 1024;
 /// other.
 inline constexpr std::size_t slot_sets = 2;
 
+/// Up to so many bytes one member combines for all that share its carrier.
+inline constexpr std::size_t group_result_bytes = 1024;
+
 /// A message of up to this size is a letter: it is sent unasked. A larger one is a parcel: it is
 /// sent when its receiver has invited it (messages.md).
 inline constexpr std::size_t letter_bytes = 48;
@@ -108,6 +111,8 @@ struct team_block {
     lonely_word board_finished;        ///< the last turn it is done with, where others cannot know
     numbered_line offers[offer_sets];  ///< where the member's data lie, in turn
     lonely_word staged;                ///< bytes that it has copied for others to read, ever
+    /// In a group's first: what its last member has combined for all of them, in turn.
+    alignas(detail::line_bytes) std::byte group_results[slot_sets][group_result_bytes];
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
     alignas(detail::line_bytes) call_signature signatures[slot_sets];
     detail::shared_word departures;     ///< in member 0: members that have left, ever

@@ -29,48 +29,49 @@ team_board::team_board(detail::rank_context& context, const team_members& member
       own_(members.block(members.own())),
       finished_(members.are_mapped() ? members.count() : 0) {}
 
-std::byte* team_board::own_line() {
-    if (turn_ > safe_turn_ + board_turns) safe_turn_ = finished_by_all();
-    return own_.board[turn_ % board_turns].bytes;
-}
+/// What the protocol needs of shared memory.
+struct team_board::memory {
+    team_board& board;
 
-/// Waits until all have finished the turn whose line is to be written again.
-std::uint64_t team_board::finished_by_all() {
-    finished_[members_.own()] = turn_;
-    const std::uint64_t needed = turn_ - board_turns;
-    for (std::uint32_t member = 0; member < members_.count(); ++member) {
-        if (finished_[member] >= needed) continue;
-        detail::shared_word& word = members_.block(member).board_finished.word;
-        detail::await_word(context_, {word, needed, machine::wait_reason::collective});
-        finished_[member] = detail::word_load(word);
+    std::uint32_t count() const { return board.members_.count(); }
+    std::uint32_t own() const { return board.members_.own(); }
+    std::uint64_t await_finished(std::uint32_t member, std::uint64_t turn) const {
+        std::uint64_t& known = board.finished_[member];
+        if (known >= turn) return known;
+        detail::shared_word& word = board.members_.block(member).board_finished.word;
+        detail::await_word(board.context_, {word, turn, machine::wait_reason::collective});
+        return known = detail::word_load(word);
     }
-    return *std::ranges::min_element(finished_);
+    void tell_finished(std::uint64_t turn) const {
+        machine::word_store(board.context_, board.own_.board_finished.word, turn);
+    }
+};
+
+std::byte* team_board::own_line() {
+    memory words{*this};
+    lines_protocol::await_free_line(words, now_, board_turns);
+    return own_.board[now_.turn % board_turns].bytes;
 }
 
 void team_board::show(std::size_t bytes) {
-    numbered_line& line = own_.board[turn_ % board_turns];
+    numbered_line& line = own_.board[now_.turn % board_turns];
     machine::announce_write(context_, line.bytes, bytes);
-    machine::word_store(context_, line.number, turn_);
+    machine::word_store(context_, line.number, now_.turn);
 }
 
 const std::byte* team_board::line_of(std::uint32_t member, std::size_t bytes) {
-    numbered_line& line = members_.block(member).board[turn_ % board_turns];
+    numbered_line& line = members_.block(member).board[now_.turn % board_turns];
     if (member != members_.own()) {
-        detail::await_word(context_, {line.number, turn_, machine::wait_reason::collective});
+        detail::await_word(context_, {line.number, now_.turn, machine::wait_reason::collective});
         machine::announce_read(context_, line.bytes, bytes);
     }
     return line.bytes;
 }
 
-/// Whoever has everybody's line of a turn knows that all have finished the one before; so the turn
-/// itself need not be told.
-void team_board::end_turn(bool has_seen_all) {
-    prepare_to_write(own_.board[(turn_ + 1) % board_turns]);
-    if (has_seen_all) {
-        safe_turn_ = std::max(safe_turn_, turn_ - 1);
-    } else {
-        machine::word_store(context_, own_.board_finished.word, turn_);
-    }
+void team_board::end_turn(bool all_read_all) {
+    prepare_to_write(own_.board[(now_.turn + 1) % board_turns]);
+    memory words{*this};
+    lines_protocol::end_turn(words, now_, all_read_all);
 }
 
 }  // namespace selion::collectives

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/lines_protocol.hpp"
 #include "collectives/team_members.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -17,23 +18,22 @@ class team_board {
 public:
     team_board(detail::rank_context& context, const team_members& members);
 
-    void begin_turn() { ++turn_; }
+    void begin_turn() { ++now_.turn; }
     /// @param bytes `line_payload` at most. @return where to write them, before `show`.
     std::byte* own_line();
     void show(std::size_t bytes);
     /// Waits for a member's line of this turn. @return its payload, until the turn ends.
     const std::byte* line_of(std::uint32_t member, std::size_t bytes);
-    /// @param has_seen_all whether this member has waited for everybody's line.
-    void end_turn(bool has_seen_all);
+    /// @param all_read_all whether every member has waited for everybody's line.
+    void end_turn(bool all_read_all);
 
 private:
-    std::uint64_t finished_by_all();
+    struct memory;
 
     detail::rank_context& context_;
     const team_members& members_;
     team_block& own_;
-    std::uint64_t turn_ = 0;
-    std::uint64_t safe_turn_ = 0;          ///< all members have finished it, as far as known
+    lines_protocol::board_turn now_;
     std::vector<std::uint64_t> finished_;  ///< turns that each member has finished, as far as known
 };
 

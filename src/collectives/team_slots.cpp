@@ -19,13 +19,11 @@ constexpr std::size_t share_bytes = 64 * 1024;
 }  // namespace
 
 void team_state::run_in_slots(const detail::block_call& call) {
-    block_part part{0, slot_bytes / (gives_all(call.what) ? members_.count() : 1)};
-    if (call.how != nullptr) {
-        combination_.prepare(members_.count(), call.element_bytes);
-        part.bytes -= part.bytes % call.element_bytes;
-    } else {
-        part.bytes -= part.bytes % detail::line_bytes;
+    if (call.how != nullptr) combination_.prepare(members_.count(), call.element_bytes);
+    if (call.what == all_reduce && meets_in_groups() && call.block_bytes() <= group_result_bytes) {
+        return all_reduce_by_groups(call);
     }
+    block_part part{0, part_bytes(call)};
     do {
         ++slot_turn_;
         publish(call, part);
@@ -33,6 +31,31 @@ void team_state::run_in_slots(const detail::block_call& call) {
         fetch(call, part);
         part.start += part.bytes;
     } while (part.start < call.most_bytes());
+}
+
+/// Members that share a carrier need not all combine everything: the one that comes last does it
+/// for them, and lets them go on when the result is there.
+void team_state::all_reduce_by_groups(const detail::block_call& call) {
+    ++slot_turn_;
+    write_slot(0, {call.source, call.block_bytes()});
+    arrive();
+    std::byte* const result = block(members_.group_first()).group_results[slot_turn_ % slot_sets];
+    if (leads_group_) {
+        wait_for_groups(machine::wait_reason::collective);
+        combine_slots(call, result, 0, call.count);
+        release_group();
+    } else {
+        wait_in_group(machine::wait_reason::collective);
+    }
+    if (call.count != 0) std::memcpy(call.target, result, call.block_bytes());
+}
+
+/// How much of each block goes at a time. Short blocks lie side by side.
+std::size_t team_state::part_bytes(const detail::block_call& call) const {
+    const std::size_t most = slot_bytes / (gives_all(call.what) ? members_.count() : 1);
+    const std::size_t step = call.how != nullptr ? call.element_bytes : detail::line_bytes;
+    if (call.most_bytes() == 0 || call.most_bytes() > most) return most - most % step;
+    return call.most_bytes();
 }
 
 /// What is left of a block from the start of a part on, as far as the part goes.
@@ -47,6 +70,9 @@ void team_state::publish(const detail::block_call& call, block_part part) {
         const std::byte* const source = call.what == broadcast ? call.target : call.source;
         write_slot(0, {source + part.start, part_of(call.block_bytes(), part)});
         return;
+    }
+    if (call.most == 0 && part.bytes == call.block_bytes()) {
+        return write_slot(0, {call.source, part.bytes * members_.count()});
     }
     for (std::uint32_t to = 0; to < members_.count(); ++to) {
         const std::byte* const from = call.source + call.source_start(to) + part.start;

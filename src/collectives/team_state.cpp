@@ -95,10 +95,21 @@ void team_state::arrive_in_group() {
 }
 
 void team_state::wait_in_group(machine::wait_reason reason) {
+    if (leads_group_) {
+        wait_for_groups(reason);
+        release_group();
+        return;
+    }
     detail::shared_word& release = block(members_.group_first()).group_release.word;
-    if (!leads_group_) return detail::await_word(context_, {release, round_, reason});
+    detail::await_word(context_, {release, round_, reason});
+}
+
+void team_state::wait_for_groups(machine::wait_reason reason) {
     detail::await_word(context_, {block(0).arrivals.word, round_ * members_.groups(), reason});
-    machine::word_store(context_, release, round_);
+}
+
+void team_state::release_group() {
+    machine::word_store(context_, block(members_.group_first()).group_release.word, round_);
 }
 
 /// Dissemination: in round k every member signals the one 2^k behind it, and waits for the one

@@ -84,6 +84,9 @@ private:
     bool is_everybody() const { return members_.name() == 0; }
     void arrive_in_group();
     void wait_in_group(machine::wait_reason reason);
+    void wait_for_groups(machine::wait_reason reason);
+    void release_group();
+    bool meets_in_groups() const { return members_.are_mapped() && centre_ == nullptr; }
     void wait_for_rounds(machine::wait_reason reason);
     void signal_round(std::uint32_t k);
     bool is_chosen(const detail::block_call& call) const;
@@ -135,6 +138,8 @@ private:
     void combine_slots(const detail::block_call& call, std::byte* to, std::size_t start,
                        std::size_t count);
     void combine_shares(const detail::block_call& call, std::byte* data, std::size_t count);
+    void all_reduce_by_groups(const detail::block_call& call);
+    std::size_t part_bytes(const detail::block_call& call) const;
     static std::size_t part_of(std::size_t block_bytes, block_part part);
     call_signature first_signature(const call_signature& mine);
     std::byte* own_slot();
