@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,10 +14,13 @@
 namespace {
 
 using enum selion::collective_kind;
-using word = std::uint64_t;
+/// Sizes count bytes; sums wrap, so they are exact in any order.
+using word = std::uint8_t;
 
 word element(std::uint32_t from, std::uint32_t to, std::size_t index) {
-    return (from * 1'000'003ull + to * 7919ull + index + 1) * 0x9e3779b97f4a7c15ull;
+    const std::uint64_t mixed =
+        (from * 1'000'003ull + to * 7919ull + index + 1) * 0x9e3779b97f4a7c15ull;
+    return static_cast<word>(mixed >> 56);
 }
 
 /// What goes from `from` to `to`, `count` elements.
@@ -27,7 +31,9 @@ void put_block(std::vector<word>& all, std::uint32_t from, std::uint32_t to, std
 void put_sum(std::vector<word>& all, std::uint32_t end, std::uint32_t to, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         word sum = 0;
-        for (std::uint32_t from = 0; from < end; ++from) sum += element(from, to, i);
+        for (std::uint32_t from = 0; from < end; ++from) {
+            sum = static_cast<word>(sum + element(from, to, i));
+        }
         all.push_back(sum);
     }
 }
@@ -133,15 +139,41 @@ std::vector<selion::schedule_request> requests_for(selion::collective_kind what,
     return all;
 }
 
+/// The product of everything takes an hour over all machines: scripts/ci/all-collectives.
+bool is_full() { return std::getenv("SELION_TEST_FULL") != nullptr; }
+
+/// Bytes of a block: none, one, odd, a word, a page, and more than any buffer that divides evenly.
+std::vector<std::size_t> sizes_for(selion::collective_kind what, std::uint32_t ranks) {
+    if (what == barrier) return {0};
+    const bool is_for_each = what == exchange || what == all_gather;
+    std::vector<std::size_t> all{0, 1, 7, 8};
+    const bool is_large = ranks > 16;
+    if (!is_large || (is_full() && !is_for_each)) all.push_back(4096);
+    if (ranks <= 4 || (is_full() && !is_large && !is_for_each)) all.push_back((1 << 20) + 3);
+    return all;
+}
+
+/// Of long blocks a sample: one radix and one root for each algorithm.
+bool is_tried(const selion::schedule_request& how, std::size_t bytes) {
+    const bool is_first = how.root == 0 && how.radix == 2;
+    return bytes <= 4096 || is_full() || is_first;
+}
+
 void run_all(spmd::test_run& test, selion::world& world, selion::collective_kind what) {
-    const auto counts = world.size() > 16 ? std::vector<std::size_t>{1, 7}
-                                          : std::vector<std::size_t>{0, 1, 7, 100, 20'001};
-    for (const selion::schedule_request& how : requests_for(what, world.size())) {
-        for (const std::size_t count : counts) {
-            for (const auto way :
-                 {selion::collective_way::lines, selion::collective_way::messages}) {
-                run(test, {how, way, world.rank(), count});
+    using enum selion::collective_way;
+    for (const std::size_t bytes : sizes_for(what, world.size())) {
+        for (const selion::schedule_request& how : requests_for(what, world.size())) {
+            if (!is_tried(how, bytes)) continue;
+            for (const auto way : {lines, messages}) {
+                run(test, {how, way, world.rank(), bytes});
             }
+        }
+        for (const auto way : {board, slots, direct}) {
+            const std::uint32_t root = selion::has_root(what) ? world.size() / 2 : 0;
+            run(test, {{.collective = what, .ranks = world.size(), .root = root},
+                       way,
+                       world.rank(),
+                       bytes});
         }
     }
 }
