@@ -262,6 +262,7 @@ public:
 protected:
     explicit block_collectives(const detail::team_view& view) noexcept : view_(view) {}
     const detail::team_view& view() const noexcept { return view_; }
+    void end_after(std::int64_t timeout_ns) noexcept { view_.timeout_ns = timeout_ns; }
     void synchronise_as(const collective_sync& sync) noexcept { view_.sync = sync; }
     detail::rank_context& context() const noexcept { return *view_.context; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -90,6 +91,16 @@ public:
     [[nodiscard]] team with(const collective_sync& sync) const {
         team same = *this;
         same.synchronise_as(sync);
+        return same;
+    }
+
+    /// The same team, whose collectives end in an error when they have taken so long. The team is
+    /// then no longer usable at any member that has got the error: it may hold half of a
+    /// collective. Other teams are.
+    /// @error selion::error, status::timed_out, from each collective.
+    [[nodiscard]] team with_timeout(std::chrono::nanoseconds timeout) const {
+        team same = *this;
+        same.end_after(timeout.count());
         return same;
     }
 

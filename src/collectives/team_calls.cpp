@@ -31,7 +31,19 @@ void team_state::run(const detail::block_call& call) {
 
 void team_state::choose(collective_kind what, const std::optional<collective_choice>& how) {
     chosen_[static_cast<std::size_t>(what)] = how;
-    if (what == barrier) has_chosen_barrier_ = how.has_value();
+    if (what != barrier) return;
+    has_chosen_barrier_ = how.has_value();
+    is_unusual_ = has_chosen_barrier_ || has_arrived_ || is_broken_;
+}
+
+void team_state::set_arrived(bool has_arrived) {
+    has_arrived_ = has_arrived;
+    is_unusual_ = has_chosen_barrier_ || has_arrived_ || is_broken_;
+}
+
+void team_state::set_broken() {
+    is_broken_ = true;
+    is_unusual_ = true;
 }
 
 void team_state::meet() {

@@ -43,15 +43,17 @@ public:
     void arrive();
     void wait(machine::wait_reason reason);
     /// Between the halves of a split barrier that the program has begun.
-    bool has_arrived = false;
+    bool has_arrived() const { return has_arrived_; }
+    void set_arrived(bool has_arrived);
+    /// A collective has ended before it was done: no other may follow.
+    bool is_broken() const { return is_broken_; }
+    void set_broken();
 
     /// Whether all members meet at one counter that this process maps; then the next two calls, in
     /// this order, are a `synchronise` whose caller may do something between them. The last one to
     /// arrive is the first at the next meeting: the less it does between, the more often its core
     /// still owns the counter's line.
-    bool meets_at_centre() const {
-        return centre_ != nullptr && !has_chosen_barrier_ && !has_arrived;
-    }
+    bool meets_at_centre() const { return centre_ != nullptr && !is_unusual_; }
     /// @return whether all have arrived, so that there is nothing to wait for.
     bool arrive_at_centre() {
         goal_ += centre_members_;
@@ -154,6 +156,9 @@ private:
     message_tree messages_;  ///< used where members do not map each other
     std::array<std::optional<collective_choice>, collective_kinds> chosen_;
     bool has_chosen_barrier_ = false;
+    bool has_arrived_ = false;
+    bool is_broken_ = false;
+    bool is_unusual_ = false;  ///< one of these: a barrier is not its bare steps
     team_board board_;
     std::optional<pair_lines> lines_;
     data_lender lender_;

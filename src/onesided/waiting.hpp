@@ -48,13 +48,24 @@ inline bool await(rank_context& context, const machine::wait_request& request) {
     return context.messages->completions.await(context, request);
 }
 
+/// @error selion::error, status::timed_out: the collective has taken too long.
+[[noreturn]] void end_collective_wait(const rank_context& caller);
+
 /// Waits for a word that others change in a collective, as whoever belongs to the context.
 inline void await_word(rank_context& context, const machine::wait_request& request) {
     if (context.simulated == nullptr &&
         word_arrives_soon(context, request.word, request.at_least)) {
         return;
     }
-    await(*current_context, request);
+    rank_context& caller = *current_context;
+    if (request.reason != machine::wait_reason::collective ||
+        caller.collective_deadline_ns == machine::no_deadline) [[likely]] {
+        await(caller, request);
+        return;
+    }
+    machine::wait_request bounded = request;
+    bounded.deadline_ns = caller.collective_deadline_ns;
+    if (!await(caller, bounded)) end_collective_wait(caller);
 }
 
 /// Lets whoever shares the caller's thread run.

@@ -2,6 +2,7 @@
 /// Teams: split by colour and key, by a list, by locality; disjoint, overlapping, one within
 /// another; made and let go many times.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -164,6 +165,29 @@ SPMD_TEST(team, more_than_a_few) {
     for (std::uint32_t i = 0; i < many; ++i) teams.push_back(world.split(world.rank() % (i + 1)));
     for (const selion::team& team : teams) {
         test.equal(team.all_reduce(1u, selion::plus), team.size());
+    }
+}
+
+/// One member does not come: the others get an error in time, and other teams are as before.
+SPMD_TEST(team, collectives_can_time_out) {
+    if (world.size() == 1) return;
+    for (int which = 0; which < 3; ++which) {
+        const selion::team all = world.split(0);
+        bool has_timed_out = false;
+        if (world.rank() != 0) {
+            const selion::team limited = all.with_timeout(std::chrono::milliseconds(30));
+            try {
+                if (which == 0) limited.barrier();
+                if (which == 1) static_cast<void>(limited.all_reduce(1, selion::plus));
+                if (which == 2) static_cast<void>(limited.broadcast(1, 0));
+            } catch (const selion::error& trouble) {
+                has_timed_out = trouble.code() == selion::status::timed_out;
+            }
+        }
+        test.equal(has_timed_out, world.rank() != 0);
+        const selion::team limited = world.with_timeout(std::chrono::seconds(100));
+        test.equal(limited.all_reduce(1u, selion::plus), world.size());
+        limited.barrier();
     }
 }
 

@@ -73,6 +73,8 @@ struct alignas(line_bytes) rank_context {
     machine::waiter* waiter = nullptr;
 
     // Read by slower paths.
+    /// Nanoseconds of the clock: when a wait of the collective in progress ends in an error.
+    std::int64_t collective_deadline_ns = INT64_MAX;
     machine::transport* transport = nullptr;
     machine::simulated_memory* simulated = nullptr;  ///< of ranks that share memory in virtual time
     machine::clock* clock = nullptr;

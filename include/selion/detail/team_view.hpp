@@ -21,6 +21,7 @@ struct team_view {
     std::uint32_t size = 0;
     bool is_everybody = false;
     collective_sync sync = {};
+    std::int64_t timeout_ns = -1;  ///< of each collective; negative: it waits for ever
 };
 
 /// The team of all ranks.

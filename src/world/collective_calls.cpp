@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Calls of collectives: what is checked, noted and recorded before a team carries them out.
+#include "selion/team.hpp"
+
+#include <fmt/format.h>
+
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+#include "meters/record/recorder.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/detail/caller.hpp"
+#include "selion/error.hpp"
+#include "selion/expect.hpp"
+#include "world/world_state.hpp"
+
+namespace selion {
+namespace detail {
+namespace {
+
+using machine::operation;
+
+std::uint32_t size_in_report(const team_view& team) { return team.is_everybody ? 0 : team.size; }
+
+/// A collective in progress: marks the rank as inside, records its time, and compares the ranks'
+/// calls in the checking build.
+class collective_scope {
+public:
+    collective_scope(rank_context& context, const team_view& team,
+                     const collectives::call_signature& signature, std::source_location site)
+        : context_(context),
+          what_(static_cast<operation>(signature.what)),
+          call_(context, what_, site, size_in_report(team)),
+          site_(site) {
+        SELION_EXPECT_AT(context.world != nullptr, site,
+                         "collectives may be called only while the rank's function runs");
+        SELION_EXPECT_AT(
+            !context.in_handler, site,
+            fmt::format("{} is a collective; a handler must not wait", name_of(what_)));
+        expect_not_in_completion(context, what_, site);
+        SELION_EXPECT_AT(!team.state->has_arrived(), site,
+                         fmt::format("{} between arrive() and wait() of its team", name_of(what_)));
+        if (context.recorder != nullptr) start_ps_ = context.clock->stamp_ps();
+        if constexpr (SELION_CHECK_LEVEL >= 2) {
+            collectives::call_signature mine = signature;
+            mine.site = machine::encode_site(site);
+            team.state->check(mine);
+        }
+    }
+    ~collective_scope() {
+        if (context_.recorder == nullptr) return;
+        context_.recorder->record({.name = name_of(what_).data(),
+                                   .start_ps = start_ps_,
+                                   .end_ps = context_.clock->stamp_ps(),
+                                   .kind = meters::slice_kind::collective,
+                                   .line = site_.line(),
+                                   .file = site_.file_name()});
+    }
+    collective_scope(const collective_scope&) = delete;
+    collective_scope& operator=(const collective_scope&) = delete;
+
+private:
+    rank_context& context_;
+    operation what_;
+    machine::call_scope call_;
+    std::source_location site_;
+    std::int64_t start_ps_ = 0;
+};
+
+/// The time that a collective may take. One that ends in an error leaves its team unusable.
+class deadline_scope {
+public:
+    deadline_scope(rank_context& context, const team_view& team) : context_(context), team_(team) {
+        context_.collective_deadline_ns = deadline_after(context, team.timeout_ns);
+    }
+    ~deadline_scope() {
+        context_.collective_deadline_ns = machine::no_deadline;
+        if (!is_done_) team_.state->set_broken();
+    }
+    deadline_scope(const deadline_scope&) = delete;
+    deadline_scope& operator=(const deadline_scope&) = delete;
+    void set_done() { is_done_ = true; }
+
+private:
+    rank_context& context_;
+    const team_view& team_;
+    bool is_done_ = false;
+};
+
+void meet(const team_view& team) {
+    if (!team.context->words_mapped) team.context->transport->quiet(*team.context);
+    team.state->meet();
+}
+
+/// A collective, synchronised and limited as its team asks for.
+template <class Body>
+void run_on_terms(rank_context& context, const team_view& team,
+                  const collectives::call_signature& signature, std::source_location site,
+                  const Body& body) {
+    deadline_scope deadline(context, team);
+    const collective_scope scope(context, team, signature, site);
+    if (team.sync.entry == sync_mode::all) meet(team);
+    body();
+    if (team.sync.exit == sync_mode::all) meet(team);
+    deadline.set_done();
+}
+
+collectives::call_signature signature_of(operation what) {
+    return {.what = static_cast<std::uint64_t>(what),
+            .site = 0,
+            .count = 0,
+            .element_bytes = 0,
+            .type_hash = 0,
+            .root = collectives::no_root};
+}
+
+/// The calling thread's context: a thread that has joined a rank waits in a way of its own.
+rank_context& caller_for(const team_view& team, operation what, std::source_location site) {
+    rank_context& caller =
+        current_context == team.context ? *team.context : context_of_caller(site);
+    SELION_EXPECT_AT(caller.rank == team.context->rank, site,
+                     fmt::format("a team of rank {} is used by a thread that works for rank {}",
+                                 team.context->rank, caller.rank));
+    SELION_EXPECT_AT(
+        team.state != nullptr, site,
+        fmt::format("{} of a team that rank {} is no member of", name_of(what), caller.rank));
+    return caller;
+}
+
+/// Nothing is recorded or compared, and the call is allowed: a collective is then its bare steps,
+/// and the fewest of them count where two ranks share a core.
+bool is_plain(const rank_context& context) {
+    return SELION_CHECK_LEVEL < 2 && context.recorder == nullptr && context.world != nullptr &&
+           !context.in_handler && !onesided::in_completion(context);
+}
+
+/// A barrier of which nobody takes note but hang and death reports. It arrives first and leaves its
+/// note while it waits. The last one to arrive has not been inside for anyone to see.
+void synchronise_at_centre(operation what, const team_view& view, std::source_location site) {
+    rank_context& context = *view.context;
+    expect_not_in_completion(context, what, site);
+    collectives::team_state& team = *view.state;
+    const bool is_last = team.arrive_at_centre();
+    machine::call_record& record = *context.call;
+    machine::note_call(record, what, site, size_in_report(view));
+    if (is_last) {
+        team.release_centre();
+        return;
+    }
+    machine::publish(record.entries, record.entries + 1);
+    team.wait_at_centre(machine::wait_reason::collective);
+    machine::publish(record.entries, record.entries + 1);
+}
+
+void synchronise_as(operation what, const team_view& team, std::source_location site) {
+    rank_context& context = caller_for(team, what, site);
+    if (is_plain(context) && !team.state->has_arrived() && team.timeout_ns < 0) {
+        const machine::call_scope call(context, what, site, size_in_report(team));
+        team.state->meet();
+        return;
+    }
+    deadline_scope deadline(context, team);
+    const collective_scope scope(context, team, signature_of(what), site);
+    team.state->meet();
+    deadline.set_done();
+}
+
+/// Whether a barrier may take its shortest way.
+bool meets_plainly(const team_view& team) {
+    return team.context->calls_are_plain && current_context == team.context &&
+           team.state != nullptr && team.state->meets_at_centre() && team.timeout_ns < 0;
+}
+
+void expect_root(operation what, std::uint32_t root, const team_view& team,
+                 std::source_location site) {
+    SELION_EXPECT_AT(root < team.size, site,
+                     fmt::format("{}: root {} is no member; members are 0 to {}", name_of(what),
+                                 root, team.size - 1));
+}
+
+}  // namespace
+
+void sync(const team_view& team, std::source_location site) {
+    if (meets_plainly(team)) [[likely]]
+        return synchronise_at_centre(operation::sync, team, site);
+    synchronise_as(operation::sync, team, site);
+}
+
+void barrier(const team_view& team, std::source_location site) {
+    if (meets_plainly(team)) [[likely]]
+        return synchronise_at_centre(operation::barrier, team, site);
+    // Where everybody maps everything, arriving publishes all earlier stores.
+    if (!team.context->words_mapped) team.context->transport->quiet(*team.context);
+    synchronise_as(operation::barrier, team, site);
+}
+
+void arrive(const team_view& team, std::source_location site) {
+    rank_context& context = caller_for(team, operation::barrier, site);
+    if (!context.words_mapped) context.transport->quiet(context);
+    expect_may_wait(context, site);
+    expect_not_in_completion(context, operation::barrier, site);
+    SELION_EXPECT_AT(!team.state->has_arrived(), site, "arrive() twice, without wait() between");
+    // Ranks are not compared, as the checking build does it: that would wait.
+    const machine::call_scope call(context, operation::barrier, site, size_in_report(team));
+    team.state->arrive();
+    team.state->set_arrived(true);
+}
+
+void wait(const team_view& team, std::source_location site) {
+    rank_context& context = caller_for(team, operation::barrier, site);
+    SELION_EXPECT_AT(team.state->has_arrived(), site,
+                     "wait: the rank has not arrived; call arrive() first");
+    const machine::call_scope call(context, operation::barrier, site, size_in_report(team));
+    team.state->set_arrived(false);
+    deadline_scope deadline(context, team);
+    team.state->wait(machine::wait_reason::collective);
+    deadline.set_done();
+}
+
+void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
+               std::source_location site) {
+    rank_context& context = caller_for(team, operation::broadcast, site);
+    expect_root(operation::broadcast, root, team, site);
+    collectives::call_signature signature = signature_of(operation::broadcast);
+    signature.count = data.size();
+    signature.element_bytes = 1;
+    signature.root = root;
+    run_on_terms(context, team, signature, site, [&] { team.state->share(data, root); });
+}
+
+void all_reduce(const team_view& team, void* data, std::size_t count, const reduction& how,
+                std::source_location site) {
+    rank_context& context = caller_for(team, operation::all_reduce, site);
+    SELION_EXPECT_AT(how.element_bytes <= collectives::slot_bytes, site,
+                     fmt::format("all_reduce: an element has {} bytes; at most {} are possible",
+                                 how.element_bytes, collectives::slot_bytes));
+    collectives::call_signature signature = signature_of(operation::all_reduce);
+    signature.count = count;
+    signature.element_bytes = how.element_bytes;
+    signature.type_hash = how.type_hash;
+    run_on_terms(context, team, signature, site,
+                 [&] { team.state->combine(static_cast<std::byte*>(data), count, how); });
+}
+
+operation operation_of(collective_kind what) {
+    switch (what) {
+        case collective_kind::barrier: return operation::barrier;
+        case collective_kind::broadcast: return operation::broadcast;
+        case collective_kind::reduce: return operation::reduce;
+        case collective_kind::all_reduce: return operation::all_reduce;
+        case collective_kind::reduce_scatter: return operation::reduce_scatter;
+        case collective_kind::scan: return operation::scan;
+        case collective_kind::exscan: return operation::exscan;
+        case collective_kind::gather: return operation::gather;
+        case collective_kind::all_gather: return operation::all_gather;
+        case collective_kind::scatter: return operation::scatter;
+        case collective_kind::exchange: break;
+    }
+    return operation::exchange;
+}
+
+void run_block_call(const team_view& team, const block_call& call, std::source_location site) {
+    const operation what = operation_of(call.what);
+    rank_context& context = caller_for(team, what, site);
+    if (has_root(call.what)) expect_root(what, call.root, team, site);
+    collectives::call_signature signature = signature_of(what);
+    signature.count = call.most != 0 ? call.most : call.count;
+    signature.element_bytes = call.element_bytes;
+    if (call.how != nullptr) signature.type_hash = call.how->type_hash;
+    if (has_root(call.what)) signature.root = call.root;
+    run_on_terms(context, team, signature, site, [&] { team.state->run(call); });
+}
+
+}  // namespace detail
+}  // namespace selion
