@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <selion/detail/export.hpp>
@@ -25,5 +26,12 @@ struct collective_choice {
     /// Of ways that follow a schedule; its collective, ranks and root are the call's.
     schedule_request schedule = {};
 };
+
+/// "board", "lines:k_nomial:4", "messages:hierarchical:2:4": the way, of one that follows a
+/// schedule the algorithm, and where they matter its radix and its group.
+SELION_API std::string text_of(const collective_choice& choice);
+/// The same back; a radix or group that is left out is 2.
+/// @error selion::error with what is legal.
+SELION_API collective_choice choice_of(std::string_view text);
 
 }  // namespace selion

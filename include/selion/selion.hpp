@@ -7,6 +7,7 @@
 #include <selion/block_collectives.hpp>
 #include <selion/charge.hpp>
 #include <selion/collective_choice.hpp>
+#include <selion/collective_explanation.hpp>
 #include <selion/collective_sync.hpp>
 #include <selion/counter.hpp>
 #include <selion/error.hpp>
@@ -29,5 +30,6 @@
 #include <selion/split_phase.hpp>
 #include <selion/strided.hpp>
 #include <selion/team.hpp>
+#include <selion/tuning.hpp>
 #include <selion/varying_blocks.hpp>
 #include <selion/world.hpp>

@@ -12,6 +12,7 @@
 
 #include <selion/block_collectives.hpp>
 #include <selion/collective_choice.hpp>
+#include <selion/collective_explanation.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/detail/team_view.hpp>
@@ -103,6 +104,14 @@ public:
         same.end_after(timeout.count());
         return same;
     }
+
+    /// How this team would carry out a collective now, why, and what the alternatives have taken
+    /// where `selion tune` has measured them. @param bytes of one block, as one member gives or
+    /// gets it; a reduction is taken to be of numbers of 8 bytes, or of 1 where that does not come
+    /// out.
+    [[nodiscard]] SELION_API collective_explanation
+    explain(collective_kind what, std::size_t bytes,
+            std::source_location site = std::source_location::current()) const;
 
     bool is_member() const noexcept { return view().state != nullptr; }
     /// A rank's number in this team, if it is a member. @cost looks through the members.

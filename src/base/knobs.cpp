@@ -16,7 +16,7 @@
 namespace selion::base {
 namespace {
 
-constexpr std::array<knob_entry, 16> table{{
+constexpr std::array<knob_entry, 17> table{{
     {knob::bind, "SELION_BIND", "auto",
      "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
     {knob::crash_report, "SELION_CRASH_REPORT", "on",
@@ -47,6 +47,8 @@ constexpr std::array<knob_entry, 16> table{{
      "single, serialized, multiple: what threads that a rank starts may do"},
     {knob::trace, "SELION_TRACE", "off",
      "file: write a trace of all ranks there in the Chrome and Perfetto format"},
+    {knob::tuning, "SELION_TUNING", "the user's own table",
+     "file: table of measured collectives that `selion tune` has written; off: use none"},
     {knob::verbose, "SELION_VERBOSE", "off", "on, off: say what was chosen, and why"},
 }};
 

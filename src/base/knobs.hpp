@@ -27,6 +27,7 @@ enum class knob : std::uint8_t {
     stack,
     thread_level,
     trace,
+    tuning,
     verbose,
 };
 

@@ -2,7 +2,6 @@
 #include "collectives/collective_plan.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "collectives/team_block.hpp"
 #include "selion/error.hpp"
@@ -11,9 +10,6 @@ namespace selion::collectives {
 namespace {
 
 using enum collective_kind;
-
-constexpr std::array<std::string_view, 5> way_names{"board", "slots", "direct", "lines",
-                                                    "messages"};
 
 /// Up to so many bytes for each pair, an exchange by messages takes few of them, which carry
 /// others' blocks.
@@ -151,11 +147,3 @@ const rank_schedule& schedule_store::of(const detail::block_call& call,
 }
 
 }  // namespace selion::collectives
-
-namespace selion {
-
-std::string_view name_of(collective_way way) {
-    return collectives::way_names[static_cast<std::size_t>(way)];
-}
-
-}  // namespace selion

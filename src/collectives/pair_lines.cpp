@@ -31,6 +31,12 @@ auto pair_lines::make_ends(detail::rank_context& context,
                         context.host->launcher().place_of(context, locality::process)};
 }
 
+void pair_lines::drop_ends(detail::rank_context& context, const team_members& members,
+                           const introduction& own) {
+    context.heap->deallocate_for_runtime(own.ends & detail::offset_mask,
+                                         members.count() * sizeof(pair_end));
+}
+
 pair_lines::pair_lines(detail::rank_context& context, const team_members& members,
                        const std::vector<introduction>& all)
     : context_(context),

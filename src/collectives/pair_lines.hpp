@@ -38,6 +38,9 @@ public:
     /// Makes this member's ends. @return nothing when the heap has no room.
     static std::optional<introduction> make_ends(detail::rank_context& context,
                                                  const team_members& members);
+    /// Gives them back unused.
+    static void drop_ends(detail::rank_context& context, const team_members& members,
+                          const introduction& own);
 
     /// @param all introductions of all members. @pre all map each other.
     pair_lines(detail::rank_context& context, const team_members& members,

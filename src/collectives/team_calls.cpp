@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which way a collective goes, and the two that need little: lines on the board, and schedules.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "collectives/collective_plan.hpp"
 #include "collectives/schedule_runner.hpp"
@@ -26,19 +28,22 @@ void team_state::run(const detail::block_call& call) {
     }
     const auto& chosen = chosen_[static_cast<std::size_t>(call.what)];
     if (chosen && is_possible(chosen->way, members_, call)) return run_as(call, *chosen);
+    if (const collective_choice* const tuned = tuned_.find(members_, call)) {
+        return run_tuned(call, *tuned);
+    }
     run_as(call, plan(context_, members_, call));
 }
 
 void team_state::choose(collective_kind what, const std::optional<collective_choice>& how) {
     chosen_[static_cast<std::size_t>(what)] = how;
     if (what != barrier) return;
-    has_chosen_barrier_ = how.has_value();
-    is_unusual_ = has_chosen_barrier_ || has_arrived_ || is_broken_;
+    has_other_barrier_ = how.has_value() || has_tuned_barrier();
+    is_unusual_ = has_other_barrier_ || has_arrived_ || is_broken_;
 }
 
 void team_state::set_arrived(bool has_arrived) {
     has_arrived_ = has_arrived;
-    is_unusual_ = has_chosen_barrier_ || has_arrived_ || is_broken_;
+    is_unusual_ = has_other_barrier_ || has_arrived_ || is_broken_;
 }
 
 void team_state::set_broken() {
@@ -47,7 +52,7 @@ void team_state::set_broken() {
 }
 
 void team_state::meet() {
-    if (!has_chosen_barrier_) return synchronise(machine::wait_reason::collective);
+    if (!has_other_barrier_) return synchronise(machine::wait_reason::collective);
     run({.what = barrier});
 }
 
@@ -97,19 +102,47 @@ void team_state::run_by_messages(const detail::block_call& call, const schedule_
     run_schedule(call, request, way);
 }
 
-/// Made by the first collective that goes this way, together.
 pair_lines& team_state::lines() {
-    if (!lines_) {
-        const auto own = pair_lines::make_ends(context_, members_);
-        if (!own) {
-            context_.host->launcher().end_job(
-                context_, context_.heap->shortage_text(members_.count() * sizeof(pair_end)));
-        }
-        std::vector<pair_lines::introduction> all(members_.count());
-        run_in_slots(detail::moving(all_gather, &*own, all.data(), 1, 0));
-        lines_.emplace(context_, members_, all);
+    if (!make_lines()) {
+        context_.host->launcher().end_job(
+            context_, context_.heap->shortage_text(members_.count() * sizeof(pair_end)));
     }
     return *lines_;
+}
+
+/// By the first collective that goes this way, together. @return false, at all members, when one of
+/// them has no room.
+bool team_state::make_lines() {
+    if (lines_ || lacks_lines_) return !lacks_lines_;
+    constexpr pair_lines::introduction no_room{detail::null_address, 0};
+    const auto own = pair_lines::make_ends(context_, members_).value_or(no_room);
+    std::vector<pair_lines::introduction> all(members_.count());
+    run_in_slots(detail::moving(all_gather, &own, all.data(), 1, 0));
+    lacks_lines_ =
+        std::ranges::find(all, no_room.ends, &pair_lines::introduction::ends) != all.end();
+    if (!lacks_lines_) {
+        lines_.emplace(context_, members_, all);
+    } else if (own.ends != no_room.ends) {
+        pair_lines::drop_ends(context_, members_, own);
+    }
+    return !lacks_lines_;
+}
+
+/// As a table says. Nobody has asked for that, so where memory is short there is another way.
+void team_state::run_tuned(const detail::block_call& call, const collective_choice& how) {
+    if (!follows_schedule(how.way)) return run_as(call, how);
+    if (how.way == collective_way::lines && !make_lines()) {
+        return run_as(call, plan(context_, members_, call));
+    }
+    detail::block_call directed = call;
+    // The sum of a reduce is still made at member 0.
+    if (call.what != reduce) directed.chosen = &how;
+    run_as(directed, how);
+}
+
+bool team_state::has_tuned_barrier() const {
+    const collective_choice* const tuned = tuned_.find(members_, {.what = barrier});
+    return tuned != nullptr && tuned->way != collective_way::slots;
 }
 
 /// Members whose values this one combines.

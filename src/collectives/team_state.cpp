@@ -38,8 +38,11 @@ team_state::team_state(detail::rank_context& context, team_members members)
       members_(std::move(members)),
       own_(block(members_.own())),
       messages_(context, members_),
-      board_(context, members_),
-      lender_(context, members_) {
+      tuned_(context.tuning, members_.count()),
+      has_other_barrier_(has_tuned_barrier()),
+      is_unusual_(has_other_barrier_),
+      board_(context_, members_),
+      lender_(context_, members_) {
     if (members_.are_mapped() && (members_.group_size() == 1 || members_.groups() == 1)) {
         // The centre counts groups, or members where there is one group. A member alone on its
         // carrier is its group.

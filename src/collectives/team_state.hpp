@@ -15,10 +15,12 @@
 #include "collectives/team_block.hpp"
 #include "collectives/team_board.hpp"
 #include "collectives/team_members.hpp"
+#include "collectives/tuning/team_tuning.hpp"
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/collective_explanation.hpp"
 #include "selion/detail/block_call.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/reduction.hpp"
@@ -69,6 +71,8 @@ public:
     void run(const detail::block_call& call);
     /// See `team::choose`.
     void choose(collective_kind what, const std::optional<collective_choice>& how);
+    /// See `team::explain`.
+    collective_explanation explain(collective_kind what, std::size_t bytes) const;
     /// A barrier of the members, as it has been chosen.
     void meet();
     /// A broadcast, and an all_reduce in place.
@@ -93,9 +97,12 @@ private:
     void signal_round(std::uint32_t k);
     bool is_chosen(const detail::block_call& call) const;
     void run_as(const detail::block_call& call, const collective_choice& how);
+    void run_tuned(const detail::block_call& call, const collective_choice& how);
+    bool has_tuned_barrier() const;
     void run_schedule(const detail::block_call& call, schedule_request request, message_way& way);
     void run_by_messages(const detail::block_call& call, const schedule_request& request);
     pair_lines& lines();
+    bool make_lines();
 
     std::uint32_t members_combined(const detail::block_call& call) const;
     bool gets_result(const detail::block_call& call) const;
@@ -155,12 +162,14 @@ private:
     team_block& own_;
     message_tree messages_;  ///< used where members do not map each other
     std::array<std::optional<collective_choice>, collective_kinds> chosen_;
-    bool has_chosen_barrier_ = false;
+    team_tuning tuned_;
+    bool has_other_barrier_ = false;  ///< than all meeting at once
     bool has_arrived_ = false;
     bool is_broken_ = false;
     bool is_unusual_ = false;  ///< one of these: a barrier is not its bare steps
     team_board board_;
     std::optional<pair_lines> lines_;
+    bool lacks_lines_ = false;  ///< a member's heap had no room for them
     data_lender lender_;
     std::optional<bool> has_one_process_;
     aligned_bytes strip_;

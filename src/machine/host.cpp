@@ -1,17 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/host.hpp"
 
+#include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <string>
+#include <string_view>
 
+#include "base/text_hash.hpp"
 #include "base/units.hpp"
 
 namespace selion::machine {
+namespace {
+
+/// As the processor calls itself, where it can be asked without reading files.
+std::string processor_name() {
+    std::array<unsigned, 12> words{};
+#if defined(__x86_64__)
+    for (unsigned i = 0; i < 3; ++i) {
+        unsigned* const part = &words[4 * i];
+        __get_cpuid(0x80000002 + i, &part[0], &part[1], &part[2], &part[3]);
+    }
+#endif
+    const std::string_view text(reinterpret_cast<const char*>(words.data()), sizeof(words));
+    return std::string(text.substr(0, text.find('\0')));
+}
+
+/// Of the calling thread; every processor where there are more than a set of the usual size holds.
+unsigned usable_processors() {
+    cpu_set_t usable;
+    if (sched_getaffinity(0, sizeof(usable), &usable) == 0) {
+        return static_cast<unsigned>(CPU_COUNT(&usable));
+    }
+    return static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+}  // namespace
 
 std::uint64_t memory_limit_bytes() {
     std::uint64_t limit = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
@@ -32,6 +66,14 @@ std::int64_t host_time_ns() {
 }
 
 std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
+
+std::string host_fingerprint() {
+    utsname system{};
+    uname(&system);
+    const std::string text =
+        fmt::format("{} {} {}", system.machine, processor_name(), usable_processors());
+    return fmt::format("{:016x}", base::text_hash(text));
+}
 
 bool is_handled_by(int number, void (*handler)(int)) {
     struct sigaction now {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 /// What this host gives to the calling process.
 namespace selion::machine {
@@ -13,6 +14,10 @@ std::uint64_t page_bytes();
 
 /// Nanoseconds of the host's steady clock.
 std::int64_t host_time_ns();
+
+/// A short name for what decides how quick this host is: its processor and how many of them the
+/// process may use. Hosts that are alike have it in common.
+std::string host_fingerprint();
 
 /// Whether a signal of this process goes to `handler`, which may be SIG_DFL.
 bool is_handled_by(int number, void (*handler)(int));

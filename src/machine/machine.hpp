@@ -171,6 +171,8 @@ struct job {
     /// Called for each message, on any thread that works for the target, with the target's context
     /// (or a copy of it) current and marked as in a handler. Lets no exception out.
     void (*deliver)(detail::rank_context&, const incoming_message&) = nullptr;
+    /// An open file that other processes of the job find again (`launcher::handed_file`); -1: none.
+    int handed_file = -1;
     bool has_trace = false;  ///< a machine that sees single messages records them as well
 };
 
@@ -184,6 +186,8 @@ public:
     virtual int run(const job& work) = 0;
     /// Whether the calling process is the one that the user started, not one that a launcher did.
     virtual bool is_first_process() const = 0;
+    /// The file that the first process has handed to this one, which it started; -1: none.
+    virtual int handed_file() const { return -1; }
     /// Ends the whole job from within a rank: the first caller's sentence is printed, every other
     /// rank ends in bounded time, the status is non-zero.
     [[noreturn]] void end_job(detail::rank_context& context, std::string_view sentence,

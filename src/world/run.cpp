@@ -20,6 +20,7 @@
 #include "onesided/waiting.hpp"
 #include "selion/error.hpp"
 #include "world/record_file.hpp"
+#include "world/tuning_file.hpp"
 #include "world/world_state.hpp"
 
 namespace selion::detail {
@@ -143,14 +144,19 @@ int run_checked(const run_options& options, const rank_function& body) {
         for (const std::string& warning : base::unknown_knob_warnings()) base::say(warning);
         files.begin(host.description());
     }
+    const tuning_file tuning(host.description(), host.launcher());
     machine::set_active_machine(&host);
     message_states messages;
-    const int job_status = host.launcher().run(
-        {.rank_main =
-             [&](rank_context& context) { return run_rank(body, files, messages, context); },
-         .thread_level = choose_level(options),
-         .deliver = onesided::deliver,
-         .has_trace = files.has_trace()});
+    const int job_status =
+        host.launcher().run({.rank_main =
+                                 [&](rank_context& context) {
+                                     context.tuning = tuning.table();
+                                     return run_rank(body, files, messages, context);
+                                 },
+                             .thread_level = choose_level(options),
+                             .deliver = onesided::deliver,
+                             .handed_file = tuning.file(),
+                             .has_trace = files.has_trace()});
     machine::set_active_machine(nullptr);
     if (is_first) files.end(host);
     return job_status;

@@ -62,6 +62,13 @@ void team::choose(collective_kind what, const std::optional<collective_choice>& 
     view().state->choose(what, how);
 }
 
+collective_explanation team::explain(collective_kind what, std::size_t bytes,
+                                     std::source_location site) const {
+    SELION_EXPECT_AT(is_member(), site,
+                     fmt::format("explain: rank {} is no member of this team", context().rank));
+    return view().state->explain(what, bytes);
+}
+
 std::optional<team_rank> team::rank_of(rank_id rank) const {
     for (std::uint32_t member = 0; member < size(); ++member) {
         if (world_rank(member) == rank) return member;

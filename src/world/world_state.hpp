@@ -13,7 +13,7 @@ namespace selion::detail {
 
 /// What the floors above the machine keep for one rank; lives as long as the rank's function.
 struct world_state {
-    /// @param recorder null when nothing is recorded.
+    /// @param recorder null when nothing is recorded. @pre `context.tuning` is set.
     world_state(rank_context& context, meters::recorder* recorder);
 
     onesided::symmetric_heap heap;

@@ -33,13 +33,13 @@ soon = 20.0 if is_sanitized else 2.0
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
-    """Ours without variables of Selion, with `changes`."""
+    """Ours without variables of Selion and what was tuned on this host, with `changes`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SELION_")}
     if is_sanitized:
         # ThreadSanitizer stays for a second when a process wants to leave, as long as the library
         # allows a job that must end.
         kept["TSAN_OPTIONS"] = kept.get("TSAN_OPTIONS", "") + " atexit_sleep_ms=0"
-    return {**kept, **changes}
+    return {**kept, "XDG_CACHE_HOME": "/nonexistent", **changes}
 
 
 def site(file: str, mark: str) -> str:

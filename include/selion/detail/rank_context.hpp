@@ -27,6 +27,7 @@ class message_state;
 
 namespace selion::collectives {
 class message_inbox;
+class tuning_table;
 }  // namespace selion::collectives
 
 namespace selion::detail {
@@ -83,8 +84,9 @@ struct alignas(line_bytes) rank_context {
     onesided::symmetric_heap* heap = nullptr;
     onesided::message_state* messages = nullptr;
     collectives::message_inbox* inbox = nullptr;  ///< of collectives that are made of messages
-    void* world = nullptr;                        ///< state of the floors above
-    std::uint64_t reserve_bytes = 0;              ///< bytes of each rank's segment 0
+    const collectives::tuning_table* tuning = nullptr;  ///< what has been measured; null: nothing
+    void* world = nullptr;                              ///< state of the floors above
+    std::uint64_t reserve_bytes = 0;                    ///< bytes of each rank's segment 0
     std::uint32_t group_first = 0;   ///< ranks that share my carrier thread: the first one …
     std::uint32_t group_size = 1;    ///< … and how many, all neighbours in number
     std::uint32_t groups = 1;        ///< carriers of the whole job

@@ -17,7 +17,7 @@ constexpr const char* earlier_name = "SELION_JOB_EARLIER";
 }  // namespace
 
 std::vector<std::string> job_environment::to_variables() const {
-    return {fmt::format("{}={} {} {}", place_name, memory_file, process, parent),
+    return {fmt::format("{}={} {} {} {}", place_name, memory_file, process, parent, handed_file),
             fmt::format("{}={}", earlier_name, fmt::join(earlier, " "))};
 }
 
@@ -30,7 +30,9 @@ std::optional<job_environment> job_environment::take() {
     unsetenv(earlier_name);
     job_environment found;
     std::istringstream place_words(place_text);
-    if (!(place_words >> found.memory_file >> found.process >> found.parent)) return std::nullopt;
+    if (!(place_words >> found.memory_file >> found.process >> found.parent >> found.handed_file)) {
+        return std::nullopt;
+    }
     // Meant for the process that started this one, before it called `run`.
     if (found.parent != getppid()) return std::nullopt;
     std::istringstream earlier_words(earlier_text);

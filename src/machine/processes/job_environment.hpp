@@ -15,6 +15,7 @@ struct job_environment {
     std::uint32_t process = 0;
     int parent = 0;            ///< its process id, to notice a parent that died meanwhile
     std::vector<int> earlier;  ///< status of each `run` that the program made before this one
+    int handed_file = -1;      ///< open in both processes; -1: none
 
     /// "NAME=value" strings.
     std::vector<std::string> to_variables() const;

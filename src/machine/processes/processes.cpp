@@ -66,6 +66,7 @@ public:
     }
 
     bool is_first_process() const override { return !history.place; }
+    int handed_file() const override { return history.place ? history.place->handed_file : -1; }
 
     int run(const job& work) override {
         const std::size_t own_number = history.statuses.size();
@@ -93,7 +94,7 @@ private:
         mapping_->control().thread_level = static_cast<std::uint32_t>(work.thread_level);
         say_choices();
         std::fflush(nullptr);
-        supervisor processes(setting_, *mapping_, history.statuses);
+        supervisor processes(setting_, *mapping_, history.statuses, work.handed_file);
         return processes.run();
     }
 

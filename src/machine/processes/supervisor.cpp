@@ -61,10 +61,11 @@ std::string ranks_of(const node::job_setting& setting, std::uint32_t process) {
 }  // namespace
 
 supervisor::supervisor(const node::job_setting& setting, const node::shared_mapping& mapping,
-                       std::vector<int> earlier)
+                       std::vector<int> earlier, int handed_file)
     : setting_(setting),
       mapping_(mapping),
       earlier_(std::move(earlier)),
+      handed_file_(handed_file),
       inbox_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}),
       monitor_(setting, mapping),
       children_(setting.shape.processes) {}
@@ -144,6 +145,7 @@ void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<i
     if (getppid() != parent) _exit(1);  // it died before it could be a reason to die
     inbox_.restore_mask();
     fcntl(mapping_.file(), F_SETFD, 0);
+    if (handed_file_ >= 0) fcntl(handed_file_, F_SETFD, 0);
     if (process != 0) {
         const int nothing = open("/dev/null", O_RDONLY);
         dup2(nothing, STDIN_FILENO);
@@ -158,7 +160,7 @@ void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<i
     for (char** variable = environ; *variable != nullptr; ++variable) {
         if (!job_environment::owns(*variable)) variables.emplace_back(*variable);
     }
-    const job_environment place{mapping_.file(), process, parent, earlier_};
+    const job_environment place{mapping_.file(), process, parent, earlier_, handed_file_};
     std::ranges::move(place.to_variables(), std::back_inserter(variables));
     execve("/proc/self/exe", pointers_to(arguments).data(), pointers_to(variables).data());
     base::say(fmt::format("cannot execute this program anew: {}", std::strerror(errno)));

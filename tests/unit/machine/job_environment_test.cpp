@@ -17,12 +17,13 @@ protected:
 };
 
 TEST_F(job_environment_test, comes_back_as_it_was_told) {
-    put({7, 3, getppid(), {0, 5, -1}});
+    put({7, 3, getppid(), {0, 5, -1}, 9});
     const std::optional<job_environment> taken = job_environment::take();
     ASSERT_TRUE(taken.has_value());
     EXPECT_EQ(taken->memory_file, 7);
     EXPECT_EQ(taken->process, 3u);
     EXPECT_EQ(taken->parent, getppid());
+    EXPECT_EQ(taken->handed_file, 9);
     EXPECT_EQ(taken->earlier, (std::vector<int>{0, 5, -1}));
 }
 
@@ -44,7 +45,7 @@ TEST_F(job_environment_test, what_was_meant_for_the_parent_is_not_taken_but_goes
     put({7, 3, getpid(), {}});
     EXPECT_FALSE(job_environment::take().has_value());
     put({7, 3, getppid(), {}});
-    set("SELION_JOB_PLACE", "7 3 " + std::to_string(getpid()));
+    set("SELION_JOB_PLACE", "7 3 " + std::to_string(getpid()) + " -1");
     EXPECT_FALSE(job_environment::take().has_value());
     EXPECT_EQ(std::getenv("SELION_JOB_PLACE"), nullptr);
 }

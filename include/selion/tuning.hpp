@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <selion/collective_choice.hpp>
+#include <selion/detail/export.hpp>
+#include <selion/machines.hpp>
+#include <selion/schedule.hpp>
+
+namespace selion {
+
+/// Whether a reduction or scan that is carried out so has the association of values that
+/// selion/reduction.hpp and `team::scan` promise; what moves blocks only has none to keep. Of
+/// tuned choices only such are taken.
+/// @pre a schedule's root is member 0.
+SELION_API bool keeps_association(collective_kind what, const collective_choice& choice);
+
+/// Where a job runs, as far as tables tell it apart: threads, fibers, processes, or hybrid for
+/// processes of several ranks.
+SELION_API std::string_view tuning_machine(const machine_description& machine);
+
+/// Where the table of measured collectives of this host belongs; `selion tune` writes it.
+struct tuning_place {
+    std::string host;  ///< a short name of what decides how quick it is
+    std::string path;  ///< in the user's cache folder; empty where there is no such folder
+};
+SELION_API tuning_place usual_tuning_place();
+
+}  // namespace selion

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a team says of how it would carry out a collective.
+#include <string>
+
+#include "collectives/collective_plan.hpp"
+#include "collectives/team_state.hpp"
+
+namespace selion::collectives {
+namespace {
+
+using enum collective_kind;
+
+/// Tells `is_possible` that blocks are combined; never called.
+constexpr std::size_t number_bytes = sizeof(std::uint64_t);
+
+/// A call as a program might make it, of which nothing but its shape is looked at.
+detail::block_call sketch_of(collective_kind what, std::size_t bytes,
+                             const detail::reduction& how) {
+    detail::block_call call{.what = what, .count = bytes};
+    const bool combines = what == reduce || what == all_reduce || what == reduce_scatter ||
+                          what == scan || what == exscan;
+    if (!combines) return call;
+    call.how = &how;
+    if (bytes % number_bytes == 0) {
+        call.count = bytes / number_bytes;
+        call.element_bytes = number_bytes;
+    }
+    return call;
+}
+
+/// Why the built-in rule comes to a way.
+std::string reason_of(collective_way way, const detail::block_call& call,
+                      const detail::rank_context& context) {
+    switch (way) {
+        case collective_way::board:
+            return "built-in rule: a short block, shown in a line that all others read";
+        case collective_way::slots:
+            if (call.what == barrier) return "built-in rule: all members meet at one counter";
+            return context.brief_looks == 0
+                       ? "built-in rule: ranks share a processor, so that all wait once"
+                       : "built-in rule: the block is too long for a line of the board";
+        case collective_way::lines: break;
+        case collective_way::messages: return "built-in rule: the members do not share memory";
+    }
+    return "built-in rule";
+}
+
+}  // namespace
+
+collective_explanation team_state::explain(collective_kind what, std::size_t bytes) const {
+    const detail::reduction numbers{nullptr, nullptr, number_bytes, 0};
+    const detail::block_call call = sketch_of(what, bytes, numbers);
+    collective_explanation made{
+        .collective = what, .bytes = bytes, .members = members_.count(), .choice = {}, .why = {}};
+    const auto& chosen = chosen_[static_cast<std::size_t>(what)];
+    if (const tuning_row* const row = tuned_.row_of(what, bytes)) {
+        made.measured_bytes = row->bytes;
+        made.measured_members = row->members;
+        for (const tuning_candidate& one : row->candidates) {
+            made.measured.push_back({one.choice, one.ns});
+        }
+    }
+    if (chosen && is_possible(chosen->way, members_, call)) {
+        made.choice = *chosen;
+        made.reason = choice_reason::program;
+        made.why = "the program has chosen it";
+    } else if (const collective_choice* const tuned = tuned_.find(members_, call)) {
+        made.choice = *tuned;
+        made.reason = choice_reason::tuned;
+        made.why = "the quickest of those measured on this host that may be chosen";
+    } else {
+        made.choice = plan(context_, members_, call);
+        made.why = reason_of(made.choice.way, call, context_);
+    }
+    return made;
+}
+
+}  // namespace selion::collectives

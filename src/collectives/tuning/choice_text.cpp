@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/nearest_name.hpp"
+#include "base/units.hpp"
+#include "collectives/collective_plan.hpp"
+#include "selion/collective_choice.hpp"
+#include "selion/collective_explanation.hpp"
+#include "selion/error.hpp"
+#include "selion/tuning.hpp"
+
+namespace selion {
+namespace {
+
+constexpr std::array<std::string_view, 5> way_names{"board", "slots", "direct", "lines",
+                                                    "messages"};
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+    throw error(status::bad_argument, fmt::format("'{}': {}", text, why));
+}
+
+collective_way way_of(std::string_view text, std::string_view name) {
+    const auto found = std::ranges::find(way_names, name);
+    if (found != way_names.end()) return static_cast<collective_way>(found - way_names.begin());
+    const std::string_view nearest = base::nearest_name(name, way_names);
+    refuse(text, fmt::format("there is no way '{}'{}; there are {}", name,
+                             nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
+                             fmt::join(way_names, ", ")));
+}
+
+std::vector<std::string_view> parts_of(std::string_view text) {
+    std::vector<std::string_view> parts;
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t end = std::min(text.find(':', start), text.size());
+        parts.push_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    return parts;
+}
+
+std::uint32_t number_of(std::string_view text, std::string_view part, std::string_view what,
+                        std::uint32_t least) {
+    const auto number = base::parse_whole(part);
+    if (number && *number >= least && *number <= 1'000'000) {
+        return static_cast<std::uint32_t>(*number);
+    }
+    refuse(text,
+           fmt::format("the {} '{}' is not a whole number from {} to 1000000", what, part, least));
+}
+
+}  // namespace
+
+std::string_view name_of(collective_way way) { return way_names[static_cast<std::size_t>(way)]; }
+
+std::string text_of(const collective_choice& choice) {
+    std::string text(name_of(choice.way));
+    if (!collectives::follows_schedule(choice.way)) return text;
+    const schedule_request& schedule = choice.schedule;
+    text += fmt::format(":{}", name_of(schedule.algorithm));
+    if (uses_radix(schedule.algorithm)) text += fmt::format(":{}", schedule.radix);
+    if (schedule.algorithm == schedule_algorithm::hierarchical) {
+        text += fmt::format(":{}", schedule.group);
+    }
+    return text;
+}
+
+collective_choice choice_of(std::string_view text) {
+    const std::vector<std::string_view> parts = parts_of(text);
+    collective_choice choice{way_of(text, parts[0]), {}};
+    const bool has_schedule = collectives::follows_schedule(choice.way);
+    if (has_schedule && parts.size() == 1) {
+        refuse(text, fmt::format("{} needs an algorithm, as in {}:k_nomial:2", parts[0], parts[0]));
+    }
+    std::size_t most = 1;
+    if (has_schedule) {
+        choice.schedule.algorithm = algorithm_of(parts[1]);
+        const bool has_group = choice.schedule.algorithm == schedule_algorithm::hierarchical;
+        const bool has_radix = uses_radix(choice.schedule.algorithm);
+        most = 2 + (has_radix ? 1u : 0u) + (has_group ? 1u : 0u);
+        if (has_radix && parts.size() > 2) {
+            choice.schedule.radix = number_of(text, parts[2], "radix", 2);
+        }
+        if (has_group && parts.size() > 3) {
+            choice.schedule.group = number_of(text, parts[3], "group", 1);
+        }
+    }
+    if (parts.size() > most) refuse(text, fmt::format("'{}' is one part too many", parts[most]));
+    return choice;
+}
+
+bool keeps_association(collective_kind what, const collective_choice& choice) {
+    if (!collectives::follows_schedule(choice.way)) return true;
+    const schedule_request& schedule = choice.schedule;
+    switch (what) {
+        case collective_kind::reduce:
+        case collective_kind::all_reduce:
+        case collective_kind::reduce_scatter:
+            return schedule.algorithm == schedule_algorithm::k_nomial && schedule.radix == 2;
+        case collective_kind::scan:
+        case collective_kind::exscan: return schedule.algorithm == schedule_algorithm::binary;
+        default: return true;
+    }
+}
+
+std::string_view tuning_machine(const machine_description& machine) {
+    if (machine.processes > 1) return machine.processes == machine.ranks ? "processes" : "hybrid";
+    if (machine.carriers < machine.ranks) return "fibers";
+    return machine.kind == "processes" ? "processes" : "threads";
+}
+
+std::string_view name_of(choice_reason reason) {
+    constexpr std::array<std::string_view, 3> names{"program", "tuned", "rule"};
+    return names[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace selion

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/tuning/tuning_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <tuple>
+
+#include "base/text_hash.hpp"
+#include "base/units.hpp"
+#include "collectives/collective_plan.hpp"
+#include "selion/tuning.hpp"
+
+namespace selion::collectives {
+namespace {
+
+constexpr std::string_view format_name = "selion tuning 1";
+
+/// The lines that matter of a file, as they are written: no escapes, one string a line.
+struct tuning_file {
+    std::string_view format;
+    std::string_view host;
+    std::string_view check;
+    std::vector<std::string_view> rows;
+};
+
+std::string_view without_ends(std::string_view line) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return {};
+    return line.substr(first, line.find_last_not_of(" \t\r,") + 1 - first);
+}
+
+/// The value of `"key": "value"`; nothing where the line is another.
+std::optional<std::string_view> value_of(std::string_view line, std::string_view key) {
+    const std::string start = fmt::format("\"{}\": \"", key);
+    if (!line.starts_with(start) || !line.ends_with('"') || line.size() == start.size()) return {};
+    return line.substr(start.size(), line.size() - start.size() - 1);
+}
+
+tuning_file take_apart(std::string_view text) {
+    tuning_file found;
+    bool is_in_rows = false;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = without_ends(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (is_in_rows && line.size() > 2 && line.front() == '"' && line.back() == '"') {
+            found.rows.push_back(line.substr(1, line.size() - 2));
+            continue;
+        }
+        is_in_rows = line == "\"rows\": [";
+        if (const auto format = value_of(line, "format")) found.format = *format;
+        if (const auto host = value_of(line, "host")) found.host = *host;
+        if (const auto check = value_of(line, "check")) found.check = *check;
+    }
+    return found;
+}
+
+std::uint64_t check_of(const tuning_file& file) {
+    std::uint64_t hash = base::text_hash(file.host);
+    for (const std::string_view row : file.rows) {
+        hash = base::text_hash(row, base::text_hash("\n", hash));
+    }
+    return hash;
+}
+
+std::string_view next_word(std::string_view& rest) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return word;
+}
+
+/// @error selion::error for what does not exist.
+tuning_candidate read_candidate(std::string_view word, const tuning_row& row) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    tuning_candidate made{choice_of(word.substr(0, equals)), 0, false};
+    const std::string_view number = word.substr(std::min(equals + 1, word.size()));
+    const auto [end, trouble] =
+        std::from_chars(number.data(), number.data() + number.size(), made.ns);
+    if (trouble != std::errc{} || end != number.data() + number.size() || !(made.ns > 0)) {
+        throw error(status::bad_argument, fmt::format("'{}' has no time", word));
+    }
+    if (follows_schedule(made.choice.way)) {
+        schedule_request request = made.choice.schedule;
+        request.collective = row.what;
+        request.ranks = row.members;
+        static_cast<void>(make_schedule(request, 0));  // refuses what is not legal
+    }
+    made.keeps_association = keeps_association(row.what, made.choice);
+    return made;
+}
+
+/// @return nothing for a row of another machine. @error selion::error
+std::optional<tuning_row> read_row(std::string_view text, std::string_view machine) {
+    std::string_view rest = text;
+    const std::string_view what = next_word(rest);
+    if (next_word(rest) != machine) return std::nullopt;
+    const auto members = base::parse_whole(next_word(rest));
+    const auto bytes = base::parse_whole(next_word(rest));
+    if (!members || *members == 0 || *members > UINT32_MAX || !bytes || rest.empty()) {
+        throw error(status::bad_argument, "a row is too short");
+    }
+    tuning_row row{collective_of(what), static_cast<std::uint32_t>(*members), *bytes, {}};
+    while (!rest.empty()) row.candidates.push_back(read_candidate(next_word(rest), row));
+    return row;
+}
+
+error refusal(const std::string& why) { return {status::bad_argument, why}; }
+
+auto place_of(const tuning_row& row) { return std::tuple(row.what, row.members, row.bytes); }
+
+}  // namespace
+
+result<tuning_table> tuning_table::read(std::string_view text, std::string_view host,
+                                        std::string_view machine) {
+    const tuning_file file = take_apart(text);
+    if (file.format.empty()) return refusal("is damaged or no tuning table");
+    if (file.format != format_name) {
+        return refusal(fmt::format("is of the format '{}'; this version reads '{}'", file.format,
+                                   format_name));
+    }
+    if (file.check != fmt::format("{:016x}", check_of(file))) {
+        return refusal("is damaged: its rows are not those that 'selion tune' wrote");
+    }
+    if (file.host != host) return refusal("was measured on another host, or with other processors");
+    tuning_table made;
+    try {
+        for (const std::string_view row : file.rows) {
+            if (auto read = read_row(row, machine)) made.rows_.push_back(std::move(*read));
+        }
+    } catch (const error& trouble) {
+        return refusal(fmt::format("has a row that is not understood: {}", trouble.what()));
+    }
+    std::ranges::sort(made.rows_, {}, place_of);
+    return made;
+}
+
+std::span<const tuning_row> tuning_table::rows(collective_kind what, std::uint32_t members) const {
+    const auto most =
+        std::ranges::upper_bound(rows_, std::tuple(what, members, SIZE_MAX), {}, place_of);
+    if (most == rows_.begin()) return {};
+    const tuning_row& last = *std::prev(most);
+    if (last.what != what || 2 * std::uint64_t{last.members} < members) return {};
+    const auto first = std::ranges::lower_bound(
+        rows_, std::tuple(what, last.members, std::size_t{0}), {}, place_of);
+    return {first, most};
+}
+
+}  // namespace selion::collectives

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world/tuning_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "machine/host.hpp"
+#include "selion/tuning.hpp"
+
+namespace selion {
+namespace {
+
+/// The folder of this program's files in the user's cache folder; empty where there is none.
+std::string cache_folder() {
+    const char* const named = std::getenv("XDG_CACHE_HOME");
+    if (named != nullptr && *named == '/') return std::string(named) + "/selion";
+    const char* const home = std::getenv("HOME");
+    if (home == nullptr || *home != '/') return {};
+    return std::string(home) + "/.cache/selion";
+}
+
+std::string path_in(const std::string& folder, const std::string& host) {
+    return folder.empty() ? "" : fmt::format("{}/tuning-{}.json", folder, host);
+}
+
+}  // namespace
+
+tuning_place usual_tuning_place() {
+    const std::string host = machine::host_fingerprint();
+    return {host, path_in(cache_folder(), host)};
+}
+
+namespace detail {
+namespace {
+
+/// From the start on, whoever else has read it.
+std::optional<std::string> text_of(int file) {
+    std::string text;
+    std::array<char, 16 * 1024> part;
+    for (;;) {
+        const ssize_t bytes =
+            pread(file, part.data(), part.size(), static_cast<off_t>(text.size()));
+        if (bytes < 0) return std::nullopt;
+        if (bytes == 0) return text;
+        text.append(part.data(), static_cast<std::size_t>(bytes));
+    }
+}
+
+result<collectives::tuning_table> read_table(int file, const machine_description& description) {
+    const auto text = text_of(file);
+    if (!text) {
+        return error(status::system_failure,
+                     fmt::format("cannot be read ({})", std::strerror(errno)));
+    }
+    return collectives::tuning_table::read(*text, machine::host_fingerprint(),
+                                           tuning_machine(description));
+}
+
+void warn(const std::string& path, std::string_view why) {
+    base::say(fmt::format("warning: the tuning file {} {}; it is ignored", path, why));
+}
+
+}  // namespace
+
+tuning_file::tuning_file(const machine_description& description,
+                         const machine::launcher& launcher) {
+    // What is measured is memory that all share.
+    if (!description.capabilities.real_time || !description.capabilities.shares_memory) return;
+    if (launcher.is_first_process()) {
+        find(description);
+    } else if (launcher.handed_file() >= 0) {
+        take(launcher.handed_file(), description);
+    }
+}
+
+tuning_file::~tuning_file() {
+    if (file_ >= 0) close(file_);
+}
+
+void tuning_file::find(const machine_description& description) {
+    const auto named = base::knob_text(base::knob::tuning);
+    if (named && !base::knob_is_on(base::knob::tuning)) return;
+    std::string path = named.value_or("");
+    if (path.empty()) {
+        const std::string folder = cache_folder();
+        // Asked first, because it is cheaper than to ask the processor for its name.
+        if (folder.empty() || access(folder.c_str(), X_OK) != 0) return;
+        path = path_in(folder, machine::host_fingerprint());
+    }
+    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file_ < 0) {
+        if (named) warn(path, fmt::format("cannot be opened ({})", std::strerror(errno)));
+        return;
+    }
+    auto read = read_table(file_, description);
+    if (read) {
+        table_.emplace(std::move(read).value());
+        return;
+    }
+    warn(path, read.trouble().what());
+    close(std::exchange(file_, -1));
+}
+
+void tuning_file::take(int handed, const machine_description& description) {
+    fcntl(handed, F_SETFD, FD_CLOEXEC);
+    auto read = read_table(handed, description);
+    if (read) {
+        table_.emplace(std::move(read).value());
+        return;
+    }
+    throw error(status::system_failure,
+                fmt::format("the tuning file {}, although the first process could use it: it has "
+                            "changed meanwhile; start the job again",
+                            read.trouble().what()));
+}
+
+}  // namespace detail
+}  // namespace selion

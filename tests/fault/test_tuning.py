@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tuning table is used by all ranks alike; one that is of no use is told, ignored, and kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jobs import run
+
+machines = ("threads:2", "processes:2", "processes:2x2", "threads:4@2")
+kinds = {"threads:2": "threads", "processes:2": "processes", "processes:2x2": "hybrid",
+         "threads:4@2": "fibers"}
+
+
+def host() -> str:
+    """What tables call this host."""
+    return run("tuned", "place").out.strip()
+
+
+def write(path, rows: list[str], of_host: str | None = None) -> None:
+    name = host() if of_host is None else of_host
+    check = 0xCBF29CE484222325
+    for byte in "\n".join([name, *rows]).encode():
+        check = (check ^ byte) * 0x100000001B3 % 2**64
+    table = {"format": "selion tuning 1", "host": name, "rows": rows, "check": f"{check:016x}"}
+    path.write_text(json.dumps(table, indent=1) + "\n")
+
+
+def rows_for(machine: str, *ways: str) -> list[str]:
+    ranks = 2 if machine in ("threads:2", "processes:2") else 4
+    ended = " ".join(f"{way}={100 + place}" for place, way in enumerate(ways))
+    return [f"{what} {kinds[machine]} {ranks} {size} {ended}"
+            for what in ("all_reduce", "broadcast", "reduce", "barrier") for size in (64, 65536)]
+
+
+def said(outcome, ranks: int) -> set[str]:
+    """What all ranks say of the choice."""
+    assert outcome.status == 0, outcome.err
+    lines = outcome.out.rstrip("\n").split("\n")
+    assert len(lines) == ranks
+    return {line.partition(": ")[2] for line in lines}
+
+
+def ranks_of(machine: str) -> int:
+    return 2 if machine in ("threads:2", "processes:2") else 4
+
+
+@pytest.mark.parametrize("machine", machines)
+@pytest.mark.parametrize("way", ["board", "slots", "lines:k_nomial:2", "messages:k_nomial:2"])
+def test_all_ranks_go_the_way_of_the_table(tmp_path, machine, way):
+    table = tmp_path / "table.json"
+    write(table, rows_for(machine, way))
+    outcome = run("tuned", "all_reduce", "64", machine=machine, SELION_TUNING=str(table))
+    assert said(outcome, ranks_of(machine)) == {f"{way}, tuned, of 1"}
+    assert outcome.err == ""
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_what_changes_sums_or_is_impossible_is_passed_over(tmp_path, machine):
+    table = tmp_path / "table.json"
+    write(table, rows_for(machine, "lines:chain", "lines:binary", "board", "slots"))
+    for size, way in (("64", "board"), ("4096", "slots")):
+        outcome = run("tuned", "all_reduce", size, machine=machine, SELION_TUNING=str(table))
+        assert said(outcome, ranks_of(machine)) == {f"{way}, tuned, of 4"}
+    outcome = run("tuned", "broadcast", "64", machine=machine, SELION_TUNING=str(table))
+    assert said(outcome, ranks_of(machine)) == {"lines:chain, tuned, of 4"}
+
+
+def test_a_folder_of_the_user_holds_the_usual_one(tmp_path):
+    folder = tmp_path / "selion"
+    folder.mkdir()
+    write(folder / f"tuning-{host()}.json", rows_for("threads:2", "lines:k_nomial:2"))
+    usual = {"XDG_CACHE_HOME": str(tmp_path)}
+    outcome = run("tuned", "all_reduce", "64", machine="threads:2", **usual)
+    assert said(outcome, 2) == {"lines:k_nomial:2, tuned, of 1"}
+    without = {**usual, "SELION_TUNING": "off"}
+    outcome = run("tuned", "all_reduce", "64", machine="threads:2", **without)
+    assert said(outcome, 2) == {said_by_rule("threads:2")}
+
+
+def test_simulated_machines_have_none(tmp_path):
+    table = tmp_path / "table.json"
+    write(table, rows_for("threads:2", "lines:k_nomial:2"))
+    outcome = run("tuned", "all_reduce", "64", machine="sim:this-host", SELION_TUNING=str(table))
+    assert outcome.status == 0 and "tuned" not in outcome.out
+
+
+def said_by_rule(machine: str) -> str:
+    outcome = run("tuned", "all_reduce", "64", machine=machine, SELION_TUNING="off")
+    [sentence] = said(outcome, ranks_of(machine))
+    assert sentence.endswith(", rule, of 0")
+    return sentence
+
+
+damages = {
+    "cut": lambda text: text[: len(text) // 2],
+    "changed": lambda text: text.replace("=100", "=101"),
+    "empty": lambda text: "",
+    "other": lambda text: "hello\n",
+}
+
+
+@pytest.mark.parametrize("machine", ("threads:2", "processes:2"))
+@pytest.mark.parametrize("damage", damages)
+def test_a_damaged_table_is_told_ignored_and_kept(tmp_path, machine, damage):
+    table = tmp_path / "table.json"
+    write(table, rows_for(machine, "lines:k_nomial:2"))
+    table.write_text(damages[damage](table.read_text()))
+    before = table.read_bytes()
+    outcome = run("tuned", "all_reduce", "64", machine=machine, SELION_TUNING=str(table))
+    assert said(outcome, 2) == {said_by_rule(machine)}
+    [sentence] = outcome.sentences()
+    assert sentence.startswith(f"warning: the tuning file {table} is damaged")
+    assert sentence.endswith("it is ignored")
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize("machine", ("threads:2", "processes:2"))
+def test_a_table_of_another_host_or_none_is_told(tmp_path, machine):
+    table = tmp_path / "table.json"
+    write(table, rows_for(machine, "lines:k_nomial:2"), of_host="f" * 16)
+    for named, why in ((table, "was measured on another host"),
+                       (tmp_path / "absent.json", "cannot be opened (No such file or directory)")):
+        outcome = run("tuned", "all_reduce", "64", machine=machine, SELION_TUNING=str(named))
+        assert said(outcome, 2) == {said_by_rule(machine)}
+        [sentence] = outcome.sentences()
+        assert why in sentence and str(named) in sentence
+
+
+@pytest.mark.parametrize("machine", ("threads:2", "processes:2"))
+def test_a_full_heap_is_no_reason_to_end(tmp_path, machine):
+    table = tmp_path / "table.json"
+    write(table, rows_for(machine, "lines:k_nomial:2"))
+    outcome = run("tuned", "all_reduce", "64", "full", machine=machine, SELION_HEAP="1M",
+                  SELION_TUNING=str(table))
+    assert said(outcome, 2) == {"lines:k_nomial:2, tuned, of 1"}
