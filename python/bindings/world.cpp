@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <selion/charge.hpp>
 #include <selion/rank_scope.hpp>
@@ -63,6 +69,20 @@ void charge(const selion::world&, std::uint64_t flops, std::uint64_t int_ops, st
                     .picoseconds = std::llround(ns * 1000)});
 }
 
+/// `selion.explanation` gives the parts names.
+nb::object explain(const selion::world& all, std::string_view collective, std::size_t size) {
+    expect_rank();
+    const auto found = all.explain(selion::collective_of(collective), size);
+    std::vector<std::pair<std::string, double>> measured;
+    for (const selion::measured_choice& one : found.measured) {
+        measured.emplace_back(text_of(one.choice), one.ns);
+    }
+    return nb::module_::import_("selion.explanation")
+        .attr("Explanation")(name_of(found.collective), found.bytes, found.members,
+                             text_of(found.choice), name_of(found.reason), found.why,
+                             found.measured_bytes, found.measured_members, measured);
+}
+
 }  // namespace
 
 void add_world(nb::module_& module) {
@@ -93,6 +113,8 @@ void add_world(nb::module_& module) {
              "Returns, on every rank, the value that `root` passed.")
         .def("all_reduce", &all_reduce, nb::arg("value"), nb::arg("operation") = "plus",
              "Combines one value of every rank; all return the same result.")
+        .def("explain", &explain, nb::arg("collective"), nb::arg("size") = 8,
+             "How a collective of blocks of `size` bytes would be carried out, and why.")
         .def(
             "allocate",
             [](nb::handle all, nb::handle shape, nb::handle dtype) {

@@ -8,6 +8,7 @@ from typing import Any, Literal, SupportsIndex, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from selion.explanation import Explanation
 from selion.schedules import Action, Request
 
 _Array = TypeVar("_Array", bound=NDArray[Any])
@@ -217,6 +218,11 @@ class World:
         """Combines the values of ranks 0 to this one, in their order."""
     def exscan(self, value: Any, operation: _Operation = "plus", first: Any = None) -> Any:
         """Combines the values of the ranks before this one; rank 0 gets `first`."""
+    def explain(self, collective: str, size: int = 8) -> Explanation:
+        """How a collective of blocks of `size` bytes would be carried out, and why.
+
+        @error ValueError for a collective that does not exist.
+        """
     def allocate(
         self, shape: SupportsIndex | tuple[SupportsIndex, ...], dtype: DTypeLike = "float64"
     ) -> GlobalArray:

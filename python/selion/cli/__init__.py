@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from selion.cli import bench, calibrate, doctor, explore, machines, run, schedule, study
+from selion.cli import (
+    bench,
+    calibrate,
+    doctor,
+    explain,
+    explore,
+    machines,
+    run,
+    schedule,
+    study,
+    tune,
+)
 from selion.version import version
 
 app = typer.Typer(
@@ -24,6 +35,8 @@ app.command("schedule")(schedule.command)
 app.command("study")(study.command)
 app.command("bench")(bench.command)
 app.command("calibrate")(calibrate.command)
+app.command("tune")(tune.command)
+app.command("explain")(explain.command)
 app.command("doctor")(doctor.command)
 
 

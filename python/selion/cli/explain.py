@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion explain: how a collective would be carried out, and why."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from selion import schedules, spec
+from selion.cli.output import answers_mistakes, print_json
+from selion.mistake import Mistake, listing
+from selion.tuning import program
+
+
+def _size(text: str) -> int:
+    factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    factor = factors.get(text[-1:].upper(), 1)
+    number = text[:-1] if factor > 1 else text
+    if not number.isdecimal():
+        raise Mistake(f"'{text}' is no size; legal are 64, 4K, 1M and their like.")
+    return int(number) * factor
+
+
+@answers_mistakes("explain")
+def command(
+    collective: Annotated[str, typer.Argument(metavar="COLLECTIVE", help="Such as all_reduce.")],
+    size: Annotated[
+        str, typer.Option("--bytes", metavar="N", help="Bytes of one block (K, M, G).")
+    ] = "8",
+    machine: Annotated[
+        str | None,
+        typer.Option("-m", "--machine", metavar="SPEC",
+                     help="Machine; default: SELION_MACHINE, or threads."),
+    ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option("-n", "--ranks", metavar="N", help="Ranks, where SPEC leaves them open."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say which way a collective goes, why, and what the alternatives have taken."""
+    legal = schedules.collectives()
+    if collective not in legal:
+        raise Mistake(f"There is no collective '{collective}'; legal: {listing(legal)}.")
+    chosen = machine or os.environ.get("SELION_MACHINE") or "threads"
+    if ranks is not None:
+        chosen = spec.with_ranks(chosen, ranks)
+    found = program.explain(chosen, collective, _size(size))
+    if as_json:
+        print_json({"machine": chosen, **asdict(found)})
+    else:
+        print(found)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion tune: which way collectives go quickest on this host."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import re
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from selion import native, schedules
+from selion.cli.output import answers_mistakes, complain, print_table
+from selion.mistake import Mistake, listing
+from selion.study.header import header
+from selion.tuning import cells as all_cells
+from selion.tuning import check, program, table
+from selion.tuning.cells import Cell
+from selion.tuning.session import Found, Notes, Search
+
+_interrupted = 130
+_units = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if not found or float(found[1]) == 0:
+        raise Mistake(f"'{text}' is no time; legal are 30s, 5m, 1h and their like.")
+    return float(found[1]) * _units[found[2]]
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[str | None], None]]:
+    """A bar on standard error if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(file=sys.stderr)
+    columns = (MofNCompleteColumn(), BarColumn(bar_width=24), TimeElapsedColumn(),
+               TextColumn("{task.description}", markup=False))
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    task = bar.add_task("", total=total)
+
+    def tell(label: str | None) -> None:
+        if label is None:
+            bar.advance(task)
+        else:
+            bar.update(task, description=label)
+
+    with bar:
+        yield tell
+
+
+def _checked_collectives(names: list[str] | None) -> list[str]:
+    legal = list(schedules.collectives())
+    for name in names or []:
+        if name not in legal:
+            raise Mistake(f"There is no collective '{name}'; legal: {listing(legal)}.")
+    return names or legal
+
+
+def _wanted(machines: list[str] | None, collectives: list[str] | None) -> list[Cell]:
+    names = _checked_collectives(collectives)
+    chosen = machines or all_cells.default_machines(native.usable_cores())
+    ranks: dict[str, int] = {}
+    for machine in chosen:
+        if machine.startswith("sim"):
+            raise Mistake(f"'{machine}' is simulated; only real machines are tuned.")
+        if "," in machine:
+            raise Mistake(f"'{machine}' has options; machines are tuned without any.")
+        ranks[machine] = program.explain(machine, names[0], 8, "off").members
+    return all_cells.cells(ranks, names)
+
+
+def _about(seconds: float, found: Found) -> dict[str, Any]:
+    known = header()
+    return {
+        "selion": known["selion"],
+        "commit": known["commit"],
+        "node": known["host"],
+        "processor": known["cpu"],
+        "cores": known["cores"],
+        "kernel": known["kernel"],
+        "compiler": known["compiler"],
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "command": shlex.join(["selion", *sys.argv[1:]]),
+        "seconds": seconds,
+        "violations": [str(each) for each in found.violations],
+    }
+
+
+def _report(found: Found, path: Path, notes: Path) -> None:
+    if found.mended:
+        print(f"{found.mended} contradictions between collectives went away when they were "
+              "measured again.")
+    for violation in found.violations:
+        print(f"contradiction: {violation}")
+    if found.left:
+        print(f"There was no time for {found.left} cells; go on with --resume ({notes}).")
+    print(f"{len(found.rows)} rows are in {path}")
+
+
+def _tune(wanted: list[Cell], place: program.Place, options: dict[str, Any]) -> None:
+    path: Path = options["output"] or place.path
+    kept = table.read(path, place.host)
+    notes = Notes(path.with_name(path.name + ".part"), place.host, options["resume"])
+    with _progress(len(wanted)) as tell:
+        for cell in wanted:
+            if cell in notes.done:
+                tell(None)
+        found = Search(wanted, notes, options["end"], options["any_order"], tell).run()
+    table.write(path, place.host, {**kept, **found.rows}, _about(options["seconds"], found))
+    notes.close(keep=found.left > 0)
+    _report(found, path, notes.path)
+
+
+def _check(wanted: list[Cell], place: program.Place, options: dict[str, Any]) -> None:
+    path: Path = options["output"] or place.path
+    if not table.read(path, place.host):
+        raise Mistake(f"'{path}' does not exist; 'selion tune' writes it.")
+    with _progress(len(wanted)) as tell:
+        checked = check.run(wanted, path, options["end"], tell)
+    columns = ["machine", "collective", "bytes", "chosen", "ns", "best", "ns", "beyond %"]
+    print_table(columns, [each.columns() for each in checked])
+    print(check.sentence(checked))
+    if not all(each.is_good for each in checked):
+        raise typer.Exit(1)
+
+
+@answers_mistakes("tune")
+def command(
+    limit: Annotated[
+        str, typer.Option("--time", metavar="TIME", help="At most so long: 30s, 5m, 1h.")
+    ] = "5m",
+    machine: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--machine", metavar="SPEC",
+                     help="Machine to measure, as threads:4; may be given several times. Default: "
+                          "threads and processes of 2, 3, 4, 8 ranks and as many as fit."),
+    ] = None,
+    collective: Annotated[
+        list[str] | None,
+        typer.Option("-c", "--collective", metavar="NAME",
+                     help="Collective to measure; may be given several times. Default: all."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an earlier run was stopped.")
+    ] = False,
+    any_order: Annotated[
+        bool,
+        typer.Option("--any-order", help="Measure also ways that change the association of sums; "
+                                         "they are noted, and not chosen by themselves."),
+    ] = False,
+    check_only: Annotated[
+        bool,
+        typer.Option("--check", help="Change nothing: measure all ways as long as the others, and "
+                                     "show how far the table's choices are from the best."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE",
+                     help="Table to write, or to check. Default: the one that is used from then "
+                          "on, in your cache folder."),
+    ] = None,
+) -> None:
+    """Measure collectives on this host and keep the quickest way of each in a table.
+
+    Nothing else should run meanwhile. Programs use the table from then on; SELION_TUNING names
+    another one, or switches it off.
+    """
+    seconds = _seconds(limit)
+    options = {
+        "seconds": seconds,
+        "end": time.monotonic() + seconds,
+        "resume": resume,
+        "any_order": any_order,
+        "output": output,
+    }
+    wanted = _wanted(machine, collective)
+    place = program.place()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        (_check if check_only else _tune)(wanted, place, options)
+    except KeyboardInterrupt:
+        again = "" if check_only else "; 'selion tune --resume' goes on with it"
+        complain("tune", f"Interrupted{again}.")
+        raise typer.Exit(_interrupted) from None

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a table's choices are from the best way, measured exhaustively."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from selion.tuning import program
+from selion.tuning.cells import Cell
+from selion.tuning.table import is_flat
+
+_good = 0.10
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A cell: what is chosen and what would be best, with medians."""
+
+    cell: Cell
+    chosen: str
+    ns: float
+    best: str
+    best_ns: float
+
+    @property
+    def beyond(self) -> float:
+        """Part of the best time that the chosen way takes longer."""
+        return self.ns / self.best_ns - 1
+
+    @property
+    def is_good(self) -> bool:
+        return self.beyond <= _good
+
+    @property
+    def is_flat_beside_tree(self) -> bool:
+        return is_flat(self.chosen) and not is_flat(self.best) and not self.is_good
+
+    def columns(self) -> list[str]:
+        return [self.cell.machine, self.cell.collective, str(self.cell.size), self.chosen,
+                f"{self.ns:.0f}", self.best, f"{self.best_ns:.0f}", f"{100 * self.beyond:.1f}"]
+
+
+def run(cells: Sequence[Cell], path: Path, end: float,
+        tell: Callable[[str | None], None]) -> list[Checked]:
+    """@param end when all should be done, by the steady clock, as nearly as that can be kept."""
+    checked = []
+    for number, cell in enumerate(cells):
+        tell(str(cell))
+        left = max(end - time.monotonic(), 0.0) / (len(cells) - number)
+        how = program.Effort(max(left, 0.02), seed=7, is_exhaustive=True)
+        found = program.measure(cell.machine, cell.collective, cell.size, how, str(path))
+        ns = {each["way"]: each["ns"] for each in found["rows"]}
+        best = min(ns, key=lambda way: ns[way])
+        chosen = found["usual"]
+        checked.append(Checked(cell, chosen, ns[chosen], best, ns[best]))
+        tell(None)
+    return checked
+
+
+def sentence(checked: Sequence[Checked]) -> str:
+    good = sum(each.is_good for each in checked)
+    worst = max(checked, key=lambda each: each.beyond)
+    flat = sum(each.is_flat_beside_tree for each in checked)
+    return (f"{good} of {len(checked)} choices are within {100 * _good:.0f} % of the best; the "
+            f"farthest is {100 * worst.beyond:.0f} % beyond it ({worst.cell}); flat is chosen "
+            f"where a tree wins {flat} times.")

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A search through all cells within a given time, that can be gone on with."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from selion.mistake import Failure
+from selion.tuning import consistency, program
+from selion.tuning.cells import Cell
+from selion.tuning.consistency import Violation
+from selion.tuning.table import Place, Row, row_of
+
+_least_seconds = 0.02  # for a cell; to start a job takes about as long
+_most_seconds = 10.0
+_share_for_repeats = 0.15  # of the time, for cells that contradict each other
+_longer = 2.0  # a repeat, than the first time
+_least_repeat = 0.05
+_most_repeats = 2  # of a cell
+
+
+class Notes:
+    """Cells that are done, a line each, in a file beside the table; so a search can go on."""
+
+    def __init__(self, path: Path, host: str, is_resumed: bool) -> None:
+        self.path = path
+        self.done: dict[Cell, dict[str, Any]] = {}
+        head = json.dumps({"host": host})
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if is_resumed and path.exists():
+                self._read(head)
+            self._file = path.open("w", encoding="utf-8")
+            self._file.write(head + "\n")
+        except OSError as problem:
+            raise Failure(f"'{path}' cannot be written: {problem.strerror}.") from None
+        for cell, measured in self.done.items():
+            self._write(cell, measured)
+
+    def _read(self, head: str) -> None:
+        """What another host has noted, or only in part, does not count."""
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        if lines[:1] != [head]:
+            return
+        for line in lines[1:]:
+            try:
+                noted = json.loads(line)
+                self.done[Cell(*noted["cell"])] = noted["measured"]
+            except (ValueError, KeyError, TypeError):
+                return
+
+    def _write(self, cell: Cell, measured: dict[str, Any]) -> None:
+        line = {"cell": [cell.machine, cell.collective, cell.size], "measured": measured}
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+    def add(self, cell: Cell, measured: dict[str, Any]) -> None:
+        self.done[cell] = measured
+        self._write(cell, measured)
+
+    def close(self, keep: bool) -> None:
+        self._file.close()
+        if not keep:
+            self.path.unlink(missing_ok=True)
+
+
+@dataclass
+class Found:
+    """What a search has come to."""
+
+    rows: dict[Place, Row] = field(default_factory=dict)
+    left: int = 0  # cells for which there was no time
+    mended: int = 0  # contradictions that measuring again has done away with
+    violations: list[Violation] = field(default_factory=list)
+
+
+class Search:
+    """@param end of all of it, by the steady clock. @param tell called with the label of each cell
+    before it is measured, and with None after it."""
+
+    def __init__(self, cells: Sequence[Cell], notes: Notes, end: float, any_order: bool,
+                 tell: Callable[[str | None], None]) -> None:
+        self._cells = cells
+        self._notes = notes
+        self._end = end
+        self._any_order = any_order
+        self._tell = tell
+        self._repeats: dict[Cell, int] = {}
+        self._given = _least_seconds  # to a cell, the longest
+        self._overhead = 0.02  # seconds that a cell takes beyond what it is given
+
+    def run(self) -> Found:
+        reserve = _share_for_repeats * (self._end - time.monotonic())
+        waiting = [cell for cell in self._cells if cell not in self._notes.done]
+        for number, cell in enumerate(waiting):
+            left = self._end - reserve - time.monotonic()
+            seconds = left / (len(waiting) - number) - self._overhead
+            if left < _least_seconds + self._overhead:
+                break
+            self._measure(cell, seconds)
+        found = Found(left=sum(cell not in self._notes.done for cell in self._cells))
+        before = len(consistency.violations(self._rows()))
+        while self._repeat_worst():
+            pass
+        found.rows = self._rows()
+        found.violations = consistency.violations(found.rows)
+        found.mended = max(before - len(found.violations), 0)
+        return found
+
+    def _measure(self, cell: Cell, seconds: float) -> None:
+        given = min(max(seconds, _least_seconds), _most_seconds)
+        if cell not in self._repeats:
+            self._given = max(self._given, given)
+        self._tell(str(cell))
+        begun = time.monotonic()
+        how = program.Effort(given, 1 + self._repeats.get(cell, 0), any_order=self._any_order)
+        self._notes.add(cell, program.measure(cell.machine, cell.collective, cell.size, how))
+        beyond = max(time.monotonic() - begun - given, 0.0)
+        self._overhead += 0.2 * (beyond - self._overhead)
+        self._tell(None)
+
+    def _rows(self) -> dict[Place, Row]:
+        return dict(row_of(self._notes.done[cell]) for cell in self._cells
+                    if cell in self._notes.done)
+
+    def _repeat_worst(self) -> bool:
+        """Measures the cells of a contradiction again, for longer: most come from a disturbance.
+        @return False when there is nothing to repeat, or no time."""
+        cells = {row_of(self._notes.done[cell])[0]: cell for cell in self._cells
+                 if cell in self._notes.done}
+        typical = min(max(_longer * self._given, _least_repeat), _most_seconds)
+        for violation in consistency.violations(self._rows()):
+            concerned = [cells[place] for place in (violation.slow, *violation.others)]
+            if any(self._repeats.get(cell, 0) >= _most_repeats for cell in concerned):
+                continue
+            if self._end - time.monotonic() < len(concerned) * (typical + self._overhead):
+                return False
+            for cell in concerned:
+                self._repeats[cell] = self._repeats.get(cell, 0) + 1
+                self._measure(cell, typical)
+            return True
+        return False

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "contest.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "calls.hpp"
+#include "candidates.hpp"
+
+namespace tune {
+namespace {
+
+constexpr std::size_t fewest_rounds = 3;
+constexpr std::uint64_t most_calls = std::uint64_t{1} << 20;
+constexpr std::size_t most_rounds = 301;
+/// A way that is so many times slower than the quickest at first sight takes part in no round.
+constexpr double hopeless = 5;
+
+double median_of(std::vector<double> samples) {
+    const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+    std::ranges::nth_element(samples, middle);
+    return *middle;
+}
+
+/// One rank's part of a contest. The team that is measured is another than that by which the ranks
+/// agree, so that what is measured carries out nothing else.
+class contest {
+public:
+    contest(selion::world& world, const task& what)
+        : world_(world),
+          team_(world.split(0u)),
+          task_(what),
+          calls_(team_, what.what, what.bytes),
+          start_ns_(world.now()) {}
+
+    std::vector<outcome> run() {
+        find_ways();
+        const double turns = 12.0 * static_cast<double>(std::max<std::size_t>(all_.size(), 1));
+        block_ns_ = static_cast<std::int64_t>(
+            std::clamp(task_.seconds * 1e9 / turns, 10'000.0, 1'000'000.0));
+        for (outcome& one : all_) fill_block(one);
+        leave_out_hopeless();
+        for (std::size_t round = 0; round < most_rounds && goes_on(round); ++round) {
+            play_round(round);
+            if (!task_.is_exhaustive) leave_out(round + 1);
+        }
+        return std::move(all_);
+    }
+
+private:
+    void find_ways() {
+        const auto ways =
+            task_.ways.empty() ? candidates(task_.what, team_.size(), task_.any_order) : task_.ways;
+        for (const selion::collective_choice& way : ways) {
+            team_.choose(task_.what, way);
+            const auto found = team_.explain(task_.what, task_.bytes);
+            if (found.reason == selion::choice_reason::program) all_.push_back({.way = way});
+        }
+    }
+
+    /// Rank 0 looks at the clock for all.
+    bool goes_on(std::size_t round) {
+        const double spent = static_cast<double>(world_.now() - start_ns_) * 1e-9;
+        const bool is_late = spent > (round < fewest_rounds ? 3 : 1) * task_.seconds;
+        return !world_.broadcast(is_late && round != 0, 0u);
+    }
+
+    std::int64_t time_block(const outcome& one, std::uint64_t calls) {
+        team_.choose(task_.what, one.way);
+        calls_.call(turn_++);  // as after other calls of the same kind
+        world_.barrier();
+        const std::int64_t start = world_.now();
+        for (std::uint64_t i = 0; i < calls; ++i) calls_.call(turn_++);
+        return world_.all_reduce(world_.now() - start, selion::maximum);
+    }
+
+    /// Finds how many calls make a block, and notes one sample.
+    void fill_block(outcome& one) {
+        one.calls = 1;
+        std::int64_t ns = time_block(one, 1);
+        while (ns < block_ns_ / 2 && one.calls < most_calls) {
+            one.calls *= 2;
+            ns = time_block(one, one.calls);
+        }
+        one.ns = {static_cast<double>(ns) / static_cast<double>(one.calls)};
+    }
+
+    void leave_out_hopeless() {
+        if (all_.empty()) return;
+        const auto first = [](const outcome& one) { return one.ns.front(); };
+        const double best = first(*std::ranges::min_element(all_, {}, first));
+        for (outcome& one : all_) {
+            one.is_out = first(one) > hopeless * best;
+            if (!one.is_out) one.ns.clear();  // the first block pays for what is new
+        }
+    }
+
+    void play_round(std::size_t round) {
+        std::vector<std::size_t> order(all_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::shuffle(order, std::mt19937_64(task_.seed * 1000 + round));
+        for (const std::size_t number : order) {
+            outcome& one = all_[number];
+            if (one.is_out) continue;
+            const auto ns = static_cast<double>(time_block(one, one.calls));
+            one.ns.push_back(ns / static_cast<double>(one.calls));
+        }
+    }
+
+    /// The more rounds, the less a way may be slower than the quickest.
+    void leave_out(std::size_t rounds) {
+        if (rounds < fewest_rounds || all_.empty()) return;
+        double best = median_of(all_.front().ns);
+        for (const outcome& one : all_) best = std::min(best, median_of(one.ns));
+        const double factor = rounds < 6 ? 2.0 : rounds < 12 ? 1.4 : 1.2;
+        for (outcome& one : all_) one.is_out = one.is_out || median_of(one.ns) > factor * best;
+    }
+
+    selion::world& world_;
+    selion::team team_;
+    const task& task_;
+    caller calls_;
+    std::int64_t start_ns_;
+    std::int64_t block_ns_ = 0;
+    std::uint64_t turn_ = 0;
+    std::vector<outcome> all_;
+};
+
+}  // namespace
+
+std::vector<outcome> measure(selion::world& world, const task& what) {
+    return contest(world, what).run();
+}
+
+}  // namespace tune

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion tune and selion explain: tables, what contradicts itself, and the commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import needs_module
+from selion import places
+from selion.mistake import Failure, Mistake
+from selion.tuning import cells, check, consistency, table
+from selion.tuning.table import Place
+
+
+def _has_program() -> bool:
+    try:
+        places.study_program("study_tune")
+    except Failure:
+        return False
+    return True
+
+
+needs_program = pytest.mark.skipif(not _has_program(), reason="study_tune is not built")
+
+_place = Place("all_reduce", "threads", 2, 64)
+_row = {"slots": 287.0, "board": 346.5}
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def test_a_table_comes_back_as_it_was_written(tmp_path: Path):
+    path = tmp_path / "deep" / "table.json"
+    table.write(path, "0" * 16, {_place: _row}, {"date": "today", "violations": ["a, b"]})
+    rows = table.read(path, "0" * 16)
+    assert rows == {_place: _row}
+    assert list(rows[_place]) == ["slots", "board"]
+    assert json.loads(path.read_text())["about"]["date"] == "today"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_no_table_has_no_rows(tmp_path: Path):
+    assert table.read(tmp_path / "absent.json", "0" * 16) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda text: text[:-40], "is damaged or no tuning table"),
+        (lambda text: text.replace("287", "288"), "is damaged"),
+        (lambda text: text.replace("tuning 1", "tuning 9"), "is of another format"),
+        (lambda text: "[]", "is damaged or no tuning table"),
+        (lambda text: "", "is damaged or no tuning table"),
+    ],
+)
+def test_a_damaged_table_is_refused(tmp_path: Path, change, why: str):
+    path = tmp_path / "table.json"
+    table.write(path, "0" * 16, {_place: _row}, {})
+    path.write_text(change(path.read_text()))
+    with pytest.raises(Mistake, match=why):
+        table.read(path, "0" * 16)
+
+
+def test_the_table_of_another_host_is_refused(tmp_path: Path):
+    table.write(tmp_path / "table.json", "0" * 16, {_place: _row}, {})
+    with pytest.raises(Mistake, match="another host"):
+        table.read(tmp_path / "table.json", "1" * 16)
+
+
+def _measured(**ns: float) -> dict:
+    rows = [{"way": way.replace("__", ":"), "ns": value, "is_out": False}
+            for way, value in ns.items()]
+    return {"collective": "broadcast", "machine": "threads", "members": 4, "bytes": 8,
+            "rows": rows}
+
+
+def test_the_quickest_comes_first_and_trees_before_equally_quick_flat_ones():
+    _, row = table.row_of(_measured(slots=300, lines__flat=100, lines__k_nomial__2=102))
+    assert list(row) == ["lines:k_nomial:2", "lines:flat", "slots"]
+    _, row = table.row_of(_measured(lines__k_nomial__2=110, lines__flat=100))
+    assert list(row) == ["lines:flat", "lines:k_nomial:2"]
+
+
+def test_who_was_left_out_comes_last():
+    measured = _measured(slots=300, board=100)
+    measured["rows"][1]["is_out"] = True
+    assert list(table.row_of(measured)[1]) == ["slots", "board"]
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def test_sizes_hold_the_longest_for_the_board():
+    assert cells.sizes("barrier", 4) == [0]
+    assert 112 in cells.sizes("broadcast", 8)
+    assert 56 in cells.sizes("exchange", 2)
+    assert max(cells.sizes("exchange", 64)) * 64 <= 8 << 20
+
+
+def test_coarse_sizes_come_first():
+    made = cells.cells({"threads:2": 2}, ["broadcast"])
+    assert len(made) == len(set(made)) == len(cells.sizes("broadcast", 2))
+    assert [cell.size for cell in made[:3]] == cells.sizes("broadcast", 2)[:9:3]
+
+
+def test_machines_grow_with_the_cores():
+    assert cells.default_machines(2)[-2:] == ["threads:8", "processes:8"]
+    assert cells.default_machines(40)[-2:] == ["threads:32", "processes:32"]
+
+
+# --- contradictions -------------------------------------------------------------------------------
+
+
+def _rows(**ns: float) -> dict[Place, table.Row]:
+    """Of names such as all_reduce_64."""
+    made = {}
+    for name, value in ns.items():
+        collective, _, size = name.rpartition("_")
+        made[Place(collective, "threads", 2, int(size))] = {"slots": value}
+    return made
+
+
+def test_an_all_reduce_slower_than_reduce_and_broadcast_is_told():
+    rows = _rows(reduce_64=100, broadcast_64=100, all_reduce_64=300)
+    [found] = consistency.violations(rows)
+    assert str(found) == (
+        "threads, 2 ranks: all_reduce of 64 B takes 300 ns, reduce of 64 B + broadcast of 64 B "
+        "200 ns"
+    )
+    assert consistency.violations(_rows(reduce_64=100, broadcast_64=100, all_reduce_64=210)) == []
+
+
+def test_a_short_block_slower_than_a_long_one_is_told():
+    [found] = consistency.violations(_rows(broadcast_8=200, broadcast_64=100))
+    assert "broadcast of 8 B takes 200 ns, broadcast of 64 B 100 ns" in str(found)
+
+
+def test_blocks_of_all_members_are_compared_with_long_ones():
+    rows = _rows(gather_8=100, broadcast_16=100, all_gather_8=500)
+    assert [each.slow.collective for each in consistency.violations(rows)] == ["all_gather"]
+
+
+def test_the_worst_comes_first():
+    rows = _rows(broadcast_8=200, broadcast_64=100, scan_8=900, scan_64=100)
+    assert [each.slow.collective for each in consistency.violations(rows)] == ["scan", "broadcast"]
+
+
+def test_how_far_choices_are_from_the_best():
+    cell = cells.Cell("threads:2", "broadcast", 8)
+    checked = [check.Checked(cell, "slots", 105, "board", 100),
+               check.Checked(cell, "lines:flat", 150, "lines:k_nomial:2", 100)]
+    assert check.sentence(checked) == (
+        "1 of 2 choices are within 10 % of the best; the farthest is 50 % beyond it (threads:2 "
+        "broadcast 8 B); flat is chosen where a tree wins 1 times."
+    )
+
+
+# --- the commands ---------------------------------------------------------------------------------
+
+
+@needs_program
+def test_tune_then_explain_and_check(tmp_path: Path, selion):
+    used = {"XDG_CACHE_HOME": str(tmp_path)}
+    few = ("-m", "threads:2", "-c", "all_reduce")
+    before = selion("explain", "all_reduce", "--bytes", "64", "-m", "threads:2", **used)
+    assert "built-in rule" in before.stdout and "nothing has been measured" in before.stdout
+    done = selion("tune", "--time", "3s", *few, **used)
+    assert (done.returncode, done.stderr) == (0, "")
+    [path] = (tmp_path / "selion").iterdir()
+    assert f"11 rows are in {path}" in done.stdout
+    content = json.loads(path.read_text())
+    assert {"selion", "commit", "processor", "date", "command"} <= content["about"].keys()
+    after = selion("explain", "all_reduce", "--bytes", "64", "-m", "threads:2", "--json", **used)
+    told = json.loads(after.stdout)
+    assert (told["reason"], told["measured_size"]) == ("tuned", 112)
+    assert told["way"] == told["measured"][0][0]
+    other = selion("explain", "all_reduce", "-m", "threads", "-n", "2", **used, SELION_TUNING="off")
+    assert "built-in rule" in other.stdout
+    checked = selion("tune", "--check", "--time", "2s", *few, **used)
+    assert checked.returncode in (0, 1) and "of 11 choices are within 10 %" in checked.stdout
+
+
+@needs_program
+def test_no_time_leaves_cells_and_resume_goes_on(tmp_path: Path, selion):
+    output = tmp_path / "table.json"
+    few = ("-m", "threads:2", "-c", "broadcast", "-o", str(output))
+    first = selion("tune", "--time", "0.3s", *few)
+    assert "go on with --resume" in first.stdout
+    rows = len(json.loads(output.read_text())["rows"])
+    assert 0 < rows < 11
+    second = selion("tune", "--time", "3s", "--resume", *few)
+    assert second.returncode == 0, second.stderr
+    assert len(json.loads(output.read_text())["rows"]) == 11
+    assert list(tmp_path.iterdir()) == [output]
+
+
+@needs_program
+def test_a_damaged_table_is_not_overwritten(tmp_path: Path, selion):
+    output = tmp_path / "table.json"
+    output.write_text("{}")
+    done = selion("tune", "--time", "1s", "-m", "threads:2", "-c", "barrier", "-o", str(output))
+    assert done.returncode == 2
+    assert "is damaged or no tuning table; it is left as it is" in done.stderr
+    assert output.read_text() == "{}"
+
+
+@needs_program
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--time", "soon"), "'soon' is no time"),
+        (("--time", "0s"), "'0s' is no time"),
+        (("-m", "sim:crossbar"), "only real machines are tuned"),
+        (("-m", "threads:2,direct=off"), "has options"),
+        (("-m", "thraeds:2"), "did you mean threads?"),
+        (("-c", "all_reduc"), "There is no collective 'all_reduc'"),
+        (("--check", "-m", "threads:2", "-o", "absent.json"), "does not exist"),
+    ],
+)
+def test_what_cannot_be_tuned_is_one_sentence(selion, arguments, why: str):
+    done = selion("tune", *arguments)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@needs_program
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("all_reduc",), "There is no collective 'all_reduc'"),
+        (("barrier", "--bytes", "much"), "'much' is no size"),
+        (("barrier", "-m", "threads:0"), '"0" is not a number of ranks'),
+    ],
+)
+def test_what_cannot_be_explained_is_one_sentence(selion, arguments, why: str):
+    done = selion("explain", *arguments)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@needs_module
+def test_a_program_can_ask(job):
+    out = job.expect_no_fault("""
+        if world.rank == 0:
+            found = world.explain("all_reduce", 64)
+            print(found.way, found.reason, found.members)
+            world.explain("barrier")
+            try:
+                world.explain("barier")
+            except ValueError as problem:
+                print("did you mean" in str(problem))
+    """)
+    assert out.split() == ["board", "rule", "2", "True"]
