@@ -43,6 +43,15 @@ tuning_place usual_tuning_place() {
 namespace detail {
 namespace {
 
+/// Not in the place of a standard file that is closed. @return -1: it cannot be opened.
+int open_apart(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0 || file > STDERR_FILENO) return file;
+    const int moved = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(file);
+    return moved;
+}
+
 /// From the start on, whoever else has read it.
 std::optional<std::string> text_of(int file) {
     std::string text;
@@ -97,7 +106,7 @@ void tuning_file::find(const machine_description& description) {
         if (folder.empty() || access(folder.c_str(), X_OK) != 0) return;
         path = path_in(folder, machine::host_fingerprint());
     }
-    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    file_ = open_apart(path);
     if (file_ < 0) {
         if (named) warn(path, fmt::format("cannot be opened ({})", std::strerror(errno)));
         return;
@@ -105,6 +114,7 @@ void tuning_file::find(const machine_description& description) {
     auto read = read_table(file_, description);
     if (read) {
         table_.emplace(std::move(read).value());
+        base::say_verbose(fmt::format("collectives go as {} says where it does", path));
         return;
     }
     warn(path, read.trouble().what());

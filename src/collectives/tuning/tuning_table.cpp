@@ -73,6 +73,21 @@ std::string_view next_word(std::string_view& rest) {
     return word;
 }
 
+/// What `make_schedule` would refuse, without making one.
+void expect_schedule(const schedule_request& schedule, const tuning_row& row) {
+    const auto legal = algorithms_for(row.what);
+    if (std::ranges::find(legal, schedule.algorithm) == legal.end()) {
+        throw error(status::bad_argument, fmt::format("{} has no algorithm {}", name_of(row.what),
+                                                      name_of(schedule.algorithm)));
+    }
+    const std::uint32_t most = std::max(row.members, 2u);
+    if (uses_radix(schedule.algorithm) && schedule.radix > most) {
+        throw error(
+            status::bad_argument,
+            fmt::format("a radix of {} is not possible; legal: 2 to {}", schedule.radix, most));
+    }
+}
+
 /// @error selion::error for what does not exist.
 tuning_candidate read_candidate(std::string_view word, const tuning_row& row) {
     const std::size_t equals = std::min(word.find('='), word.size());
@@ -83,12 +98,7 @@ tuning_candidate read_candidate(std::string_view word, const tuning_row& row) {
     if (trouble != std::errc{} || end != number.data() + number.size() || !(made.ns > 0)) {
         throw error(status::bad_argument, fmt::format("'{}' has no time", word));
     }
-    if (follows_schedule(made.choice.way)) {
-        schedule_request request = made.choice.schedule;
-        request.collective = row.what;
-        request.ranks = row.members;
-        static_cast<void>(make_schedule(request, 0));  // refuses what is not legal
-    }
+    if (follows_schedule(made.choice.way)) expect_schedule(made.choice.schedule, row);
     made.keeps_association = keeps_association(row.what, made.choice);
     return made;
 }
