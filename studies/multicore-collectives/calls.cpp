@@ -54,17 +54,36 @@ team_call::team_call(const selion::world& world, selion::team team, const subjec
       own_(shared_doubles(world, doubles_of(what, team_.size()))),
       others_(what.what == exchange ? shared_doubles(world, own_.size()) : std::span<double>()) {}
 
-void team_call::choose(std::uint32_t radix) const {
-    const std::uint32_t possible = radix > team_.size() ? flat : radix;
-    team_.choose(what_.what, choice_of(what_.what, selion::collective_way::lines, possible));
+void team_call::choose(std::uint32_t radix) {
+    const bool is_flat = radix == flat || radix >= team_.size();
+    const std::uint32_t possible = is_flat ? flat : radix;
+    choose(choice_of(what_.what, selion::collective_way::lines, possible));
+    by_flags_ = is_flat && what_.what != exchange && what_.bytes <= flag_bytes;
+    if (!by_flags_) return;
+    for (const auto part : {reduce, broadcast}) {
+        team_.choose(part, selion::collective_choice{selion::collective_way::board, {}});
+    }
+}
+
+void team_call::choose(const std::optional<selion::collective_choice>& how) {
+    by_flags_ = false;
+    team_.choose(what_.what, how);
 }
 
 void team_call::run(std::uint32_t root) const {
+    char token = 0;
+    const std::span<char> arrival(&token, 1);
     switch (what_.what) {
         case broadcast: return team_.broadcast(own_, root);
-        case all_reduce: return team_.all_reduce(own_, selion::plus);
         case exchange: return team_.exchange(own_, others_);
-        default: team_.barrier();
+        case all_reduce:
+            if (!by_flags_) return team_.all_reduce(own_, selion::plus);
+            team_.reduce(own_, selion::plus, 0);
+            return team_.broadcast(own_, 0);
+        default:
+            if (!by_flags_) return team_.barrier();
+            team_.reduce(arrival, selion::plus, 0);
+            team_.broadcast(arrival, 0);
     }
 }
 

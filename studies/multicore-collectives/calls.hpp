@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <selion/selion.hpp>
@@ -18,6 +19,9 @@ struct subject {
 
 /// Reads and checks `collective` and `bytes`. @error study::bad_argument
 subject read_subject(const nlohmann::ordered_json& params);
+
+/// Up to so many bytes a flag that one member writes and all others read carries the data along.
+inline constexpr std::uint64_t flag_bytes = 112;
 
 /// No tree: a root and all others, or each with each.
 inline constexpr std::uint32_t flat = 0;
@@ -36,8 +40,10 @@ public:
     /// Collective of the world. The memory lives as long as the job.
     team_call(const selion::world& world, selion::team team, const subject& what);
 
-    /// From now on in shared memory, by a tree or flat. A radix beyond the team's size is flat too.
-    void choose(std::uint32_t radix) const;
+    /// From now on in shared memory, by a tree or flat. A radix of the team's size is flat.
+    /// Flat and short ones go through one flag of each member, which all others may read.
+    void choose(std::uint32_t radix);
+    void choose(const std::optional<selion::collective_choice>& how);
     void run(std::uint32_t root) const;
 
     const selion::team& team() const { return team_; }
@@ -46,6 +52,7 @@ public:
 private:
     selion::team team_;
     subject what_;
+    bool by_flags_ = false;
     std::span<double> own_;
     std::span<double> others_;  ///< of an exchange
 };

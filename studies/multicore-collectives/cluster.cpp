@@ -68,9 +68,6 @@ public:
           how_(what.how),
           own_(shared_doubles(world, what.doubles)),
           part_(shared_doubles(world, what.doubles / process_.size())) {
-        if (what.doubles % process_.size() != 0 && how_ == computation::partitioned) {
-            throw study::bad_argument("the vector has no equal parts for all threads");
-        }
         for (const auto each : {broadcast, reduce}) {
             process_.choose(each, choice_of(each, collective_way::lines, flat));
         }
@@ -139,6 +136,11 @@ int run_cluster(int argc, char** argv, const study::arguments& given) {
         read_subject({{"collective", "all_reduce"}, {"bytes", given.params.value("bytes", 0u)}});
     const computation how = read_computation(given.params);
     const std::uint64_t doubles = what.bytes / sizeof(double);
+    constexpr std::uint64_t parts = 4;  // threads of a process, at most
+    if (how == computation::partitioned && doubles % parts != 0) {
+        throw study::bad_argument("'bytes' is " + std::to_string(what.bytes) +
+                                  "; legal where threads share the work: multiples of 32.");
+    }
     const char* const variable = std::getenv("SELION_MACHINE");
     const std::string spec = variable == nullptr ? "" : variable;
     const std::string spec_of_vn = in_mode(spec, "vn");

@@ -16,8 +16,6 @@ using selion::schedule_algorithm;
 
 /// Up to so many bytes for each pair an exchange of MPICH2 is Bruck's, and then pairwise.
 constexpr std::uint64_t short_block_bytes = 256;
-/// Up to so many bytes a flag that one thread writes and all others read carries the data along.
-constexpr std::uint64_t board_bytes = 112;
 
 }  // namespace
 
@@ -40,7 +38,7 @@ void layered_call::choose() const {
     for (const auto what : {broadcast, reduce, gather, scatter, exchange}) {
         process_.choose(what, choice_of(what, collective_way::lines, flat));
     }
-    if (what_.bytes <= board_bytes) {
+    if (what_.bytes <= flag_bytes) {
         for (const auto what : {broadcast, reduce}) {
             process_.choose(what, collective_choice{collective_way::board, {}});
         }

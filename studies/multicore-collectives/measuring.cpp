@@ -71,16 +71,17 @@ std::vector<double> time_calls(const selion::world& world, const repeated_call& 
 
 std::vector<double> time_apart(const selion::world& world, const repeated_call& call) {
     if (world.machine().capabilities.real_time) return time_calls(world, call);
-    constexpr std::uint32_t warm_up = 4;
-    constexpr std::uint32_t measured = 4;
-    double sum_us = 0;
+    const bool is_large = world.size() > many_ranks;
+    const std::uint32_t warm_up = is_large ? 1 : 4;
+    const std::uint32_t measured = is_large ? 1 : 7;
+    std::vector<double> each;
     for (std::uint32_t turn = 0; turn < warm_up + measured; ++turn) {
         const std::int64_t start_ps = start_together(world);
         call(turn);
         const std::int64_t end_ps = world.all_reduce(world.now_ps(), selion::maximum);
-        if (turn >= warm_up) sum_us += static_cast<double>(end_ps - start_ps) / 1e6;
+        if (turn >= warm_up) each.push_back(static_cast<double>(end_ps - start_ps) / 1e6);
     }
-    return {sum_us / measured};
+    return each;
 }
 
 std::vector<double> time_difference(const selion::world& world, const repeated_call& call,

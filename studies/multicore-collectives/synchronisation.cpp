@@ -25,8 +25,8 @@ measurement read_synchronisation(const nlohmann::ordered_json& params) {
     return [=](selion::world& world, const study::row_frame& frame) {
         if (!shares_one_memory(world)) return;
         const selion::team everybody = world.split(0u);
-        const team_call barrier(world, everybody, {selion::collective_kind::barrier, 0});
-        const team_call call(world, everybody, what);
+        team_call barrier(world, everybody, {selion::collective_kind::barrier, 0});
+        team_call call(world, everybody, what);
         const auto run = [&](std::uint32_t) {
             if (is_strict) barrier.run(0);
             call.run(0);

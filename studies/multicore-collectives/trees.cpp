@@ -106,15 +106,15 @@ void print_tree_shape(const nlohmann::ordered_json& params, std::uint32_t repeti
     const auto ranks = study::parameter<std::uint64_t>(params, "ranks");
     const auto radix = study::parameter<std::uint64_t>(params, "radix");
     constexpr std::uint64_t most_ranks = 4096;
-    if (ranks < 2 || ranks > most_ranks || radix < 2 || radix > ranks) {
+    if (ranks < 2 || ranks > most_ranks || radix < 2 || radix > most_ranks) {
         throw study::bad_argument("'ranks' is " + std::to_string(ranks) + " and 'radix' is " +
-                                  std::to_string(radix) +
-                                  "; legal: 2 to 4096, and a radix of 2 to as many.");
+                                  std::to_string(radix) + "; legal: 2 to 4096.");
     }
-    const selion::schedule_request request{.collective = selion::collective_kind::broadcast,
-                                           .algorithm = selion::schedule_algorithm::k_nomial,
-                                           .ranks = static_cast<std::uint32_t>(ranks),
-                                           .radix = static_cast<std::uint32_t>(radix)};
+    const selion::schedule_request request{
+        .collective = selion::collective_kind::broadcast,
+        .algorithm = selion::schedule_algorithm::k_nomial,
+        .ranks = static_cast<std::uint32_t>(ranks),
+        .radix = static_cast<std::uint32_t>(std::min(radix, ranks))};
     std::vector<std::int64_t> parents{-1};
     std::vector<std::uint32_t> depths{0};
     for (std::uint32_t rank = 1; rank < request.ranks; ++rank) {
@@ -133,7 +133,7 @@ measurement read_radix(const nlohmann::ordered_json& params) {
     const timing how = read_timing(params);
     return [=](selion::world& world, const study::row_frame& frame) {
         if (!shares_one_memory(world)) return;
-        const team_call call(world, world.split(0u), what);
+        team_call call(world, world.split(0u), what);
         call.choose(radix);
         print_figure(world, frame, {"latency_us", "us"}, time_call(world, call, how));
     };
@@ -153,7 +153,7 @@ measurement read_summary(const nlohmann::ordered_json& params) {
     const subject what = read_subject(params);
     return [=](selion::world& world, const study::row_frame& frame) {
         if (!shares_one_memory(world)) return;
-        const team_call call(world, world.split(0u), what);
+        team_call call(world, world.split(0u), what);
         const auto time_with = [&](std::uint32_t radix) {
             call.choose(radix);
             return median(time_call(world, call, timing::source));
@@ -171,7 +171,7 @@ measurement read_summary(const nlohmann::ordered_json& params) {
         const best_tree best = search_radix(world.size(), time_with);
         if (best.radix > 2) consider(tree_name(what.what) + std::to_string(best.radix), best.us);
         for (const named_choice& other : others_to_try(what.what, world.size())) {
-            call.team().choose(what.what, other.choice);
+            call.choose(other.choice);
             consider(other.name, median(time_call(world, call, timing::source)));
         }
         const auto print = [&](const char* choice, double us) {

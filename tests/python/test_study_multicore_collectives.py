@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study `multicore-collectives`: the statements of its source, and real ranks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import root
+from selion import places
+from selion.mistake import Failure
+
+Rows = list[dict[str, Any]]
+_program = "study_multicore_collectives"
+
+
+@pytest.fixture(scope="module")
+def where() -> dict[str, str]:
+    folder = os.environ.get("TEST_BIN_DIR")
+    try:
+        found = Path(folder) if folder else places.study_program(_program).parent
+    except Failure as failure:
+        pytest.skip(str(failure))
+    if not os.access(found / _program, os.X_OK):
+        pytest.skip(f"{found} lacks {_program}")
+    return {"SELION_BIN": str(found), "SELION_STUDIES": str(root / "studies")}
+
+
+@pytest.fixture
+def study(selion, where) -> Callable[..., Rows]:
+    """Rows of an experiment; further arguments are settings."""
+
+    def run(experiment: str, *settings: str, machine: str | None = None) -> Rows:
+        on = ("--machine", machine) if machine else ()
+        axes = [part for setting in settings for part in ("--set", setting)]
+        name = ("study", "multicore-collectives", "--experiment", experiment)
+        done = selion(*name, "--json", *axes, *on, **where)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+def values(rows: Rows, metric: str, *keys: str) -> dict[Any, Any]:
+    """By the params `keys`, or by one of them alone."""
+    found = {}
+    for row in rows:
+        if row["metric"] == metric:
+            place = tuple(row["params"][key] for key in keys)
+            found[place if len(keys) > 1 else place[0]] = row["value"]
+    return found
+
+
+def test_threads_are_two_orders_of_magnitude_faster_than_processes(study):
+    rows = study("threads-and-processes", "collective=barrier")
+    us = values(rows, "latency_us", "processes")
+    assert sorted(us) == [1, 2, 4, 8, 16, 32, 64]
+    assert us[64] == pytest.approx(1000, rel=0.01)  # fitted on
+    assert us[1] == pytest.approx(10, rel=0.1)
+    grid = [us[processes] for processes in sorted(us)]
+    assert grid == sorted(grid)
+    for row in rows:
+        params = row["params"]
+        assert params["processes"] * params["threads"] == row["ranks"] == 64
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "all_reduce"])
+def test_other_collectives_scale_likewise(study, collective):
+    rows = study("threads-and-processes", f"collective={collective}", "bytes=256")
+    us = values(rows, "latency_us", "processes")
+    grid = [us[processes] for processes in sorted(us)]
+    assert grid == sorted(grid)
+    assert us[64] > 15 * us[1]
+
+
+@pytest.mark.parametrize(("machine", "most"), [("clovertown", 8), ("bluegene-p", 4)])
+def test_small_nodes_differ_less(study, machine, most):
+    rows = study(f"threads-and-processes-{machine}", "collective=barrier", "bytes=0")
+    us = values(rows, "latency_us", "processes")
+    assert 1.5 < us[most] / us[1] < 10
+
+
+def test_trees_as_they_are_drawn(study):
+    rows = study("tree-shape", "ranks=16", "radix=2,4,8,16")
+    parents = values(rows, "parent_of", "radix")
+    depths = values(rows, "depth", "radix")
+    assert parents[2] == [-1, 0, 0, 2, 0, 4, 4, 6, 0, 8, 8, 10, 8, 12, 12, 14]
+    assert parents[4] == [-1, 0, 0, 0, 0, 4, 4, 4, 0, 8, 8, 8, 0, 12, 12, 12]
+    assert parents[8] == [-1] + 7 * [0] + [0] + 7 * [8]
+    assert parents[16] == [-1] + 15 * [0]
+    assert depths == {2: 4, 4: 2, 8: 2, 16: 1}
+
+
+def test_trees_beat_flat_where_ranks_are_many(study):
+    axes = ("bytes=0,8,4096", "topology=flat,k_nomial", "radix=0,2,4", "timing=source")
+    rows = study("radix", "collective=barrier,all_reduce", *axes, machine="sim:niagara2")
+    us = values(rows, "latency_us", "collective", "bytes", "radix")
+    for what in (("barrier", 0), ("all_reduce", 8), ("all_reduce", 4096)):
+        assert us[*what, 0] > 3 * us[*what, 2]
+    assert us["all_reduce", 4096, 4] == pytest.approx(us["all_reduce", 4096, 2], rel=0.05)
+
+
+def test_broadcasts_are_timed_both_ways(study):
+    axes = ("collective=broadcast", "bytes=4096", "radix=0,2,8")
+    rows = study("radix", *axes, machine="sim:niagara2")
+    us = values(rows, "latency_us", "timing", "radix")
+    for timing in ("source", "rotating"):
+        assert us[timing, 8] < us[timing, 2]
+        assert us[timing, 8] < us[timing, 0]
+
+
+def test_the_best_choice_for_the_machine(study):
+    rows = study("summary", "bytes=0,8,256", machine="sim:niagara2")
+    gain = values(rows, "throughput_vs_flat", "collective", "bytes", "choice")
+    best = values(rows, "best_choice", "collective", "bytes")
+    assert len(best) == 1 + 3 * 2
+    for what in best:
+        assert gain[*what, "flat"] == 1
+        assert gain[*what, "dependent"] >= max(1, gain[*what, "independent"])
+    for what in (("barrier", 0), ("broadcast", 256), ("exchange", 8)):
+        assert gain[*what, "dependent"] > 1.1 * gain[*what, "independent"] > 1.1
+
+
+def test_hybrid_modes_of_the_cluster(study):
+    rows = study("cluster-all-reduce", "nodes=16", "bytes=8,16384", "mode=dual,smp")
+    gain = values(rows, "throughput_vs_vn", "mode", "bytes", "computation")
+    for mode in ("dual", "smp"):
+        assert gain[mode, 8, "leader"] > 1.1
+        assert gain[mode, 16384, "leader"] < 1
+        assert gain[mode, 16384, "partitioned"] > 1.3
+    assert gain["smp", 8, "leader"] > gain["dual", 8, "leader"]
+
+
+def test_loose_broadcasts_overlap(study):
+    rows = study("strict-and-loose", "bytes=8,16384", machine="sim:niagara2")
+    us = values(rows, "latency_us", "bytes", "sync")
+    assert 5 < us[8, "strict"] / us[8, "loose"] < 12
+    assert 1 < us[16384, "strict"] / us[16384, "loose"] < 2
+
+
+def test_more_ranks_spend_more_of_their_time_in_collectives(study):
+    share = values(
+        study("applications", "ranks=16,64"), "time_in_collectives_percent", "kernel", "ranks"
+    )
+    for kernel in ("fft_exchange", "cg_reductions"):
+        assert 0 < share[kernel, 16] < share[kernel, 64] < 100
+
+
+@pytest.mark.parametrize("machine", ["threads:2", "processes:2"])
+def test_real_ranks(selion, where, machine):
+    name = ("study", "multicore-collectives", "--quick", "--set", "ranks=2")
+    done = selion(*name, "--machine", machine, "--json", **where)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["experiment"] for row in rows} == {
+        "threads-and-processes-host",
+        "tree-shape",
+        "radix",
+        "summary",
+        "strict-and-loose",
+        "applications",
+    }
+    for row in rows:
+        assert row["ranks"] == 2
+        assert "sim:" not in row["machine"]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "setting", "machine", "words"),
+    [
+        ("cluster-all-reduce", "nodes=1", "threads:2", "it compares modes of a cluster"),
+        ("threads-and-processes-host", "processes=2", "threads:2", "1 processes of 2 threads"),
+        ("radix", "radix=0", "sim:bluegene-p,nodes=2", "it is about ranks of one memory"),
+        ("applications", "ranks=4", "threads:2", "threads:2 has 2 ranks"),
+    ],
+)
+def test_what_a_machine_cannot_do(selion, where, experiment, setting, machine, words):
+    name = ("study", "multicore-collectives", "--experiment", experiment, "--quick")
+    done = selion(*name, "--set", setting, "--machine", machine, **where)
+    assert done.returncode == 0, done.stderr
+    assert words in " ".join((done.stdout + done.stderr).split())
