@@ -17,7 +17,7 @@ public:
     layered_call(const selion::world& world, const subject& what);
 
     void run() const;
-    /// Collective: ends the job if the result is wrong. The values of later calls grow.
+    /// Collective: ends the job if the result is wrong. Afterwards all values are 0.
     void expect_right_result() const;
 
     std::uint32_t threads() const { return process_.size(); }
