@@ -24,7 +24,7 @@ SELION_API std::string_view name_of(choice_reason reason);
 /// A way to carry out a collective, and what it has taken on this host.
 struct measured_choice {
     collective_choice choice;
-    double ns = 0;  ///< median of one call, of the member that took longest
+    double ns = 0;  ///< of one call, of the member that took longest
 };
 
 /// See `team::explain`.

@@ -2,26 +2,26 @@
 #include "contest.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 
 #include "calls.hpp"
 #include "candidates.hpp"
+#include "harness/rows.hpp"
 
 namespace tune {
 namespace {
 
+constexpr int fewest_tries = 3;  // before the rounds
 constexpr std::size_t fewest_rounds = 3;
 constexpr std::uint64_t most_calls = std::uint64_t{1} << 20;
 constexpr std::size_t most_rounds = 301;
+/// Long beside a look at the clock, and short beside the time until somebody else gets a processor.
+constexpr double shortest_block_ns = 20'000;
+constexpr double longest_block_ns = 200'000;
 /// A way that is so many times slower than the quickest at first sight takes part in no round.
 constexpr double hopeless = 5;
-
-double median_of(std::vector<double> samples) {
-    const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-    std::ranges::nth_element(samples, middle);
-    return *middle;
-}
 
 /// One rank's part of a contest. The team that is measured is another than that by which the ranks
 /// agree, so that what is measured carries out nothing else.
@@ -36,9 +36,8 @@ public:
 
     std::vector<outcome> run() {
         find_ways();
-        const double turns = 12.0 * static_cast<double>(std::max<std::size_t>(all_.size(), 1));
-        block_ns_ = static_cast<std::int64_t>(
-            std::clamp(task_.seconds * 1e9 / turns, 10'000.0, 1'000'000.0));
+        const double turns = 40.0 * static_cast<double>(std::max<std::size_t>(all_.size(), 1));
+        block_ns_ = std::clamp(task_.seconds * 1e9 / turns, shortest_block_ns, longest_block_ns);
         for (outcome& one : all_) fill_block(one);
         leave_out_hopeless();
         for (std::size_t round = 0; round < most_rounds && goes_on(round); ++round) {
@@ -75,15 +74,19 @@ private:
         return world_.all_reduce(world_.now() - start, selion::maximum);
     }
 
-    /// Finds how many calls make a block, and notes one sample.
+    /// Finds how many calls make a block, and notes what the quickest try has taken for each call:
+    /// some tries may have been disturbed.
     void fill_block(outcome& one) {
         one.calls = 1;
-        std::int64_t ns = time_block(one, 1);
-        while (ns < block_ns_ / 2 && one.calls < most_calls) {
-            one.calls *= 2;
-            ns = time_block(one, one.calls);
+        double best = std::numeric_limits<double>::max();
+        for (int tries = 1; one.calls < most_calls; ++tries) {
+            const auto ns = static_cast<double>(time_block(one, one.calls));
+            best = std::min(best, ns / static_cast<double>(one.calls));
+            const bool is_full = best * static_cast<double>(one.calls) >= block_ns_ / 2;
+            if (is_full && tries >= fewest_tries) break;
+            if (!is_full) one.calls *= 2;
         }
-        one.ns = {static_cast<double>(ns) / static_cast<double>(one.calls)};
+        one.ns = {best};
     }
 
     void leave_out_hopeless() {
@@ -92,7 +95,7 @@ private:
         const double best = first(*std::ranges::min_element(all_, {}, first));
         for (outcome& one : all_) {
             one.is_out = first(one) > hopeless * best;
-            if (!one.is_out) one.ns.clear();  // the first block pays for what is new
+            if (!one.is_out) one.ns.clear();
         }
     }
 
@@ -111,10 +114,10 @@ private:
     /// The more rounds, the less a way may be slower than the quickest.
     void leave_out(std::size_t rounds) {
         if (rounds < fewest_rounds || all_.empty()) return;
-        double best = median_of(all_.front().ns);
-        for (const outcome& one : all_) best = std::min(best, median_of(one.ns));
+        double best = typical_ns(all_.front().ns);
+        for (const outcome& one : all_) best = std::min(best, typical_ns(one.ns));
         const double factor = rounds < 6 ? 2.0 : rounds < 12 ? 1.4 : 1.2;
-        for (outcome& one : all_) one.is_out = one.is_out || median_of(one.ns) > factor * best;
+        for (outcome& one : all_) one.is_out = one.is_out || typical_ns(one.ns) > factor * best;
     }
 
     selion::world& world_;
@@ -122,12 +125,17 @@ private:
     const task& task_;
     caller calls_;
     std::int64_t start_ns_;
-    std::int64_t block_ns_ = 0;
+    double block_ns_ = 0;
     std::uint64_t turn_ = 0;
     std::vector<outcome> all_;
 };
 
 }  // namespace
+
+double typical_ns(std::vector<double> samples) {
+    std::ranges::sort(samples);
+    return study::detail::quantile(samples, 0.25);
+}
 
 std::vector<outcome> measure(selion::world& world, const task& what) {
     return contest(world, what).run();

@@ -29,6 +29,9 @@ struct outcome {
     bool is_out = false;  ///< too slow to go on
 };
 
+/// What decides: the lower quartile. Whatever disturbs a block makes it longer, never shorter.
+double typical_ns(std::vector<double> samples);
+
 /// Collective. @return the ways that are possible, with their samples: the same on all ranks.
 std::vector<outcome> measure(selion::world& world, const task& what);
 

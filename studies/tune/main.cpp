@@ -44,7 +44,8 @@ ordered_json as_json(const std::vector<tune::outcome>& outcomes) {
     for (const tune::outcome& one : outcomes) {
         const study::spread spread = study::spread_of(one.ns);
         rows.push_back({{"way", text_of(one.way)},
-                        {"ns", study::detail::rounded(spread.median)},
+                        {"ns", study::detail::rounded(tune::typical_ns(one.ns))},
+                        {"median", study::detail::rounded(spread.median)},
                         {"p5", study::detail::rounded(spread.p5)},
                         {"p95", study::detail::rounded(spread.p95)},
                         {"n", spread.n},

@@ -26,6 +26,7 @@ from selion.tuning.cells import Cell
 from selion.tuning.session import Found, Notes, Search
 
 _interrupted = 130
+_most_shown = 10  # contradictions
 _units = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -100,8 +101,10 @@ def _report(found: Found, path: Path, notes: Path) -> None:
     if found.mended:
         print(f"{found.mended} contradictions between collectives went away when they were "
               "measured again.")
-    for violation in found.violations:
+    for violation in found.violations[:_most_shown]:
         print(f"contradiction: {violation}")
+    if len(found.violations) > _most_shown:
+        print(f"{len(found.violations) - _most_shown} smaller contradictions are in the file.")
     if found.left:
         print(f"There was no time for {found.left} cells; go on with --resume ({notes}).")
     print(f"{len(found.rows)} rows are in {path}")

@@ -17,7 +17,7 @@ _good = 0.10
 
 @dataclass(frozen=True)
 class Checked:
-    """A cell: what is chosen and what would be best, with medians."""
+    """A cell: what is chosen and what would be best, with what they took."""
 
     cell: Cell
     chosen: str

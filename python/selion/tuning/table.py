@@ -89,6 +89,7 @@ def write(path: Path, host: str, rows: Mapping[Place, Row], about: Mapping[str, 
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(json.dumps(content, indent=1) + "\n")
+        os.chmod(name, 0o644)
         os.replace(name, path)
     except OSError as problem:
         raise Failure(f"The table cannot be written: {problem.strerror}: '{path}'.") from None
