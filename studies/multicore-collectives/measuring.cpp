@@ -53,9 +53,13 @@ std::int64_t start_together(const selion::world& world) {
     return start_ps;
 }
 
-int samples_of(const selion::world& world) {
-    constexpr int real_samples = 51;
-    return world.machine().capabilities.real_time ? real_samples : 1;
+/// Whether there are enough, which on a busy host are few. All ranks get the same answer.
+bool are_enough(const selion::world& world, const std::vector<double>& samples, double spent_us) {
+    constexpr std::size_t most = 51;
+    constexpr std::size_t fewest = 7;
+    constexpr double most_us = 500'000;
+    if (!world.machine().capabilities.real_time) return !samples.empty();
+    return samples.size() == most || (samples.size() >= fewest && spent_us > most_us);
 }
 
 }  // namespace
@@ -63,8 +67,11 @@ int samples_of(const selion::world& world) {
 std::vector<double> time_calls(const selion::world& world, const repeated_call& call) {
     const std::uint32_t calls = calls_of_block(world, call);
     std::vector<double> each;
-    for (int i = 0; i < samples_of(world); ++i) {
-        each.push_back(block_us(world, call, calls) / calls);
+    double spent_us = 0;
+    while (!are_enough(world, each, spent_us)) {
+        const double us = block_us(world, call, calls);
+        spent_us += us;
+        each.push_back(us / calls);
     }
     return each;
 }
@@ -89,9 +96,12 @@ std::vector<double> time_difference(const selion::world& world, const repeated_c
     const std::uint32_t calls = calls_of_block(world, call);
     calls_of_block(world, less);
     std::vector<double> each;
-    for (int i = 0; i < samples_of(world); ++i) {
-        const double with = block_us(world, call, calls);
-        each.push_back((with - block_us(world, less, calls)) / calls);
+    double spent_us = 0;
+    while (!are_enough(world, each, spent_us)) {
+        const double with_us = block_us(world, call, calls);
+        const double less_us = block_us(world, less, calls);
+        spent_us += with_us + less_us;
+        each.push_back((with_us - less_us) / calls);
     }
     return each;
 }

@@ -152,22 +152,32 @@ def test_more_ranks_spend_more_of_their_time_in_collectives(study):
 
 
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2"])
-def test_real_ranks(selion, where, machine):
-    name = ("study", "multicore-collectives", "--quick", "--set", "ranks=2")
-    done = selion(*name, "--machine", machine, "--json", **where)
-    assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {row["experiment"] for row in rows} == {
-        "threads-and-processes-host",
-        "tree-shape",
-        "radix",
-        "summary",
-        "strict-and-loose",
-        "applications",
-    }
+@pytest.mark.parametrize(
+    ("experiment", "settings"),
+    [
+        ("radix", ("collective=barrier,broadcast", "bytes=0,256", "radix=0,2")),
+        ("summary", ("collective=exchange", "bytes=8")),
+        ("strict-and-loose", ("bytes=8",)),
+        ("applications", ("ranks=2", "kernel=cg_reductions")),
+    ],
+)
+def test_real_ranks(study, experiment, settings, machine):
+    rows = study(experiment, *settings, machine=machine)
+    assert rows
     for row in rows:
         assert row["ranks"] == 2
-        assert "sim:" not in row["machine"]
+        assert row["machine"] == machine
+
+
+def test_threads_and_processes_of_the_host(study):
+    us = values(
+        study("threads-and-processes-host", "collective=all_reduce", "bytes=256"),
+        "latency_us",
+        "processes",
+        "threads",
+    )
+    assert set(us) == {(1, 2), (2, 1)}
+    assert all(latency > 0 for latency in us.values())
 
 
 @pytest.mark.parametrize(
