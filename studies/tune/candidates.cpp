@@ -42,7 +42,8 @@ void add_schedules(std::vector<collective_choice>& all, selion::collective_kind 
 
 std::vector<collective_choice> candidates(selion::collective_kind what, std::uint32_t members,
                                           bool any_order) {
-    std::vector<collective_choice> all{{collective_way::board, {}}, {collective_way::slots, {}}};
+    std::vector<collective_choice> all{
+        {collective_way::board, {}}, {collective_way::slots, {}}, {collective_way::direct, {}}};
     add_schedules(all, what, members, collective_way::lines);
     add_schedules(all, what, members, collective_way::messages);
     if (!any_order) {
