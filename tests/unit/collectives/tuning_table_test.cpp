@@ -137,7 +137,7 @@ TEST(choice_text, what_is_not_legal_is_refused) {
         return "not refused";
     };
     EXPECT_THAT(refused("bord"), HasSubstr("did you mean 'board'"));
-    EXPECT_THAT(refused(""), HasSubstr("there are board, slots, lines, messages"));
+    EXPECT_THAT(refused(""), HasSubstr("there are board, slots, direct, lines, messages"));
     EXPECT_THAT(refused("lines"), HasSubstr("needs an algorithm"));
     EXPECT_THAT(refused("lines:k_nomial:1"), HasSubstr("from 2"));
     EXPECT_THAT(refused("board:2"), HasSubstr("too many"));
