@@ -121,7 +121,9 @@ collective_choice plan(const detail::rank_context& context, const team_members& 
     // On the board everybody waits for each of the others. Where they take turns on a processor it
     // is better to wait once, for all.
     const bool has_processor = context.brief_looks != 0;
-    if (has_processor && call.what != barrier && can(collective_way::board)) {
+    // And a root that shows a line after more turns than there are lines asks all how far they are.
+    const bool has_rare_roots = has_root(call.what) && members.count() > board_turns;
+    if (has_processor && call.what != barrier && !has_rare_roots && can(collective_way::board)) {
         return {collective_way::board, {}};
     }
     if (shown_bytes(members, call) >= direct_bytes(members, call) && can(collective_way::direct)) {

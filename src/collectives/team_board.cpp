@@ -64,6 +64,8 @@ const std::byte* team_board::line_of(std::uint32_t member, std::size_t bytes) {
     if (member != members_.own()) {
         detail::await_word(context_, {line.number, now_.turn, machine::wait_reason::collective});
         machine::announce_read(context_, line.bytes, bytes);
+        // Who shows a line of this turn has finished all before it.
+        finished_[member] = std::max(finished_[member], now_.turn - 1);
     }
     return line.bytes;
 }
