@@ -118,12 +118,14 @@ bool is_possible(collective_way way, const team_members& members, const detail::
 collective_choice plan(const detail::rank_context& context, const team_members& members,
                        const detail::block_call& call) {
     const auto can = [&](collective_way way) { return is_possible(way, members, call); };
-    // On the board everybody waits for each of the others. Where they take turns on a processor it
-    // is better to wait once, for all.
+    // On the board everybody waits for each of the others; where they take turns on a thread it is
+    // better to wait once, for all. A root that shows a line after more turns than there are lines
+    // looks how far all are: too much while they spin, little where a turn is a change of threads.
+    const bool has_thread = members.groups() == members.count() && context.simulated == nullptr;
     const bool has_processor = context.brief_looks != 0;
-    // And a root that shows a line after more turns than there are lines asks all how far they are.
     const bool has_rare_roots = has_root(call.what) && members.count() > board_turns;
-    if (has_processor && call.what != barrier && !has_rare_roots && can(collective_way::board)) {
+    if (has_thread && !(has_rare_roots && has_processor) && call.what != barrier &&
+        can(collective_way::board)) {
         return {collective_way::board, {}};
     }
     if (shown_bytes(members, call) >= direct_bytes(members, call) && can(collective_way::direct)) {

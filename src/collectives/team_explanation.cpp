@@ -37,7 +37,7 @@ std::string reason_of(collective_way way, const detail::block_call& call,
         case collective_way::slots:
             if (call.what == barrier) return "built-in rule: all members meet at one counter";
             return context.brief_looks == 0
-                       ? "built-in rule: ranks share a processor, so that all wait once"
+                       ? "built-in rule: ranks share a thread, or the block is too long for a line"
                        : "built-in rule: the block is too long for a line of the board";
         case collective_way::direct: return "built-in rule: a long block, read where it lies";
         case collective_way::lines: break;
