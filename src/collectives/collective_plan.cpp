@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "collectives/team_block.hpp"
+#include "machine/machine.hpp"
 #include "selion/error.hpp"
 
 namespace selion::collectives {
@@ -17,12 +18,15 @@ constexpr std::size_t short_block_bytes = 256;
 /// Elements of these sizes may want to lie on multiples of more than lines offer.
 constexpr std::size_t wide_element_bytes = 2 * alignof(detail::shared_word);
 
-/// From so many bytes on, one copy and a meeting more are quicker than two copies. The share of an
-/// all-reduce should be that long for each pair of members. Measured on two cores with two to 64
-/// threads and processes.
-std::size_t direct_bytes(const team_members& members, const detail::block_call& call) {
-    constexpr std::size_t least = 16 * 1024;
-    return call.what == all_reduce ? least * std::max(members.count() / 2, 1u) : least;
+/// From so many bytes on, one copy and a meeting more are quicker than two copies; where others
+/// cannot address a member's memory there are two copies all the same. The share of an all-reduce
+/// should be longer the more members there are. Measured on two cores with two to 64 threads and
+/// processes.
+std::size_t direct_bytes(const detail::rank_context& context, const team_members& members,
+                         const detail::block_call& call) {
+    const bool is_one_process = context.host->description().processes == 1;
+    if (call.what == all_reduce) return (is_one_process ? 4096 : 8192) * members.count();
+    return is_one_process ? 4096 : 16 * 1024;
 }
 
 /// A member may look only at what is the same at all of them: not at where its data lie.
@@ -128,7 +132,8 @@ collective_choice plan(const detail::rank_context& context, const team_members& 
         can(collective_way::board)) {
         return {collective_way::board, {}};
     }
-    if (shown_bytes(members, call) >= direct_bytes(members, call) && can(collective_way::direct)) {
+    if (can(collective_way::direct) &&
+        shown_bytes(members, call) >= direct_bytes(context, members, call)) {
         return {collective_way::direct, {}};
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};
