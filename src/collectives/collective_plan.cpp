@@ -29,15 +29,20 @@ std::size_t direct_bytes(const detail::rank_context& context, const team_members
     return is_one_process ? 4096 : 16 * 1024;
 }
 
-/// A member may look only at what is the same at all of them: not at where its data lie.
-bool can_be_direct(const detail::block_call& call) {
+/// Between processes data are copied into the heap first, where that is no burden; so nothing that
+/// grows with the members. A member may look only at what is the same at all of them: not at where
+/// its data lie.
+bool can_be_direct(const team_members& members, const detail::block_call& call) {
+    constexpr std::uint64_t least_heap = 64 * 1024 * 1024;
+    if (call.most != 0) return false;
+    const bool is_one_process = members.context().host->description().processes == 1;
     switch (call.what) {
         case broadcast:
-        case all_reduce:
+        case all_reduce: return is_one_process || members.context().reserve_bytes >= least_heap;
         case gather:
         case all_gather:
         case scatter:
-        case exchange: return call.most == 0;
+        case exchange: return is_one_process;
         default: return false;
     }
 }
@@ -112,7 +117,7 @@ bool is_possible(collective_way way, const team_members& members, const detail::
             // A part of every block has to fit: at least an element of a reduction, or a line.
             return members.are_mapped() &&
                    share >= (call.how != nullptr ? call.element_bytes : detail::line_bytes);
-        case collective_way::direct: return members.are_mapped() && can_be_direct(call);
+        case collective_way::direct: return members.are_mapped() && can_be_direct(members, call);
         case collective_way::lines: return members.are_mapped();
         case collective_way::messages: break;
     }

@@ -29,17 +29,17 @@ std::byte* data_lender::mapped(std::uint64_t bits) const {
     return context_.mapped_base + index * context_.stride_bytes + (bits & detail::offset_mask);
 }
 
-void data_lender::offer(std::span<std::byte> data, bool is_process_shared) {
+void data_lender::offer(std::span<std::byte> data) {
     data_ = data;
     copy_ = nullptr;
     const std::uint64_t own = std::uint64_t{context_.rank} << detail::offset_bits;
     const std::byte* const segment = mapped(own);
     const auto distance = static_cast<std::uint64_t>(data.data() - segment);
     offer_text text{reinterpret_cast<std::uint64_t>(data.data()), 1, 0, staged_};
-    if (!is_process_shared) {
+    if (stage_ != detail::null_address) {
         const bool is_inside =
             data.data() >= segment && distance + data.size() <= context_.reserve_bytes;
-        text = {is_inside ? own + distance : copies_.take(data.size()), 0, !is_inside, staged_};
+        text = {is_inside ? own + distance : stage_, 0, !is_inside, staged_};
         if (!is_inside) copy_ = mapped(text.place);
     }
     numbered_line& line = own_.offers[turn_ % offer_sets];
@@ -77,11 +77,6 @@ const std::byte* data_lender::data_of(std::uint32_t member, std::size_t staged) 
 
 void data_lender::read(const std::byte* start, std::size_t bytes) {
     machine::announce_read(context_, start, bytes);
-}
-
-void data_lender::end_turn() {
-    if (copy_ != nullptr) copies_.reuse();
-    copy_ = nullptr;
 }
 
 }  // namespace selion::collectives

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include "collectives/segment_copies.hpp"
 #include "collectives/team_members.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -16,16 +15,18 @@ namespace selion::collectives {
 class data_lender {
 public:
     data_lender(detail::rank_context& context, const team_members& members)
-        : context_(context),
-          members_(members),
-          own_(members.block(members.own())),
-          copies_(context) {}
+        : context_(context), members_(members), own_(members.block(members.own())) {}
+
+    /// Bytes that can be copied for others in a turn.
+    static constexpr std::size_t stage_bytes = 1024 * 1024;
+    /// @param place global address of `stage_bytes` in the own segment; null: all members address
+    /// all memory of this process.
+    void stage_at(std::uint64_t place) { stage_ = place; }
 
     /// Begins a turn, counted alike by all members; the one before has ended with a meeting.
     void begin_turn() { ++turn_; }
-    /// Says where the own data lie in this turn.
-    /// @param is_process_shared whether all members address all memory of this process.
-    void offer(std::span<std::byte> data, bool is_process_shared);
+    /// Says where the own data lie in this turn. @pre where there is a stage they fit on it.
+    void offer(std::span<std::byte> data);
     /// Makes a part of them readable, in pieces. Nothing to do for data that lie in shared memory.
     void stage(std::size_t start, std::size_t bytes);
     /// Waits until a member has offered its data and staged `staged` bytes of them.
@@ -33,8 +34,6 @@ public:
     const std::byte* data_of(std::uint32_t member, std::size_t staged);
     /// Announces that a range of somebody's data is read.
     void read(const std::byte* start, std::size_t bytes);
-    /// After the meeting at the end of a turn.
-    void end_turn();
 
 private:
     std::byte* mapped(std::uint64_t bits) const;
@@ -42,7 +41,7 @@ private:
     detail::rank_context& context_;
     const team_members& members_;
     team_block& own_;
-    segment_copies copies_;
+    std::uint64_t stage_ = detail::null_address;
     std::uint64_t turn_ = 0;
     std::uint64_t staged_ = 0;  ///< bytes, ever
     std::span<std::byte> data_;

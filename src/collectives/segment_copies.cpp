@@ -8,6 +8,12 @@
 #include "onesided/symmetric_heap.hpp"
 
 namespace selion::collectives {
+namespace {
+
+/// Larger pieces go back at once: the heap is the program's.
+constexpr std::uint64_t kept_bytes = 16 * 1024;
+
+}  // namespace
 
 segment_copies::~segment_copies() {
     for (const piece& one : pieces_) context_.heap->deallocate_for_runtime(one.offset, one.bytes);
@@ -18,7 +24,8 @@ std::uint64_t segment_copies::take(std::size_t bytes) {
     auto found = std::ranges::find_if(pieces_, free);
     if (found == pieces_.end()) {
         // A little more, so that a message that grows does not take a new piece each time.
-        const std::uint64_t size = std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
+        const std::uint64_t size =
+            bytes > kept_bytes ? bytes : std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
         const auto offset = context_.heap->allocate_for_runtime(size);
         if (!offset) {
             context_.host->launcher().end_job(context_, context_.heap->shortage_text(size));
@@ -30,7 +37,11 @@ std::uint64_t segment_copies::take(std::size_t bytes) {
 }
 
 void segment_copies::reuse() {
-    for (piece& one : pieces_) one.is_taken = false;
+    for (piece& one : pieces_) {
+        one.is_taken = false;
+        if (one.bytes > kept_bytes) context_.heap->deallocate_for_runtime(one.offset, one.bytes);
+    }
+    std::erase_if(pieces_, [](const piece& one) { return one.bytes > kept_bytes; });
 }
 
 }  // namespace selion::collectives

@@ -9,7 +9,8 @@
 
 namespace selion::collectives {
 
-/// Memory in a rank's segment for data that others are to read, kept for the next time.
+/// Memory in a rank's segment for data that others are to read; small pieces are kept for the next
+/// time.
 class segment_copies {
 public:
     explicit segment_copies(detail::rank_context& context) : context_(context) {}

@@ -6,6 +6,7 @@
 
 #include "collectives/team_state.hpp"
 #include "machine/machine.hpp"
+#include "onesided/symmetric_heap.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -18,44 +19,64 @@ constexpr std::size_t strip_bytes = 8 * 1024;
 constexpr std::size_t read_bytes = 16 * 1024;
 /// A vector is reduced in rounds of so much, so that what one member makes is still in its cache
 /// when the others take it.
-constexpr std::size_t round_bytes = 1024 * 1024;
+constexpr std::size_t round_bytes = data_lender::stage_bytes;
 
 }  // namespace
 
-/// Whether all members live in one process; found out together, once.
-bool team_state::shares_process() {
-    if (has_one_process_) return *has_one_process_;
-    std::uint32_t own = 0;
-    if (context_.simulated == nullptr) {
-        own = context_.host->launcher().place_of(context_, locality::process);
+/// By the first collective that goes this way, together: whether all members live in one process,
+/// and else memory to copy to. @return false, at all members, when one of them has no room.
+bool team_state::can_lend() {
+    if (can_lend_) return *can_lend_;
+    struct member_place {
+        std::uint64_t process;
+        std::uint64_t stage;
+    };
+    const bool has_one_process = context_.host->description().processes == 1;
+    member_place own{0, detail::null_address};
+    if (!has_one_process) {
+        const auto offset = context_.heap->allocate_for_runtime(data_lender::stage_bytes);
+        own.process = context_.host->launcher().place_of(context_, locality::process);
+        if (offset) own.stage = (std::uint64_t{context_.rank} << detail::offset_bits) + *offset;
     }
-    std::vector<std::uint32_t> all(members_.count());
+    std::vector<member_place> all(members_.count());
     run_in_slots(detail::moving(all_gather, &own, all.data(), 1, 0));
-    has_one_process_ = std::ranges::all_of(all, [&](std::uint32_t other) { return other == own; });
-    return *has_one_process_;
+    can_lend_ = has_one_process || std::ranges::none_of(all, [](const member_place& one) {
+                    return one.stage == detail::null_address;
+                });
+    stage_ = own.stage;
+    lender_.stage_at(own.stage);
+    return *can_lend_;
+}
+
+team_state::~team_state() {
+    if (stage_ == detail::null_address) return;
+    context_.heap->deallocate_for_runtime(stage_ & detail::offset_mask, data_lender::stage_bytes);
 }
 
 void team_state::run_directly(const detail::block_call& call) {
-    const bool is_shared = shares_process();
-    if (call.what == all_reduce) return all_reduce_directly(call, is_shared);
+    if (!can_lend()) return run_in_slots(call);
+    if (call.what == all_reduce) return all_reduce_directly(call);
+    if (call.what == broadcast) return broadcast_directly(call);
     lender_.begin_turn();
-    if (call.what == broadcast) {
-        broadcast_directly(call, is_shared);
-    } else {
-        exchange_directly(call, is_shared);
-    }
+    exchange_directly(call);
     synchronise(machine::wait_reason::collective);
-    lender_.end_turn();
 }
 
-void team_state::broadcast_directly(const detail::block_call& call, bool is_shared) {
+void team_state::broadcast_directly(const detail::block_call& call) {
+    const bool has_stage = stage_ != detail::null_address;
     const std::size_t bytes = call.block_bytes();
-    if (members_.own() == call.root) {
-        lender_.offer({call.target, bytes}, is_shared);
-        lender_.stage(0, bytes);
-        return;
+    const std::size_t most = has_stage ? data_lender::stage_bytes : bytes;
+    for (std::size_t start = 0; start < bytes; start += most) {
+        const std::span part(call.target + start, std::min(most, bytes - start));
+        lender_.begin_turn();
+        if (members_.own() == call.root) {
+            lender_.offer(part);
+            lender_.stage(0, part.size());
+        } else {
+            copy_lent(part.data(), call.root, {0, 0, part.size()});
+        }
+        synchronise(machine::wait_reason::collective);
     }
-    copy_lent(call.target, call.root, {0, 0, bytes});
 }
 
 /// Copies a member's data as they become readable.
@@ -68,18 +89,17 @@ void team_state::copy_lent(std::byte* to, std::uint32_t from, lent_part part) {
     }
 }
 
-void team_state::all_reduce_directly(const detail::block_call& call, bool is_shared) {
+void team_state::all_reduce_directly(const detail::block_call& call) {
     if (call.source != call.target) std::memcpy(call.target, call.source, call.block_bytes());
     combination_.prepare(members_.count(), call.element_bytes);
-    const std::size_t most = std::max<std::size_t>(round_bytes / call.element_bytes, 1);
+    const std::size_t most = round_bytes / call.element_bytes;
     std::byte* data = call.target;
     for (std::size_t left = call.count; left != 0;) {
         const std::size_t now = std::min(left, most);
         lender_.begin_turn();
-        lender_.offer({data, now * call.element_bytes}, is_shared);
+        lender_.offer({data, now * call.element_bytes});
         reduce_round(data, now, *call.how);
         synchronise(machine::wait_reason::collective);
-        lender_.end_turn();
         data += now * call.element_bytes;
         left -= now;
     }
@@ -158,7 +178,7 @@ void team_state::combine_lent(std::byte* data, const shares& all, const detail::
 
 /// Gather, all-gather, scatter and exchange: blocks go from those who give them to those who get
 /// them.
-void team_state::exchange_directly(const detail::block_call& call, bool is_shared) {
+void team_state::exchange_directly(const detail::block_call& call) {
     const std::uint32_t own = members_.own();
     const std::size_t block = call.block_bytes();
     const bool gives_for_all = gives_all(call.what);
@@ -171,8 +191,7 @@ void team_state::exchange_directly(const detail::block_call& call, bool is_share
     }
     if (call.what != scatter || own == call.root) {
         // Nobody writes to what is offered.
-        lender_.offer({const_cast<std::byte*>(source), given}, is_shared);
-        lender_.stage(0, given);
+        lender_.offer({const_cast<std::byte*>(source), given});
     }
     if (!gets_result(call)) return;
     const std::size_t start = gives_for_all ? own * block : 0;

@@ -26,6 +26,7 @@ public:
     team_members(const detail::rank_context& context, const std::vector<entry>& entries,
                  std::uint32_t own);
 
+    const detail::rank_context& context() const { return context_; }
     std::uint32_t own() const { return own_; }
     std::uint32_t count() const { return count_; }
     std::uint32_t world_rank(std::uint32_t member) const {

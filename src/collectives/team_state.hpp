@@ -34,6 +34,7 @@ namespace selion::collectives {
 class team_state {
 public:
     team_state(detail::rank_context& context, team_members members);
+    ~team_state();
     team_state(const team_state&) = delete;
     team_state& operator=(const team_state&) = delete;
 
@@ -115,11 +116,11 @@ private:
     void read_board(const detail::block_call& call);
     void combine_board(const detail::block_call& call);
 
-    bool shares_process();
+    bool can_lend();
     void run_directly(const detail::block_call& call);
-    void broadcast_directly(const detail::block_call& call, bool is_shared);
-    void all_reduce_directly(const detail::block_call& call, bool is_shared);
-    void exchange_directly(const detail::block_call& call, bool is_shared);
+    void broadcast_directly(const detail::block_call& call);
+    void all_reduce_directly(const detail::block_call& call);
+    void exchange_directly(const detail::block_call& call);
     /// A part of what a member has lent.
     struct lent_part {
         std::size_t start;
@@ -171,7 +172,8 @@ private:
     std::optional<pair_lines> lines_;
     bool lacks_lines_ = false;  ///< a member's heap had no room for them
     data_lender lender_;
-    std::optional<bool> has_one_process_;
+    std::optional<bool> can_lend_;
+    std::uint64_t stage_ = detail::null_address;  ///< in the own segment; null: none is needed
     aligned_bytes strip_;
     aligned_bytes copy_;
     schedule_store schedules_;
