@@ -97,7 +97,8 @@ public:
 
     /// The same team, whose collectives end in an error when they have taken so long. The team is
     /// then no longer usable at any member that has got the error: it may hold half of a
-    /// collective. Other teams are.
+    /// collective, and calling one ends the job. Other teams are. Members that come late may still
+    /// read and write what the call was given.
     /// @error selion::error, status::timed_out, from each collective.
     [[nodiscard]] team with_timeout(std::chrono::nanoseconds timeout) const {
         team same = *this;

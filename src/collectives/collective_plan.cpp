@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "collectives/call_shape.hpp"
 #include "collectives/team_block.hpp"
 #include "machine/machine.hpp"
-#include "selion/error.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -22,9 +22,8 @@ constexpr std::size_t wide_element_bytes = 2 * alignof(detail::shared_word);
 /// cannot address a member's memory there are two copies all the same. The share of an all-reduce
 /// should be longer the more members there are. Measured on two cores with two to 64 threads and
 /// processes.
-std::size_t direct_bytes(const detail::rank_context& context, const team_members& members,
-                         const detail::block_call& call) {
-    const bool is_one_process = context.host->description().processes == 1;
+std::size_t direct_bytes(const team_members& members, const detail::block_call& call) {
+    const bool is_one_process = members.context().host->description().processes == 1;
     if (call.what == all_reduce) return (is_one_process ? 4096 : 8192) * members.count();
     return is_one_process ? 4096 : 16 * 1024;
 }
@@ -98,12 +97,8 @@ std::size_t size_of(const rank_schedule& schedule) {
 
 }  // namespace
 
-bool gives_all(collective_kind what) {
-    return what == exchange || what == reduce_scatter || what == scatter;
-}
-
-std::size_t shown_bytes(const team_members& members, const detail::block_call& call) {
-    return call.most_bytes() * (gives_all(call.what) ? members.count() : 1);
+bool takes_turns(const team_members& members) {
+    return members.groups() != members.count() || members.context().simulated != nullptr;
 }
 
 bool is_possible(collective_way way, const team_members& members, const detail::block_call& call) {
@@ -124,21 +119,19 @@ bool is_possible(collective_way way, const team_members& members, const detail::
     return true;
 }
 
-collective_choice plan(const detail::rank_context& context, const team_members& members,
-                       const detail::block_call& call) {
+collective_choice plan(const team_members& members, const detail::block_call& call) {
+    const detail::rank_context& context = members.context();
     const auto can = [&](collective_way way) { return is_possible(way, members, call); };
     // On the board everybody waits for each of the others; where they take turns on a thread it is
     // better to wait once, for all. A root that shows a line after more turns than there are lines
     // looks how far all are: too much while they spin, little where a turn is a change of threads.
-    const bool has_thread = members.groups() == members.count() && context.simulated == nullptr;
     const bool has_processor = context.brief_looks != 0;
     const bool has_rare_roots = has_root(call.what) && members.count() > board_turns;
-    if (has_thread && !(has_rare_roots && has_processor) && call.what != barrier &&
+    if (!takes_turns(members) && !(has_rare_roots && has_processor) && call.what != barrier &&
         can(collective_way::board)) {
         return {collective_way::board, {}};
     }
-    if (can(collective_way::direct) &&
-        shown_bytes(members, call) >= direct_bytes(context, members, call)) {
+    if (can(collective_way::direct) && shown_bytes(members, call) >= direct_bytes(members, call)) {
         return {collective_way::direct, {}};
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};

@@ -12,22 +12,17 @@
 namespace selion::collectives {
 
 /// How a call is carried out where nobody has chosen: the same at all members.
-collective_choice plan(const detail::rank_context& context, const team_members& members,
-                       const detail::block_call& call);
+collective_choice plan(const team_members& members, const detail::block_call& call);
 
 constexpr bool follows_schedule(collective_way way) {
     return way == collective_way::lines || way == collective_way::messages;
 }
 
+/// Whether members run one after the other on a thread.
+bool takes_turns(const team_members& members);
+
 /// Whether a way can carry out a call at all.
 bool is_possible(collective_way way, const team_members& members, const detail::block_call& call);
-
-/// Bytes that a member shows others where all go through shared memory at once: of one block, or
-/// of a block for each member.
-std::size_t shown_bytes(const team_members& members, const detail::block_call& call);
-
-/// Whether a member gives a block for each member, and not one alone.
-bool gives_all(collective_kind what);
 
 /// The schedules that one member has made lately.
 class schedule_store {

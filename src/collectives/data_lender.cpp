@@ -6,6 +6,8 @@
 
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
+#include "onesided/global_address.hpp"
+#include "onesided/symmetric_heap.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/word_access.hpp"
 
@@ -24,23 +26,26 @@ struct offer_text {
 
 }  // namespace
 
-std::byte* data_lender::mapped(std::uint64_t bits) const {
-    const std::uint64_t index = (bits >> detail::offset_bits) - context_.first_mapped;
-    return context_.mapped_base + index * context_.stride_bytes + (bits & detail::offset_mask);
+bool data_lender::make_stage() {
+    const auto offset = context_.heap->allocate_for_runtime(stage_bytes);
+    if (offset) stage_ = detail::global_address(context_.rank, *offset);
+    return offset.has_value();
+}
+
+void data_lender::drop_stage() {
+    if (!has_stage()) return;
+    context_.heap->deallocate_for_runtime(stage_ & detail::offset_mask, stage_bytes);
+    stage_ = detail::null_address;
 }
 
 void data_lender::offer(std::span<std::byte> data) {
     data_ = data;
     copy_ = nullptr;
-    const std::uint64_t own = std::uint64_t{context_.rank} << detail::offset_bits;
-    const std::byte* const segment = mapped(own);
-    const auto distance = static_cast<std::uint64_t>(data.data() - segment);
     offer_text text{reinterpret_cast<std::uint64_t>(data.data()), 1, 0, staged_};
-    if (stage_ != detail::null_address) {
-        const bool is_inside =
-            data.data() >= segment && distance + data.size() <= context_.reserve_bytes;
-        text = {is_inside ? own + distance : stage_, 0, !is_inside, staged_};
-        if (!is_inside) copy_ = mapped(text.place);
+    if (has_stage()) {
+        const auto inside = detail::own_address(context_, data.data(), data.size());
+        text = {inside.value_or(stage_), 0, !inside.has_value(), staged_};
+        if (!inside) copy_ = detail::mapped_address(context_, stage_);
     }
     numbered_line& line = own_.offers[turn_ % offer_sets];
     machine::announce_write(context_, line.bytes, sizeof text);
@@ -72,7 +77,7 @@ const std::byte* data_lender::data_of(std::uint32_t member, std::size_t staged) 
             context_, {block.staged.word, text.staged + staged, machine::wait_reason::collective});
     }
     return text.is_private != 0 ? reinterpret_cast<const std::byte*>(text.place)
-                                : mapped(text.place);
+                                : detail::mapped_address(context_, text.place);
 }
 
 void data_lender::read(const std::byte* start, std::size_t bytes) {

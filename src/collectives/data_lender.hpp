@@ -16,12 +16,17 @@ class data_lender {
 public:
     data_lender(detail::rank_context& context, const team_members& members)
         : context_(context), members_(members), own_(members.block(members.own())) {}
+    ~data_lender() { drop_stage(); }
+    data_lender(const data_lender&) = delete;
+    data_lender& operator=(const data_lender&) = delete;
 
     /// Bytes that can be copied for others in a turn.
     static constexpr std::size_t stage_bytes = 1024 * 1024;
-    /// @param place global address of `stage_bytes` in the own segment; null: all members address
-    /// all memory of this process.
-    void stage_at(std::uint64_t place) { stage_ = place; }
+    /// Makes a place to copy to, unless all members address all memory of this process.
+    /// @return false: the own heap has no room for it.
+    bool make_stage();
+    void drop_stage();
+    bool has_stage() const { return stage_ != detail::null_address; }
 
     /// Begins a turn, counted alike by all members; the one before has ended with a meeting.
     void begin_turn() { ++turn_; }
@@ -36,12 +41,10 @@ public:
     void read(const std::byte* start, std::size_t bytes);
 
 private:
-    std::byte* mapped(std::uint64_t bits) const;
-
     detail::rank_context& context_;
     const team_members& members_;
     team_block& own_;
-    std::uint64_t stage_ = detail::null_address;
+    std::uint64_t stage_ = detail::null_address;  ///< in the own segment
     std::uint64_t turn_ = 0;
     std::uint64_t staged_ = 0;  ///< bytes, ever
     std::span<std::byte> data_;

@@ -6,6 +6,7 @@
 
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
+#include "onesided/global_address.hpp"
 #include "onesided/symmetric_heap.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/word_access.hpp"
@@ -16,18 +17,13 @@ namespace {
 /// Short messages that are taken before their sender is told.
 constexpr std::uint64_t lines_between_tellings = line_window / 2;
 
-std::byte* mapped(const detail::rank_context& context, std::uint64_t bits) {
-    const std::uint64_t index = (bits >> detail::offset_bits) - context.first_mapped;
-    return context.mapped_base + index * context.stride_bytes + (bits & detail::offset_mask);
-}
-
 }  // namespace
 
 auto pair_lines::make_ends(detail::rank_context& context,
                            const team_members& members) -> std::optional<introduction> {
     const auto offset = context.heap->allocate_for_runtime(members.count() * sizeof(pair_end));
     if (!offset) return std::nullopt;
-    return introduction{(std::uint64_t{context.rank} << detail::offset_bits) + *offset,
+    return introduction{detail::global_address(context.rank, *offset),
                         context.host->launcher().place_of(context, locality::process)};
 }
 
@@ -42,9 +38,11 @@ pair_lines::pair_lines(detail::rank_context& context, const team_members& member
     : context_(context),
       own_ends_(all[members.own()].ends & detail::offset_mask),
       copies_(context) {
-    auto* const here = reinterpret_cast<pair_end*>(mapped(context, all[members.own()].ends));
+    auto* const here =
+        reinterpret_cast<pair_end*>(detail::mapped_address(context, all[members.own()].ends));
     for (std::uint32_t member = 0; member < members.count(); ++member) {
-        auto* const ends = reinterpret_cast<pair_end*>(mapped(context, all[member].ends));
+        auto* const ends =
+            reinterpret_cast<pair_end*>(detail::mapped_address(context, all[member].ends));
         const bool is_in_process =
             context.simulated != nullptr || all[member].process == all[members.own()].process;
         partners_.push_back({ends + members.own(), here + member, is_in_process});
@@ -87,23 +85,19 @@ void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) 
 auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> long_message {
     if (may_lend && data.size() == 1) {
         const std::byte* const start = data.front().data();
-        const auto distance =
-            start - mapped(context_, std::uint64_t{context_.rank} << detail::offset_bits);
-        const auto offset = static_cast<std::uint64_t>(distance);
-        if (distance >= 0 && offset < context_.reserve_bytes) {
-            return {(std::uint64_t{context_.rank} << detail::offset_bits) + offset, true};
-        }
+        const auto own = detail::own_address(context_, start, data.front().size());
+        if (own) return {*own, true};
         if (to.is_in_process) return {reinterpret_cast<std::uint64_t>(start), false};
     }
     const std::size_t bytes = bytes_of(data);
     const std::uint64_t copy = copies_.take(bytes);
-    machine::announce_write(context_, mapped(context_, copy), bytes);
-    copy_pieces(mapped(context_, copy), data);
+    machine::announce_write(context_, detail::mapped_address(context_, copy), bytes);
+    copy_pieces(detail::mapped_address(context_, copy), data);
     return {copy, true};
 }
 
 const std::byte* pair_lines::place_of(const long_message& what) const {
-    return what.is_global ? mapped(context_, what.place)
+    return what.is_global ? detail::mapped_address(context_, what.place)
                           : reinterpret_cast<const std::byte*>(what.place);
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "machine/machine.hpp"
+#include "onesided/global_address.hpp"
 #include "onesided/symmetric_heap.hpp"
 
 namespace selion::collectives {
@@ -33,7 +34,7 @@ std::uint64_t segment_copies::take(std::size_t bytes) {
         found = pieces_.insert(pieces_.end(), {*offset, size, false});
     }
     found->is_taken = true;
-    return (std::uint64_t{context_.rank} << detail::offset_bits) + found->offset;
+    return detail::global_address(context_.rank, found->offset);
 }
 
 void segment_copies::reuse() {

@@ -105,6 +105,8 @@ inline constexpr std::uint64_t offer_sets = 2;
 /// touches costs 400 MB.
 struct team_block {
     lonely_word arrivals;        ///< in member 0: carriers (or members) that have arrived, ever
+    lonely_word ends;            ///< in member 0: arrivals at meetings at the end of the job
+    lonely_word end_sums[2];     ///< in member 0: what members have counted there, in turn
     lonely_word group_arrivals;  ///< in a group's first: its members that have arrived, ever
     lonely_word group_release;   ///< in a group's first: the last round that is complete
     numbered_line board[board_turns];  ///< what the member shows, in turn

@@ -2,7 +2,9 @@
 #include "collectives/team_board.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "collectives/call_shape.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
 #include "onesided/waiting.hpp"
@@ -74,6 +76,59 @@ void team_board::end_turn(bool all_read_all) {
     prepare_to_write(own_.board[(now_.turn + 1) % board_turns]);
     memory words{*this};
     lines_protocol::end_turn(words, now_, all_read_all);
+}
+
+void team_board::run(const detail::block_call& call) {
+    using enum collective_kind;
+    begin_turn();
+    if (!only_root_gives(call.what) || members_.own() == call.root) show(call);
+    if (gets_result(members_, call)) read(call);
+    const bool all_read_all = call.what == all_reduce || call.what == all_gather ||
+                              call.what == exchange || call.what == reduce_scatter;
+    end_turn(all_read_all);
+}
+
+void team_board::show(const detail::block_call& call) {
+    const std::byte* const source =
+        call.what == collective_kind::broadcast ? call.target : call.source;
+    const std::size_t bytes = shown_bytes(members_, call);
+    std::byte* const line = own_line();
+    if (bytes != 0) std::memcpy(line, source, bytes);
+    show(bytes);
+}
+
+void team_board::read(const detail::block_call& call) {
+    if (call.how != nullptr) return combine(call);
+    const std::size_t bytes = call.block_bytes();
+    const std::size_t start = gives_all(call.what) ? members_.own() * bytes : 0;
+    const auto take = [&](std::uint32_t from, std::byte* to) {
+        const std::byte* const line = line_of(from, start + bytes);
+        if (bytes != 0) std::memcpy(to, line + start, bytes);
+    };
+    if (only_root_gives(call.what)) {
+        const bool has_it = call.what == collective_kind::broadcast && members_.own() == call.root;
+        if (!has_it) take(call.root, call.target);
+        return;
+    }
+    for (std::uint32_t from = 0; from < members_.count(); ++from) {
+        take(from, call.target + from * bytes);
+    }
+}
+
+void team_board::combine(const detail::block_call& call) {
+    const bool is_scattered = call.what == collective_kind::reduce_scatter;
+    const std::size_t start = is_scattered ? members_.own() * call.block_bytes() : 0;
+    combination_.prepare(members_.count(), call.element_bytes);
+    combination_.combine(call.target,
+                         {call.count, members_combined(members_, call), is_prefix(call.what)},
+                         *call.how, [&](std::uint32_t member, std::size_t from, std::size_t bytes) {
+                             const std::size_t place = start + from;
+                             return line_of(member, place + bytes) + place;
+                         });
+    // Nothing to combine: the others' lines still have to be there before the turn can end.
+    for (std::uint32_t member = 0; call.count == 0 && member < members_.count(); ++member) {
+        line_of(member, 0);
+    }
 }
 
 }  // namespace selion::collectives

@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "collectives/lines_protocol.hpp"
+#include "collectives/ordered_combination.hpp"
 #include "collectives/team_members.hpp"
+#include "selion/detail/block_call.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::collectives {
@@ -18,6 +19,15 @@ class team_board {
 public:
     team_board(detail::rank_context& context, const team_members& members);
 
+    void run(const detail::block_call& call);
+
+private:
+    struct memory;
+
+    void show(const detail::block_call& call);
+    void read(const detail::block_call& call);
+    void combine(const detail::block_call& call);
+
     void begin_turn() { ++now_.turn; }
     /// @param bytes `line_payload` at most. @return where to write them, before `show`.
     std::byte* own_line();
@@ -27,12 +37,10 @@ public:
     /// @param all_read_all whether every member has waited for everybody's line.
     void end_turn(bool all_read_all);
 
-private:
-    struct memory;
-
     detail::rank_context& context_;
     const team_members& members_;
     team_block& own_;
+    ordered_combination combination_;
     lines_protocol::board_turn now_;
     std::vector<std::uint64_t> finished_;  ///< turns that each member has finished, as far as known
 };

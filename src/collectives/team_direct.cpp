@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Collectives of long blocks where members map each other: everybody reads and combines what it
-/// needs where it lies, and all meet before anybody may change its data. See direct.md.
+#include "collectives/team_direct.hpp"
+
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <vector>
 
-#include "collectives/team_state.hpp"
 #include "machine/machine.hpp"
-#include "onesided/symmetric_heap.hpp"
 
 namespace selion::collectives {
 namespace {
-
-using enum collective_kind;
 
 /// Results that must not be written while their parts are read go through a place of this size.
 constexpr std::size_t strip_bytes = 8 * 1024;
@@ -21,51 +19,42 @@ constexpr std::size_t read_bytes = 16 * 1024;
 /// when the others take it.
 constexpr std::size_t round_bytes = data_lender::stage_bytes;
 
+/// Bytes that a member has staged before it comes to a share: those of the next members go first.
+std::size_t staged_before(const vector_shares& all, std::uint32_t member, std::uint32_t share) {
+    std::size_t staged = 0;
+    for (std::uint32_t next = (member + 1) % all.members; next != share;
+         next = (next + 1) % all.members) {
+        staged += all.bytes_of(next);
+    }
+    return staged;
+}
+
 }  // namespace
 
-/// By the first collective that goes this way, together: whether all members live in one process,
-/// and else memory to copy to. @return false, at all members, when one of them has no room.
-bool team_state::can_lend() {
+/// By the first collective that goes this way, together: whether all members address all memory of
+/// each other, and else memory to copy to. @return false, at all members, when one of them has no
+/// room.
+bool team_direct::can_lend() {
     if (can_lend_) return *can_lend_;
-    struct member_place {
-        std::uint64_t process;
-        std::uint64_t stage;
-    };
-    const bool has_one_process = context_.host->description().processes == 1;
-    member_place own{0, detail::null_address};
-    if (!has_one_process) {
-        const auto offset = context_.heap->allocate_for_runtime(data_lender::stage_bytes);
-        own.process = context_.host->launcher().place_of(context_, locality::process);
-        if (offset) own.stage = (std::uint64_t{context_.rank} << detail::offset_bits) + *offset;
-    }
-    std::vector<member_place> all(members_.count());
-    run_in_slots(detail::moving(all_gather, &own, all.data(), 1, 0));
-    can_lend_ = has_one_process || std::ranges::none_of(all, [](const member_place& one) {
-                    return one.stage == detail::null_address;
-                });
-    stage_ = own.stage;
-    lender_.stage_at(own.stage);
+    if (context_.host->description().processes == 1) return *(can_lend_ = true);
+    const std::vector<char> all = slots_.all_gather<char>(lender_.make_stage());
+    can_lend_ = std::ranges::find(all, false) == all.end();
+    if (!*can_lend_) lender_.drop_stage();
     return *can_lend_;
 }
 
-team_state::~team_state() {
-    if (stage_ == detail::null_address) return;
-    context_.heap->deallocate_for_runtime(stage_ & detail::offset_mask, data_lender::stage_bytes);
-}
-
-void team_state::run_directly(const detail::block_call& call) {
-    if (!can_lend()) return run_in_slots(call);
-    if (call.what == all_reduce) return all_reduce_directly(call);
-    if (call.what == broadcast) return broadcast_directly(call);
+void team_direct::run(const detail::block_call& call) {
+    if (!can_lend()) return slots_.run(call);
+    if (call.what == collective_kind::all_reduce) return all_reduce(call);
+    if (call.what == collective_kind::broadcast) return broadcast(call);
     lender_.begin_turn();
-    exchange_directly(call);
-    synchronise(machine::wait_reason::collective);
+    exchange(call);
+    meeting_.synchronise(machine::wait_reason::collective);
 }
 
-void team_state::broadcast_directly(const detail::block_call& call) {
-    const bool has_stage = stage_ != detail::null_address;
+void team_direct::broadcast(const detail::block_call& call) {
     const std::size_t bytes = call.block_bytes();
-    const std::size_t most = has_stage ? data_lender::stage_bytes : bytes;
+    const std::size_t most = lender_.has_stage() ? data_lender::stage_bytes : bytes;
     for (std::size_t start = 0; start < bytes; start += most) {
         const std::span part(call.target + start, std::min(most, bytes - start));
         lender_.begin_turn();
@@ -75,12 +64,12 @@ void team_state::broadcast_directly(const detail::block_call& call) {
         } else {
             copy_lent(part.data(), call.root, {0, 0, part.size()});
         }
-        synchronise(machine::wait_reason::collective);
+        meeting_.synchronise(machine::wait_reason::collective);
     }
 }
 
 /// Copies a member's data as they become readable.
-void team_state::copy_lent(std::byte* to, std::uint32_t from, lent_part part) {
+void team_direct::copy_lent(std::byte* to, std::uint32_t from, lent_part part) {
     for (std::size_t done = 0; done < part.bytes; done += read_bytes) {
         const std::size_t now = std::min(part.bytes - done, read_bytes);
         const std::byte* const data = lender_.data_of(from, part.staged_before + done + now);
@@ -89,8 +78,10 @@ void team_state::copy_lent(std::byte* to, std::uint32_t from, lent_part part) {
     }
 }
 
-void team_state::all_reduce_directly(const detail::block_call& call) {
-    if (call.source != call.target) std::memcpy(call.target, call.source, call.block_bytes());
+void team_direct::all_reduce(const detail::block_call& call) {
+    if (call.source != call.target && call.count != 0) {
+        std::memcpy(call.target, call.source, call.block_bytes());
+    }
     combination_.prepare(members_.count(), call.element_bytes);
     const std::size_t most = round_bytes / call.element_bytes;
     std::byte* data = call.target;
@@ -99,39 +90,16 @@ void team_state::all_reduce_directly(const detail::block_call& call) {
         lender_.begin_turn();
         lender_.offer({data, now * call.element_bytes});
         reduce_round(data, now, *call.how);
-        synchronise(machine::wait_reason::collective);
+        meeting_.synchronise(machine::wait_reason::collective);
         data += now * call.element_bytes;
         left -= now;
     }
 }
 
-/// The bytes of each member's share of a vector.
-struct team_state::shares {
-    std::size_t count;  ///< elements
-    std::size_t element_bytes;
-    std::uint32_t members;
-
-    std::size_t start_of(std::uint64_t share) const {
-        return count * share / members * element_bytes;
-    }
-    std::size_t bytes_of(std::uint32_t share) const {
-        return start_of(share + 1) - start_of(share);
-    }
-    /// What a member has staged before it comes to a share: those of the next members go first.
-    std::size_t staged_before(std::uint32_t member, std::uint32_t share) const {
-        std::size_t staged = 0;
-        for (std::uint32_t next = (member + 1) % members; next != share;
-             next = (next + 1) % members) {
-            staged += bytes_of(next);
-        }
-        return staged;
-    }
-};
-
 /// Everybody combines its share of the elements of all, and then takes the other shares. A member
 /// stages the share of the next member first, and its own when it is done.
-void team_state::reduce_round(std::byte* data, std::size_t count, const detail::reduction& how) {
-    const shares all{count, how.element_bytes, members_.count()};
+void team_direct::reduce_round(std::byte* data, std::size_t count, const detail::reduction& how) {
+    const vector_shares all{count, how.element_bytes, members_.count()};
     const std::uint32_t own = members_.own();
     const std::size_t bytes = count * how.element_bytes;
     for (std::uint32_t i = 1; i < all.members; ++i) {
@@ -140,7 +108,7 @@ void team_state::reduce_round(std::byte* data, std::size_t count, const detail::
     }
     combine_lent(data, all, how);
     lender_.stage(all.start_of(own), all.bytes_of(own));
-    synchronise(machine::wait_reason::collective);
+    meeting_.synchronise(machine::wait_reason::collective);
     for (std::uint32_t i = 1; i < all.members; ++i) {
         const std::uint32_t share = (own + i) % all.members;
         const std::size_t start = all.start_of(share);
@@ -149,7 +117,8 @@ void team_state::reduce_round(std::byte* data, std::size_t count, const detail::
 }
 
 /// Combines everybody's elements of the own share, strip by strip as they become readable.
-void team_state::combine_lent(std::byte* data, const shares& all, const detail::reduction& how) {
+void team_direct::combine_lent(std::byte* data, const vector_shares& all,
+                               const detail::reduction& how) {
     const std::uint32_t own = members_.own();
     const std::size_t start = all.start_of(own);
     const std::size_t bytes = all.bytes_of(own);
@@ -166,7 +135,7 @@ void team_state::combine_lent(std::byte* data, const shares& all, const detail::
                                  if (member == own)
                                      return static_cast<const std::byte*>(result + from);
                                  const std::size_t readable =
-                                     all.staged_before(member, own) + done + now;
+                                     staged_before(all, member, own) + done + now;
                                  const std::byte* const value =
                                      lender_.data_of(member, readable) + start + done + from;
                                  lender_.read(value, part);
@@ -178,28 +147,28 @@ void team_state::combine_lent(std::byte* data, const shares& all, const detail::
 
 /// Gather, all-gather, scatter and exchange: blocks go from those who give them to those who get
 /// them.
-void team_state::exchange_directly(const detail::block_call& call) {
+void team_direct::exchange(const detail::block_call& call) {
     const std::uint32_t own = members_.own();
     const std::size_t block = call.block_bytes();
     const bool gives_for_all = gives_all(call.what);
     const std::size_t given = gives_for_all ? block * members_.count() : block;
     const std::byte* source = call.source;
-    if (call.what == exchange && call.source == call.target) {
+    if (call.what == collective_kind::exchange && call.source == call.target) {
         copy_.reserve(given);
-        std::memcpy(copy_.data(), call.source, given);
+        if (given != 0) std::memcpy(copy_.data(), call.source, given);
         source = copy_.data();
     }
-    if (call.what != scatter || own == call.root) {
+    if (call.what != collective_kind::scatter || own == call.root) {
         // Nobody writes to what is offered.
         lender_.offer({const_cast<std::byte*>(source), given});
     }
-    if (!gets_result(call)) return;
+    if (!gets_result(members_, call)) return;
     const std::size_t start = gives_for_all ? own * block : 0;
     const auto take = [&](std::byte* to, std::uint32_t from) {
         if (from != own) return copy_lent(to, from, {start, start, block});
-        if (to != source + start) std::memcpy(to, source + start, block);
+        if (to != source + start && block != 0) std::memcpy(to, source + start, block);
     };
-    if (call.what == scatter) return take(call.target, call.root);
+    if (call.what == collective_kind::scatter) return take(call.target, call.root);
     for (std::uint32_t i = 0; i < members_.count(); ++i) {
         const std::uint32_t from = (own + i) % members_.count();
         take(call.target + from * block, from);

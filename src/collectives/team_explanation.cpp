@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a team says of how it would carry out a collective.
-#include <string>
+#include <string_view>
 
 #include "collectives/collective_plan.hpp"
 #include "collectives/team_state.hpp"
@@ -29,16 +29,22 @@ detail::block_call sketch_of(collective_kind what, std::size_t bytes,
 }
 
 /// Why the built-in rule comes to a way.
-std::string reason_of(collective_way way, const detail::block_call& call,
-                      const detail::rank_context& context) {
+std::string_view reason_of(collective_way way, const team_members& members,
+                           const detail::block_call& call) {
     switch (way) {
         case collective_way::board:
             return "built-in rule: a short block, shown in a line that all others read";
         case collective_way::slots:
             if (call.what == barrier) return "built-in rule: all members meet at one counter";
-            return context.brief_looks == 0
-                       ? "built-in rule: ranks share a thread, or the block is too long for a line"
-                       : "built-in rule: the block is too long for a line of the board";
+            if (!is_possible(collective_way::board, members, call)) {
+                return "built-in rule: the block is too long for a line of the board";
+            }
+            return takes_turns(members)
+                       ? "built-in rule: members that take turns on a thread, as simulated ones "
+                         "do, wait "
+                         "once for all"
+                       : "built-in rule: so many members, each on a processor, have too rare roots "
+                         "for the board";
         case collective_way::direct: return "built-in rule: a long block, read where it lies";
         case collective_way::lines: break;
         case collective_way::messages: return "built-in rule: the members do not share memory";
@@ -70,8 +76,8 @@ collective_explanation team_state::explain(collective_kind what, std::size_t byt
         made.reason = choice_reason::tuned;
         made.why = "the quickest of those measured on this host that may be chosen";
     } else {
-        made.choice = plan(context_, members_, call);
-        made.why = reason_of(made.choice.way, call, context_);
+        made.choice = plan(members_, call);
+        made.why = reason_of(made.choice.way, members_, call);
     }
     return made;
 }

@@ -27,10 +27,11 @@ team_members::team_members(const detail::rank_context& context, const std::vecto
     blocks_.reserve(entries.size());
     for (const entry& one : entries) {
         blocks_.push_back(one.block);
-        const std::uint64_t index = (one.block >> detail::offset_bits) - context.first_mapped;
-        const bool shares_node = context.simulated != nullptr && index < context.mapped_count;
+        const bool shares_node =
+            context.simulated != nullptr && detail::mapped_address(context, one.block) != nullptr;
         are_mapped_ = are_mapped_ && (context.words_mapped || shares_node);
     }
+    name_ = (std::uint64_t{world_rank(0)} << 32) + entries.front().made;
     find_groups(entries);
 }
 

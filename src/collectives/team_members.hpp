@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/team_block.hpp"
+#include "onesided/global_address.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::collectives {
@@ -21,6 +22,7 @@ public:
     struct entry {
         std::uint64_t block;         ///< global address of its block
         std::uint32_t first_beside;  ///< world rank of the first rank that shares its carrier
+        std::uint32_t made;          ///< teams that it has made, this one included
     };
     /// @param entries of all members, in their order. @param own number of this one.
     team_members(const detail::rank_context& context, const std::vector<entry>& entries,
@@ -30,8 +32,7 @@ public:
     std::uint32_t own() const { return own_; }
     std::uint32_t count() const { return count_; }
     std::uint32_t world_rank(std::uint32_t member) const {
-        return blocks_.empty() ? member
-                               : static_cast<std::uint32_t>(blocks_[member] >> detail::offset_bits);
+        return blocks_.empty() ? member : detail::rank_of(blocks_[member]);
     }
     /// Global address of a place in a member's block.
     std::uint64_t address(std::uint32_t member, std::size_t offset) const {
@@ -39,13 +40,10 @@ public:
     }
     /// @pre `are_mapped()`, or the member is this one.
     team_block& block(std::uint32_t member) const {
-        const std::uint64_t bits = address(member, 0);
-        const std::uint64_t index = (bits >> detail::offset_bits) - context_.first_mapped;
-        return *reinterpret_cast<team_block*>(context_.mapped_base + index * context_.stride_bytes +
-                                              (bits & detail::offset_mask));
+        return *reinterpret_cast<team_block*>(detail::mapped_address(context_, address(member, 0)));
     }
-    /// A name that no other team has whose members may meet this one's: 0 for the team of all.
-    std::uint64_t name() const { return blocks_.empty() ? 0 : blocks_.front(); }
+    /// A name that no other team of the job ever has: 0 for the team of all.
+    std::uint64_t name() const { return name_; }
 
     bool are_mapped() const { return are_mapped_; }  ///< all share words with this one
     /// Members that share this one's carrier: the first of them, how many, and how many carriers
@@ -60,6 +58,7 @@ private:
 
     const detail::rank_context& context_;
     std::vector<std::uint64_t> blocks_;  ///< of every member; empty for the team of all
+    std::uint64_t name_ = 0;
     std::uint32_t own_;
     std::uint32_t count_;
     std::uint32_t group_first_;

@@ -5,6 +5,7 @@
 
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
+#include "onesided/global_address.hpp"
 #include "onesided/symmetric_heap.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/signal.hpp"
@@ -15,7 +16,8 @@ std::optional<std::uint64_t> team_register::make_block() {
     collect();
     const auto offset = context_.heap->allocate_for_runtime(sizeof(team_block));
     if (!offset) return std::nullopt;
-    return (std::uint64_t{context_.rank} << detail::offset_bits) + *offset;
+    ++blocks_made_;
+    return detail::global_address(context_.rank, *offset);
 }
 
 void team_register::drop_block(std::uint64_t block) {
@@ -30,6 +32,9 @@ void team_register::leave(team_state& team) {
     const auto found =
         std::ranges::find_if(teams_, [&](const team_state& one) { return &one == &team; });
     left_.splice(left_.end(), teams_, found);
+    // What is on its way to other members' blocks must not come after they have been told.
+    const bool may_be_late = !team.members().are_mapped() && !context_.in_handler;
+    if (may_be_late) context_.transport->quiet(context_);
     signal(team.members(), 0, offsetof(team_block, departures));
     collect();
 }

@@ -24,6 +24,8 @@ public:
 
     /// A zeroed block in the rank's segment. @return its global address; nothing: no room.
     std::optional<std::uint64_t> make_block();
+    /// @return blocks made so far: with the rank, a name for the team that gets the last.
+    std::uint32_t blocks_made() const { return blocks_made_; }
     /// Gives back a block that no team has got.
     void drop_block(std::uint64_t block);
     /// @param entries of all members, whose blocks `make_block` has made. Lives until it is left.
@@ -37,6 +39,7 @@ private:
     bool is_over(const team_state& team);
 
     detail::rank_context& context_;
+    std::uint32_t blocks_made_ = 0;
     std::list<team_state> teams_;  ///< nodes stay where they are
     std::list<team_state> left_;
 };

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Collectives of blocks where ranks map each other: everybody publishes a part of its blocks in
-/// its slot, all meet, and everybody takes what it needs from the others' slots. One meeting for
-/// each part; the slots of two meetings take turns, so nobody writes what may still be read.
+#include "collectives/team_slots.hpp"
+
 #include <algorithm>
 #include <cstring>
 
-#include "collectives/collective_plan.hpp"
-#include "collectives/team_state.hpp"
+#include "machine/simulated_memory.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -18,16 +16,35 @@ constexpr std::size_t share_bytes = 64 * 1024;
 
 }  // namespace
 
-void team_state::run_in_slots(const detail::block_call& call) {
+std::byte* team_slots::own_slot() { return own_.slots[turn_ % slot_sets]; }
+
+const std::byte* team_slots::slot_of(std::uint32_t member) const {
+    return members_.block(member).slots[turn_ % slot_sets];
+}
+
+void team_slots::write_slot(std::size_t start, std::span<const std::byte> data) {
+    if (data.empty()) return;
+    machine::announce_write(context_, own_slot() + start, data.size());
+    std::memcpy(own_slot() + start, data.data(), data.size());
+}
+
+void team_slots::read_slot(std::uint32_t member, std::size_t start, std::span<std::byte> data) {
+    if (data.empty()) return;
+    machine::announce_read(context_, slot_of(member) + start, data.size());
+    std::memcpy(data.data(), slot_of(member) + start, data.size());
+}
+
+void team_slots::run(const detail::block_call& call) {
     if (call.how != nullptr) combination_.prepare(members_.count(), call.element_bytes);
-    if (call.what == all_reduce && meets_in_groups() && call.block_bytes() <= group_result_bytes) {
+    if (call.what == all_reduce && meeting_.is_in_groups() &&
+        call.block_bytes() <= group_result_bytes) {
         return all_reduce_by_groups(call);
     }
     block_part part{0, part_bytes(call)};
     do {
-        ++slot_turn_;
+        ++turn_;
         publish(call, part);
-        synchronise(machine::wait_reason::collective);
+        meeting_.synchronise(machine::wait_reason::collective);
         fetch(call, part);
         part.start += part.bytes;
     } while (part.start < call.most_bytes());
@@ -35,23 +52,24 @@ void team_state::run_in_slots(const detail::block_call& call) {
 
 /// Members that share a carrier need not all combine everything: the one that comes last does it
 /// for them, and lets them go on when the result is there.
-void team_state::all_reduce_by_groups(const detail::block_call& call) {
-    ++slot_turn_;
+void team_slots::all_reduce_by_groups(const detail::block_call& call) {
+    ++turn_;
     write_slot(0, {call.source, call.block_bytes()});
-    arrive();
-    std::byte* const result = block(members_.group_first()).group_results[slot_turn_ % slot_sets];
-    if (leads_group_) {
-        wait_for_groups(machine::wait_reason::collective);
+    meeting_.arrive();
+    std::byte* const result =
+        members_.block(members_.group_first()).group_results[turn_ % slot_sets];
+    if (meeting_.leads_group()) {
+        meeting_.wait_for_groups(machine::wait_reason::collective);
         combine_slots(call, result, 0, call.count);
-        release_group();
+        meeting_.release_group();
     } else {
-        wait_in_group(machine::wait_reason::collective);
+        meeting_.wait_in_group(machine::wait_reason::collective);
     }
     if (call.count != 0) std::memcpy(call.target, result, call.block_bytes());
 }
 
 /// How much of each block goes at a time. Short blocks lie side by side.
-std::size_t team_state::part_bytes(const detail::block_call& call) const {
+std::size_t team_slots::part_bytes(const detail::block_call& call) const {
     const std::size_t most = slot_bytes / (gives_all(call.what) ? members_.count() : 1);
     const std::size_t step = call.how != nullptr ? call.element_bytes : detail::line_bytes;
     if (call.most_bytes() == 0 || call.most_bytes() > most) return most - most % step;
@@ -59,13 +77,12 @@ std::size_t team_state::part_bytes(const detail::block_call& call) const {
 }
 
 /// What is left of a block from the start of a part on, as far as the part goes.
-std::size_t team_state::part_of(std::size_t block_bytes, block_part part) {
+std::size_t team_slots::part_of(std::size_t block_bytes, block_part part) {
     return block_bytes <= part.start ? 0 : std::min(part.bytes, block_bytes - part.start);
 }
 
-void team_state::publish(const detail::block_call& call, block_part part) {
-    const bool one_gives = call.what == scatter || call.what == broadcast;
-    if (one_gives && members_.own() != call.root) return;
+void team_slots::publish(const detail::block_call& call, block_part part) {
+    if (only_root_gives(call.what) && members_.own() != call.root) return;
     if (!gives_all(call.what)) {
         const std::byte* const source = call.what == broadcast ? call.target : call.source;
         write_slot(0, {source + part.start, part_of(call.block_bytes(), part)});
@@ -80,8 +97,8 @@ void team_state::publish(const detail::block_call& call, block_part part) {
     }
 }
 
-void team_state::fetch(const detail::block_call& call, block_part part) {
-    if (!gets_result(call)) return;
+void team_slots::fetch(const detail::block_call& call, block_part part) {
+    if (!gets_result(members_, call)) return;
     if (call.how != nullptr) return fetch_combined(call, part);
     if (call.what == scatter) return fetch_scattered(call, part);
     if (call.what == broadcast) return fetch_broadcast(call, part);
@@ -97,12 +114,12 @@ void team_state::fetch(const detail::block_call& call, block_part part) {
     }
 }
 
-void team_state::fetch_broadcast(const detail::block_call& call, block_part part) {
+void team_slots::fetch_broadcast(const detail::block_call& call, block_part part) {
     if (members_.own() == call.root) return;
     read_slot(call.root, 0, {call.target + part.start, part_of(call.block_bytes(), part)});
 }
 
-void team_state::fetch_scattered(const detail::block_call& call, block_part part) {
+void team_slots::fetch_scattered(const detail::block_call& call, block_part part) {
     const std::size_t bytes = part_of(call.block_bytes(), part);
     const std::byte* const given =
         members_.own() == call.root ? call.source + call.source_start(members_.own()) + part.start
@@ -111,7 +128,7 @@ void team_state::fetch_scattered(const detail::block_call& call, block_part part
 }
 
 /// @param own where the bytes lie if they are the rank's own.
-void team_state::fetch_block(std::uint32_t from, std::size_t slot_start, std::span<std::byte> to,
+void team_slots::fetch_block(std::uint32_t from, std::size_t slot_start, std::span<std::byte> to,
                              const std::byte* own) {
     if (from != members_.own()) {
         read_slot(from, slot_start, to);
@@ -120,7 +137,7 @@ void team_state::fetch_block(std::uint32_t from, std::size_t slot_start, std::sp
     }
 }
 
-void team_state::fetch_combined(const detail::block_call& call, block_part part) {
+void team_slots::fetch_combined(const detail::block_call& call, block_part part) {
     const std::size_t count = part_of(call.block_bytes(), part) / call.element_bytes;
     std::byte* const to = call.target + part.start;
     if (call.what == all_reduce && count * call.element_bytes * members_.count() >= share_bytes) {
@@ -129,10 +146,10 @@ void team_state::fetch_combined(const detail::block_call& call, block_part part)
     combine_slots(call, to, call.what == reduce_scatter ? members_.own() * part.bytes : 0, count);
 }
 
-void team_state::combine_slots(const detail::block_call& call, std::byte* to, std::size_t start,
+void team_slots::combine_slots(const detail::block_call& call, std::byte* to, std::size_t start,
                                std::size_t count) {
-    combination_.combine(to, {count, members_combined(call), is_prefix(call.what)}, *call.how,
-                         [&](std::uint32_t member, std::size_t from, std::size_t bytes) {
+    combination_.combine(to, {count, members_combined(members_, call), is_prefix(call.what)},
+                         *call.how, [&](std::uint32_t member, std::size_t from, std::size_t bytes) {
                              const std::byte* const value = slot_of(member) + start + from;
                              machine::announce_read(context_, value, bytes);
                              return value;
@@ -141,21 +158,19 @@ void team_state::combine_slots(const detail::block_call& call, std::byte* to, st
 
 /// Each member combines its share of the elements, puts it into its own slot where only it has
 /// looked, and then everybody copies all shares.
-void team_state::combine_shares(const detail::block_call& call, std::byte* data,
+void team_slots::combine_shares(const detail::block_call& call, std::byte* data,
                                 std::size_t count) {
     const std::uint32_t own = members_.own();
-    const auto start_of = [&](std::uint64_t member) {
-        return count * member / members_.count() * call.element_bytes;
-    };
+    const vector_shares shares{count, call.element_bytes, members_.count()};
     const auto share_of = [&](std::uint32_t member) {
-        return std::span(data + start_of(member), start_of(member + 1) - start_of(member));
+        return std::span(data + shares.start_of(member), shares.bytes_of(member));
     };
-    combine_slots(call, share_of(own).data(), start_of(own),
+    combine_slots(call, share_of(own).data(), shares.start_of(own),
                   share_of(own).size() / call.element_bytes);
-    write_slot(start_of(own), share_of(own));
-    synchronise(machine::wait_reason::collective);
+    write_slot(shares.start_of(own), share_of(own));
+    meeting_.synchronise(machine::wait_reason::collective);
     for (std::uint32_t member = 0; member < members_.count(); ++member) {
-        if (member != own) read_slot(member, start_of(member), share_of(member));
+        if (member != own) read_slot(member, shares.start_of(member), share_of(member));
     }
 }
 

@@ -74,7 +74,9 @@ std::string site_text(std::uint64_t encoded) {
 
 std::string last_call_text(const call_record& record) {
     const auto what = static_cast<operation>(look_at(record.what));
-    if (look_at(record.has_finished) != 0) return "its function has returned";
+    const bool is_inside = look_at(record.entries) % 2 == 1;
+    const bool is_in_handler = is_inside && what == operation::completions;
+    if (look_at(record.has_finished) != 0 && !is_in_handler) return "its function has returned";
     if (what == operation::none) return "before its first collective call or wait";
     const std::uint32_t team_size = look_at(record.team_size);
     std::string number;
@@ -82,7 +84,6 @@ std::string last_call_text(const call_record& record) {
         number = team_size == 0 ? fmt::format(" #{}", look_at(record.instance))
                                 : fmt::format(" of a team of {}", team_size);
     }
-    const bool is_inside = look_at(record.entries) % 2 == 1;
     return fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ", name_of(what),
                        number, site_text(look_at(record.site)));
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/waiting.hpp"

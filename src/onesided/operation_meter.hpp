@@ -42,15 +42,4 @@ private:
     std::optional<meters::occurrence> event_;
 };
 
-inline std::uint32_t rank_of(std::uint64_t bits) {
-    return static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask);
-}
-
-/// Address of memory that this process maps, whether or not operations are recorded.
-inline std::byte* mapped_address(const rank_context& context, std::uint64_t bits) {
-    const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
-    if (index >= context.mapped_count) return nullptr;
-    return context.mapped_base + index * context.stride_bytes + (bits & offset_mask);
-}
-
 }  // namespace selion::detail

@@ -10,6 +10,7 @@
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
 #include "meters/record/recorder.hpp"
+#include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/charge.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 shared_word& own_word(rank_context& context, std::uint64_t signal, std::source_location site) {
     expect_range(signal, sizeof(shared_word), alignof(shared_word), site);
-    const auto rank = static_cast<std::uint32_t>((signal >> offset_bits) & rank_mask);
+    const auto rank = rank_of(signal);
     SELION_EXPECT_AT(rank == context.rank, site,
                      fmt::format("wait_until: the signal belongs to rank {}; a rank waits only for "
                                  "signals in its own memory",
@@ -43,8 +44,7 @@ void end_for_stray_thread(std::source_location site) {
 void expect_range([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::size_t bytes,
                   [[maybe_unused]] std::size_t alignment, std::source_location site) {
     [[maybe_unused]] const rank_context& context = context_of_caller(site);
-    [[maybe_unused]] const auto rank =
-        static_cast<std::uint32_t>((target >> offset_bits) & rank_mask);
+    [[maybe_unused]] const auto rank = rank_of(target);
     [[maybe_unused]] const std::uint64_t offset = target & offset_mask;
     SELION_EXPECT_AT(target != null_address, site, std::string("the global pointer is null"));
     SELION_EXPECT_AT(target >> (offset_bits + rank_bits) == 0, site,
@@ -114,8 +114,7 @@ void put_signal_slow(const put_request& request, std::source_location site) {
     SELION_EXPECT_AT((request.target ^ request.signal) >> offset_bits == 0, site,
                      fmt::format("put_signal: the data go to rank {}, the signal to rank {}; both "
                                  "must belong to one rank",
-                                 (request.target >> offset_bits) & rank_mask,
-                                 (request.signal >> offset_bits) & rank_mask));
+                                 rank_of(request.target), rank_of(request.signal)));
     const operation_meter meter(context, "put_signal", request.bytes, site,
                                 rank_of(request.target));
     context.transport->put(context, request);

@@ -7,6 +7,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/simulated_memory.hpp"
+#include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
@@ -97,7 +98,7 @@ void store_bytes(std::uint64_t target, const void* source, std::size_t bytes,
 
 void store_sync(std::uint64_t bytes, std::source_location site) {
     const rank_context& context = context_of_caller(site);
-    const std::uint64_t own = (std::uint64_t{context.rank} << offset_bits) | context.store_offset;
+    const std::uint64_t own = global_address(context.rank, context.store_offset);
     reinterpret_cast<counter*>(mapped_address(context, own))->wait(bytes, site);
 }
 

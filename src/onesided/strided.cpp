@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/detail/slow_path.hpp"
@@ -82,7 +83,7 @@ void start_rows(const block_shape& shape, const counters& when, std::source_loca
 
 /// A piece of no bytes, at the rank of the target counter if there is one.
 erased_piece empty_piece(const counters& when, std::source_location site) {
-    const std::uint64_t own = std::uint64_t{context_of_caller(site).rank} << offset_bits;
+    const std::uint64_t own = global_address(context_of_caller(site).rank, 0);
     return {when.target ? when.target.bits() : own, nullptr, 0};
 }
 

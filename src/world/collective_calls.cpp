@@ -21,6 +21,15 @@ using machine::operation;
 
 std::uint32_t size_in_report(const team_view& team) { return team.is_everybody ? 0 : team.size; }
 
+/// Whether a rank may take part in a collective now.
+void expect_may_meet(const rank_context& context, operation what, std::source_location site) {
+    SELION_EXPECT_AT(context.world != nullptr, site,
+                     "collectives may be called only while the rank's function runs");
+    SELION_EXPECT_AT(!context.in_handler, site,
+                     fmt::format("{} is a collective; a handler must not wait", name_of(what)));
+    expect_not_in_completion(context, what, site);
+}
+
 /// A collective in progress: marks the rank as inside, records its time, and compares the ranks'
 /// calls in the checking build.
 class collective_scope {
@@ -31,12 +40,7 @@ public:
           what_(static_cast<operation>(signature.what)),
           call_(context, what_, site, size_in_report(team)),
           site_(site) {
-        SELION_EXPECT_AT(context.world != nullptr, site,
-                         "collectives may be called only while the rank's function runs");
-        SELION_EXPECT_AT(
-            !context.in_handler, site,
-            fmt::format("{} is a collective; a handler must not wait", name_of(what_)));
-        expect_not_in_completion(context, what_, site);
+        expect_may_meet(context, what_, site);
         SELION_EXPECT_AT(!team.state->has_arrived(), site,
                          fmt::format("{} between arrive() and wait() of its team", name_of(what_)));
         if (context.recorder != nullptr) start_ps_ = context.clock->stamp_ps();
@@ -123,6 +127,11 @@ rank_context& caller_for(const team_view& team, operation what, std::source_loca
     SELION_EXPECT_AT(
         team.state != nullptr, site,
         fmt::format("{} of a team that rank {} is no member of", name_of(what), caller.rank));
+    SELION_EXPECT_AT(
+        !team.state->is_broken(), site,
+        fmt::format("{} of a team whose last collective ended in an error: its members "
+                    "may be in different ones; make a new team",
+                    name_of(what)));
     return caller;
 }
 
@@ -138,7 +147,7 @@ bool is_plain(const rank_context& context) {
 void synchronise_at_centre(operation what, const team_view& view, std::source_location site) {
     rank_context& context = *view.context;
     expect_not_in_completion(context, what, site);
-    collectives::team_state& team = *view.state;
+    collectives::team_meeting& team = view.state->meeting();
     const bool is_last = team.arrive_at_centre();
     machine::call_record& record = *context.call;
     machine::note_call(record, what, site, size_in_report(view));
@@ -195,24 +204,24 @@ void barrier(const team_view& team, std::source_location site) {
 
 void arrive(const team_view& team, std::source_location site) {
     rank_context& context = caller_for(team, operation::barrier, site);
+    expect_may_meet(context, operation::barrier, site);
     if (!context.words_mapped) context.transport->quiet(context);
-    expect_may_wait(context, site);
-    expect_not_in_completion(context, operation::barrier, site);
     SELION_EXPECT_AT(!team.state->has_arrived(), site, "arrive() twice, without wait() between");
     // Ranks are not compared, as the checking build does it: that would wait.
     const machine::call_scope call(context, operation::barrier, site, size_in_report(team));
-    team.state->arrive();
+    team.state->meeting().arrive();
     team.state->set_arrived(true);
 }
 
 void wait(const team_view& team, std::source_location site) {
     rank_context& context = caller_for(team, operation::barrier, site);
+    expect_may_meet(context, operation::barrier, site);
     SELION_EXPECT_AT(team.state->has_arrived(), site,
                      "wait: the rank has not arrived; call arrive() first");
     const machine::call_scope call(context, operation::barrier, site, size_in_report(team));
     team.state->set_arrived(false);
     deadline_scope deadline(context, team);
-    team.state->wait(machine::wait_reason::collective);
+    team.state->meeting().wait(machine::wait_reason::collective);
     deadline.set_done();
 }
 

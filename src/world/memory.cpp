@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "machine/call_record.hpp"
 #include "meters/record/recorder.hpp"
+#include "onesided/global_address.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/error.hpp"
@@ -38,10 +39,6 @@ std::uint64_t checked_bytes(const allocation_request& request, std::source_locat
                         request.count, request.element_bytes, base::bytes_text(offset_mask + 1)));
     }
     return bytes;
-}
-
-std::uint64_t global_address(const rank_context& context, std::uint64_t offset) {
-    return (std::uint64_t{context.rank} << offset_bits) | offset;
 }
 
 /// What all ranks must agree on before a symmetric allocation counts.
@@ -92,7 +89,7 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
                      fmt::format("allocate is collective and symmetric, but one rank asks for {} "
                                  "bytes and another for {} (this one for {})",
                                  all.most_bytes, all.least_bytes, bytes));
-    if (all.failures == 0) return global_address(context, *offset);
+    if (all.failures == 0) return global_address(context.rank, *offset);
     error trouble = shortage(context, "allocate", bytes);
     if (!offset) throw trouble;
     heap.deallocate_symmetric(*offset);
@@ -109,7 +106,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     const machine::call_scope scope(context, operation::deallocate, site);
     // Nobody's last access may fall into memory that is already someone else's.
     let_handlers_return(context);
-    state_of(context).everybody.synchronise(machine::wait_reason::collective);
+    state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
     const bool was_live = state_of(context).heap.deallocate_symmetric(bits & offset_mask);
     SELION_EXPECT_AT(was_live, site,
                      fmt::format("deallocate: no live collective allocation starts at offset {}",
@@ -122,12 +119,12 @@ std::uint64_t allocate_own(rank_context& context, const allocation_request& requ
     const std::uint64_t bytes = checked_bytes(request, site);
     const auto offset = state_of(context).heap.allocate_own(bytes, request.alignment);
     if (!offset) throw shortage(context, "allocate_local", bytes);
-    return global_address(context, *offset);
+    return global_address(context.rank, *offset);
 }
 
 void deallocate_own(rank_context& context, std::uint64_t bits, std::source_location site) {
     if (bits == null_address) return;
-    const auto rank = static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask);
+    const std::uint32_t rank = rank_of(bits);
     SELION_EXPECT_AT(rank == context.rank, site,
                      fmt::format("deallocate_local: the memory belongs to rank {}; only the rank "
                                  "that allocated it gives it back",

@@ -14,6 +14,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "collectives/call_book.hpp"
 #include "machine/call_record.hpp"
 #include "machine/registry.hpp"
 #include "onesided/message_state.hpp"
@@ -82,27 +83,29 @@ void empty_mail(rank_context& context) {
     }
 }
 
+std::uint64_t sum_at_end(collectives::team_state& team, std::uint64_t own) {
+    if (team.members().are_mapped()) return team.meeting().sum_at_end(own);
+    team.combine(reinterpret_cast<std::byte*>(&own), 1, erase_reduction<std::uint64_t>(plus));
+    return own;
+}
+
 /// Ranks leave when nobody reads their memory any more and what they have sent to each other is
 /// done: messages are handled and completion handlers have run, also of what those have sent.
 void end_together(rank_context& context, collectives::team_state& team, std::source_location site) {
-    {
-        const machine::call_scope scope(context, machine::operation::end_of_run, site);
-        team.synchronise(machine::wait_reason::end);
-        empty_mail(context);
-    }
-    const reduction sum = erase_reduction<std::uint64_t>(plus);
+    machine::publish(context.call->has_finished, 1u);
     std::uint64_t counted = 0;
-    std::uint64_t news = 0;
-    do {
+    std::uint64_t news = 1;  // all may have had some before they came here
+    while (true) {
         {
-            const machine::call_scope scope(context, machine::operation::completions, site);
-            const std::uint64_t finished = context.messages->completions.finish(context);
-            news = finished - std::exchange(counted, finished);
+            const machine::call_scope scope(context, machine::operation::end_of_run, site);
+            const bool is_over = sum_at_end(team, news) == 0;
+            empty_mail(context);
+            if (is_over) return;
         }
-        const machine::call_scope scope(context, machine::operation::end_of_run, site);
-        team.combine(reinterpret_cast<std::byte*>(&news), 1, sum);
-        empty_mail(context);
-    } while (news != 0);
+        const machine::call_scope scope(context, machine::operation::completions, site);
+        const std::uint64_t finished = context.messages->completions.finish(context);
+        news = finished - std::exchange(counted, finished);
+    }
 }
 
 int run_rank(const rank_function& body, record_files& files, message_states& messages,
@@ -147,10 +150,13 @@ int run_checked(const run_options& options, const rank_function& body) {
     const tuning_file tuning(host.description(), host.launcher());
     machine::set_active_machine(&host);
     message_states messages;
+    collectives::call_book calls;
+    const bool is_virtual = !host.description().capabilities.real_time;
     const int job_status =
         host.launcher().run({.rank_main =
                                  [&](rank_context& context) {
                                      context.tuning = tuning.table();
+                                     context.calls = is_virtual ? &calls : nullptr;
                                      return run_rank(body, files, messages, context);
                                  },
                              .thread_level = choose_level(options),

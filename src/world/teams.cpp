@@ -22,6 +22,7 @@ struct proposal {
     std::int64_t key;
     std::uint32_t colour;
     std::uint32_t first_beside;  ///< world rank of the first rank that shares its carrier
+    std::uint32_t made;          ///< teams that the member has made, this one included
 };
 
 /// Members of one colour by their numbers in the old team, in the order of the new one.
@@ -77,17 +78,18 @@ std::optional<team_rank> team::rank_of(rank_id rank) const {
 }
 
 team team::make(std::uint32_t colour, std::int64_t key, std::source_location site) const {
-    proposal own{detail::null_address, key, colour, context().group_first};
+    proposal own{detail::null_address, key, colour, context().group_first, 0};
     detail::world_state& state = detail::state_of(context());
     if (is_member() && colour != no_colour) {
         own.block = state.teams->make_block().value_or(detail::null_address);
+        own.made = state.teams->blocks_made();
     }
     const std::vector<proposal> all = all_gather(own, site);
     std::vector<collectives::team_members::entry> entries;
     std::uint32_t number = 0;
     for (const std::uint32_t member : members_of(all, colour)) {
         if (member == rank()) number = static_cast<std::uint32_t>(entries.size());
-        entries.push_back({all[member].block, all[member].first_beside});
+        entries.push_back({all[member].block, all[member].first_beside, all[member].made});
     }
     if (colour == no_colour) return team({&context()}, nullptr);
     const auto has_no_room = [](const collectives::team_members::entry& one) {

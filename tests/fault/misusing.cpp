@@ -188,6 +188,13 @@ void mistake_about_teams(selion::world& world, std::string_view what) {
         const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
         if (world.rank() != 0) first.barrier();  // site: stranger
     }
+    if (what == "broken" && world.rank() != 0) {
+        try {
+            world.with_timeout(std::chrono::milliseconds(10)).barrier();
+        } catch (const selion::error&) {
+            world.barrier();  // site: broken
+        }
+    }
     if (what == "between") {
         world.arrive();
         static_cast<void>(world.all_reduce(1, selion::plus));  // site: between

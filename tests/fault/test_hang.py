@@ -92,7 +92,14 @@ def test_a_rank_that_has_returned_is_absent(machine: str):
     outcome = run("waiting", "return", machine=machine, SELION_HANG_TIMEOUT=timeout,
                   SELION_HANG_ACTION="abort")
     assert outcome.status == 1
-    assert "    absent: rank 1: its function has returned\n" in outcome.err
+    barrier, end = site("waiting.cpp", "before the end"), site("waiting.cpp", "run")
+    waiting = others(machines[machine])
+    assert outcome.err.strip().split("\n")[1:-1] == [
+        f"  ranks {waiting} wait in barrier #2 at {barrier}",
+        "    absent: rank 1: its function has returned",
+        f"  rank 1 waits in the end of run #2 at {end}",
+        f"    absent: ranks {waiting}: in barrier #2 at {barrier}",
+    ]
 
 
 @pytest.mark.parametrize("machine", ["threads:3@3", "processes:3"])

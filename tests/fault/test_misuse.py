@@ -40,6 +40,7 @@ together = {
     "twice": r"deallocate: no live collective allocation starts at offset \d+$",
     "reduce_root": r"reduce: root 99 is no member; members are 0 to {last}$",
     "stranger": r"barrier of a team that rank \d is no member of$",
+    "broken": r"barrier of a team whose last collective ended in an error: its members may be in ",
     "between": r"all_reduce between arrive\(\) and wait\(\) of its team$",
     "barrier_between": r"barrier between arrive\(\) and wait\(\) of its team$",
     "wait_alone": r"wait: the rank has not arrived; call arrive\(\) first$",
@@ -169,3 +170,12 @@ def test_ranks_that_disagree(machine: str, what: str):
         f"{site('misusing.cpp', odd_site)}, rank 0 calls {even} at "
         f"{site('misusing.cpp', even_site)}")
     assert line.endswith("; types or operations differ") == (what == "types")
+
+
+@pytest.mark.skipif(check_level < 2, reason="noticed in the checking build")
+@pytest.mark.parametrize("what", disagreements)
+def test_simulated_ranks_that_disagree(what: str):
+    [line] = complaint("sim:crossbar,ranks=3", what)
+    assert line.startswith("selion: the ranks disagree about collective #4: rank ")
+    for text, where in disagreements[what]:
+        assert f" calls {text} at {site('misusing.cpp', where)}" in line

@@ -107,7 +107,7 @@ void meet_often(selion::world& world, std::chrono::milliseconds duration) {
 int main(int argc, char** argv) {
     const std::string_view how = argc > 1 ? argv[1] : "";
     const std::chrono::milliseconds duration(argc > 2 ? std::atoi(argv[2]) : 0);
-    return selion::run(argc, argv, [&](selion::world& world) {
+    return selion::run(argc, argv, [&](selion::world& world) {         // site: run
         const auto mine = selion::allocate<selion::signal>(world, 1);  // site: allocate
         if (how == "skip") skip_a_barrier(world, mine);
         if (how == "operations") wait_for_operations(world);

@@ -25,9 +25,10 @@ struct request {
 std::int64_t time_of(selion::world& world, const request& what, std::size_t bytes,
                      selion::global_ptr<std::byte> memory, std::vector<std::byte>& buffer) {
     const auto word = memory.reinterpret<std::uint64_t>();
-    // What came before is over everywhere, and its acknowledgements are taken.
+    // What came before is taken here, and what that causes is over everywhere.
     selion::charge(selion::nanoseconds(1'000'000'000));
     selion::quiet();
+    selion::charge(selion::nanoseconds(1'000'000'000));
     const std::int64_t start_ps = world.now_ps();
     if (what.operation == "put") {
         selion::put(memory, std::span<const std::byte>(buffer.data(), bytes));

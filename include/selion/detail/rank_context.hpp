@@ -26,6 +26,7 @@ class message_state;
 }  // namespace selion::onesided
 
 namespace selion::collectives {
+class call_book;
 class message_inbox;
 class tuning_table;
 }  // namespace selion::collectives
@@ -85,8 +86,10 @@ struct alignas(line_bytes) rank_context {
     onesided::message_state* messages = nullptr;
     collectives::message_inbox* inbox = nullptr;  ///< of collectives that are made of messages
     const collectives::tuning_table* tuning = nullptr;  ///< what has been measured; null: nothing
-    void* world = nullptr;                              ///< state of the floors above
-    std::uint64_t reserve_bytes = 0;                    ///< bytes of each rank's segment 0
+    collectives::call_book* calls = nullptr;  ///< what all have called; null: machines whose time
+                                              ///< is real, and ranks have to ask each other
+    void* world = nullptr;                    ///< state of the floors above
+    std::uint64_t reserve_bytes = 0;          ///< bytes of each rank's segment 0
     std::uint32_t group_first = 0;   ///< ranks that share my carrier thread: the first one …
     std::uint32_t group_size = 1;    ///< … and how many, all neighbours in number
     std::uint32_t groups = 1;        ///< carriers of the whole job

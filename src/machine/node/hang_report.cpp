@@ -41,13 +41,17 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", rank_list(ranks));
 }
 
-/// What the ranks do that others wait for in a collective: they have not begun it, or have
-/// returned.
-std::string absentees_text(const shared_mapping& mapping, std::uint64_t instance) {
+/// Whether others wait for a rank in a collective: it has not begun it, or has returned.
+bool is_absent(const rank_state& state, operation what, std::uint64_t instance) {
+    const bool is_at_end = what == operation::end_of_run;
+    return state.instance < instance || state.has_finished != is_at_end;
+}
+
+/// What the ranks do that others wait for in a collective.
+std::string absentees_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
     std::map<std::string, std::vector<std::uint32_t>> by_activity;
     for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
-        const rank_state state = state_of(mapping.record(rank));
-        if (state.instance >= instance && !state.has_finished) continue;
+        if (!is_absent(state_of(mapping.record(rank)), what, instance)) continue;
         by_activity[last_call_text(mapping.record(rank))].push_back(rank);
     }
     std::string text;
@@ -100,7 +104,7 @@ std::string explain_waits(const shared_mapping& mapping) {
         const auto& [instance, what, site] = call;
         text += fmt::format("\n  {} {} in {} #{} at {}", ranks_text(ranks),
                             ranks.size() == 1 ? "waits" : "wait", name_of(what), instance, site);
-        text += absentees_text(mapping, instance);
+        text += absentees_text(mapping, what, instance);
     }
     text += signals;
     return text.empty() ? "\n  no rank waits" : text;

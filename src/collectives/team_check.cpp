@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/team_check.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+
+namespace selion::collectives {
+namespace {
+
+/// "broadcast of 24 bytes from root 0 at solver.cpp:12".
+std::string text_of(const call_signature& call) {
+    const auto what = static_cast<machine::operation>(call.what);
+    std::string text(name_of(what));
+    if (what == machine::operation::broadcast) {
+        text += fmt::format(" of {} bytes", call.count);
+    } else if (call.element_bytes != 0) {
+        text += fmt::format(" of {} element{} of {} bytes", call.count, call.count == 1 ? "" : "s",
+                            call.element_bytes);
+    }
+    const bool gives = what == machine::operation::broadcast || what == machine::operation::scatter;
+    if (call.root != no_root) text += fmt::format(" {} root {}", gives ? "from" : "at", call.root);
+    return text + " at " + machine::site_text(call.site);
+}
+
+}  // namespace
+
+/// What another member is about to do: the first that has come to this, or member 0.
+call_book::entry team_check::first(const call_book::entry& mine) {
+    if (context_.calls != nullptr) {
+        return context_.calls->note({members_.name(), calls_}, mine, members_.count());
+    }
+    call_book::entry first{0, mine.call};
+    if (!members_.are_mapped()) {
+        messages_.broadcast(std::as_writable_bytes(std::span(&first.call, 1)), 0);
+        return first;
+    }
+    const std::size_t set = calls_ % slot_sets;
+    members_.block(members_.own()).signatures[set] = mine.call;
+    meeting_.synchronise(machine::wait_reason::collective);
+    first.call = members_.block(0).signatures[set];
+    return first;
+}
+
+void team_check::compare(const call_signature& mine) {
+    ++calls_;
+    const auto [other, theirs] = first({members_.own(), mine});
+    if (mine.agrees_with(theirs)) return;
+    const bool is_everybody = members_.name() == 0;
+    const bool is_same_call = mine.what == theirs.what;
+    context_.host->launcher().end_job(
+        context_,
+        fmt::format("the ranks disagree about collective #{}{}: rank {} calls {}, rank "
+                    "{} calls {}{}",
+                    is_everybody ? machine::look_at(context_.call->instance) : calls_,
+                    is_everybody ? "" : fmt::format(" of a team of {}", members_.count()),
+                    context_.rank, text_of(mine), members_.world_rank(other), text_of(theirs),
+                    is_same_call && mine.type_hash != theirs.type_hash
+                        ? "; types or operations differ"
+                        : ""));
+}
+
+}  // namespace selion::collectives

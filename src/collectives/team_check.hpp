@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "collectives/call_book.hpp"
+#include "collectives/message_tree.hpp"
+#include "collectives/team_meeting.hpp"
+#include "collectives/team_members.hpp"
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::collectives {
+
+/// Checking build: compares what all members of a team are about to do. Ends the job when they
+/// disagree. Takes a collective of its own, but no time where time is virtual.
+class team_check {
+public:
+    team_check(detail::rank_context& context, const team_members& members, team_meeting& meeting,
+               message_tree& messages)
+        : context_(context), members_(members), meeting_(meeting), messages_(messages) {}
+
+    void compare(const call_signature& mine);
+
+private:
+    call_book::entry first(const call_book::entry& mine);
+
+    detail::rank_context& context_;
+    const team_members& members_;
+    team_meeting& meeting_;
+    message_tree& messages_;
+    std::uint64_t calls_ = 0;  ///< compared so far
+};
+
+}  // namespace selion::collectives

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/team_meeting.hpp"
+
+#include <utility>
+
+#include "selion/signal.hpp"
+
+namespace selion::collectives {
+
+team_meeting::team_meeting(detail::rank_context& context, const team_members& members)
+    : context_(context), members_(members) {
+    if (members_.are_mapped() && (members_.group_size() == 1 || members_.groups() == 1)) {
+        // The centre counts groups, or members where there is one group. A member alone on its
+        // carrier is its group.
+        centre_ = &block(0).arrivals.word;
+        centre_members_ = members_.groups() == 1 ? members_.count() : members_.groups();
+    }
+}
+
+void team_meeting::synchronise(machine::wait_reason reason) {
+    if (is_central() && arrive_at_centre()) return release_centre();
+    if (!is_central()) arrive();
+    wait(reason);
+}
+
+void team_meeting::arrive() {
+    if (is_central()) {
+        if (arrive_at_centre()) release_centre();
+        return;
+    }
+    ++round_;
+    if (members_.are_mapped()) return arrive_in_group();
+    context_.transport->quiet(context_);
+    signal_round(0);
+}
+
+void team_meeting::wait(machine::wait_reason reason) {
+    if (is_central()) {
+        wait_at_centre(reason);
+    } else if (members_.are_mapped()) {
+        wait_in_group(reason);
+    } else {
+        wait_for_rounds(reason);
+    }
+}
+
+/// Sums take turns: who is ahead adds to the one that nobody reads any more.
+std::uint64_t team_meeting::sum_at_end(std::uint64_t own) {
+    const std::uint64_t all = ++end_round_ * members_.count();
+    detail::shared_word& sum = block(0).end_sums[end_round_ % 2].word;
+    detail::shared_word& arrivals = block(0).ends.word;
+    machine::word_add_quietly(context_, sum, own);
+    const bool is_last = machine::word_add_quietly(context_, arrivals, 1) + 1 == all;
+    if (is_last) detail::word_changed(context_, arrivals);
+    detail::await_word(context_, {arrivals, all, machine::wait_reason::end});
+    const std::uint64_t now = detail::word_load(sum);
+    return now - std::exchange(end_sums_[end_round_ % 2], now);
+}
+
+/// Meets the members of the own carrier first; the last of them meets the other carriers.
+void team_meeting::arrive_in_group() {
+    team_block& group = block(members_.group_first());
+    const std::uint64_t everybody_here = round_ * members_.group_size();
+    leads_group_ =
+        machine::word_add_quietly(context_, group.group_arrivals.word, 1) + 1 == everybody_here;
+    if (!leads_group_) return;
+    detail::shared_word& centre = block(0).arrivals.word;
+    const std::uint64_t everybody = round_ * members_.groups();
+    const bool is_last = machine::word_add_quietly(context_, centre, 1) + 1 == everybody;
+    if (is_last) detail::word_changed(context_, centre);  // only then may there be sleepers
+}
+
+void team_meeting::wait_in_group(machine::wait_reason reason) {
+    if (leads_group_) {
+        wait_for_groups(reason);
+        release_group();
+        return;
+    }
+    detail::shared_word& release = block(members_.group_first()).group_release.word;
+    detail::await_word(context_, {release, round_, reason});
+}
+
+void team_meeting::wait_for_groups(machine::wait_reason reason) {
+    detail::await_word(context_, {block(0).arrivals.word, round_ * members_.groups(), reason});
+}
+
+void team_meeting::release_group() {
+    machine::word_store(context_, block(members_.group_first()).group_release.word, round_);
+}
+
+/// Dissemination: in round k every member signals the one 2^k behind it, and waits for the one
+/// before.
+void team_meeting::wait_for_rounds(machine::wait_reason reason) {
+    for (std::uint32_t k = 0; (std::uint64_t{1} << k) < members_.count(); ++k) {
+        if (k != 0) signal_round(k);
+        detail::await_word(context_, {block(members_.own()).rounds[k].word, round_, reason});
+    }
+}
+
+void team_meeting::signal_round(std::uint32_t k) {
+    if ((std::uint64_t{1} << k) >= members_.count()) return;
+    const auto peer =
+        static_cast<std::uint32_t>((members_.own() + (std::uint64_t{1} << k)) % members_.count());
+    const std::uint64_t signal =
+        members_.address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
+    // Where many ranks share a processor, the own word is in no cache by now.
+    __builtin_prefetch(&block(members_.own()).rounds[k].word);
+    context_.transport->put(context_, {signal, nullptr, 0, signal, signal_add(1)});
+}
+
+}  // namespace selion::collectives
