@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "collectives/pair_lines.hpp"
 #include "selion/error.hpp"
 
 namespace selion {
@@ -87,6 +90,31 @@ TEST(schedule, everyone_is_complete) {
 
 TEST(schedule, everyone_is_complete_with_many_ranks) {
     for (const std::uint32_t ranks : {31u, 32u, 64u}) play_all(ranks);
+}
+
+/// Most messages from one rank to another in a step of its own.
+std::size_t most_to_one_in_a_step(const rank_schedule& own) {
+    std::size_t most = 0;
+    for (const schedule_step& step : own.steps) {
+        std::map<std::uint32_t, std::size_t> sent;
+        for (const schedule_message& message : step.sends) {
+            most = std::max(most, ++sent[message.peer]);
+        }
+    }
+    return most;
+}
+
+/// Else a send could wait for a message of its own step to be taken (lines.md).
+TEST(schedule, messages_of_a_step_fit_into_the_window_of_lines) {
+    for (const std::uint32_t ranks : {2u, 3u, 7u, 8u, 13u, 16u, 33u}) {
+        for (const schedule_request& request : requests_for(ranks)) {
+            for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+                EXPECT_LE(most_to_one_in_a_step(make_schedule(request, rank)),
+                          collectives::line_window)
+                    << text_of(request);
+            }
+        }
+    }
 }
 
 std::uint32_t rounds_of(const schedule_request& request) { return play_schedule(request).rounds; }
