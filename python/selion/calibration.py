@@ -6,13 +6,12 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selion import job, places
+from selion.measuring_program import ask
 from selion.mistake import Failure, Mistake
 
 _program = "study_calibrate"
@@ -36,21 +35,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
     @error Failure if it is not built or fails, with its sentence.
     """
-    line = [str(places.study_program(_program)), *(["--quick"] if quick else [])]
-    child = job.start(line, job.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        out, errors = child.communicate()
-    except BaseException:
-        job.kill_group(child.pid)
-        child.wait()
-        raise
-    if child.returncode != 0:
-        said = errors.decode(errors="replace").strip() or "it said nothing"
-        raise Failure(
-            f"The measuring program ended with exit status {job.exit_status(child.returncode)}: "
-            f"{said}"
-        )
-    return dict(json.loads(out))
+    return ask(_program, ["--quick"] if quick else [])
 
 
 def _size(count: int) -> str:

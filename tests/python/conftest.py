@@ -21,7 +21,7 @@ package_parent = root / "python"
 if str(package_parent) not in sys.path:  # behind an installed package, which may bring its module
     sys.path.append(str(package_parent))
 
-from selion import native  # noqa: E402
+from selion import native, schedules  # noqa: E402
 
 seconds = 60  # for anything that must end; far more than it takes
 
@@ -72,6 +72,15 @@ def wait_for_end(pid: int) -> None:
         assert select.select([descriptor], [], [], seconds)[0], f"process {pid} goes on"
     finally:
         os.close(descriptor)
+
+
+def every_schedule(ranks: int) -> list[schedules.Request]:
+    """A request for every algorithm of every collective."""
+    return [
+        schedules.Request(collective, algorithm, ranks)
+        for collective in schedules.collectives()
+        for algorithm in schedules.algorithms(collective)
+    ]
 
 
 def write_script(path: Path, text: str) -> Path:

@@ -9,20 +9,11 @@ import re
 
 import pytest
 
-from conftest import needs_module, root
+from conftest import every_schedule, needs_module, root
 from selion import schedules
 from selion.cli import schedule_text
 
 pytestmark = needs_module
-
-
-def everything(ranks: int) -> list[schedules.Request]:
-    """A request for every algorithm of every collective."""
-    return [
-        schedules.Request(collective, algorithm, ranks)
-        for collective in schedules.collectives()
-        for algorithm in schedules.algorithms(collective)
-    ]
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -72,7 +63,7 @@ def test_words_about_the_order(selion):
 
 @pytest.mark.parametrize("ranks", [3, 40])
 def test_nothing_is_left_out_silently(ranks):
-    for request in everything(ranks):
+    for request in every_schedule(ranks):
         played = schedules.play(request)
         lines = schedule_text.round_lines(played)
         shown = sum(line.count(" -> ") for line in lines)
@@ -160,7 +151,7 @@ def test_comparison_as_json(selion):
 
 
 def test_every_algorithm_is_explained():
-    for request in everything(8):
+    for request in every_schedule(8):
         line = schedule_text.explanation(request)
         assert 10 < len(line) < 80, request
 

@@ -8,19 +8,10 @@ from collections import Counter
 
 import pytest
 
-from conftest import needs_module
+from conftest import every_schedule, needs_module
 from selion import schedules
 
 pytestmark = needs_module
-
-
-def everything(ranks: int) -> list[schedules.Request]:
-    """A request for every algorithm of every collective."""
-    return [
-        schedules.Request(collective, algorithm, ranks)
-        for collective in schedules.collectives()
-        for algorithm in schedules.algorithms(collective)
-    ]
 
 
 # --- the module -----------------------------------------------------------------------------------
@@ -48,7 +39,7 @@ def test_one_rank():
 
 @pytest.mark.parametrize("ranks", [1, 2, 7, 8])
 def test_a_play_has_the_messages_of_all_ranks(ranks):
-    for request in everything(ranks):
+    for request in every_schedule(ranks):
         played = schedules.play(request)
         sent = Counter(
             (rank, each.peer, each.blocks, each.action)

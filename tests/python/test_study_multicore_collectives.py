@@ -3,57 +3,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from conftest import root
-from selion import places
-from selion.mistake import Failure
-
-Rows = list[dict[str, Any]]
-_program = "study_multicore_collectives"
+from studying import Study, values, where_is
 
 
 @pytest.fixture(scope="module")
 def where() -> dict[str, str]:
-    folder = os.environ.get("TEST_BIN_DIR")
-    try:
-        found = Path(folder) if folder else places.study_program(_program).parent
-    except Failure as failure:
-        pytest.skip(str(failure))
-    if not os.access(found / _program, os.X_OK):
-        pytest.skip(f"{found} lacks {_program}")
-    return {"SELION_BIN": str(found), "SELION_STUDIES": str(root / "studies")}
+    return where_is("study_multicore_collectives")
 
 
 @pytest.fixture
-def study(selion, where) -> Callable[..., Rows]:
-    """Rows of an experiment; further arguments are settings."""
-
-    def run(experiment: str, *settings: str, machine: str | None = None) -> Rows:
-        on = ("--machine", machine) if machine else ()
-        axes = [part for setting in settings for part in ("--set", setting)]
-        name = ("study", "multicore-collectives", "--experiment", experiment)
-        done = selion(*name, "--json", *axes, *on, **where)
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    return run
-
-
-def values(rows: Rows, metric: str, *keys: str) -> dict[Any, Any]:
-    """By the params `keys`, or by one of them alone."""
-    found = {}
-    for row in rows:
-        if row["metric"] == metric:
-            place = tuple(row["params"][key] for key in keys)
-            found[place if len(keys) > 1 else place[0]] = row["value"]
-    return found
+def study(selion, where) -> Study:
+    return Study(selion, "multicore-collectives", where)
 
 
 def test_threads_are_two_orders_of_magnitude_faster_than_processes(study):

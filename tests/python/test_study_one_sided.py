@@ -4,56 +4,20 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from conftest import root
-from selion import places
-from selion.mistake import Failure
-
-Rows = list[dict[str, Any]]
+from studying import Study, values, where_is
 
 
 @pytest.fixture(scope="module")
 def where() -> dict[str, str]:
-    folder = os.environ.get("TEST_BIN_DIR")
-    try:
-        found = Path(folder) if folder else places.study_program("study_one_sided").parent
-    except Failure as failure:
-        pytest.skip(str(failure))
-    if not os.access(found / "study_one_sided", os.X_OK):
-        pytest.skip(f"{found} lacks study_one_sided")
-    return {"SELION_BIN": str(found), "SELION_STUDIES": str(root / "studies")}
+    return where_is("study_one_sided")
 
 
 @pytest.fixture
-def study(selion, where) -> Callable[..., Rows]:
-    """Rows of an experiment; further arguments are settings."""
-
-    def run(experiment: str, *settings: str, machine: str | None = None) -> Rows:
-        on = ("--machine", machine) if machine else ()
-        axes = [part for setting in settings for part in ("--set", setting)]
-        done = selion(
-            *("study", "one-sided", "--experiment", experiment, "--json", *axes, *on), **where
-        )
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    return run
-
-
-def values(rows: Rows, metric: str, *keys: str) -> dict[Any, float]:
-    """By the params `keys`, or by one of them alone."""
-    found = {}
-    for row in rows:
-        if row["metric"] == metric:
-            place = tuple(row["params"][key] for key in keys)
-            found[place if len(keys) > 1 else place[0]] = row["value"]
-    return found
+def study(selion, where) -> Study:
+    return Study(selion, "one-sided", where)
 
 
 def test_the_tables_but_for_their_outlier(study):

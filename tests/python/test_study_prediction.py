@@ -4,26 +4,16 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
 from conftest import root
-from selion import places
-from selion.mistake import Failure
+from studying import where_is
 
 
 @pytest.fixture(scope="module")
 def where() -> dict[str, str]:
-    folder = os.environ.get("TEST_BIN_DIR")
-    try:
-        found = Path(folder) if folder else places.study_program("study_prediction").parent
-    except Failure as failure:
-        pytest.skip(str(failure))
-    if not os.access(found / "study_prediction", os.X_OK):
-        pytest.skip(f"{found} lacks study_prediction")
-    return {"SELION_BIN": str(found), "SELION_STUDIES": str(root / "studies")}
+    return where_is("study_prediction")
 
 
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2"])
