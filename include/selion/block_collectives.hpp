@@ -265,14 +265,9 @@ protected:
     void end_after(std::int64_t timeout_ns) noexcept { view_.timeout_ns = timeout_ns; }
     void synchronise_as(const collective_sync& sync) noexcept { view_.sync = sync; }
     detail::rank_context& context() const noexcept { return *view_.context; }
-
-private:
     template <class T>
     T* at(team_rank root, T* data) const {
         return rank() == root ? data : nullptr;
-    }
-    void run(const detail::block_call& call, std::source_location site) const {
-        detail::run_block_call(view_, call, site);
     }
     SELION_API void expect_blocks(const char* what, std::size_t all, std::size_t own,
                                   std::source_location site) const;
@@ -281,6 +276,11 @@ private:
     SELION_API void expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
                                     const void* from, std::size_t element_bytes,
                                     std::source_location site) const;
+
+private:
+    void run(const detail::block_call& call, std::source_location site) const {
+        detail::run_block_call(view_, call, site);
+    }
     SELION_API void expect_counts(const char* what, std::size_t all,
                                   std::span<const std::size_t> counts,
                                   std::source_location site) const;

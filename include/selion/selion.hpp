@@ -28,6 +28,7 @@
 #include <selion/schedule.hpp>
 #include <selion/signal.hpp>
 #include <selion/split_phase.hpp>
+#include <selion/split_phase_collectives.hpp>
 #include <selion/strided.hpp>
 #include <selion/team.hpp>
 #include <selion/tuning.hpp>

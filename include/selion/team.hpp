@@ -19,6 +19,7 @@
 #include <selion/global_ptr.hpp>
 #include <selion/rank.hpp>
 #include <selion/reduction.hpp>
+#include <selion/split_phase_collectives.hpp>
 
 namespace selion {
 
@@ -105,6 +106,9 @@ public:
         same.end_after(timeout.count());
         return same;
     }
+
+    /// The same collectives in two phases: each starts and returns a future.
+    [[nodiscard]] split_phase_collectives split_phase() const noexcept { return {view(), life_}; }
 
     /// How this team would carry out a collective now, why, and what the alternatives have taken
     /// where `selion tune` has measured them. @param bytes of one block, as one member gives or

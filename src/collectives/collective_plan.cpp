@@ -46,30 +46,6 @@ bool can_be_direct(const team_members& members, const detail::block_call& call) 
     }
 }
 
-/// Where the order of a sum is promised (selion/reduction.hpp), a tree of radix 2 keeps it.
-schedule_request usual_schedule(const detail::block_call& call) {
-    schedule_request request;
-    if (call.most != 0) {
-        // Only the two ends of a block know how long it is.
-        request.algorithm =
-            has_root(call.what) ? schedule_algorithm::flat : schedule_algorithm::pairwise;
-        return request;
-    }
-    request.algorithm = schedule_algorithm::k_nomial;
-    switch (call.what) {
-        case scan:
-        case exscan: request.algorithm = schedule_algorithm::binary; break;
-        case all_gather: request.algorithm = schedule_algorithm::bruck; break;
-        case exchange:
-            request.algorithm = call.block_bytes() <= short_block_bytes
-                                    ? schedule_algorithm::bruck
-                                    : schedule_algorithm::pairwise;
-            break;
-        default: break;
-    }
-    return request;
-}
-
 /// Where the association of a sum is promised the tree's root is member 0, and the result goes on
 /// from there.
 bool takes_detour(const detail::block_call& call, const schedule_request& request) {
@@ -96,6 +72,31 @@ std::size_t size_of(const rank_schedule& schedule) {
 }
 
 }  // namespace
+
+/// Where the order of a sum is promised (selion/reduction.hpp), a tree of radix 2 keeps it.
+schedule_request usual_schedule(const detail::block_call& call) {
+    schedule_request request;
+    if (call.most != 0) {
+        // Only the two ends of a block know how long it is.
+        request.algorithm =
+            has_root(call.what) ? schedule_algorithm::flat : schedule_algorithm::pairwise;
+        return request;
+    }
+    request.algorithm = schedule_algorithm::k_nomial;
+    switch (call.what) {
+        case scan:
+        case exscan: request.algorithm = schedule_algorithm::binary; break;
+        case barrier: request.algorithm = schedule_algorithm::dissemination; break;
+        case all_gather: request.algorithm = schedule_algorithm::bruck; break;
+        case exchange:
+            request.algorithm = call.block_bytes() <= short_block_bytes
+                                    ? schedule_algorithm::bruck
+                                    : schedule_algorithm::pairwise;
+            break;
+        default: break;
+    }
+    return request;
+}
 
 bool takes_turns(const team_members& members) {
     return members.groups() != members.count() || members.context().simulated != nullptr;

@@ -14,6 +14,9 @@ namespace selion::collectives {
 /// How a call is carried out where nobody has chosen: the same at all members.
 collective_choice plan(const team_members& members, const detail::block_call& call);
 
+/// The schedule of a call by messages where nobody has chosen; its ranks and root are the call's.
+schedule_request usual_schedule(const detail::block_call& call);
+
 constexpr bool follows_schedule(collective_way way) {
     return way == collective_way::lines || way == collective_way::messages;
 }

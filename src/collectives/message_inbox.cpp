@@ -2,9 +2,11 @@
 #include "collectives/message_inbox.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
+#include "collectives/started_collectives.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
 #include "selion/detail/word_access.hpp"
@@ -26,42 +28,61 @@ message_inbox::~message_inbox() {
 
 void message_inbox::send(std::uint32_t target, const collective_name& collective,
                          std::span<const std::byte> data) {
+    send_parts(target, {collective, data.size(), 0, {}}, false, data);
+}
+
+void message_inbox::send(std::uint32_t target, const collective_name& collective,
+                         std::span<const std::byte> data, const call_signature& call) {
+    send_parts(target, {collective, data.size(), 0, call}, true, data);
+}
+
+void message_inbox::send_parts(std::uint32_t target, part_header header, bool is_started,
+                               std::span<const std::byte> data) {
     // A thread that has joined the rank sends and waits in a way of its own.
     detail::rank_context& context = *detail::current_context;
     const std::uint64_t most =
         std::max<std::uint64_t>(context.transport->most_message_bytes() / parts_under_way, 1);
-    part_header header{collective, data.size(), 0};
+    const std::size_t header_bytes = is_started ? sizeof(part_header) : offsetof(part_header, call);
     do {
         const std::span now = data.subspan(
             header.part_start, std::min<std::size_t>(data.size() - header.part_start, most));
-        context.transport->send(context,
-                                {.target = target,
-                                 .kind = 0,
-                                 .handler = detail::encode_function(&message_inbox::receive),
-                                 .arguments = std::as_bytes(std::span(&header, 1)),
-                                 .data = now.data(),
-                                 .bytes = now.size()});
+        context.transport->send(
+            context, {.target = target,
+                      .kind = 0,
+                      .handler = detail::encode_function(
+                          is_started ? &message_inbox::receive_started : &message_inbox::receive),
+                      .arguments = std::as_bytes(std::span(&header, 1)).first(header_bytes),
+                      .data = now.data(),
+                      .bytes = now.size()});
         header.part_start += now.size();
     } while (header.part_start < data.size());
 }
 
-/// A handler: runs on any thread that serves the rank's messages.
+/// Handlers: they run on any thread that serves the rank's messages.
 void message_inbox::receive(detail::delivery& here) {
-    part_header header;
-    std::memcpy(&header, here.message.arguments.data(), sizeof header);
-    auto* const come = new part{.name = {header.collective, here.message.origin},
-                                .message_bytes = header.message_bytes,
-                                .start = header.part_start,
-                                .bytes = here.message.bytes,
-                                .data = aligned_bytes(here.message.bytes),
-                                .next = nullptr};
-    if (come->bytes != 0) std::memcpy(come->data.data(), here.message.data, come->bytes);
     detail::rank_context& context = *detail::current_context;
-    context.inbox->add(come);
+    context.inbox->add(here.message);
     detail::count_together(context, context.inbox->arrived_);
 }
 
-void message_inbox::add(part* come) {
+void message_inbox::receive_started(detail::delivery& here) {
+    started_collectives& all = *detail::current_context->started;
+    all.inbox().add(here.message);
+    here.completion = [](void* own) { static_cast<started_collectives*>(own)->advance(); };
+    here.completion_argument = &all;
+}
+
+void message_inbox::add(const detail::incoming_message& from) {
+    part_header header{};
+    std::memcpy(&header, from.arguments.data(), std::min(from.arguments.size(), sizeof header));
+    auto* const come = new part{.name = {header.collective, from.origin},
+                                .message_bytes = header.message_bytes,
+                                .start = header.part_start,
+                                .bytes = from.bytes,
+                                .data = aligned_bytes(from.bytes),
+                                .call = header.call,
+                                .next = nullptr};
+    if (come->bytes != 0) std::memcpy(come->data.data(), from.data, come->bytes);
     come->next = added_.load(std::memory_order_relaxed);
     // release: the part, for who takes the list [inbox.added]
     while (!added_.compare_exchange_weak(come->next, come, std::memory_order_release,
@@ -89,24 +110,37 @@ void message_inbox::sort_in() {
 void message_inbox::sort_in(const part& come) {
     std::deque<message>& same = messages_[come.name];
     if (come.start == 0) {
-        same.push_back({come.message_bytes, 0, aligned_bytes(come.message_bytes)});
+        same.push_back({come.message_bytes, 0, aligned_bytes(come.message_bytes), come.call});
     }
     message& whole = same.back();
     if (come.bytes != 0) std::memcpy(whole.data.data() + come.start, come.data.data(), come.bytes);
     whole.arrived += come.bytes;
 }
 
+std::size_t message_inbox::complete(const message_name& name) const {
+    const auto found = messages_.find(name);
+    if (found == messages_.end()) return 0;
+    const auto unfinished = std::ranges::find(found->second, false, &message::is_complete);
+    return static_cast<std::size_t>(unfinished - found->second.begin());
+}
+
+const message_inbox::message& message_inbox::front(const message_name& name) const {
+    return messages_.find(name)->second.front();
+}
+
+message_inbox::message message_inbox::pop(const message_name& name) {
+    const auto found = messages_.find(name);
+    message taken = std::move(found->second.front());
+    found->second.pop_front();
+    if (found->second.empty()) messages_.erase(found);
+    return taken;
+}
+
 message_inbox::message message_inbox::take(detail::rank_context& context,
                                            const message_name& name) {
     while (true) {
         sort_in();
-        const auto found = messages_.find(name);
-        if (found != messages_.end() && found->second.front().is_complete()) {
-            message taken = std::move(found->second.front());
-            found->second.pop_front();
-            if (found->second.empty()) messages_.erase(found);
-            return taken;
-        }
+        if (complete(name) != 0) return pop(name);
         detail::await_word(context, {arrived_, sorted_ + 1, machine::wait_reason::collective});
     }
 }

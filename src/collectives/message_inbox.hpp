@@ -10,6 +10,7 @@
 #include <span>
 
 #include "collectives/aligned_bytes.hpp"
+#include "collectives/team_block.hpp"
 #include "machine/machine.hpp"
 #include "selion/detail/message_function.hpp"
 #include "selion/detail/shared_word.hpp"
@@ -32,7 +33,8 @@ struct message_name {
 };
 
 /// One rank's messages of collectives, until it takes them. Handlers of any of its threads add, the
-/// rank's collectives take, one thread at a time.
+/// rank's collectives take, one thread at a time. Those that block and those that are started have
+/// an inbox each.
 class message_inbox {
 public:
     message_inbox() = default;
@@ -45,15 +47,27 @@ public:
     /// @param target rank in the world.
     static void send(std::uint32_t target, const collective_name& collective,
                      std::span<const std::byte> data);
+    /// The same to its inbox of started collectives. @param call what the sender has started.
+    static void send(std::uint32_t target, const collective_name& collective,
+                     std::span<const std::byte> data, const call_signature& call);
 
     struct message {
         std::size_t bytes;    ///< of all
         std::size_t arrived;  ///< of those
         aligned_bytes data;
+        call_signature call;  ///< of a started collective
         bool is_complete() const { return arrived == bytes; }
     };
     /// Waits for the next message of a name.
     message take(detail::rank_context& context, const message_name& name);
+
+    /// Takes in what handlers have added.
+    void sort_in();
+    /// Messages of a name that are there and have no unfinished one before them.
+    std::size_t complete(const message_name& name) const;
+    /// The next message of a name. @pre it is there.
+    const message& front(const message_name& name) const;
+    message pop(const message_name& name);
 
 private:
     /// What travels beside the data of a part.
@@ -61,19 +75,25 @@ private:
         collective_name collective;
         std::uint64_t message_bytes;
         std::uint64_t part_start;
+        /// Of a started collective: only its messages carry it.
+        call_signature call;
     };
+    static_assert(sizeof(part_header) <= detail::most_argument_bytes);
+    static void send_parts(std::uint32_t target, part_header header, bool is_started,
+                           std::span<const std::byte> data);
     struct part {
         message_name name;
         std::size_t message_bytes;
         std::size_t start;
         std::size_t bytes;
         aligned_bytes data;
+        call_signature call;
         part* next;
     };
 
     static void receive(detail::delivery& here);
-    void add(part* come);
-    void sort_in();
+    static void receive_started(detail::delivery& here);
+    void add(const detail::incoming_message& from);
     void sort_in(const part& come);
 
     std::atomic<part*> added_ = nullptr;                    ///< the last one first

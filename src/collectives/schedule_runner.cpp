@@ -57,7 +57,10 @@ std::size_t schedule_runner::bytes_of(std::uint64_t block) const {
 
 void schedule_runner::run() {
     prepare();
-    for (const schedule_step& step : schedule_.steps) run_step(step);
+    for (const schedule_step& step : schedule_.steps) {
+        send(step);
+        receive(step);
+    }
     finish();
 }
 
@@ -114,9 +117,12 @@ void schedule_runner::finish() {
     std::memcpy(call_.target, values_ + members_.own() * bytes, bytes);
 }
 
-void schedule_runner::run_step(const schedule_step& step) {
+void schedule_runner::send(const schedule_step& step) {
     const bool may_lend = !changes_what_it_sends(step);
     for (const schedule_message& message : step.sends) send(message, may_lend);
+}
+
+void schedule_runner::receive(const schedule_step& step) {
     for (const schedule_message& message : step.receives) receive(message);
     way_.end_step();
 }

@@ -26,11 +26,15 @@ public:
 
     void run();
 
-private:
+    /// The parts of `run`, for who waits for messages between them: once before the first step, for
+    /// each step both, in order, and once after the last.
     void prepare();
-    void prepare_exchange();
+    void send(const schedule_step& step);
+    void receive(const schedule_step& step);
     void finish();
-    void run_step(const schedule_step& step);
+
+private:
+    void prepare_exchange();
     bool changes_what_it_sends(const schedule_step& step);
     void send(const schedule_message& message, bool may_lend);
     void receive(const schedule_message& message);

@@ -5,15 +5,11 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 
 namespace selion::collectives {
-namespace {
-
-/// "broadcast of 24 bytes from root 0 at solver.cpp:12".
 std::string text_of(const call_signature& call) {
     const auto what = static_cast<machine::operation>(call.what);
     std::string text(name_of(what));
@@ -27,8 +23,6 @@ std::string text_of(const call_signature& call) {
     if (call.root != no_root) text += fmt::format(" {} root {}", gives ? "from" : "at", call.root);
     return text + " at " + machine::site_text(call.site);
 }
-
-}  // namespace
 
 /// What another member is about to do: the first that has come to this, or member 0.
 call_book::entry team_check::first(const call_book::entry& mine) {

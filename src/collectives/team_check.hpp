@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "collectives/call_book.hpp"
 #include "collectives/message_tree.hpp"
@@ -10,6 +11,9 @@
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::collectives {
+
+/// "broadcast of 24 bytes from root 0 at solver.cpp:12".
+std::string text_of(const call_signature& call);
 
 /// Checking build: compares what all members of a team are about to do. Ends the job when they
 /// disagree. Takes a collective of its own, but no time where time is virtual.

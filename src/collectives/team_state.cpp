@@ -16,10 +16,18 @@ using enum collective_kind;
 
 /// Message collectives, and bytes of them for each rank, after which all meet: no rank is further
 /// ahead of another, so what inboxes hold stays bounded.
-constexpr std::uint64_t message_window = 8;
-constexpr std::uint64_t message_window_bytes = 16 * 1024 * 1024;
+constexpr std::uint64_t window_collectives = 8;
+constexpr std::uint64_t window_bytes = 16 * 1024 * 1024;
 
 }  // namespace
+
+bool message_window::is_full_with(std::uint64_t more_bytes) {
+    ++collectives;
+    bytes += more_bytes;
+    if (collectives < window_collectives && bytes <= window_bytes) return false;
+    *this = {};
+    return true;
+}
 
 team_state::team_state(detail::rank_context& context, team_members members)
     : context_(context),
@@ -84,14 +92,18 @@ void team_state::run_as(const detail::block_call& call, const collective_choice&
     run_by_messages(call, how.schedule);
 }
 
-void team_state::run_schedule(const detail::block_call& call, schedule_request request,
-                              message_way& way) {
+const rank_schedule& team_state::schedule_of(const detail::block_call& call,
+                                             schedule_request request) {
     request.collective = call.what;
     request.ranks = members_.count();
     // Where the order of a sum is promised, it is made at member 0 and goes on from there.
     request.root = has_root(call.what) && (is_chosen(call) || call.what != reduce) ? call.root : 0;
-    const rank_schedule& own = schedules_.of(call, request, members_.own());
-    schedule_runner(context_, members_, call, own, way).run();
+    return schedules_.of(call, request, members_.own());
+}
+
+void team_state::run_schedule(const detail::block_call& call, const schedule_request& request,
+                              message_way& way) {
+    schedule_runner(context_, members_, call, schedule_of(call, request), way).run();
 }
 
 void team_state::run_by_messages(const detail::block_call& call, const schedule_request& request) {
@@ -103,15 +115,38 @@ void team_state::run_by_messages(const detail::block_call& call, const schedule_
         return messages_.all_reduce(call.target, call.count, *call.how);
     }
     ++message_collectives_;
-    ++message_window_used_;
-    message_bytes_ += call.most_bytes() * members_.count();
-    if (message_window_used_ == message_window || message_bytes_ > message_window_bytes) {
+    if (window_.is_full_with(call.most_bytes() * members_.count())) {
         meeting_.synchronise(machine::wait_reason::collective);
-        message_window_used_ = 0;
-        message_bytes_ = 0;
     }
     inbox_way way(context_, members_, message_collectives_);
     run_schedule(call, request, way);
+}
+
+std::unique_ptr<started_collective> team_state::prepare(detail::started_call what,
+                                                        const call_signature& call,
+                                                        collective_sync sync,
+                                                        detail::future_state& result) {
+    const auto& chosen = chosen_[static_cast<std::size_t>(what.call.what)];
+    const bool has_schedule = chosen && follows_schedule(chosen->way);
+    started_collective::plan how{
+        .name = {members_.name(), ++started_},
+        .call = call,
+        .schedule =
+            schedule_of(what.call, has_schedule ? chosen->schedule : usual_schedule(what.call)),
+        .may_begin = last_meeting_,
+        .is_over = nullptr};
+    const detail::block_call meeting{.what = barrier};
+    const std::vector<schedule_step> meet = schedule_of(meeting, usual_schedule(meeting)).steps;
+    std::vector<schedule_step>& steps = how.schedule.steps;
+    if (sync.entry == sync_mode::all) steps.insert(steps.begin(), meet.begin(), meet.end());
+    const bool is_full = started_window_.is_full_with(what.call.most_bytes() * members_.count());
+    if (is_full) {
+        how.is_over = std::make_shared<bool>(false);
+        last_meeting_ = how.is_over;
+    }
+    if (is_full || sync.exit == sync_mode::all) steps.insert(steps.end(), meet.begin(), meet.end());
+    return std::make_unique<started_collective>(context_, members_, context_.started->inbox(),
+                                                std::move(what), std::move(how), result);
 }
 
 pair_lines& team_state::lines() {

@@ -4,12 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "collectives/collective_plan.hpp"
 #include "collectives/message_tree.hpp"
 #include "collectives/pair_lines.hpp"
+#include "collectives/started_collectives.hpp"
 #include "collectives/team_board.hpp"
 #include "collectives/team_check.hpp"
 #include "collectives/team_direct.hpp"
@@ -18,10 +20,19 @@
 #include "collectives/team_slots.hpp"
 #include "collectives/tuning/team_tuning.hpp"
 #include "selion/collective_explanation.hpp"
+#include "selion/collective_sync.hpp"
 #include "selion/detail/block_call.hpp"
 #include "selion/reduction.hpp"
 
 namespace selion::collectives {
+
+/// How many collectives by messages there have been since all met for their sake.
+struct message_window {
+    std::uint64_t collectives = 0;
+    std::uint64_t bytes = 0;  ///< that they may have brought to a rank
+    /// Counts one more. @return whether all have to meet, with which a new window begins.
+    bool is_full_with(std::uint64_t more_bytes);
+};
 
 /// One member's private view of a team: how far it has come, which way each collective goes, and
 /// the ways themselves.
@@ -58,6 +69,10 @@ public:
     void combine(std::byte* data, std::size_t count, const detail::reduction& how) {
         run({collective_kind::all_reduce, data, data, count, how.element_bytes, &how});
     }
+    /// A collective that is to be started. @param call what members have to agree on.
+    std::unique_ptr<started_collective> prepare(detail::started_call what,
+                                                const call_signature& call, collective_sync sync,
+                                                detail::future_state& result);
     /// Checking build: see `team_check`.
     void check(const call_signature& mine) { check_.compare(mine); }
 
@@ -66,7 +81,9 @@ private:
     void run_as(const detail::block_call& call, const collective_choice& how);
     void run_tuned(const detail::block_call& call, const collective_choice& how);
     bool has_tuned_barrier() const;
-    void run_schedule(const detail::block_call& call, schedule_request request, message_way& way);
+    const rank_schedule& schedule_of(const detail::block_call& call, schedule_request request);
+    void run_schedule(const detail::block_call& call, const schedule_request& request,
+                      message_way& way);
     void run_by_messages(const detail::block_call& call, const schedule_request& request);
     pair_lines& lines();
     bool make_lines();
@@ -90,8 +107,10 @@ private:
     bool lacks_lines_ = false;  ///< a member's heap had no room for them
     schedule_store schedules_;
     std::uint64_t message_collectives_ = 0;  ///< so far
-    std::uint64_t message_window_used_ = 0;  ///< of those, since all have met for their sake
-    std::uint64_t message_bytes_ = 0;        ///< that those may have brought to a rank
+    message_window window_;
+    std::uint64_t started_ = 0;  ///< so far
+    message_window started_window_;
+    std::shared_ptr<const bool> last_meeting_;  ///< of those; whether it is over
     team_check check_;
 };
 

@@ -9,6 +9,7 @@
 #include "meters/record/recorder.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
+#include "selion/detail/started_call.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "world/world_state.hpp"
@@ -267,16 +268,39 @@ operation operation_of(collective_kind what) {
     return operation::exchange;
 }
 
-void run_block_call(const team_view& team, const block_call& call, std::source_location site) {
-    const operation what = operation_of(call.what);
-    rank_context& context = caller_for(team, what, site);
-    if (has_root(call.what)) expect_root(what, call.root, team, site);
-    collectives::call_signature signature = signature_of(what);
+collectives::call_signature signature_of(const block_call& call) {
+    collectives::call_signature signature = signature_of(operation_of(call.what));
     signature.count = call.most != 0 ? call.most : call.count;
     signature.element_bytes = call.element_bytes;
     if (call.how != nullptr) signature.type_hash = call.how->type_hash;
     if (has_root(call.what)) signature.root = call.root;
+    return signature;
+}
+
+void run_block_call(const team_view& team, const block_call& call, std::source_location site) {
+    const operation what = operation_of(call.what);
+    rank_context& context = caller_for(team, what, site);
+    if (has_root(call.what)) expect_root(what, call.root, team, site);
+    const collectives::call_signature signature = signature_of(call);
     run_on_terms(context, team, signature, site, [&] { team.state->run(call); });
+}
+
+future<> start_block_call(const team_view& team, started_call what, std::source_location site) {
+    const operation name = operation_of(what.call.what);
+    rank_context& context = caller_for(team, name, site);
+    expect_may_meet(context, name, site);
+    SELION_EXPECT_AT(!team.state->has_arrived(), site,
+                     fmt::format("{} between arrive() and wait() of its team", name_of(name)));
+    if (has_root(what.call.what)) expect_root(name, what.call.root, team, site);
+    collectives::call_signature signature = signature_of(what.call);
+    signature.site = machine::encode_site(site);
+    if (what.call.what == collective_kind::barrier && !context.words_mapped) {
+        context.transport->quiet(context);
+    }
+    future_state& state = make_state(0, site);
+    future<> result(state);
+    context.started->start(team.state->prepare(std::move(what), signature, team.sync, state));
+    return result;
 }
 
 }  // namespace detail

@@ -83,6 +83,12 @@ void empty_mail(rank_context& context) {
     }
 }
 
+/// Others may need what the rank passes on.
+void finish_started(rank_context& context, world_state& state, std::source_location site) {
+    const machine::call_scope scope(context, machine::operation::wait_future, site);
+    state.started.finish(context);
+}
+
 std::uint64_t sum_at_end(collectives::team_state& team, std::uint64_t own) {
     if (team.members().are_mapped()) return team.meeting().sum_at_end(own);
     team.combine(reinterpret_cast<std::byte*>(&own), 1, erase_reduction<std::uint64_t>(plus));
@@ -113,6 +119,7 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     context.messages = &messages.add();
     world_state state(context, files.start_rank(context.rank));
     const int rank_status = call_function(body, context);
+    finish_started(context, state, body.site);
     if (context.host->memory().outlives_ranks()) {
         context.messages->completions.finish(context);
     } else {

@@ -16,6 +16,7 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
       everybody(context, collectives::team_members(context)),
       teams(std::make_shared<collectives::team_register>(context)) {
     context.inbox = &inbox;
+    context.started = &started;
     context.job = machine::job_number();
     context.store_offset = collectives::runtime_bytes;
     const bool interrupts =

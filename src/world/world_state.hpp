@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "collectives/message_inbox.hpp"
+#include "collectives/started_collectives.hpp"
 #include "collectives/team_register.hpp"
 #include "collectives/team_state.hpp"
 #include "onesided/symmetric_heap.hpp"
@@ -21,6 +22,7 @@ struct world_state {
     collectives::team_state everybody;
     /// Teams that the rank has made; a handle that outlives the job finds it gone.
     std::shared_ptr<collectives::team_register> teams;
+    collectives::started_collectives started;
 };
 
 inline world_state& state_of(rank_context& context) {

@@ -172,6 +172,13 @@ void mistake_together(selion::world& world, std::string_view what) {
         }
     }
     if (what == "roots") static_cast<void>(world.broadcast(1, is_odd ? 1 : 0));  // site: roots
+    if (what == "started" && is_odd) {
+        static_cast<void>(
+            world.split_phase().all_reduce(1.5f, selion::plus).get());  // site: floats
+    } else if (what == "started") {
+        static_cast<void>(
+            world.split_phase().all_reduce(1.5, selion::plus).get());  // site: doubles
+    }
     if (what == "calls") {
         if (is_odd) {
             static_cast<void>(world.all_reduce(1, selion::plus));  // site: all_reduce

@@ -172,6 +172,15 @@ def test_ranks_that_disagree(machine: str, what: str):
     assert line.endswith("; types or operations differ") == (what == "types")
 
 
+@pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt", "sim:crossbar"])
+def test_ranks_that_start_different_collectives(machine: str):
+    [line] = complaint(machine, "started")
+    assert line.startswith("selion: the ranks disagree about started collective #1 of all ranks: ")
+    for size, where in ((4, "floats"), (8, "doubles")):
+        assert (f" starts all_reduce of 1 element of {size} bytes at "
+                f"{site('misusing.cpp', where)}") in line
+
+
 @pytest.mark.skipif(check_level < 2, reason="noticed in the checking build")
 @pytest.mark.parametrize("what", disagreements)
 def test_simulated_ranks_that_disagree(what: str):

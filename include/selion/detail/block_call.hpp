@@ -19,7 +19,7 @@ namespace selion::detail {
 /// many blocks, depends on the collective: see `team`. A broadcast has its one block at `target`,
 /// also at the root; an all-reduce may have one block at both.
 struct block_call {
-    collective_kind what;
+    collective_kind what = collective_kind::barrier;
     const std::byte* source = nullptr;
     std::byte* target = nullptr;
     std::size_t count = 0;  ///< elements of a block

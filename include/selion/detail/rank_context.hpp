@@ -28,6 +28,7 @@ class message_state;
 namespace selion::collectives {
 class call_book;
 class message_inbox;
+class started_collectives;
 class tuning_table;
 }  // namespace selion::collectives
 
@@ -85,6 +86,7 @@ struct alignas(line_bytes) rank_context {
     onesided::symmetric_heap* heap = nullptr;
     onesided::message_state* messages = nullptr;
     collectives::message_inbox* inbox = nullptr;  ///< of collectives that are made of messages
+    collectives::started_collectives* started = nullptr;
     const collectives::tuning_table* tuning = nullptr;  ///< what has been measured; null: nothing
     collectives::call_book* calls = nullptr;  ///< what all have called; null: machines whose time
                                               ///< is real, and ranks have to ask each other

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Collectives that are started: the same results as those that block, many under way, ranks that
+/// pass on what comes while they wait for something else.
+#include <selion/selion.hpp>
+
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "spmd.hpp"
+
+namespace {
+
+/// An operation that does not commute: the text of all values, in their order, as far as it fits.
+struct digits {
+    std::uint64_t value = 0;
+    std::uint64_t scale = 1;
+};
+constexpr auto append = [](const digits& left, const digits& right) {
+    return digits{left.value * right.scale + right.value, left.scale * right.scale};
+};
+digits own_digit(const selion::world& world) { return {world.rank() % 7 + 1, 11}; }
+
+SPMD_TEST(split_phase_collectives, values) {
+    const selion::split_phase_collectives start = world.split_phase();
+    const std::uint32_t ranks = world.size();
+    const std::uint32_t rank = world.rank();
+    const std::uint32_t last = ranks - 1;
+    auto from_last = start.broadcast(rank + 5, last);
+    auto sum = start.all_reduce(rank, selion::plus);
+    auto at_last = start.reduce(1u, selion::plus, last);
+    auto before = start.exscan(1u, selion::plus, 0u);
+    auto upto = start.scan(1u, selion::plus);
+    auto all = start.all_gather(rank * 3);
+    auto gathered = start.gather(rank == 0, 0);
+    test.equal(from_last.get(), last + 5);
+    test.equal(sum.get(), ranks * last / 2);
+    test.equal(at_last.get(), rank == last ? std::optional(ranks) : std::nullopt);
+    test.equal(before.get(), rank);
+    test.equal(upto.get(), rank + 1);
+    const std::vector<std::uint32_t> blocks = all.get();
+    for (std::uint32_t i = 0; i < ranks; ++i) test.equal(blocks[i], i * 3);
+    const std::vector<bool> firsts = gathered.get();
+    test.equal(firsts.size(), rank == 0 ? std::size_t{ranks} : 0);
+    if (rank == 0) test.equal(bool{firsts[0]}, true);
+}
+
+std::vector<int> counted(std::size_t length, int from) {
+    std::vector<int> all(length);
+    std::iota(all.begin(), all.end(), from);
+    return all;
+}
+
+SPMD_TEST(split_phase_collectives, spans_of_all_sizes) {
+    const int ranks = static_cast<int>(world.size());
+    const int rank = static_cast<int>(world.rank());
+    for (const std::size_t length : {0, 1, 7, 1000, 40'000}) {
+        if (world.size() > 16 && length > 1000) continue;
+        const selion::split_phase_collectives start = world.split_phase();
+        const std::size_t whole = length * world.size();
+        std::vector<int> one = counted(length, rank == 0 ? 9 : 0);
+        std::vector<int> sum = counted(length, rank);
+        std::vector<int> parts(length);
+        const std::vector<int> given = counted(whole, rank);
+        std::vector<int> come(whole);
+        std::vector<int> gathered(whole);
+        std::vector<int> block(length);
+        auto a = start.broadcast(std::span(one), 0);
+        auto b = start.all_reduce(std::span(sum), selion::plus);
+        auto c = start.reduce_scatter(given, std::span(parts), selion::plus);
+        auto d = start.exchange(given, std::span(come));
+        auto e = start.all_gather(std::span(given).first(length), std::span(gathered));
+        auto f = start.scatter(given, std::span(block), world.size() - 1);
+        selion::when_all(std::move(a), std::move(b), std::move(c), std::move(d), std::move(e),
+                         std::move(f))
+            .wait();
+        test.equal(one, counted(length, 9));
+        for (int i = 0; i < static_cast<int>(length); ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            test.equal(sum[at], ranks * (ranks - 1) / 2 + ranks * i);
+            test.equal(parts[at],
+                       ranks * (rank * static_cast<int>(length) + i) + ranks * (ranks - 1) / 2);
+            test.equal(block[at], ranks - 1 + rank * static_cast<int>(length) + i);
+        }
+        for (int from = 0; from < ranks; ++from) {
+            for (std::size_t i = 0; i < length; i += 97) {
+                const std::size_t at = static_cast<std::size_t>(from) * length + i;
+                test.equal(gathered[at], from + static_cast<int>(i));
+                test.equal(come[at], from + rank * static_cast<int>(length) + static_cast<int>(i));
+            }
+        }
+    }
+}
+
+/// The association is the promised one, and operations need not commute.
+SPMD_TEST(split_phase_collectives, order_is_that_of_the_ranks) {
+    const digits blocking = world.all_reduce(own_digit(world), append);
+    test.equal(world.split_phase().all_reduce(own_digit(world), append).get().value,
+               blocking.value);
+    const double small = 1.0 / (world.rank() + 3);
+    test.equal(world.split_phase().all_reduce(small, selion::plus).get(),
+               world.all_reduce(small, selion::plus));
+}
+
+/// More than may be under way before all meet, waited for in another order.
+SPMD_TEST(split_phase_collectives, many_under_way) {
+    const int many = world.size() > 16 ? 20 : 50;
+    std::vector<selion::future<std::uint32_t>> started;
+    for (int i = 0; i < many; ++i) {
+        const std::uint32_t root = static_cast<std::uint32_t>(i) % world.size();
+        started.push_back(world.split_phase().broadcast(world.rank() * 100 + 1, root));
+    }
+    for (int i = many; i-- > 0;) {
+        const std::uint32_t root = static_cast<std::uint32_t>(i) % world.size();
+        test.equal(started[static_cast<std::size_t>(i)].get(), root * 100 + 1);
+    }
+}
+
+/// Ranks in the middle of a tree pass on what comes although they wait for a barrier first.
+SPMD_TEST(split_phase_collectives, others_do_not_wait_for_this_rank) {
+    auto sum = world.split_phase().all_reduce(1u, selion::plus);
+    if (world.rank() % 2 == 0) {
+        test.equal(sum.get(), world.size());
+        world.barrier();
+    } else {
+        world.barrier();
+        test.equal(sum.get(), world.size());
+    }
+}
+
+SPMD_TEST(split_phase_collectives, teams_and_blocking_ones_between) {
+    const selion::team half = world.split(world.rank() % 2);
+    auto here = half.split_phase().all_reduce(world.rank(), selion::maximum);
+    auto everywhere = world.split_phase().all_reduce(world.rank(), selion::maximum);
+    test.equal(world.all_reduce(world.rank(), selion::maximum), world.size() - 1);
+    test.equal(half.all_reduce(1u, selion::plus), half.size());
+    test.equal(std::uint32_t{half.world_rank(half.size() - 1)}, here.get());
+    test.equal(everywhere.get(), world.size() - 1);
+}
+
+/// A team stays until what it has started is over; a future may be let go.
+SPMD_TEST(split_phase_collectives, handles_may_be_let_go) {
+    std::vector<int> data(10, static_cast<int>(world.rank()));
+    selion::future<> later;
+    {
+        const selion::team all = world.split(0);
+        later = all.split_phase().broadcast(std::span(data), world.size() - 1);
+        static_cast<void>(all.split_phase().all_reduce(1, selion::plus));
+    }
+    later.wait();
+    test.equal(data[9], static_cast<int>(world.size() - 1));
+}
+
+SPMD_TEST(split_phase_collectives, barrier_shows_earlier_puts) {
+    const auto place = selion::allocate<std::uint32_t>(world, 1);
+    const std::uint32_t next = (world.rank() + 1) % world.size();
+    for (std::uint32_t turn = 1; turn <= 5; ++turn) {
+        selion::put(place.on(next), turn);
+        world.split_phase().barrier().wait();
+        test.equal(*place.on(world.rank()).local(), turn);
+        world.split_phase().barrier().wait();
+    }
+    selion::deallocate(world, place);
+}
+
+SPMD_TEST(split_phase_collectives, strict_ones_meet) {
+    const selion::team strict = world.with(selion::strict);
+    for (int turn = 0; turn < 10; ++turn) {
+        test.equal(strict.split_phase().broadcast(world.rank() + 1, 0).get(), 1u);
+    }
+}
+
+}  // namespace
