@@ -10,6 +10,7 @@
 #include "cluster.hpp"
 #include "harness/arguments.hpp"
 #include "layers.hpp"
+#include "mpi.hpp"
 #include "synchronisation.hpp"
 #include "trees.hpp"
 
@@ -25,16 +26,20 @@ multicore::measurement read_point(const std::string& experiment,
     throw study::bad_argument("'" + experiment +
                               "' is no experiment; legal: threads-and-processes, tree-shape, "
                               "radix, summary, cluster-all-reduce, strict-and-loose, "
-                              "applications.");
+                              "applications, mpi.");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
+    if (argc > 1 && std::string(argv[1]) == multicore::mpi_process) {
+        return multicore::run_mpi_process(argc, argv);
+    }
     const study::arguments given = study::parse_arguments(argc, argv);
     if (given.experiment == "cluster-all-reduce") {
         return multicore::run_cluster(argc, argv, given);
     }
+    if (given.experiment == "mpi") return multicore::run_mpi(argc, argv, given);
     if (given.experiment == "tree-shape") {
         for (std::uint32_t repetition = 0; repetition < given.repetitions; ++repetition) {
             multicore::print_tree_shape(given.params, repetition);

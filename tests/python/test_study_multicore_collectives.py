@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from studying import Study, values, where_is
@@ -156,3 +158,17 @@ def test_what_a_machine_cannot_do(selion, where, experiment, setting, machine, w
     done = selion(*name, "--set", setting, "--machine", machine, **where)
     assert done.returncode == 0, done.stderr
     assert words in " ".join((done.stdout + done.stderr).split())
+
+
+def test_mpi_beside_threads_and_processes(selion, where):
+    asked = ("--experiment", "mpi", "--json", "--set", "collective=broadcast", "--set", "bytes=8",
+             "--set", "ranks=2")
+    done = selion("study", "multicore-collectives", *asked, **where)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    us = values(rows, "latency_us", "library", "between")
+    assert {("selion", "threads"), ("selion", "processes")} <= set(us)
+    if ("mpi", "processes") not in us:
+        assert "apt-get install openmpi-bin" in done.stderr
+    assert all(value > 0 for value in us.values())
+    assert ("mpi", "threads") not in us
