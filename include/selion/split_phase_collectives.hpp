@@ -30,6 +30,8 @@ namespace selion {
 /// waits for what its ranks have started. Members that start different ones
 /// end the job with both call sites, in every build.
 ///
+/// Meters and traces have the call that starts, and the waits for the future.
+///
 /// @cost messages along a schedule, on every machine: where ranks map each other a blocking
 /// collective is quicker than one that is started and waited for at once. Every eighth of a team,
 /// and one after 16 MiB, is over when all members have come to it.

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "collectives/started_collectives.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
 #include "selion/detail/word_access.hpp"
@@ -28,29 +27,29 @@ message_inbox::~message_inbox() {
 
 void message_inbox::send(std::uint32_t target, const collective_name& collective,
                          std::span<const std::byte> data) {
-    send_parts(target, {collective, data.size(), 0, {}}, false, data);
+    send_parts(target, {collective, data.size(), 0, {}}, offsetof(part_header, call), data,
+               &message_inbox::receive);
 }
 
 void message_inbox::send(std::uint32_t target, const collective_name& collective,
-                         std::span<const std::byte> data, const call_signature& call) {
-    send_parts(target, {collective, data.size(), 0, call}, true, data);
+                         std::span<const std::byte> data, const call_signature& call,
+                         detail::message_function handler) {
+    send_parts(target, {collective, data.size(), 0, call}, sizeof(part_header), data, handler);
 }
 
-void message_inbox::send_parts(std::uint32_t target, part_header header, bool is_started,
-                               std::span<const std::byte> data) {
+void message_inbox::send_parts(std::uint32_t target, part_header header, std::size_t header_bytes,
+                               std::span<const std::byte> data, detail::message_function handler) {
     // A thread that has joined the rank sends and waits in a way of its own.
     detail::rank_context& context = *detail::current_context;
     const std::uint64_t most =
         std::max<std::uint64_t>(context.transport->most_message_bytes() / parts_under_way, 1);
-    const std::size_t header_bytes = is_started ? sizeof(part_header) : offsetof(part_header, call);
     do {
         const std::span now = data.subspan(
             header.part_start, std::min<std::size_t>(data.size() - header.part_start, most));
         context.transport->send(
             context, {.target = target,
                       .kind = 0,
-                      .handler = detail::encode_function(
-                          is_started ? &message_inbox::receive_started : &message_inbox::receive),
+                      .handler = detail::encode_function(handler),
                       .arguments = std::as_bytes(std::span(&header, 1)).first(header_bytes),
                       .data = now.data(),
                       .bytes = now.size()});
@@ -58,18 +57,11 @@ void message_inbox::send_parts(std::uint32_t target, part_header header, bool is
     } while (header.part_start < data.size());
 }
 
-/// Handlers: they run on any thread that serves the rank's messages.
+/// A handler.
 void message_inbox::receive(detail::delivery& here) {
     detail::rank_context& context = *detail::current_context;
     context.inbox->add(here.message);
     detail::count_together(context, context.inbox->arrived_);
-}
-
-void message_inbox::receive_started(detail::delivery& here) {
-    started_collectives& all = *detail::current_context->started;
-    all.inbox().add(here.message);
-    here.completion = [](void* own) { static_cast<started_collectives*>(own)->advance(); };
-    here.completion_argument = &all;
 }
 
 void message_inbox::add(const detail::incoming_message& from) {

@@ -47,15 +47,18 @@ public:
     /// @param target rank in the world.
     static void send(std::uint32_t target, const collective_name& collective,
                      std::span<const std::byte> data);
-    /// The same to its inbox of started collectives. @param call what the sender has started.
+    /// The same to an inbox that `handler` adds the parts to. @param call comes with each of them.
     static void send(std::uint32_t target, const collective_name& collective,
-                     std::span<const std::byte> data, const call_signature& call);
+                     std::span<const std::byte> data, const call_signature& call,
+                     detail::message_function handler);
+    /// By such a handler, on any thread that serves the rank's messages.
+    void add(const detail::incoming_message& from);
 
     struct message {
         std::size_t bytes;    ///< of all
         std::size_t arrived;  ///< of those
         aligned_bytes data;
-        call_signature call;  ///< of a started collective
+        call_signature call;  ///< if the sender has said so
         bool is_complete() const { return arrived == bytes; }
     };
     /// Waits for the next message of a name.
@@ -75,12 +78,11 @@ private:
         collective_name collective;
         std::uint64_t message_bytes;
         std::uint64_t part_start;
-        /// Of a started collective: only its messages carry it.
-        call_signature call;
+        call_signature call;  ///< not sent where it is not asked for
     };
     static_assert(sizeof(part_header) <= detail::most_argument_bytes);
-    static void send_parts(std::uint32_t target, part_header header, bool is_started,
-                           std::span<const std::byte> data);
+    static void send_parts(std::uint32_t target, part_header header, std::size_t header_bytes,
+                           std::span<const std::byte> data, detail::message_function handler);
     struct part {
         message_name name;
         std::size_t message_bytes;
@@ -92,8 +94,6 @@ private:
     };
 
     static void receive(detail::delivery& here);
-    static void receive_started(detail::delivery& here);
-    void add(const detail::incoming_message& from);
     void sort_in(const part& come);
 
     std::atomic<part*> added_ = nullptr;                    ///< the last one first

@@ -39,7 +39,8 @@ struct mover_count {
 void started_way::send(std::uint32_t member, message_pieces data, bool /*may_lend*/) {
     packed_.resize(bytes_of(data));
     copy_pieces(packed_.data(), data);
-    message_inbox::send(members_.world_rank(member), name_, packed_, call_);
+    message_inbox::send(members_.world_rank(member), name_, packed_, call_,
+                        &started_collectives::receive);
 }
 
 std::span<const std::byte> started_way::receive(std::uint32_t member, std::size_t /*expected*/) {
@@ -133,6 +134,14 @@ void started_collectives::finish(detail::rank_context& context) {
                             .at_least = started_,
                             .reason = machine::wait_reason::message,
                             .others = {}});
+}
+
+/// A handler.
+void started_collectives::receive(detail::delivery& here) {
+    started_collectives& all = *detail::current_context->started;
+    all.inbox_.add(here.message);
+    here.completion = [](void* own) { static_cast<started_collectives*>(own)->advance(); };
+    here.completion_argument = &all;
 }
 
 void started_collectives::advance() {

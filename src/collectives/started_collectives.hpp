@@ -16,6 +16,7 @@
 #include "collectives/team_block.hpp"
 #include "collectives/team_members.hpp"
 #include "selion/detail/block_call.hpp"
+#include "selion/detail/message_function.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/shared_word.hpp"
 #include "selion/detail/started_call.hpp"
@@ -102,6 +103,8 @@ public:
     void advance();
     /// By the rank's own code: waits until all are over.
     void finish(detail::rank_context& context);
+    /// Receives a message of a started collective.
+    static void receive(detail::delivery& here);
 
 private:
     struct node {

@@ -31,27 +31,22 @@ void expect_may_meet(const rank_context& context, operation what, std::source_lo
     expect_not_in_completion(context, what, site);
 }
 
-/// A collective in progress: marks the rank as inside, records its time, and compares the ranks'
-/// calls in the checking build.
-class collective_scope {
+/// Whether it may begin a collective of a team.
+void expect_may_begin(const rank_context& context, const team_view& team, operation what,
+                      std::source_location site) {
+    expect_may_meet(context, what, site);
+    SELION_EXPECT_AT(!team.state->has_arrived(), site,
+                     fmt::format("{} between arrive() and wait() of its team", name_of(what)));
+}
+
+/// Records the time of a call, where that is asked for.
+class recorded_call {
 public:
-    collective_scope(rank_context& context, const team_view& team,
-                     const collectives::call_signature& signature, std::source_location site)
-        : context_(context),
-          what_(static_cast<operation>(signature.what)),
-          call_(context, what_, site, size_in_report(team)),
-          site_(site) {
-        expect_may_meet(context, what_, site);
-        SELION_EXPECT_AT(!team.state->has_arrived(), site,
-                         fmt::format("{} between arrive() and wait() of its team", name_of(what_)));
+    recorded_call(const rank_context& context, operation what, std::source_location site)
+        : context_(context), what_(what), site_(site) {
         if (context.recorder != nullptr) start_ps_ = context.clock->stamp_ps();
-        if constexpr (SELION_CHECK_LEVEL >= 2) {
-            collectives::call_signature mine = signature;
-            mine.site = machine::encode_site(site);
-            team.state->check(mine);
-        }
     }
-    ~collective_scope() {
+    ~recorded_call() {
         if (context_.recorder == nullptr) return;
         context_.recorder->record({.name = name_of(what_).data(),
                                    .start_ps = start_ps_,
@@ -60,15 +55,37 @@ public:
                                    .line = site_.line(),
                                    .file = site_.file_name()});
     }
+    recorded_call(const recorded_call&) = delete;
+    recorded_call& operator=(const recorded_call&) = delete;
+
+private:
+    const rank_context& context_;
+    operation what_;
+    std::source_location site_;
+    std::int64_t start_ps_ = 0;
+};
+
+/// A collective in progress: marks the rank as inside, records its time, and compares the ranks'
+/// calls in the checking build.
+class collective_scope {
+public:
+    collective_scope(rank_context& context, const team_view& team,
+                     const collectives::call_signature& signature, std::source_location site)
+        : call_(context, static_cast<operation>(signature.what), site, size_in_report(team)),
+          record_(context, static_cast<operation>(signature.what), site) {
+        expect_may_begin(context, team, static_cast<operation>(signature.what), site);
+        if constexpr (SELION_CHECK_LEVEL >= 2) {
+            collectives::call_signature mine = signature;
+            mine.site = machine::encode_site(site);
+            team.state->check(mine);
+        }
+    }
     collective_scope(const collective_scope&) = delete;
     collective_scope& operator=(const collective_scope&) = delete;
 
 private:
-    rank_context& context_;
-    operation what_;
     machine::call_scope call_;
-    std::source_location site_;
-    std::int64_t start_ps_ = 0;
+    recorded_call record_;
 };
 
 /// The time that a collective may take. One that ends in an error leaves its team unusable.
@@ -288,9 +305,8 @@ void run_block_call(const team_view& team, const block_call& call, std::source_l
 future<> start_block_call(const team_view& team, started_call what, std::source_location site) {
     const operation name = operation_of(what.call.what);
     rank_context& context = caller_for(team, name, site);
-    expect_may_meet(context, name, site);
-    SELION_EXPECT_AT(!team.state->has_arrived(), site,
-                     fmt::format("{} between arrive() and wait() of its team", name_of(name)));
+    expect_may_begin(context, team, name, site);
+    const recorded_call record(context, name, site);
     if (has_root(what.call.what)) expect_root(name, what.call.root, team, site);
     collectives::call_signature signature = signature_of(what.call);
     signature.site = machine::encode_site(site);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/binding.hpp"
 
+#include <fmt/format.h>
 #include <hwloc.h>
 #include <sched.h>
 
 #include <array>
 #include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/knobs.hpp"
@@ -74,35 +78,34 @@ private:
     bool is_loaded_ = false;
 };
 
-/// Number of the object of a type that a processor is part of.
-std::uint32_t number_of(hwloc_topology_t topology, hwloc_obj_type_t type, std::uint32_t processor) {
-    const int count = hwloc_get_nbobjs_by_type(topology, type);
-    for (int i = 0; i < count; ++i) {
-        const hwloc_obj_t part = hwloc_get_obj_by_type(topology, type, static_cast<unsigned>(i));
-        if (hwloc_bitmap_isset(part->cpuset, processor) != 0) return static_cast<unsigned>(i);
+/// A number in a file of the kernel; nothing where there is none.
+std::optional<std::uint32_t> number_in(const std::string& path) {
+    std::ifstream file(path);
+    std::uint32_t number = 0;
+    return file >> number ? std::optional(number) : std::nullopt;
+}
+
+/// Number of the last-level cache of a processor; the first-level ones are nobody else's.
+std::uint32_t last_level_cache(const std::string& processor) {
+    std::uint32_t found = 0;
+    std::uint32_t highest = 1;
+    for (int index = 0;; ++index) {
+        const std::string cache = fmt::format("{}/cache/index{}/", processor, index);
+        const auto level = number_in(cache + "level");
+        if (!level) return found;
+        if (*level <= highest) continue;
+        highest = *level;
+        found = number_in(cache + "id").value_or(0);
     }
-    return 0;
 }
 
 }  // namespace
 
+/// From the kernel's files: ranks ask at the same time, and hwloc changes the environment.
 processor_place place_of_processor(std::uint32_t processor) {
-    const plugins_off quick;
-    hwloc_topology_t topology = nullptr;
-    hwloc_topology_init(&topology);
-    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-    processor_place place;
-    for (const hwloc_obj_type_t type : {HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_PACKAGE}) {
-        hwloc_topology_set_type_filter(topology, type, HWLOC_TYPE_FILTER_KEEP_ALL);
-    }
-    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-    if (hwloc_topology_load(topology) == 0) {
-        const bool has_third = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L3CACHE) > 0;
-        place = {number_of(topology, has_third ? HWLOC_OBJ_L3CACHE : HWLOC_OBJ_L2CACHE, processor),
-                 number_of(topology, HWLOC_OBJ_PACKAGE, processor)};
-    }
-    hwloc_topology_destroy(topology);
-    return place;
+    const std::string files = fmt::format("/sys/devices/system/cpu/cpu{}", processor);
+    return {last_level_cache(files),
+            number_in(files + "/topology/physical_package_id").value_or(0)};
 }
 
 const std::vector<int>& processors_by_core() {
