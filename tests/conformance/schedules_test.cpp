@@ -142,6 +142,13 @@ std::vector<selion::schedule_request> requests_for(selion::collective_kind what,
 /// The product of everything takes an hour over all machines: scripts/ci/all-collectives.
 bool is_full() { return std::getenv("SELION_TEST_FULL") != nullptr; }
 
+/// Longer than any buffer, and no multiple of one. Where each access is looked at, less will do.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t long_bytes = (1 << 16) + 3;
+#else
+constexpr std::size_t long_bytes = (1 << 20) + 3;
+#endif
+
 /// Bytes of a block: none, one, odd, a word, a page, and more than any buffer that divides evenly.
 /// Between processes schedules over lines need room in the heap for what a step sends.
 std::vector<std::size_t> sizes_for(selion::collective_kind what, const selion::world& world) {
@@ -153,7 +160,7 @@ std::vector<std::size_t> sizes_for(selion::collective_kind what, const selion::w
     const bool is_large = ranks > 16;
     if (!is_large || (is_full() && !is_for_each)) all.push_back(4096);
     const bool takes_long = ranks <= 4 || (is_full() && !is_large && !is_for_each);
-    if (takes_long && has_room) all.push_back((1 << 20) + 3);
+    if (takes_long && has_room) all.push_back(long_bytes);
     return all;
 }
 
