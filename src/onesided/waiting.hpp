@@ -59,12 +59,12 @@ inline void await_word(rank_context& context, const machine::wait_request& reque
     }
     rank_context& caller = *current_context;
     if (request.reason != machine::wait_reason::collective ||
-        caller.collective_deadline_ns == machine::no_deadline) [[likely]] {
+        caller.collective_deadline.ns == machine::no_deadline) [[likely]] {
         await(caller, request);
         return;
     }
     machine::wait_request bounded = request;
-    bounded.deadline_ns = caller.collective_deadline_ns;
+    bounded.deadline_ns = caller.collective_deadline.ns;
     if (!await(caller, bounded)) end_collective_wait(caller);
 }
 

@@ -92,10 +92,10 @@ private:
 class deadline_scope {
 public:
     deadline_scope(rank_context& context, const team_view& team) : context_(context), team_(team) {
-        context_.collective_deadline_ns = deadline_after(context, team.timeout_ns);
+        context_.collective_deadline.ns = deadline_after(context, team.timeout_ns);
     }
     ~deadline_scope() {
-        context_.collective_deadline_ns = machine::no_deadline;
+        context_.collective_deadline.ns = machine::no_deadline;
         if (!is_done_) team_.state->set_broken();
     }
     deadline_scope(const deadline_scope&) = delete;

@@ -42,6 +42,16 @@ inline constexpr std::uint64_t offset_mask = (std::uint64_t{1} << offset_bits) -
 inline constexpr std::uint64_t rank_mask = (std::uint64_t{1} << rank_bits) - 1;
 inline constexpr std::uint64_t null_address = ~std::uint64_t{0};
 
+/// Nanoseconds of the clock: when a wait ends in an error. A copy has none, and does not look at
+/// the one that it is made of: it is another thread's, which is in no collective.
+struct own_deadline {
+    std::int64_t ns = INT64_MAX;
+
+    own_deadline() = default;
+    own_deadline(const own_deadline&) noexcept {}
+    own_deadline& operator=(const own_deadline&) noexcept { return *this; }
+};
+
 /// Everything that one rank knows about itself and its machine. A machine fills it before the
 /// rank's function starts; a thread that joins a rank works on a copy with its own `waiter`.
 struct alignas(line_bytes) rank_context {
@@ -76,8 +86,7 @@ struct alignas(line_bytes) rank_context {
     machine::waiter* waiter = nullptr;
 
     // Read by slower paths.
-    /// Nanoseconds of the clock: when a wait of the collective in progress ends in an error.
-    std::int64_t collective_deadline_ns = INT64_MAX;
+    own_deadline collective_deadline;  ///< of waits of the collective in progress
     machine::transport* transport = nullptr;
     machine::simulated_memory* simulated = nullptr;  ///< of ranks that share memory in virtual time
     machine::clock* clock = nullptr;
