@@ -25,10 +25,15 @@ namespace selion {
 /// fulfilled when this member's part is done and its data may be used. Arguments are those of the
 /// call of `team` with the same name; spans stay as they are until then, operations are copied.
 ///
-/// All members start those of a team in the same order. Many may be under way; they go on in all
+/// All members start those of a team in the same order, and at the same places between its
+/// blocking collectives. Many may be under way; they go on in all
 /// calls of their ranks that wait or make progress, and what they combine is combined there. A job
 /// waits for what its ranks have started. Members that start different ones
 /// end the job with both call sites, in every build.
+///
+/// A future's `wait` takes a time-out; one of the team does not count here. An exception of an
+/// operation goes into the future of the member that has thrown it; others may wait for ever. A
+/// continuation must not wait, nor call or start a collective.
 ///
 /// Meters and traces have the call that starts, and the waits for the future.
 ///
@@ -215,12 +220,16 @@ private:
     future<> combine(collective_kind what, std::span<const T> source, T* target,
                      const Operation& operation, team_rank root, std::source_location site,
                      std::optional<std::size_t> block = std::nullopt) const {
-        auto kept = std::make_shared<const Operation>(operation);
         detail::started_call call;
-        call.how = detail::erase_reduction<T>(*kept);
+        if constexpr (std::is_function_v<Operation>) {
+            call.how = detail::erase_reduction<T>(operation);
+        } else {
+            auto kept = std::make_shared<const Operation>(operation);
+            call.how = detail::erase_reduction<T>(*kept);
+            call.kept = std::move(kept);
+        }
         call.call = detail::reducing(what, source, target, call.how, root);
         call.call.count = block.value_or(source.size());
-        call.kept = std::move(kept);
         return start(std::move(call), site);
     }
     future<> start(detail::started_call call, std::source_location site) const {

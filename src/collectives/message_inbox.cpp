@@ -116,8 +116,25 @@ std::size_t message_inbox::complete(const message_name& name) const {
     return static_cast<std::size_t>(unfinished - found->second.begin());
 }
 
-const message_inbox::message& message_inbox::front(const message_name& name) const {
-    return messages_.find(name)->second.front();
+std::vector<message_inbox::come_message> message_inbox::next_of(const collective_name& name) const {
+    std::vector<come_message> all;
+    for (auto one = messages_.lower_bound({name, 0});
+         one != messages_.end() && one->first.collective == name; ++one) {
+        all.push_back({one->first.sender, one->second.front().call});
+    }
+    return all;
+}
+
+void message_inbox::drop(const collective_name& name) {
+    std::erase_if(messages_, [&](const auto& one) { return one.first.collective == name; });
+}
+
+std::vector<collective_name> message_inbox::names() const {
+    std::vector<collective_name> all;
+    for (const auto& [name, messages] : messages_) {
+        if (all.empty() || all.back() != name.collective) all.push_back(name.collective);
+    }
+    return all;
 }
 
 message_inbox::message message_inbox::pop(const message_name& name) {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <span>
+#include <vector>
 
 #include "collectives/aligned_bytes.hpp"
 #include "collectives/team_block.hpp"
@@ -69,8 +70,17 @@ public:
     /// Messages of a name that are there and have no unfinished one before them.
     std::size_t complete(const message_name& name) const;
     /// The next message of a name. @pre it is there.
-    const message& front(const message_name& name) const;
     message pop(const message_name& name);
+    /// The next messages of a collective, one for each sender that has any.
+    struct come_message {
+        std::uint32_t sender;
+        call_signature call;
+    };
+    std::vector<come_message> next_of(const collective_name& name) const;
+    /// Throws away all messages of a collective.
+    void drop(const collective_name& name);
+    /// Names of all messages that are there, in rising order.
+    std::vector<collective_name> names() const;
 
 private:
     /// What travels beside the data of a part.

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <exception>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "collectives/movers.hpp"
 #include "collectives/team_check.hpp"
 #include "machine/machine.hpp"
+#include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
 
@@ -48,34 +52,17 @@ std::span<const std::byte> started_way::receive(std::uint32_t member, std::size_
     return {last_.data.data(), last_.bytes};
 }
 
-bool started_way::has_all(detail::rank_context& context, const schedule_step& step) const {
+bool started_way::has_all(const schedule_step& step) const {
     std::map<std::uint32_t, std::size_t> wanted;
     for (const schedule_message& message : step.receives) ++wanted[message.peer];
-    for (const auto& [member, count] : wanted) {
-        const std::size_t come = inbox_.complete(name_of(member));
-        if (come != 0) expect_same_call(context, member);
-        if (come < count) return false;
-    }
-    return true;
-}
-
-void started_way::expect_same_call(detail::rank_context& context, std::uint32_t member) const {
-    const call_signature& theirs = inbox_.front(name_of(member)).call;
-    if (call_.agrees_with(theirs)) return;
-    context.host->launcher().end_job(
-        context,
-        fmt::format("the ranks disagree about started collective #{} of {}: rank {} "
-                    "starts {}, rank {} starts {}",
-                    name_.number,
-                    name_.team == 0 ? std::string("all ranks")
-                                    : fmt::format("a team of {}", members_.count()),
-                    context.rank, text_of(call_), members_.world_rank(member), text_of(theirs)));
+    return std::ranges::all_of(
+        wanted, [&](const auto& one) { return inbox_.complete(name_of(one.first)) >= one.second; });
 }
 
 started_collective::started_collective(detail::rank_context& context, const team_members& members,
                                        message_inbox& inbox, detail::started_call what, plan how,
                                        detail::future_state& result)
-    : context_(context),
+    : members_(members.count()),
       what_(std::move(what)),
       how_(std::move(how)),
       way_(inbox, members, how_.name, how_.call),
@@ -85,19 +72,38 @@ started_collective::started_collective(detail::rank_context& context, const team
 }
 
 bool started_collective::advance() {
+    try {
+        if (!take_steps()) return false;
+    } catch (...) {
+        result_.trouble = std::current_exception();  // of an operation of the program
+        has_failed_ = true;
+    }
+    if (how_.is_over) *how_.is_over = true;
+    fulfil_result();
+    return true;
+}
+
+/// What continues runs as a handler does: the other collectives stand still meanwhile.
+void started_collective::fulfil_result() {
+    detail::rank_context& caller = *detail::current_context;
+    const bool was_in_handler = std::exchange(caller.in_handler, true);
+    detail::fulfil(result_);
+    caller.in_handler = was_in_handler;
+}
+
+/// @return whether it has taken all.
+bool started_collective::take_steps() {
     if (how_.may_begin && !*how_.may_begin) return false;
     if (!std::exchange(has_begun_, true)) runner_.prepare();
     while (step_ < how_.schedule.steps.size()) {
         const schedule_step& step = how_.schedule.steps[step_];
         if (!std::exchange(has_sent_, true)) runner_.send(step);
-        if (!way_.has_all(context_, step)) return false;
+        if (!way_.has_all(step)) return false;
         runner_.receive(step);
         has_sent_ = false;
         ++step_;
     }
     runner_.finish();
-    if (how_.is_over) *how_.is_over = true;
-    detail::fulfil(result_);
     return true;
 }
 
@@ -120,10 +126,14 @@ void started_collectives::drop(node* list) {
     while (list != nullptr) delete std::exchange(list, list->next);
 }
 
-/// Letting go of those that are over may end a team, which is for the rank's own code to do.
-void started_collectives::start(std::unique_ptr<started_collective> one) {
+/// May end a team, which is for the rank's own code to do.
+void started_collectives::let_go() {
     // acquire: what it holds [started.list]
     drop(over_.exchange(nullptr, std::memory_order_acquire));
+}
+
+void started_collectives::start(std::unique_ptr<started_collective> one) {
+    let_go();
     ++started_;
     add(added_, new node{std::move(one), nullptr});
     advance();
@@ -134,12 +144,21 @@ void started_collectives::finish(detail::rank_context& context) {
                             .at_least = started_,
                             .reason = machine::wait_reason::message,
                             .others = {}});
+    let_go();
 }
 
 /// A handler.
 void started_collectives::receive(detail::delivery& here) {
-    started_collectives& all = *detail::current_context->started;
+    detail::rank_context& context = *detail::current_context;
+    if (context.started == nullptr) {
+        context.host->launcher().end_job(
+            context, fmt::format("rank {} has sent a message of a started collective to rank {}, "
+                                 "whose function has returned without starting it",
+                                 here.message.origin, context.rank));
+    }
+    started_collectives& all = *context.started;
     all.inbox_.add(here.message);
+    detail::count_together(context, context.messages->above.news);
     here.completion = [](void* own) { static_cast<started_collectives*>(own)->advance(); };
     here.completion_argument = &all;
 }
@@ -161,15 +180,54 @@ void started_collectives::take_added() {
 void started_collectives::advance_all() {
     take_added();
     inbox_.sort_in();
+    for (const collective_name& name : inbox_.names()) expect_same_calls(name);
     for (auto one = under_way_.begin(); one != under_way_.end();) {
         if (!(*one)->one->advance()) {
             ++one;
             continue;
         }
+        note_over(*(*one)->one);
         add(over_, *one);
         detail::count_together(*detail::current_context, finished_);
         one = under_way_.erase(one);
     }
+}
+
+/// A few are remembered, for who sends to one that is over: that one was another at the sender.
+void started_collectives::note_over(const started_collective& one) {
+    constexpr std::size_t remembered = 64;
+    over_calls_.push_back({one.name(), one.call(), one.members(), one.has_failed()});
+    if (over_calls_.size() > remembered) over_calls_.pop_front();
+    expect_same_calls(one.name());
+}
+
+/// Ends the job when messages of a collective belong to another call than the own one. Of those
+/// that are not started here yet nothing is known.
+void started_collectives::expect_same_calls(const collective_name& name) {
+    for (const auto& [sender, call] : inbox_.next_of(name)) {
+        const auto own = std::ranges::find_if(
+            under_way_, [&](const node* one) { return one->one->name() == name; });
+        if (own != under_way_.end() && !(*own)->one->call().agrees_with(call)) {
+            end_for_other_call({name, (*own)->one->call(), (*own)->one->members()}, sender, call);
+        }
+        const auto over = std::ranges::find(over_calls_, name, &known_call::name);
+        if (over == over_calls_.end()) continue;
+        // One that has failed has not taken all that belongs to it.
+        if (over->has_failed && over->call.agrees_with(call)) return inbox_.drop(name);
+        end_for_other_call(*over, sender, call);
+    }
+}
+
+void started_collectives::end_for_other_call(const known_call& own, std::uint32_t sender,
+                                             const call_signature& theirs) {
+    detail::rank_context& context = *detail::current_context;
+    context.host->launcher().end_job(
+        context, fmt::format("the ranks disagree about started collective #{} of {}: rank {} "
+                             "starts {}, rank {} starts {}",
+                             own.name.number,
+                             own.name.team == 0 ? std::string("all ranks")
+                                                : fmt::format("a team of {}", own.members),
+                             context.rank, text_of(own.call), sender, text_of(theirs)));
 }
 
 }  // namespace selion::collectives

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -39,15 +40,13 @@ public:
     std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) override;
     void end_step() override {}
 
-    /// Whether all messages of a step are there. Ends the job when one of them belongs to another
-    /// call.
-    bool has_all(detail::rank_context& context, const schedule_step& step) const;
+    /// Whether all messages of a step are there.
+    bool has_all(const schedule_step& step) const;
 
 private:
     message_name name_of(std::uint32_t member) const {
         return {name_, members_.world_rank(member)};
     }
-    void expect_same_call(detail::rank_context& context, std::uint32_t member) const;
 
     message_inbox& inbox_;
     const team_members& members_;
@@ -76,8 +75,17 @@ public:
     /// Goes on as far as messages allow. @return whether it is over.
     bool advance();
 
+    const collective_name& name() const { return how_.name; }
+    const call_signature& call() const { return how_.call; }
+    std::uint32_t members() const { return members_; }
+    /// Whether it is over because an operation has thrown.
+    bool has_failed() const { return has_failed_; }
+
 private:
-    detail::rank_context& context_;
+    bool take_steps();
+    void fulfil_result();
+
+    std::uint32_t members_;
     detail::started_call what_;
     plan how_;
     started_way way_;
@@ -85,6 +93,7 @@ private:
     detail::future_state& result_;
     std::size_t step_ = 0;
     bool has_begun_ = false;
+    bool has_failed_ = false;
     bool has_sent_ = false;  ///< the messages of this step
 };
 
@@ -99,6 +108,8 @@ public:
     message_inbox& inbox() { return inbox_; }
     /// By the rank's own code.
     void start(std::unique_ptr<started_collective> one);
+    /// By the rank's own code: gives back what those need no more that are over.
+    void let_go();
     /// Moves all on, unless somebody does: then that one looks once more.
     void advance();
     /// By the rank's own code: waits until all are over.
@@ -111,7 +122,18 @@ private:
         std::unique_ptr<started_collective> one;
         node* next;
     };
+    /// A collective of this rank that is under way, or was lately.
+    struct known_call {
+        collective_name name;
+        call_signature call;
+        std::uint32_t members;
+        bool has_failed = false;
+    };
     void advance_all();
+    void note_over(const started_collective& one);
+    void expect_same_calls(const collective_name& name);
+    [[noreturn]] static void end_for_other_call(const known_call& own, std::uint32_t sender,
+                                                const call_signature& theirs);
     void take_added();
     static void add(std::atomic<node*>& list, node* one);
     static void drop(node* list);
@@ -120,9 +142,10 @@ private:
     std::atomic<node*> added_ = nullptr;  ///< by the rank, the last one first
     std::atomic<node*> over_ = nullptr;   ///< for the rank to let go of
     std::atomic<std::uint64_t> movers_ = 0;
-    std::uint64_t started_ = 0;       ///< ever; by the rank
-    detail::shared_word finished_{};  ///< of those, how many are over
-    std::list<node*> under_way_;      ///< in the order of their starts; of who moves them
+    std::uint64_t started_ = 0;          ///< ever; by the rank
+    detail::shared_word finished_{};     ///< of those, how many are over
+    std::deque<known_call> over_calls_;  ///< the latest ones; of who moves
+    std::list<node*> under_way_;         ///< in the order of their starts; of who moves them
 };
 
 }  // namespace selion::collectives

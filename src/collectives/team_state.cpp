@@ -44,14 +44,14 @@ team_state::team_state(detail::rank_context& context, team_members members)
 
 void team_state::run(const detail::block_call& call) {
     if (call.chosen != nullptr && is_possible(call.chosen->way, members_, call)) {
-        return run_as(call, *call.chosen);
+        return run_as(call, *call.chosen, true);
     }
     const auto& chosen = chosen_[static_cast<std::size_t>(call.what)];
-    if (chosen && is_possible(chosen->way, members_, call)) return run_as(call, *chosen);
+    if (chosen && is_possible(chosen->way, members_, call)) return run_as(call, *chosen, true);
     if (const collective_choice* const tuned = tuned_.find(members_, call)) {
         return run_tuned(call, *tuned);
     }
-    run_as(call, plan(members_, call));
+    run_as(call, plan(members_, call), false);
 }
 
 void team_state::choose(collective_kind what, const std::optional<collective_choice>& how) {
@@ -76,42 +76,38 @@ void team_state::meet() {
     run({.what = barrier});
 }
 
-/// Not by the runtime itself.
-bool team_state::is_chosen(const detail::block_call& call) const {
-    return call.chosen != nullptr || chosen_[static_cast<std::size_t>(call.what)];
-}
-
-void team_state::run_as(const detail::block_call& call, const collective_choice& how) {
+void team_state::run_as(const detail::block_call& call, const collective_choice& how,
+                        bool is_chosen) {
     switch (how.way) {
         case collective_way::board: return board_.run(call);
         case collective_way::slots: return slots_.run(call);
         case collective_way::direct: return direct_.run(call);
-        case collective_way::lines: return run_schedule(call, how.schedule, lines());
+        case collective_way::lines: return run_schedule(call, {how.schedule, is_chosen}, lines());
         case collective_way::messages: break;
     }
-    run_by_messages(call, how.schedule);
+    run_by_messages(call, {how.schedule, is_chosen});
 }
 
 const rank_schedule& team_state::schedule_of(const detail::block_call& call,
-                                             schedule_request request) {
+                                             const wanted_schedule& wanted) {
+    schedule_request request = wanted.request;
     request.collective = call.what;
     request.ranks = members_.count();
     // Where the order of a sum is promised, it is made at member 0 and goes on from there.
-    request.root = has_root(call.what) && (is_chosen(call) || call.what != reduce) ? call.root : 0;
+    request.root = has_root(call.what) && (wanted.is_chosen || call.what != reduce) ? call.root : 0;
     return schedules_.of(call, request, members_.own());
 }
 
-void team_state::run_schedule(const detail::block_call& call, const schedule_request& request,
+void team_state::run_schedule(const detail::block_call& call, const wanted_schedule& wanted,
                               message_way& way) {
-    schedule_runner(context_, members_, call, schedule_of(call, request), way).run();
+    schedule_runner(context_, members_, call, schedule_of(call, wanted), way).run();
 }
 
-void team_state::run_by_messages(const detail::block_call& call, const schedule_request& request) {
-    const bool was_chosen = is_chosen(call);
-    if (!was_chosen && call.what == broadcast) {
+void team_state::run_by_messages(const detail::block_call& call, const wanted_schedule& wanted) {
+    if (!wanted.is_chosen && call.what == broadcast) {
         return messages_.broadcast({call.target, call.block_bytes()}, call.root);
     }
-    if (!was_chosen && call.what == all_reduce) {
+    if (!wanted.is_chosen && call.what == all_reduce) {
         return messages_.all_reduce(call.target, call.count, *call.how);
     }
     ++message_collectives_;
@@ -119,7 +115,7 @@ void team_state::run_by_messages(const detail::block_call& call, const schedule_
         meeting_.synchronise(machine::wait_reason::collective);
     }
     inbox_way way(context_, members_, message_collectives_);
-    run_schedule(call, request, way);
+    run_schedule(call, wanted, way);
 }
 
 std::unique_ptr<started_collective> team_state::prepare(detail::started_call what,
@@ -131,12 +127,13 @@ std::unique_ptr<started_collective> team_state::prepare(detail::started_call wha
     started_collective::plan how{
         .name = {members_.name(), ++started_},
         .call = call,
-        .schedule =
-            schedule_of(what.call, has_schedule ? chosen->schedule : usual_schedule(what.call)),
+        .schedule = schedule_of(
+            what.call, {has_schedule ? chosen->schedule : usual_schedule(what.call), has_schedule}),
         .may_begin = last_meeting_,
         .is_over = nullptr};
     const detail::block_call meeting{.what = barrier};
-    const std::vector<schedule_step> meet = schedule_of(meeting, usual_schedule(meeting)).steps;
+    const std::vector<schedule_step> meet =
+        schedule_of(meeting, {usual_schedule(meeting), false}).steps;
     std::vector<schedule_step>& steps = how.schedule.steps;
     if (sync.entry == sync_mode::all) steps.insert(steps.begin(), meet.begin(), meet.end());
     const bool is_full = started_window_.is_full_with(what.call.most_bytes() * members_.count());
@@ -174,16 +171,13 @@ bool team_state::make_lines() {
     return !lacks_lines_;
 }
 
-/// As a table says. Nobody has asked for that, so where memory is short there is another way.
+/// As a table says. Nobody has asked for that, so where memory is short there is another way, and
+/// the sum of a reduce is still made at member 0.
 void team_state::run_tuned(const detail::block_call& call, const collective_choice& how) {
-    if (!follows_schedule(how.way)) return run_as(call, how);
     if (how.way == collective_way::lines && !make_lines()) {
-        return run_as(call, plan(members_, call));
+        return run_as(call, plan(members_, call), false);
     }
-    detail::block_call directed = call;
-    // The sum of a reduce is still made at member 0.
-    if (call.what != reduce) directed.chosen = &how;
-    run_as(directed, how);
+    run_as(call, how, follows_schedule(how.way) && call.what != reduce);
 }
 
 bool team_state::has_tuned_barrier() const {
@@ -191,5 +185,4 @@ bool team_state::has_tuned_barrier() const {
     return tuned != nullptr && tuned->way != collective_way::slots;
 }
 
-/// Members whose values this one combines.
 }  // namespace selion::collectives

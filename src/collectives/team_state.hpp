@@ -77,14 +77,18 @@ public:
     void check(const call_signature& mine) { check_.compare(mine); }
 
 private:
-    bool is_chosen(const detail::block_call& call) const;
-    void run_as(const detail::block_call& call, const collective_choice& how);
+    /// A schedule, and whether it is the one that was asked for: else sums keep their order.
+    struct wanted_schedule {
+        schedule_request request;
+        bool is_chosen;
+    };
+    void run_as(const detail::block_call& call, const collective_choice& how, bool is_chosen);
     void run_tuned(const detail::block_call& call, const collective_choice& how);
     bool has_tuned_barrier() const;
-    const rank_schedule& schedule_of(const detail::block_call& call, schedule_request request);
-    void run_schedule(const detail::block_call& call, const schedule_request& request,
+    const rank_schedule& schedule_of(const detail::block_call& call, const wanted_schedule& wanted);
+    void run_schedule(const detail::block_call& call, const wanted_schedule& wanted,
                       message_way& way);
-    void run_by_messages(const detail::block_call& call, const schedule_request& request);
+    void run_by_messages(const detail::block_call& call, const wanted_schedule& wanted);
     pair_lines& lines();
     bool make_lines();
     void note_unusual() { is_unusual_ = has_other_barrier_ || has_arrived_ || is_broken_; }

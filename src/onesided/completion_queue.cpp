@@ -110,15 +110,39 @@ bool completion_queue::await_within_calls(detail::rank_context& caller,
 
 bool completion_queue::await(detail::rank_context& caller, const machine::wait_request& request) {
     if (are_added_within_calls(caller)) return await_within_calls(caller, request);
-    if (!is_run_by(caller)) return caller.clock->wait(caller, request);
+    const bool runs_them = is_run_by(caller);
+    const bool moves = !caller.in_handler && caller.messages->above.move != nullptr;
+    if (!runs_them && !moves) return caller.clock->wait(caller, request);
     constexpr std::size_t few = 8;
     const std::size_t count = request.others.size() + 1;
-    if (count <= few) {
-        std::array<machine::awaited_word, few> words;
-        return await_either(caller, request, std::span(words).first(count));
+    std::array<machine::awaited_word, few> usual;
+    std::vector<machine::awaited_word> many(count > few ? count : 0);
+    const std::span<machine::awaited_word> words =
+        count > few ? std::span(many) : std::span(usual).first(count);
+    return runs_them ? await_either(caller, request, words)
+                     : await_and_move(caller, request, words);
+}
+
+void completion_queue::move_above(detail::rank_context& caller) {
+    const auto& above = caller.messages->above;
+    if (!caller.in_handler && above.move != nullptr) above.move(above.argument);
+}
+
+/// @param words as of `await_either`. What comes after the look at the count ends the wait.
+bool completion_queue::await_and_move(detail::rank_context& caller,
+                                      const machine::wait_request& request,
+                                      std::span<machine::awaited_word> words) {
+    std::ranges::copy(request.others, words.begin());
+    machine::wait_request either = request;
+    either.others = words;
+    auto& above = caller.messages->above;
+    while (true) {
+        words.back() = {&above.news, detail::word_load(above.news) + 1};
+        above.move(above.argument);
+        const bool is_early = caller.clock->wait(caller, either);
+        const bool has_arrived = request.has_arrived();
+        if (has_arrived || !is_early) return has_arrived;
     }
-    std::vector<machine::awaited_word> words(count);
-    return await_either(caller, request, words);
 }
 
 /// @param words room for what the request has besides its word, and one more.

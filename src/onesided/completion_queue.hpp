@@ -51,10 +51,12 @@ public:
     static bool are_added_within_calls(const detail::rank_context& caller) {
         return caller.has_one_thread && !caller.spends_time;
     }
-    /// Runs those that are there and have no other place.
+    /// Runs those that are there and have no other place. Where they are not the caller's to run,
+    /// it moves on what a floor above has (`message_state::above`).
     void run(detail::rank_context& caller) {
         if (are_added_within_calls(caller) && !caller.has_ripe) return;
-        if (detail::word_load(ripe_) != started_ && is_run_by(caller)) [[unlikely]]
+        if (!is_run_by(caller)) return move_above(caller);
+        if (detail::word_load(ripe_) != started_) [[unlikely]]
             run_ripe(caller);
     }
     /// Waits as `clock::wait` does, and runs meanwhile what becomes ripe.
@@ -65,9 +67,12 @@ public:
 
 private:
     void run_ripe(detail::rank_context& caller);
+    static void move_above(detail::rank_context& caller);
     bool await_within_calls(detail::rank_context& caller, const machine::wait_request& request);
     bool await_either(detail::rank_context& caller, const machine::wait_request& request,
                       std::span<machine::awaited_word> words);
+    static bool await_and_move(detail::rank_context& caller, const machine::wait_request& request,
+                               std::span<machine::awaited_word> words);
     ripe_completion* take();
     static void run_one(detail::rank_context& context, void* what);
 

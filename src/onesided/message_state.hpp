@@ -29,6 +29,13 @@ public:
     void give_back_from_afar(detail::future_state& state);
 
     completion_queue completions;
+    /// What a floor above has to have moved on also in waits that run no completion handlers: of
+    /// other threads, and within handlers that may wait. Whoever counts in `news` has some.
+    struct {
+        void (*move)(void*) = nullptr;
+        void* argument = nullptr;
+        detail::shared_word news{};
+    } above;
     /// What a floor above keeps for this rank, as long as messages may come for it.
     std::shared_ptr<void> kept_above;
 

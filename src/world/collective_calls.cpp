@@ -310,7 +310,9 @@ future<> start_block_call(const team_view& team, started_call what, std::source_
     if (has_root(what.call.what)) expect_root(name, what.call.root, team, site);
     collectives::call_signature signature = signature_of(what.call);
     signature.site = machine::encode_site(site);
-    if (what.call.what == collective_kind::barrier && !context.words_mapped) {
+    const bool meets =
+        what.call.what == collective_kind::barrier || team.sync.entry == sync_mode::all;
+    if (meets && !context.words_mapped) {
         context.transport->quiet(context);
     }
     future_state& state = make_state(0, site);

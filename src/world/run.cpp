@@ -126,6 +126,8 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
         end_together(context, state.everybody, body.site);
     }
     files.end_rank(context.rank);
+    context.messages->above.move = nullptr;
+    context.started = nullptr;
     context.world = nullptr;
     context.calls_are_plain = false;
     // The recorder stays: messages may still arrive.

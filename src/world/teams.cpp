@@ -80,6 +80,7 @@ std::optional<team_rank> team::rank_of(rank_id rank) const {
 team team::make(std::uint32_t colour, std::int64_t key, std::source_location site) const {
     proposal own{detail::null_address, key, colour, context().group_first, 0};
     detail::world_state& state = detail::state_of(context());
+    state.started.let_go();
     if (is_member() && colour != no_colour) {
         own.block = state.teams->make_block().value_or(detail::null_address);
         own.made = state.teams->blocks_made();

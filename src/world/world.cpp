@@ -6,6 +6,7 @@
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
+#include "onesided/message_state.hpp"
 #include "world/world_state.hpp"
 
 namespace selion {
@@ -17,6 +18,9 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
       teams(std::make_shared<collectives::team_register>(context)) {
     context.inbox = &inbox;
     context.started = &started;
+    auto& above = context.messages->above;
+    above.argument = &started;
+    above.move = [](void* all) { static_cast<collectives::started_collectives*>(all)->advance(); };
     context.job = machine::job_number();
     context.store_offset = collectives::runtime_bytes;
     const bool interrupts =
@@ -54,6 +58,7 @@ selion::thread_level world::thread_level() const { return context().host->thread
 progress_kind world::progress() const { return machine().capabilities.progress; }
 
 heap_usage world::heap() const {
+    detail::state_of(context()).started.let_go();
     detail::state_of(context()).teams->collect();
     const onesided::symmetric_heap& heap = *context().heap;
     return {heap.used_bytes(), heap.reserved_bytes(), heap.runtime_used_bytes()};

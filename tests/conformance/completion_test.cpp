@@ -179,6 +179,32 @@ SPMD_TEST(completion, many_of_a_rank_run_one_at_a_time_in_order) {
     test.equal(all.mine()->out_of_order, 0u);
 }
 
+/// A started collective goes on while a handler of its rank waits for what comes after it.
+SPMD_TEST(completion, waits_do_not_hold_up_started_collectives) {
+    if (world.size() == 1) return;
+    desks all(world);
+    const bool is_last = world.rank() + 1 == world.size();
+    selion::counter complete;
+    const auto start = [&] { return world.split_phase().all_reduce(1u, selion::plus); };
+    selion::future<std::uint32_t> sum;
+    if (!is_last) sum = start();
+    world.barrier();
+    if (is_last) {
+        have_done(all, 0,
+                  [](desk& here, selion::rank_id) {
+                      selion::wait_until(here.all.on(here.rank).member(&desk::go), 1);
+                  },
+                  {.completion = &complete});
+    }
+    if (is_last) sum = start();
+    test.equal(sum.get(), world.size());
+    if (is_last) {
+        selion::notify(all.at(0).member(&desk::go), selion::signal_add(1));
+        complete.wait(1);
+    }
+    world.barrier();
+}
+
 SPMD_TEST(completion, may_wait_for_one_of_another_rank) {
     desks all(world);
     if (world.rank() == 0) {

@@ -192,6 +192,21 @@ SPMD_TEST(rank_scope, a_thread_may_exchange_for_its_rank) {
     others.join();
 }
 
+/// The rank's own thread does nothing for them meanwhile.
+SPMD_TEST(rank_scope, a_thread_may_start_collectives_for_its_rank) {
+    if (!may_join(test, world)) return;
+    helpers others(world, 1, [&](std::uint32_t) {
+        for (std::uint64_t round = 0; round < test.rounds(50, 3); ++round) {
+            auto sum = world.split_phase().all_reduce(world.rank() + round, selion::plus);
+            auto all = world.split_phase().all_gather(round);
+            const std::uint64_t ranks = world.size();
+            test.equal(sum.get(), ranks * (ranks - 1) / 2 + ranks * round);
+            test.equal(all.get().back(), round);
+        }
+    });
+    others.join();
+}
+
 #ifdef _OPENMP
 SPMD_TEST(rank_scope, openmp_threads_work_for_their_rank) {
     if (!may_join(test, world)) return;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "spmd.hpp"
@@ -101,6 +102,42 @@ SPMD_TEST(split_phase_collectives, order_is_that_of_the_ranks) {
     const double small = 1.0 / (world.rank() + 3);
     test.equal(world.split_phase().all_reduce(small, selion::plus).get(),
                world.all_reduce(small, selion::plus));
+}
+
+std::uint64_t add_up(std::uint64_t left, std::uint64_t right) { return left + right; }
+
+SPMD_TEST(split_phase_collectives, a_plain_function_is_an_operation) {
+    test.equal(world.split_phase().all_reduce(std::uint64_t{2}, add_up).get(),
+               std::uint64_t{2} * world.size());
+}
+
+/// A choice that cannot be carried out in two phases is none.
+SPMD_TEST(split_phase_collectives, a_choice_for_others_changes_no_order) {
+    const std::uint32_t root = world.size() - 1;
+    const auto expected = world.reduce(own_digit(world), append, root);
+    world.choose(selion::collective_kind::reduce,
+                 selion::collective_choice{selion::collective_way::slots, {}});
+    const auto started = world.split_phase().reduce(own_digit(world), append, root).get();
+    world.choose(selion::collective_kind::reduce, std::nullopt);
+    test.equal(started.has_value(), expected.has_value());
+    if (expected) test.equal(started->value, expected->value);
+}
+
+/// An operation's exception goes into the future of the member that has thrown it.
+SPMD_TEST(split_phase_collectives, exceptions_of_operations) {
+    if (world.size() == 1) return;
+    const selion::team pair = world.split(world.rank() < 2 ? 0 : selion::team::no_colour);
+    if (!pair.is_member()) return;
+    const auto fail = [](int, int) -> int { throw std::runtime_error("no sum"); };
+    auto started = pair.split_phase().reduce(1, fail, 0);
+    bool has_failed = false;
+    try {
+        started.get();
+    } catch (const std::runtime_error&) {
+        has_failed = true;
+    }
+    test.equal(has_failed, world.rank() == 0);
+    test.equal(pair.split_phase().all_reduce(1u, selion::plus).get(), 2u);
 }
 
 /// More than may be under way before all meet, waited for in another order.

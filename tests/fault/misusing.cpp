@@ -179,6 +179,10 @@ void mistake_together(selion::world& world, std::string_view what) {
         static_cast<void>(
             world.split_phase().all_reduce(1.5, selion::plus).get());  // site: doubles
     }
+    if (what == "started_roots") {
+        const std::uint32_t root = is_odd ? 1 : 0;
+        static_cast<void>(world.split_phase().broadcast(7, root).get());  // site: started_roots
+    }
     if (what == "calls") {
         if (is_odd) {
             static_cast<void>(world.all_reduce(1, selion::plus));  // site: all_reduce

@@ -181,6 +181,13 @@ def test_ranks_that_start_different_collectives(machine: str):
                 f"{site('misusing.cpp', where)}") in line
 
 
+@pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:crossbar,ranks=2"])
+def test_ranks_that_start_broadcasts_of_different_roots(machine: str):
+    """Each of them only sends, so that both are over when the messages come."""
+    [line] = complaint(machine, "started_roots")
+    assert "started" in line and "disagree" in line or "without starting it" in line
+
+
 @pytest.mark.skipif(check_level < 2, reason="noticed in the checking build")
 @pytest.mark.parametrize("what", disagreements)
 def test_simulated_ranks_that_disagree(what: str):
