@@ -208,26 +208,16 @@ void started_collectives::expect_same_calls(const collective_name& name) {
         const auto own = std::ranges::find_if(
             under_way_, [&](const node* one) { return one->one->name() == name; });
         if (own != under_way_.end() && !(*own)->one->call().agrees_with(call)) {
-            end_for_other_call({name, (*own)->one->call(), (*own)->one->members()}, sender, call);
+            end_for_other_start(*detail::current_context, name, (*own)->one->members(),
+                                (*own)->one->call(), sender, call);
         }
         const auto over = std::ranges::find(over_calls_, name, &known_call::name);
         if (over == over_calls_.end()) continue;
         // One that has failed has not taken all that belongs to it.
         if (over->has_failed && over->call.agrees_with(call)) return inbox_.drop(name);
-        end_for_other_call(*over, sender, call);
+        end_for_other_start(*detail::current_context, name, over->members, over->call, sender,
+                            call);
     }
-}
-
-void started_collectives::end_for_other_call(const known_call& own, std::uint32_t sender,
-                                             const call_signature& theirs) {
-    detail::rank_context& context = *detail::current_context;
-    context.host->launcher().end_job(
-        context, fmt::format("the ranks disagree about started collective #{} of {}: rank {} "
-                             "starts {}, rank {} starts {}",
-                             own.name.number,
-                             own.name.team == 0 ? std::string("all ranks")
-                                                : fmt::format("a team of {}", own.members),
-                             context.rank, text_of(own.call), sender, text_of(theirs)));
 }
 
 }  // namespace selion::collectives

@@ -132,8 +132,6 @@ private:
     void advance_all();
     void note_over(const started_collective& one);
     void expect_same_calls(const collective_name& name);
-    [[noreturn]] static void end_for_other_call(const known_call& own, std::uint32_t sender,
-                                                const call_signature& theirs);
     void take_added();
     static void add(std::atomic<node*>& list, node* one);
     static void drop(node* list);

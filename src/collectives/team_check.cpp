@@ -59,4 +59,25 @@ void team_check::compare(const call_signature& mine) {
                         : ""));
 }
 
+void end_for_other_start(detail::rank_context& context, const collective_name& name,
+                         std::uint32_t members, const call_signature& mine, std::uint32_t other,
+                         const call_signature& theirs) {
+    context.host->launcher().end_job(
+        context, fmt::format("the ranks disagree about started collective #{} of {}: rank {} "
+                             "starts {}, rank {} starts {}",
+                             name.number,
+                             name.team == 0 ? std::string("all ranks")
+                                            : fmt::format("a team of {}", members),
+                             context.rank, text_of(mine), other, text_of(theirs)));
+}
+
+void team_check::compare_started(const collective_name& name, const call_signature& mine) {
+    if (context_.calls == nullptr) return;
+    constexpr std::uint64_t is_started = std::uint64_t{1} << 63;  // numbers of their own
+    const auto [other, theirs] = context_.calls->note({name.team, name.number | is_started},
+                                                      {members_.own(), mine}, members_.count());
+    if (mine.agrees_with(theirs)) return;
+    end_for_other_start(context_, name, members_.count(), mine, members_.world_rank(other), theirs);
+}
+
 }  // namespace selion::collectives

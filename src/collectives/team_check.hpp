@@ -5,6 +5,7 @@
 #include <string>
 
 #include "collectives/call_book.hpp"
+#include "collectives/message_inbox.hpp"
 #include "collectives/message_tree.hpp"
 #include "collectives/team_meeting.hpp"
 #include "collectives/team_members.hpp"
@@ -15,6 +16,13 @@ namespace selion::collectives {
 /// "broadcast of 24 bytes from root 0 at solver.cpp:12".
 std::string text_of(const call_signature& call);
 
+/// Ends the job because members have started different collectives under one name.
+/// @param members of the team.
+/// @param other a rank; `theirs` is what it has started.
+[[noreturn]] void end_for_other_start(detail::rank_context& context, const collective_name& name,
+                                      std::uint32_t members, const call_signature& mine,
+                                      std::uint32_t other, const call_signature& theirs);
+
 /// Checking build: compares what all members of a team are about to do. Ends the job when they
 /// disagree. Takes a collective of its own, but no time where time is virtual.
 class team_check {
@@ -24,6 +32,9 @@ public:
         : context_(context), members_(members), meeting_(meeting), messages_(messages) {}
 
     void compare(const call_signature& mine);
+    /// The same for a collective that is started, but only where time is virtual, and there in
+    /// every build. Elsewhere it is compared with the messages that come (started.md).
+    void compare_started(const collective_name& name, const call_signature& mine);
 
 private:
     call_book::entry first(const call_book::entry& mine);

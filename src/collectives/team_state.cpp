@@ -2,6 +2,7 @@
 #include "collectives/team_state.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -108,6 +109,8 @@ void team_state::run_by_messages(const detail::block_call& call, const wanted_sc
         return messages_.broadcast({call.target, call.block_bytes()}, call.root);
     }
     if (!wanted.is_chosen && call.what == all_reduce) {
+        const std::size_t bytes = call.block_bytes();
+        if (bytes != 0 && call.source != call.target) std::memcpy(call.target, call.source, bytes);
         return messages_.all_reduce(call.target, call.count, *call.how);
     }
     ++message_collectives_;
@@ -124,8 +127,10 @@ std::unique_ptr<started_collective> team_state::prepare(detail::started_call wha
                                                         detail::future_state& result) {
     const auto& chosen = chosen_[static_cast<std::size_t>(what.call.what)];
     const bool has_schedule = chosen && follows_schedule(chosen->way);
+    const collective_name name{members_.name(), ++started_};
+    check_.compare_started(name, call);
     started_collective::plan how{
-        .name = {members_.name(), ++started_},
+        .name = name,
         .call = call,
         .schedule = schedule_of(
             what.call, {has_schedule ? chosen->schedule : usual_schedule(what.call), has_schedule}),
