@@ -24,7 +24,7 @@ function(selion_add_gtest_program folder target seconds)
     if(folder STREQUAL "unit")
         add_dependencies(short_tests ${target})
     endif()
-    target_precompile_headers(${target} PRIVATE <gtest/gtest.h>)
+    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <gmock/gmock.h>)
     # Registered properties try the same cases every time; the program alone tries others each time.
     gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${folder}/
         DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${seconds} LABELS ${folder}
@@ -62,7 +62,7 @@ function(selion_add_gtest_folder folder seconds)
     endif()
 endfunction()
 
-# Registers a folder of pytest files as one ctest.
+# Registers a folder of pytest files as one ctest. The longer it may take, the earlier it begins.
 function(selion_add_pytest_folder folder seconds)
     file(GLOB scripts CONFIGURE_DEPENDS ${folder}/test_*.py)
     if(NOT scripts)
@@ -79,6 +79,6 @@ function(selion_add_pytest_folder folder seconds)
     # No name here may begin with SELION_: programs warn about knobs that they do not know.
     set(environment TEST_BIN_DIR=${SELION_TEST_BIN} TEST_BUILD_DIR=${PROJECT_BINARY_DIR}
         CXX=${CMAKE_CXX_COMPILER} PYTHONDONTWRITEBYTECODE=1)
-    set_tests_properties(${folder} PROPERTIES TIMEOUT ${seconds} LABELS ${folder}
-        ENVIRONMENT "${environment}")
+    set_tests_properties(${folder} PROPERTIES TIMEOUT ${seconds} COST ${seconds}
+        LABELS ${folder} ENVIRONMENT "${environment}")
 endfunction()

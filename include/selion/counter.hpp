@@ -135,7 +135,7 @@ inline void count_here(rank_context& context, counter* which, std::source_locati
     shared_word& word = counter_access::word(*which);
     if (word.reserved != context.job) [[unlikely]]
         claim_counter(context, *which, site);
-    if (context.counts_alone) [[likely]] {
+    if (context.own.counts_alone) [[likely]] {
         ++counter_access::own(*which);
     } else {
         count_together(context, word);

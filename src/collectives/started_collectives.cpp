@@ -86,9 +86,9 @@ bool started_collective::advance() {
 /// What continues runs as a handler does: the other collectives stand still meanwhile.
 void started_collective::fulfil_result() {
     detail::rank_context& caller = *detail::current_context;
-    const bool was_in_handler = std::exchange(caller.in_handler, true);
+    const bool was_in_handler = std::exchange(caller.own.in_handler, true);
     detail::fulfil(result_);
-    caller.in_handler = was_in_handler;
+    caller.own.in_handler = was_in_handler;
 }
 
 /// @return whether it has taken all.

@@ -33,7 +33,7 @@ void team_register::leave(team_state& team) {
         std::ranges::find_if(teams_, [&](const team_state& one) { return &one == &team; });
     left_.splice(left_.end(), teams_, found);
     // What is on its way to other members' blocks must not come after they have been told.
-    const bool may_be_late = !team.members().are_mapped() && !context_.in_handler;
+    const bool may_be_late = !team.members().are_mapped() && !context_.own.in_handler;
     if (may_be_late) context_.transport->quiet(context_);
     signal(team.members(), 0, offsetof(team_block, departures));
     collect();

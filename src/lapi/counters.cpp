@@ -58,7 +58,7 @@ int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_
 int LAPI_Probe(lapi_handle_t hndl) {
     task* const own = find_task(hndl);
     if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
-    if (own_context().in_handler) return LAPI_SUCCESS;
+    if (own_context().own.in_handler) return LAPI_SUCCESS;
     if (!selion::progress() && own_context().group_size > 1) let_others_run();
     run_completions(*own);
     return LAPI_SUCCESS;

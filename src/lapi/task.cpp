@@ -61,7 +61,7 @@ task& make_task() {
 }
 
 void expect_may_wait(const char* function) {
-    SELION_EXPECT(!own_context().in_handler,
+    SELION_EXPECT(!own_context().own.in_handler,
                   fmt::format("{} in a header handler, which must not wait: it runs while its task "
                               "serves messages. Call it in the completion handler",
                               function));
@@ -92,7 +92,7 @@ void wait_for(task& own, counter& which, std::uint64_t value) {
 }
 
 void run_completions(task& own) {
-    if (own.runs_completion || own_context().in_handler) return;
+    if (own.runs_completion || own_context().own.in_handler) return;
     while (own.ripe_count.value() != 0) {
         own.ripe_count.wait(1);
         run_completion(own);

@@ -21,12 +21,12 @@ public:
     explicit completion_scope(detail::rank_context& context)
         : context_(context),
           // The call that runs it may have looked at counters already.
-          counts_alone_(context.counts_alone) {
+          counts_alone_(context.own.counts_alone) {
         machine::publish(context.call->in_completion, 1u);
-        if (counts_alone_) context.counts_alone = false;
+        if (counts_alone_) context.own.counts_alone = false;
     }
     ~completion_scope() {
-        if (counts_alone_) context_.counts_alone = true;
+        if (counts_alone_) context_.own.counts_alone = true;
         machine::publish(context_.call->in_completion, 0u);
     }
     completion_scope(const completion_scope&) = delete;
@@ -59,7 +59,7 @@ void completion_queue::add(detail::rank_context& handler, const ripe_completion&
     }
     if (!are_added_within_calls(handler)) return detail::count_together(handler, ripe_);
     detail::word_add_quietly(ripe_, 1);
-    handler.has_ripe = true;
+    handler.own.has_ripe = true;
     handler.waiter->end_early();
 }
 
@@ -82,7 +82,7 @@ void completion_queue::run_ripe(detail::rank_context& caller) {
     const std::uint64_t goal = detail::word_load(ripe_);
     const machine::pause_in_call in_its_own_name(*caller.call);
     while (started_ < goal) run_one(caller, take());
-    caller.has_ripe = started_ != detail::word_load(ripe_);
+    caller.own.has_ripe = started_ != detail::word_load(ripe_);
 }
 
 void completion_queue::run_one(detail::rank_context& context, void* what) {
@@ -101,7 +101,7 @@ bool completion_queue::await_within_calls(detail::rank_context& caller,
     while (true) {
         run(caller);
         // One that has come while others ran has not ended a wait.
-        const bool may_sleep = !caller.has_ripe || !is_run_by(caller);
+        const bool may_sleep = !caller.own.has_ripe || !is_run_by(caller);
         if (may_sleep ? caller.clock->wait(caller, request) : request.has_arrived()) return true;
         const bool has_deadline = request.deadline_ns != machine::no_deadline;
         if (has_deadline && caller.clock->now_ns() >= request.deadline_ns) return false;
@@ -111,7 +111,7 @@ bool completion_queue::await_within_calls(detail::rank_context& caller,
 bool completion_queue::await(detail::rank_context& caller, const machine::wait_request& request) {
     if (are_added_within_calls(caller)) return await_within_calls(caller, request);
     const bool runs_them = is_run_by(caller);
-    const bool moves = !caller.in_handler && caller.messages->above.move != nullptr;
+    const bool moves = !caller.own.in_handler && caller.messages->above.move != nullptr;
     if (!runs_them && !moves) return caller.clock->wait(caller, request);
     constexpr std::size_t few = 8;
     const std::size_t count = request.others.size() + 1;
@@ -125,7 +125,7 @@ bool completion_queue::await(detail::rank_context& caller, const machine::wait_r
 
 void completion_queue::move_above(detail::rank_context& caller) {
     const auto& above = caller.messages->above;
-    if (!caller.in_handler && above.move != nullptr) above.move(above.argument);
+    if (!caller.own.in_handler && above.move != nullptr) above.move(above.argument);
 }
 
 /// @param words as of `await_either`. What comes after the look at the count ends the wait.

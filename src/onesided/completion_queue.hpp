@@ -45,7 +45,7 @@ public:
 
     /// Whether the caller is the rank's own stack, where no handler of any kind runs.
     static bool is_run_by(const detail::rank_context& caller) {
-        return !caller.is_foreign_thread && !caller.in_handler && !in_completion(caller);
+        return !caller.is_foreign_thread && !caller.own.in_handler && !in_completion(caller);
     }
     /// Whether those that come are added by the rank's own thread, in its calls.
     static bool are_added_within_calls(const detail::rank_context& caller) {
@@ -54,7 +54,7 @@ public:
     /// Runs those that are there and have no other place. Where they are not the caller's to run,
     /// it moves on what a floor above has (`message_state::above`).
     void run(detail::rank_context& caller) {
-        if (are_added_within_calls(caller) && !caller.has_ripe) return;
+        if (are_added_within_calls(caller) && !caller.own.has_ripe) return;
         if (!is_run_by(caller)) return move_above(caller);
         if (detail::word_load(ripe_) != started_) [[unlikely]]
             run_ripe(caller);

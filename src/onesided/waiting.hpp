@@ -15,7 +15,7 @@
 namespace selion::detail {
 
 inline void expect_may_wait(const rank_context& context, std::source_location site) {
-    SELION_EXPECT_AT(!context.in_handler, site,
+    SELION_EXPECT_AT(!context.own.in_handler, site,
                      std::string("a handler must not wait: it runs while its rank serves messages; "
                                  "start the operation and let its completion start what follows"));
 }
@@ -59,12 +59,12 @@ inline void await_word(rank_context& context, const machine::wait_request& reque
     }
     rank_context& caller = *current_context;
     if (request.reason != machine::wait_reason::collective ||
-        caller.collective_deadline.ns == machine::no_deadline) [[likely]] {
+        caller.own.deadline_ns == machine::no_deadline) [[likely]] {
         await(caller, request);
         return;
     }
     machine::wait_request bounded = request;
-    bounded.deadline_ns = caller.collective_deadline.ns;
+    bounded.deadline_ns = caller.own.deadline_ns;
     if (!await(caller, bounded)) end_collective_wait(caller);
 }
 
@@ -90,7 +90,7 @@ inline void let_handlers_return(rank_context& context) {
 inline bool make_progress(rank_context& context) {
     const bool has_served = context.transport->poll(context);
     run_completions(context);
-    if (context.group_size > 1 && !context.in_handler) let_others_run(context);
+    if (context.group_size > 1 && !context.own.in_handler) let_others_run(context);
     return has_served;
 }
 

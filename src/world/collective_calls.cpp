@@ -26,7 +26,7 @@ std::uint32_t size_in_report(const team_view& team) { return team.is_everybody ?
 void expect_may_meet(const rank_context& context, operation what, std::source_location site) {
     SELION_EXPECT_AT(context.world != nullptr, site,
                      "collectives may be called only while the rank's function runs");
-    SELION_EXPECT_AT(!context.in_handler, site,
+    SELION_EXPECT_AT(!context.own.in_handler, site,
                      fmt::format("{} is a collective; a handler must not wait", name_of(what)));
     expect_not_in_completion(context, what, site);
 }
@@ -92,10 +92,10 @@ private:
 class deadline_scope {
 public:
     deadline_scope(rank_context& context, const team_view& team) : context_(context), team_(team) {
-        context_.collective_deadline.ns = deadline_after(context, team.timeout_ns);
+        context_.own.deadline_ns = deadline_after(context, team.timeout_ns);
     }
     ~deadline_scope() {
-        context_.collective_deadline.ns = machine::no_deadline;
+        context_.own.deadline_ns = machine::no_deadline;
         if (!is_done_) team_.state->set_broken();
     }
     deadline_scope(const deadline_scope&) = delete;
@@ -157,7 +157,7 @@ rank_context& caller_for(const team_view& team, operation what, std::source_loca
 /// and the fewest of them count where two ranks share a core.
 bool is_plain(const rank_context& context) {
     return SELION_CHECK_LEVEL < 2 && context.recorder == nullptr && context.world != nullptr &&
-           !context.in_handler && !onesided::in_completion(context);
+           !context.own.in_handler && !onesided::in_completion(context);
 }
 
 /// A barrier of which nobody takes note but hang and death reports. It arrives first and leaves its
@@ -193,7 +193,7 @@ void synchronise_as(operation what, const team_view& team, std::source_location 
 
 /// Whether a barrier may take its shortest way.
 bool meets_plainly(const team_view& team) {
-    return team.context->calls_are_plain && current_context == team.context &&
+    return team.context->own.calls_are_plain && current_context == team.context &&
            team.state != nullptr && team.state->meets_at_centre() && team.timeout_ns < 0;
 }
 

@@ -17,7 +17,6 @@ rank_scope::rank_scope(const world& all, std::source_location site)
     SELION_EXPECT_AT(outer_->ranks == 0, site, "rank_scope: this thread works for a rank already");
     context_.is_foreign_thread = true;
     context_.recorder = nullptr;  // a recorder belongs to one thread
-    context_.calls_are_plain = false;
     context_.waiter = context_.host->launcher().join_thread(context_);
     if (context_.waiter == nullptr) {
         detail::end_job_for_bug(

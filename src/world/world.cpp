@@ -27,13 +27,13 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
         context.host->description().capabilities.progress == progress_kind::interrupt;
     context.has_one_thread = context.host->thread_level() == thread_level::single &&
                              (!interrupts || context.spends_time);
-    context.counts_alone = context.has_one_thread;
+    context.own.counts_alone = context.has_one_thread;
     context.recorder = recorder;
     context.heap = &heap;
     context.world = this;
     // While operations are recorded they must come by the slow path.
     if (recorder != nullptr) context.bypass_count = 0;
-    context.calls_are_plain =
+    context.own.calls_are_plain =
         SELION_CHECK_LEVEL < 2 && recorder == nullptr && context.simulated == nullptr;
     // release: what a handler may use; pairs with who serves the rank's messages [rank.begun]
     std::atomic_ref(context.call->has_begun).store(1, std::memory_order_release);

@@ -42,14 +42,20 @@ inline constexpr std::uint64_t offset_mask = (std::uint64_t{1} << offset_bits) -
 inline constexpr std::uint64_t rank_mask = (std::uint64_t{1} << rank_bits) - 1;
 inline constexpr std::uint64_t null_address = ~std::uint64_t{0};
 
-/// Nanoseconds of the clock: when a wait ends in an error. A copy has none, and does not look at
-/// the one that it is made of: it is another thread's, which is in no collective.
-struct own_deadline {
-    std::int64_t ns = INT64_MAX;
+/// What the thread that works on a context changes on its way. A copy of the context is another
+/// thread's: it begins anew, and does not even look at the one that it is made of, which may
+/// change.
+struct thread_state {
+    std::int64_t deadline_ns = INT64_MAX;  ///< of the clock: of waits of the collective in progress
+    bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
+    bool in_handler = false;
+    bool has_ripe = false;         ///< completion handlers are there that its own stack runs
+    bool calls_are_plain = false;  ///< a collective is its bare steps: nothing is recorded or
+                                   ///< compared, and this is the rank's own thread
 
-    own_deadline() = default;
-    own_deadline(const own_deadline&) noexcept {}
-    own_deadline& operator=(const own_deadline&) noexcept { return *this; }
+    thread_state() = default;
+    thread_state(const thread_state&) noexcept {}
+    thread_state& operator=(const thread_state&) = delete;
 };
 
 /// Everything that one rank knows about itself and its machine. A machine fills it before the
@@ -75,18 +81,13 @@ struct alignas(line_bytes) rank_context {
     bool fence_signals = true;          ///< a signalling store needs a full fence of its own
     bool words_mapped = false;          ///< every rank's shared words can be addressed
     bool spends_time = false;           ///< `charge` counts: time is virtual
-    bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
-    bool in_handler = false;
-    bool has_one_thread = false;   ///< no other thread works for the rank, now or later
-    bool has_ripe = false;         ///< completion handlers are there that its own stack runs
-    bool calls_are_plain = false;  ///< a collective is its bare steps: nothing is recorded or
-                                   ///< compared, and this is the rank's own thread
-    std::uint32_t job = 0;         ///< number of the job in this process, from 1
+    bool has_one_thread = false;        ///< no other thread works for the rank, now or later
+    std::uint32_t job = 0;              ///< number of the job in this process, from 1
+    thread_state own;
     machine::call_record* call = nullptr;
     machine::waiter* waiter = nullptr;
 
     // Read by slower paths.
-    own_deadline collective_deadline;  ///< of waits of the collective in progress
     machine::transport* transport = nullptr;
     machine::simulated_memory* simulated = nullptr;  ///< of ranks that share memory in virtual time
     machine::clock* clock = nullptr;

@@ -165,15 +165,15 @@ void mail_room::deliver(detail::rank_context& server, std::uint32_t rank,
     detail::rank_context& target = ranks_[rank - first_rank_];
     if (server.is_foreign_thread) [[unlikely]]
         return deliver_as_guest(server, message, target);
-    const bool calls_are_plain = std::exchange(target.calls_are_plain, false);
-    const bool counts_alone = std::exchange(target.counts_alone, false);
-    const bool was_in_handler = std::exchange(target.in_handler, true);
+    const bool calls_are_plain = std::exchange(target.own.calls_are_plain, false);
+    const bool counts_alone = std::exchange(target.own.counts_alone, false);
+    const bool was_in_handler = std::exchange(target.own.in_handler, true);
     detail::rank_context* const outer = std::exchange(detail::current_context, &target);
     office_.deliver_(target, message);
     detail::current_context = outer;
-    target.in_handler = was_in_handler;
-    target.counts_alone = counts_alone;
-    target.calls_are_plain = calls_are_plain;
+    target.own.in_handler = was_in_handler;
+    target.own.counts_alone = counts_alone;
+    target.own.calls_are_plain = calls_are_plain;
 }
 
 /// On a thread that has joined a rank: the rank's own may be using the rank's context.
@@ -183,9 +183,7 @@ void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_me
     copy.waiter = server.waiter;
     copy.is_foreign_thread = true;
     copy.recorder = nullptr;
-    copy.calls_are_plain = false;
-    copy.counts_alone = false;
-    copy.in_handler = true;
+    copy.own.in_handler = true;
     detail::rank_context* const outer = std::exchange(detail::current_context, &copy);
     office_.deliver_(copy, message);
     detail::current_context = outer;

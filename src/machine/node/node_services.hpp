@@ -51,7 +51,7 @@ public:
     }
     std::uint64_t most_message_bytes() const override { return office_.most_message_bytes(); }
     bool poll(detail::rank_context& context) override {
-        return !context.in_handler && office_.poll(context);
+        return !context.own.in_handler && office_.poll(context);
     }
     bool is_served(detail::rank_context& context) override {
         return office_.room_of(context).is_served();

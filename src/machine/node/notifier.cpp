@@ -31,7 +31,6 @@ notifier::notifier(const shared_mapping& mapping, post_office& office,
       linger_ns_(shortest_linger_ns) {
     context_.is_foreign_thread = true;
     context_.recorder = nullptr;
-    context_.calls_are_plain = false;
     for (mail_room& room : office_.rooms()) room.set_notifier(bell_number);
     thread_ = std::thread([this] { run(); });
 }

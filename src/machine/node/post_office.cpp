@@ -218,7 +218,7 @@ void post_office::send_waiting(detail::rank_context& context, mail_room& own,
 
 void post_office::send(detail::rank_context& context, const message_request& request) {
     mail_room& own = room_of(context);
-    if (!context.in_handler) {
+    if (!context.own.in_handler) {
         // What its handlers could not send goes first.
         while (own.has_parked()) own.serve(context);
         if (!try_send(context, own, request)) send_waiting(context, own, request);

@@ -12,9 +12,6 @@ side_thread::side_thread(const detail::rank_context& rank, const wait_setting& w
     context_.is_foreign_thread = true;
     context_.is_beside = true;
     context_.recorder = nullptr;
-    context_.calls_are_plain = false;
-    context_.counts_alone = false;
-    context_.in_handler = false;
     thread_ = std::thread([this] { run(); });
 }
 

@@ -103,8 +103,8 @@ void simulation::run_handler(transfer& what) {
     running_handler here{rank, what, engine_.now(), {}, {}, {}};
     running_handler* const outer_handler = std::exchange(handler_, &here);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context);
-    const bool counts_alone = std::exchange(context.counts_alone, false);
-    context.in_handler = true;
+    const bool counts_alone = std::exchange(context.own.counts_alone, false);
+    context.own.in_handler = true;
     const std::size_t start = padded(what.argument_bytes);
     const bool has_data = what.data_bytes > what.argument_bytes;
     deliver_(context, {.origin = what.from,
@@ -113,8 +113,8 @@ void simulation::run_handler(transfer& what) {
                        .arguments = {what.data(), what.argument_bytes},
                        .data = has_data ? what.data() + start : nullptr,
                        .bytes = has_data ? what.data_bytes - start : 0});
-    context.in_handler = false;
-    context.counts_alone = counts_alone;
+    context.own.in_handler = false;
+    context.own.counts_alone = counts_alone;
     detail::current_context = outer;
     handler_ = outer_handler;
     what.is_deferred = false;
