@@ -25,12 +25,16 @@ struct collective_choice {
     collective_way way = collective_way::messages;
     /// Of ways that follow a schedule; its collective, ranks and root are the call's.
     schedule_request schedule = {};
+    /// Of slots: at most so many bytes of a block are shown at a time; 0: as many as there is room.
+    std::uint32_t part_bytes = 0;
 };
 
-/// "board", "lines:k_nomial:4", "messages:hierarchical:2:4": the way, of one that follows a
-/// schedule the algorithm, and where they matter its radix and its group.
+/// "board", "slots:8192", "lines:k_nomial:4", "messages:hierarchical:2:4", "lines:chain/8": the
+/// way; of slots the bytes of a part, if that is limited; of a schedule the algorithm, where they
+/// matter its radix and its group, and after a slash its segments if there are several.
 SELION_API std::string text_of(const collective_choice& choice);
-/// The same back; a radix or group that is left out is 2.
+/// The same back; a radix or group that is left out is 2, there is one segment, and parts are as
+/// long as there is room.
 /// @error selion::error with what is legal.
 SELION_API collective_choice choice_of(std::string_view text);
 

@@ -29,12 +29,13 @@ enum class collective_kind {
 inline constexpr std::size_t collective_kinds = 11;
 
 enum class schedule_algorithm {
-    flat,                ///< a root and all others
-    k_nomial,            ///< a tree: the digits of a rank in base `radix`
-    binary,              ///< a tree: two halves below each rank; of a scan: up and down one
-    chain,               ///< one rank after another
-    hierarchical,        ///< trees within groups of ranks, and one over their leaders
-    dissemination,       ///< everybody to ranks 1, 2, … radix - 1 times a power of `radix` away
+    flat,           ///< a root and all others
+    k_nomial,       ///< a tree: the digits of a rank in base `radix`
+    binary,         ///< a tree: two halves below each rank; of a scan: up and down one
+    chain,          ///< one rank after another
+    hierarchical,   ///< trees within groups of ranks, and one over their leaders
+    mesh,           ///< rows of ranks: only neighbours talk; of an all-gather: rows, then columns
+    dissemination,  ///< everybody to ranks 1, 2, … radix - 1 times a power of `radix` away
     recursive_doubling,  ///< pairs, pairs of pairs, …
     recursive_halving,   ///< the same the other way: what is sent gets shorter
     ring,                ///< everybody to the next, with a part of the data
@@ -53,6 +54,11 @@ SELION_API schedule_algorithm algorithm_of(std::string_view name);
 SELION_API std::vector<schedule_algorithm> algorithms_for(collective_kind collective);
 SELION_API bool has_root(collective_kind collective);
 SELION_API bool uses_radix(schedule_algorithm algorithm);
+SELION_API bool uses_group(schedule_algorithm algorithm);
+/// Whether the vector may go in segments: broadcast, reduce and all-reduce over trees.
+SELION_API bool uses_segments(collective_kind collective, schedule_algorithm algorithm);
+
+inline constexpr std::uint32_t most_segments = 4096;
 
 /// What a schedule is a function of.
 struct schedule_request {
@@ -61,7 +67,10 @@ struct schedule_request {
     std::uint32_t ranks = 1;
     std::uint32_t root = 0;   ///< of broadcast, reduce, gather, scatter
     std::uint32_t radix = 2;  ///< 2 .. max(2, ranks); see `uses_radix`
-    std::uint32_t group = 2;  ///< ranks of a group, all neighbours: hierarchical
+    std::uint32_t group = 2;  ///< ranks of a group, all neighbours: hierarchical; of a row: mesh
+    /// Parts that the vector goes in, one after another, so that a rank passes one on while the
+    /// next comes: 1 .. `most_segments`; see `uses_segments`.
+    std::uint32_t segments = 1;
     bool operator==(const schedule_request&) const = default;
 };
 

@@ -36,7 +36,8 @@ selion::schedule_request request_of(nb::handle request) {
             number("ranks"),
             number("root"),
             number("radix"),
-            number("group")};
+            number("group"),
+            number("segments")};
 }
 
 block_list parts_of(const std::vector<selion::block_range>& blocks) {
@@ -121,6 +122,20 @@ void add_schedules(nb::module_& module) {
             return selion::uses_radix(selion::algorithm_of(algorithm));
         },
         nb::arg("algorithm"), "Whether the radix of a request makes a difference.");
+    module.def(
+        "uses_group",
+        [](std::string_view algorithm) {
+            return selion::uses_group(selion::algorithm_of(algorithm));
+        },
+        nb::arg("algorithm"), "Whether the group of a request makes a difference.");
+    module.def(
+        "uses_segments",
+        [](std::string_view collective, std::string_view algorithm) {
+            return selion::uses_segments(selion::collective_of(collective),
+                                         selion::algorithm_of(algorithm));
+        },
+        nb::arg("collective"), nb::arg("algorithm"),
+        "Whether the segments of a request make a difference.");
     module.def("make_schedule", &make, nb::arg("request"), nb::arg("rank"),
                "What one rank does: how many blocks there are, and its steps.");
     module.def("play_schedule", &play, nb::arg("request"),

@@ -104,6 +104,12 @@ def has_root(collective: str) -> bool:
 def uses_radix(algorithm: str) -> bool:
     """Whether the radix of a request makes a difference."""
 
+def uses_group(algorithm: str) -> bool:
+    """Whether the group of a request makes a difference."""
+
+def uses_segments(collective: str, algorithm: str) -> bool:
+    """Whether the segments of a request make a difference."""
+
 def make_schedule(request: Request, rank: int) -> tuple[int, list[_Step]]:
     """What one rank does: how many blocks there are, and its steps.
 

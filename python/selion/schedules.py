@@ -32,8 +32,9 @@ class Request:
 
     @param collective one of `collectives()`. @param algorithm one of `algorithms(collective)`.
     @param ranks at least 1. @param root a rank; 0 where the collective has none.
-    @param radix 2 to max(2, ranks); see `uses_radix`. @param group ranks of a group, at least 1:
-    hierarchical.
+    @param radix 2 to max(2, ranks); see `uses_radix`. @param group ranks of a group or of a row of
+    a mesh, at least 1; see `uses_group`. @param segments parts that the vector goes in, one after
+    another: 1 to 4096; see `uses_segments`.
     @error ValueError for a number that is negative or beyond 32 bits; all else is checked by what
     the request is given to.
     """
@@ -44,9 +45,10 @@ class Request:
     root: int = 0
     radix: int = 2
     group: int = 2
+    segments: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("ranks", "root", "radix", "group"):
+        for name in ("ranks", "root", "radix", "group", "segments"):
             value = operator.index(getattr(self, name))
             if not 0 <= value <= _most:
                 raise ValueError(f"schedule: {name} cannot be {value}; legal: 0 to {_most}")
@@ -148,6 +150,22 @@ def uses_radix(algorithm: str) -> bool:
     @error ValueError for an unknown algorithm, with the legal ones.
     """
     return bool(native.load().uses_radix(algorithm))
+
+
+def uses_group(algorithm: str) -> bool:
+    """Whether the group of a request makes a difference.
+
+    @error ValueError for an unknown algorithm, with the legal ones.
+    """
+    return bool(native.load().uses_group(algorithm))
+
+
+def uses_segments(collective: str, algorithm: str) -> bool:
+    """Whether the segments of a request make a difference.
+
+    @error ValueError for an unknown collective or algorithm, with the legal ones.
+    """
+    return bool(native.load().uses_segments(collective, algorithm))
 
 
 def _ranges(blocks: Sequence[tuple[int, int]]) -> tuple[BlockRange, ...]:

@@ -56,8 +56,8 @@ rank_schedule make(const detail::block_call& call, const schedule_request& reque
                    std::uint32_t member) {
     rank_schedule own = make_schedule(request, member);
     if (takes_detour(call, request)) {
-        if (member == request.root) own.steps.push_back({{{call.root, {{0, 1}}}}, {}});
-        if (member == call.root) own.steps.push_back({{}, {{request.root, {{0, 1}}}}});
+        if (member == request.root) own.steps.push_back({{{call.root, {{0, own.blocks}}}}, {}});
+        if (member == call.root) own.steps.push_back({{}, {{request.root, {{0, own.blocks}}}}});
     }
     return own;
 }

@@ -34,13 +34,13 @@ void team_slots::read_slot(std::uint32_t member, std::size_t start, std::span<st
     std::memcpy(data.data(), slot_of(member) + start, data.size());
 }
 
-void team_slots::run(const detail::block_call& call) {
+void team_slots::run(const detail::block_call& call, std::size_t most_part) {
     if (call.how != nullptr) combination_.prepare(members_.count(), call.element_bytes);
     if (call.what == all_reduce && meeting_.is_in_groups() &&
         call.block_bytes() <= group_result_bytes) {
         return all_reduce_by_groups(call);
     }
-    block_part part{0, part_bytes(call)};
+    block_part part{0, part_bytes(call, most_part)};
     do {
         ++turn_;
         publish(call, part);
@@ -69,9 +69,10 @@ void team_slots::all_reduce_by_groups(const detail::block_call& call) {
 }
 
 /// How much of each block goes at a time. Short blocks lie side by side.
-std::size_t team_slots::part_bytes(const detail::block_call& call) const {
-    const std::size_t most = slot_bytes / (gives_all(call.what) ? members_.count() : 1);
+std::size_t team_slots::part_bytes(const detail::block_call& call, std::size_t most_part) const {
+    const std::size_t room = slot_bytes / (gives_all(call.what) ? members_.count() : 1);
     const std::size_t step = call.how != nullptr ? call.element_bytes : detail::line_bytes;
+    const std::size_t most = most_part == 0 ? room : std::min(room, std::max(most_part, step));
     if (call.most_bytes() == 0 || call.most_bytes() > most) return most - most % step;
     return call.most_bytes();
 }

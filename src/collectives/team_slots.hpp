@@ -26,7 +26,8 @@ public:
           meeting_(meeting),
           own_(members.block(members.own())) {}
 
-    void run(const detail::block_call& call);
+    /// @param most_part at most so many bytes of a block at a time; 0: as many as there is room.
+    void run(const detail::block_call& call, std::size_t most_part = 0);
 
     /// What every member gives, by members.
     template <class T>
@@ -53,7 +54,7 @@ private:
                        std::size_t count);
     void combine_shares(const detail::block_call& call, std::byte* data, std::size_t count);
     void all_reduce_by_groups(const detail::block_call& call);
-    std::size_t part_bytes(const detail::block_call& call) const;
+    std::size_t part_bytes(const detail::block_call& call, std::size_t most_part) const;
     static std::size_t part_of(std::size_t block_bytes, block_part part);
     std::byte* own_slot();
     void write_slot(std::size_t start, std::span<const std::byte> data);

@@ -81,7 +81,7 @@ void team_state::run_as(const detail::block_call& call, const collective_choice&
                         bool is_chosen) {
     switch (how.way) {
         case collective_way::board: return board_.run(call);
-        case collective_way::slots: return slots_.run(call);
+        case collective_way::slots: return slots_.run(call, how.part_bytes);
         case collective_way::direct: return direct_.run(call);
         case collective_way::lines: return run_schedule(call, {how.schedule, is_chosen}, lines());
         case collective_way::messages: break;

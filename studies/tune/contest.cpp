@@ -49,8 +49,11 @@ public:
 
 private:
     void find_ways() {
-        const auto ways =
-            task_.ways.empty() ? candidates(task_.what, team_.size(), task_.any_order) : task_.ways;
+        const std::vector<selion::collective_choice> ways =
+            !task_.ways.empty()
+                ? task_.ways
+                : candidates(task_.what, {team_.size(), task_.bytes, groups_of(team_)},
+                             task_.any_order);
         for (const selion::collective_choice& way : ways) {
             team_.choose(task_.what, way);
             const auto found = team_.explain(task_.what, task_.bytes);

@@ -44,6 +44,7 @@ struct trial {
     selion::collective_way way;
     std::uint32_t rank;
     std::size_t count;
+    std::uint32_t part_bytes = 0;
 
     bool is_root() const { return rank == how.root; }
 
@@ -100,7 +101,7 @@ void run(spmd::test_run& test, const trial& one) {
     std::vector<word> target(expected.size());
     if (one.how.collective == broadcast && one.is_root()) target = source;
     const selion::detail::reduction how = selion::detail::erase_reduction<word>(selion::plus);
-    const selion::collective_choice chosen{one.way, one.how};
+    const selion::collective_choice chosen{one.way, one.how, one.part_bytes};
     selion::detail::block_call call{
         .what = one.how.collective,
         .source = reinterpret_cast<const std::byte*>(source.data()),
@@ -113,10 +114,11 @@ void run(spmd::test_run& test, const trial& one) {
     if (one.how.collective == scatter && !one.is_root()) call.source = nullptr;
     selion::detail::run_block_call(selion::detail::everybody(*selion::detail::current_context),
                                    call, std::source_location::current());
-    test.that(target == expected, fmt::format("{} of {} elements by {} from {}, radix {}, by {}",
-                                              selion::name_of(one.how.collective), one.count,
-                                              selion::name_of(one.how.algorithm), one.how.root,
-                                              one.how.radix, selion::name_of(one.way)));
+    test.that(target == expected,
+              fmt::format("{} of {} elements by {} from {}, radix {}, {} segments, by {}",
+                          selion::name_of(one.how.collective), one.count,
+                          selion::name_of(one.how.algorithm), one.how.root, one.how.radix,
+                          one.how.segments, selion::name_of(one.way)));
 }
 
 std::set<std::uint32_t> radixes_of(selion::schedule_algorithm algorithm, std::uint32_t ranks) {
@@ -133,6 +135,8 @@ std::vector<selion::schedule_request> requests_for(selion::collective_kind what,
         for (const std::uint32_t radix : radixes_of(algorithm, ranks)) {
             for (const std::uint32_t root : roots) {
                 all.push_back({what, algorithm, ranks, root, radix, 3});
+                if (radix != 2 || !selion::uses_segments(what, algorithm)) continue;
+                all.push_back({what, algorithm, ranks, root, radix, 3, 5});
             }
         }
     }
@@ -179,13 +183,11 @@ void run_all(spmd::test_run& test, selion::world& world, selion::collective_kind
                 run(test, {how, way, world.rank(), bytes});
             }
         }
-        for (const auto way : {board, slots, direct}) {
-            const std::uint32_t root = selion::has_root(what) ? world.size() / 2 : 0;
-            run(test, {{.collective = what, .ranks = world.size(), .root = root},
-                       way,
-                       world.rank(),
-                       bytes});
-        }
+        const std::uint32_t root = selion::has_root(what) ? world.size() / 2 : 0;
+        const selion::schedule_request how{.collective = what, .ranks = world.size(), .root = root};
+        for (const auto way : {board, slots, direct}) run(test, {how, way, world.rank(), bytes});
+        const std::uint32_t short_part = bytes > 10'000 ? 5000 : 100;
+        run(test, {how, slots, world.rank(), bytes, short_part});
     }
 }
 

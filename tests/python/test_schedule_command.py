@@ -107,7 +107,8 @@ def test_json(selion):
     played = schedules.play(schedules.Request("all_gather", "bruck", 6, radix=3))
     assert head == {
         "collective": "all_gather", "algorithm": "bruck", "ranks": 6, "root": None, "radix": 3,
-        "group": None, "blocks": 6, "rounds": played.rounds, "messages": len(played.messages),
+        "group": None, "segments": None, "blocks": 6, "rounds": played.rounds,
+        "messages": len(played.messages),
         "blocks_sent": 30, "keeps_order": True,
     }
     assert rows == [
@@ -121,7 +122,8 @@ def test_json_of_a_rank(selion):
     arguments = ("--ranks", "4", "--algorithm", "flat", "--root", "1", "--rank", "1", "--json")
     head, *rows = map(json.loads, selion("schedule", "reduce", *arguments).stdout.splitlines())
     assert head == {"collective": "reduce", "algorithm": "flat", "ranks": 4, "root": 1,
-                    "radix": None, "group": None, "rank": 1, "blocks": 1, "steps": 1}
+                    "radix": None, "group": None, "segments": 1, "rank": 1, "blocks": 1,
+                    "steps": 1}
     assert rows == [
         {"step": 0, "direction": "receive", "peer": peer, "blocks": [[0, 1]],
          "action": "combine_after"}
@@ -182,6 +184,7 @@ def test_without_a_collective_the_usage_is_shown(selion):
         ("barrier --ranks 0 --algorithm flat --rank 0", "there are no ranks; at least 1"),
         ("barrier --ranks -3", "ranks cannot be -3; legal: 0 to 4294967295."),
         ("barrier --group 0", "a group of 0 ranks is not possible; at least 1 is needed."),
+        ("barrier --segments 0", "0 segments are not possible; legal: 1 to 4096."),
         ("barrier --algorithm flat --rank 8", "there is no rank 8; ranks are 0 to 7."),
         ("barrier --rank 1", "--rank and --svg need --algorithm; without it "),
         ("barrier --svg a.svg", "--rank and --svg need --algorithm; without it "),

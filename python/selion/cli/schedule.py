@@ -67,8 +67,10 @@ def _as_data(request: Request) -> dict[str, Any]:
         data["root"] = None
     if not schedules.uses_radix(request.algorithm):
         data["radix"] = None
-    if request.algorithm != "hierarchical":
+    if not schedules.uses_group(request.algorithm):
         data["group"] = None
+    if not schedules.uses_segments(request.collective, request.algorithm):
+        data["segments"] = None
     return data
 
 
@@ -113,7 +115,7 @@ def _compare(request: Request, as_json: bool) -> None:
         names = schedules.algorithms(request.collective)
     played = [
         _play(Request(request.collective, name, request.ranks, request.root, request.radix,
-                      request.group))
+                      request.group, request.segments))
         for name in names
     ]
     if as_json:
@@ -144,8 +146,10 @@ def _command_line(request: Request, path: Path) -> str:
              "--algorithm", request.algorithm]
     if schedules.uses_radix(request.algorithm):
         words += ["--radix", str(request.radix)]
-    if request.algorithm == "hierarchical":
+    if schedules.uses_group(request.algorithm):
         words += ["--group", str(request.group)]
+    if request.segments != 1 and schedules.uses_segments(request.collective, request.algorithm):
+        words += ["--segments", str(request.segments)]
     if request.root:
         words += ["--root", str(request.root)]
     return shlex.join([*words, "--svg", path.name])
@@ -175,7 +179,12 @@ def command(
         int, typer.Option(metavar="K", help="2 to ranks: of trees, dissemination, Bruck.")
     ] = 2,
     root: Annotated[int, typer.Option(metavar="RANK", help="Where there is one.")] = 0,
-    group: Annotated[int, typer.Option(metavar="N", help="Ranks of a group: hierarchical.")] = 2,
+    group: Annotated[
+        int, typer.Option(metavar="N", help="Ranks of a group (hierarchical) or a row (mesh).")
+    ] = 2,
+    segments: Annotated[
+        int, typer.Option(metavar="N", help="Parts of the vector that follow one another: trees.")
+    ] = 1,
     rank: Annotated[
         int | None, typer.Option(metavar="RANK", help="Only the steps of this rank.")
     ] = None,
@@ -195,7 +204,7 @@ def command(
     if rank is not None and svg is not None:
         raise Mistake("--svg draws all ranks; leave --rank out.")
     with _library_s_sentences():
-        request = Request(collective, algorithm or "", ranks, root, radix, group)
+        request = Request(collective, algorithm or "", ranks, root, radix, group, segments)
     if algorithm is None:
         _compare(request, as_json)
         return

@@ -27,6 +27,10 @@ def title(request: Request) -> str:
         words += f" of radix {request.radix}"
     if request.algorithm == "hierarchical":
         words += f" in groups of {request.group}"
+    if request.algorithm == "mesh":
+        words += f" in rows of {request.group}"
+    if request.segments != 1 and schedules.uses_segments(request.collective, request.algorithm):
+        words += f" in {request.segments} segments"
     if schedules.has_root(request.collective):
         words += f" with root {request.root}"
     return f"{words} on {count(request.ranks, 'rank')}"
@@ -205,6 +209,7 @@ def explanation(request: Request) -> str:
     """One line on how an algorithm goes about its collective."""
     collective, radix = request.collective, request.radix
     of_one = {
+        ("mesh", "all_gather"): f"along rows of {request.group}, then along the columns",
         ("flat", "exchange"): "everybody with everybody, all under way together",
         ("pairwise", "all_reduce"): "everybody's vector to everybody",
         ("recursive_doubling", "scan"): "everybody to the rank 1, 2, 4, … further on",
@@ -220,6 +225,7 @@ def explanation(request: Request) -> str:
         "binary": "a tree: two halves below each rank",
         "chain": "one rank after another",
         "hierarchical": f"trees in groups of {request.group}, and one over their leaders",
+        "mesh": f"neighbours on a mesh in rows of {request.group}",
     }
     others = {
         "dissemination": f"everybody to 1 to {radix - 1} times a power of {radix} away"

@@ -23,18 +23,12 @@ constexpr std::array<std::string_view, 11> collective_names{
     "barrier", "broadcast", "reduce",     "all_reduce", "reduce_scatter", "scan",
     "exscan",  "gather",    "all_gather", "scatter",    "exchange"};
 
-constexpr std::array<std::string_view, 12> algorithm_names{"flat",
-                                                           "k_nomial",
-                                                           "binary",
-                                                           "chain",
-                                                           "hierarchical",
-                                                           "dissemination",
-                                                           "recursive_doubling",
-                                                           "recursive_halving",
-                                                           "ring",
-                                                           "scatter_ring",
-                                                           "bruck",
-                                                           "pairwise"};
+constexpr std::array<std::string_view, 13> algorithm_names{
+    "flat",          "k_nomial",           "binary",
+    "chain",         "hierarchical",       "mesh",
+    "dissemination", "recursive_doubling", "recursive_halving",
+    "ring",          "scatter_ring",       "bruck",
+    "pairwise"};
 
 struct way {
     schedule_algorithm algorithm;
@@ -50,23 +44,27 @@ std::span<const way> ways_of(collective_kind collective) {
                                          {binary, tree},
                                          {chain, tree},
                                          {hierarchical, make_hierarchical_schedule},
+                                         {mesh, make_mesh_schedule},
                                          {dissemination, make_digit_schedule}};
     static constexpr way of_broadcast[] = {{flat, tree},
                                            {k_nomial, tree},
                                            {binary, tree},
                                            {chain, tree},
                                            {hierarchical, make_hierarchical_schedule},
+                                           {mesh, make_mesh_schedule},
                                            {scatter_ring, make_ring_schedule}};
     static constexpr way of_reduce[] = {{flat, tree},
                                         {k_nomial, tree},
                                         {binary, tree},
                                         {chain, tree},
-                                        {hierarchical, make_hierarchical_schedule}};
+                                        {hierarchical, make_hierarchical_schedule},
+                                        {mesh, make_mesh_schedule}};
     static constexpr way of_all_reduce[] = {{flat, tree},
                                             {k_nomial, tree},
                                             {binary, tree},
                                             {chain, tree},
                                             {hierarchical, make_hierarchical_schedule},
+                                            {mesh, make_mesh_schedule},
                                             {recursive_doubling, make_doubling_schedule},
                                             {recursive_halving, make_doubling_schedule},
                                             {ring, make_ring_schedule},
@@ -85,6 +83,7 @@ std::span<const way> ways_of(collective_kind collective) {
     static constexpr way of_all_gather[] = {{flat, tree},
                                             {k_nomial, tree},
                                             {binary, tree},
+                                            {mesh, make_mesh_schedule},
                                             {recursive_doubling, make_doubling_schedule},
                                             {ring, make_ring_schedule},
                                             {bruck, make_digit_schedule},
@@ -152,6 +151,10 @@ void check(const schedule_request& request, std::uint32_t rank) {
         refuse(fmt::format("a radix of {} is not possible; legal: 2 to {}", request.radix, most));
     }
     if (request.group == 0) refuse("a group of 0 ranks is not possible; at least 1 is needed");
+    if (request.segments == 0 || request.segments > most_segments) {
+        refuse(fmt::format("{} segments are not possible; legal: 1 to {}", request.segments,
+                           most_segments));
+    }
 }
 
 }  // namespace
@@ -186,6 +189,17 @@ bool has_root(collective_kind collective) {
 bool uses_radix(schedule_algorithm algorithm) {
     return algorithm == k_nomial || algorithm == hierarchical || algorithm == dissemination ||
            algorithm == scatter_ring || algorithm == bruck;
+}
+
+bool uses_group(schedule_algorithm algorithm) {
+    return algorithm == hierarchical || algorithm == mesh;
+}
+
+bool uses_segments(collective_kind collective, schedule_algorithm algorithm) {
+    const bool is_one_vector =
+        collective == broadcast || collective == reduce || collective == all_reduce;
+    return is_one_vector && (algorithm == flat || algorithm == k_nomial || algorithm == binary ||
+                             algorithm == chain || algorithm == mesh);
 }
 
 rank_schedule make_schedule(const schedule_request& request, std::uint32_t rank) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/schedules/parts.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace selion::collectives {
@@ -27,6 +28,27 @@ void append_down(rank_schedule& own, const tree_walk& walk) {
     schedule_step& step = own.steps.emplace_back();
     for (auto child = links.children.rbegin(); child != links.children.rend(); ++child) {
         step.sends.push_back({walk.rank_at(child->place), walk.blocks_of(*child)});
+    }
+}
+
+void append_pipeline(rank_schedule& own, std::span<const neighbour> from,
+                     std::span<const neighbour> to, std::uint64_t blocks) {
+    if (from.empty() && to.empty()) return;
+    const std::uint64_t messages = std::max<std::uint64_t>(blocks, 1);
+    const auto block = [blocks](std::uint64_t number) {
+        return blocks == 0 ? std::vector<block_range>{} : std::vector<block_range>{{number, 1}};
+    };
+    // What comes in one step goes on in the next.
+    const std::uint64_t lag = from.empty() ? 0 : 1;
+    const std::uint64_t steps = messages + (to.empty() ? 0 : lag);
+    for (std::uint64_t i = 0; i < steps; ++i) {
+        schedule_step& step = own.steps.emplace_back();
+        for (const neighbour& one : to) {
+            if (i >= lag) step.sends.push_back({one.rank, block(i - lag), one.action});
+        }
+        for (const neighbour& one : from) {
+            if (i < messages) step.receives.push_back({one.rank, block(i), one.action});
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "collectives/schedules/tree.hpp"
@@ -27,6 +28,16 @@ void append_up(rank_schedule& own, const tree_walk& walk, block_action action);
 /// From the root to the leaves.
 void append_down(rank_schedule& own, const tree_walk& walk);
 
+/// A rank that this one gives to or takes from, and where its values stand beside the own ones.
+struct neighbour {
+    std::uint32_t rank = 0;
+    block_action action = block_action::combine_after;
+};
+/// Blocks 0 .. `blocks` - 1 one after another: each is passed on in the step in which the next one
+/// comes. A barrier has no block, and one message all the same. @param from,to may be empty.
+void append_pipeline(rank_schedule& own, std::span<const neighbour> from,
+                     std::span<const neighbour> to, std::uint64_t blocks);
+
 /// A step with one message each way, or one of them.
 void append_swap(rank_schedule& own, schedule_message sent, schedule_message received);
 void append_send(rank_schedule& own, schedule_message sent);
@@ -35,6 +46,7 @@ void append_receive(rank_schedule& own, schedule_message received);
 // Schedules by algorithm; the request has been checked.
 rank_schedule make_tree_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_hierarchical_schedule(const schedule_request& request, std::uint32_t rank);
+rank_schedule make_mesh_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_scan_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_ring_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_doubling_schedule(const schedule_request& request, std::uint32_t rank);

@@ -42,6 +42,26 @@ tree_walk with_all_blocks(tree_walk walk) {
     return walk;
 }
 
+/// Broadcast, reduce and all-reduce, in parts that follow one another through the tree.
+rank_schedule make_segmented(const schedule_request& request, const tree_walk& walk) {
+    const tree_links links = links_in(walk.shape, walk.radix, walk.places, walk.place);
+    std::vector<neighbour> parent;
+    if (walk.place != 0) parent.push_back({walk.rank_at(links.parent)});
+    std::vector<neighbour> children;
+    for (const subtree& child : links.children) children.push_back({walk.rank_at(child.place)});
+    rank_schedule own{request.segments, {}};
+    if (request.collective != collective_kind::broadcast) {
+        append_pipeline(own, children, parent, own.blocks);
+    }
+    if (request.collective == collective_kind::reduce) return own;
+    std::ranges::reverse(children);  // the largest subtrees have the longest way to go
+    for (auto* const all : {&parent, &children}) {
+        for (neighbour& one : *all) one.action = block_action::store;
+    }
+    append_pipeline(own, parent, children, own.blocks);
+    return own;
+}
+
 }  // namespace
 
 rank_schedule make_tree_schedule(const schedule_request& request, std::uint32_t rank) {
@@ -49,6 +69,9 @@ rank_schedule make_tree_schedule(const schedule_request& request, std::uint32_t 
     using enum block_action;
     const tree_walk walk = walk_from_root(request, rank);
     const auto blocks = std::uint64_t{request.ranks};
+    if (request.segments != 1 && uses_segments(request.collective, request.algorithm)) {
+        return make_segmented(request, walk);
+    }
     rank_schedule own{1, {}};
     switch (request.collective) {
         case barrier: {

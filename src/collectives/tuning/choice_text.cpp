@@ -61,37 +61,47 @@ std::string_view name_of(collective_way way) { return way_names[static_cast<std:
 
 std::string text_of(const collective_choice& choice) {
     std::string text(name_of(choice.way));
+    if (choice.way == collective_way::slots && choice.part_bytes != 0) {
+        text += fmt::format(":{}", choice.part_bytes);
+    }
     if (!collectives::follows_schedule(choice.way)) return text;
     const schedule_request& schedule = choice.schedule;
     text += fmt::format(":{}", name_of(schedule.algorithm));
     if (uses_radix(schedule.algorithm)) text += fmt::format(":{}", schedule.radix);
-    if (schedule.algorithm == schedule_algorithm::hierarchical) {
-        text += fmt::format(":{}", schedule.group);
-    }
+    if (uses_group(schedule.algorithm)) text += fmt::format(":{}", schedule.group);
+    if (schedule.segments != 1) text += fmt::format("/{}", schedule.segments);
     return text;
 }
 
 collective_choice choice_of(std::string_view text) {
-    const std::vector<std::string_view> parts = parts_of(text);
+    const std::size_t slash = text.find('/');
+    const std::vector<std::string_view> parts = parts_of(text.substr(0, slash));
     collective_choice choice{way_of(text, parts[0]), {}};
     const bool has_schedule = collectives::follows_schedule(choice.way);
     if (has_schedule && parts.size() == 1) {
         refuse(text, fmt::format("{} needs an algorithm, as in {}:k_nomial:2", parts[0], parts[0]));
     }
-    std::size_t most = 1;
+    std::size_t next = 1;
+    const auto read = [&](bool is_used, std::string_view what, std::uint32_t least,
+                          std::uint32_t& number) {
+        if (!is_used || next == parts.size()) return;
+        number = number_of(text, parts[next++], what, least);
+    };
+    read(choice.way == collective_way::slots, "part's bytes", 64, choice.part_bytes);
     if (has_schedule) {
-        choice.schedule.algorithm = algorithm_of(parts[1]);
-        const bool has_group = choice.schedule.algorithm == schedule_algorithm::hierarchical;
-        const bool has_radix = uses_radix(choice.schedule.algorithm);
-        most = 2 + (has_radix ? 1u : 0u) + (has_group ? 1u : 0u);
-        if (has_radix && parts.size() > 2) {
-            choice.schedule.radix = number_of(text, parts[2], "radix", 2);
-        }
-        if (has_group && parts.size() > 3) {
-            choice.schedule.group = number_of(text, parts[3], "group", 1);
-        }
+        schedule_request& schedule = choice.schedule;
+        schedule.algorithm = algorithm_of(parts[next++]);
+        read(uses_radix(schedule.algorithm), "radix", 2, schedule.radix);
+        read(uses_group(schedule.algorithm), "group", 1, schedule.group);
     }
-    if (parts.size() > most) refuse(text, fmt::format("'{}' is one part too many", parts[most]));
+    if (next != parts.size()) {
+        refuse(text, fmt::format("'{}' is one part too many", parts[next]));
+    }
+    if (slash != std::string_view::npos) {
+        const std::string_view segments = text.substr(slash + 1);
+        if (!has_schedule) refuse(text, fmt::format("{} goes in no segments", parts[0]));
+        choice.schedule.segments = number_of(text, segments, "number of segments", 1);
+    }
     return choice;
 }
 

@@ -27,9 +27,9 @@ constexpr collective_kind all_collectives[] = {barrier,        broadcast, reduce
                                                all_gather,     scatter,   exchange};
 
 std::string text_of(const schedule_request& request) {
-    return fmt::format("{} {} of {} ranks from {}, radix {}, groups of {}",
+    return fmt::format("{} {} of {} ranks from {}, radix {}, groups of {}, {} segments",
                        name_of(request.algorithm), name_of(request.collective), request.ranks,
-                       request.root, request.radix, request.group);
+                       request.root, request.radix, request.group, request.segments);
 }
 
 std::set<std::uint32_t> radixes_of(schedule_algorithm algorithm, std::uint32_t ranks) {
@@ -43,13 +43,18 @@ std::set<std::uint32_t> radixes_of(schedule_algorithm algorithm, std::uint32_t r
 void add_requests(std::vector<schedule_request>& all, const schedule_request& like) {
     const std::uint32_t ranks = like.ranks;
     const std::set<std::uint32_t> groups =
-        like.algorithm == hierarchical ? std::set{1u, 2u, 3u, 4u, 7u, ranks} : std::set{2u};
+        uses_group(like.algorithm) ? std::set{1u, 2u, 3u, 4u, 7u, ranks} : std::set{2u};
+    const std::set<std::uint32_t> segments =
+        uses_segments(like.collective, like.algorithm) ? std::set{1u, 2u, 5u} : std::set{1u};
     for (const std::uint32_t radix : radixes_of(like.algorithm, ranks)) {
         for (const std::uint32_t group : groups) {
-            schedule_request request = like;
-            request.radix = radix;
-            request.group = group;
-            all.push_back(request);
+            for (const std::uint32_t parts : segments) {
+                schedule_request request = like;
+                request.radix = radix;
+                request.group = group;
+                request.segments = parts;
+                all.push_back(request);
+            }
         }
     }
 }
@@ -164,7 +169,7 @@ TEST(schedule, k_nomial_trees_are_those_of_the_source) {
 TEST(schedule, some_keep_the_order_of_the_ranks) {
     for (const std::uint32_t ranks : {2u, 3u, 6u, 8u, 13u}) {
         for (const schedule_algorithm algorithm :
-             {flat, k_nomial, binary, chain, hierarchical, recursive_doubling, pairwise}) {
+             {flat, k_nomial, binary, chain, hierarchical, mesh, recursive_doubling, pairwise}) {
             const schedule_request request{all_reduce, algorithm, ranks, 0, 2, 3};
             EXPECT_TRUE(play_schedule(request).keeps_order) << text_of(request);
         }
@@ -173,8 +178,47 @@ TEST(schedule, some_keep_the_order_of_the_ranks) {
             EXPECT_TRUE(play_schedule({exscan, algorithm, ranks}).keeps_order);
         }
     }
+    EXPECT_TRUE(play_schedule({reduce, mesh, 14, 6, 2, 4, 3}).keeps_order);
     EXPECT_FALSE(play_schedule({all_reduce, ring, 4}).keeps_order);
     EXPECT_FALSE(play_schedule({reduce, k_nomial, 4, 2}).keeps_order);
+}
+
+TEST(schedule, segments_follow_one_another_through_a_tree) {
+    for (std::uint32_t segments = 1; segments <= 9; ++segments) {
+        const schedule_request along_chain{broadcast, chain, 6, 0, 2, 2, segments};
+        EXPECT_EQ(rounds_of(along_chain), 5 + segments - 1);
+        const schedule_request up_chain{reduce, chain, 6, 0, 2, 2, segments};
+        EXPECT_EQ(rounds_of(up_chain), 5 + segments - 1);
+        EXPECT_EQ(make_schedule(along_chain, 3).blocks, segments);
+    }
+    EXPECT_FALSE(uses_segments(broadcast, scatter_ring));
+    EXPECT_FALSE(uses_segments(all_gather, k_nomial));
+}
+
+std::uint32_t distance(std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; }
+
+TEST(schedule, on_a_mesh_only_neighbours_talk) {
+    for (const collective_kind collective : {barrier, broadcast, reduce, all_reduce}) {
+        for (const std::uint32_t root : {0u, 6u, 19u}) {
+            const schedule_request request{collective, mesh, 20, has_root(collective) ? root : 0,
+                                           2,          5};
+            for (const played_message& message : play_schedule(request).messages) {
+                const std::uint32_t rows = distance(message.from / 5, message.to / 5);
+                const std::uint32_t columns = distance(message.from % 5, message.to % 5);
+                EXPECT_EQ(rows + columns, 1u) << text_of(request);
+            }
+        }
+    }
+}
+
+TEST(schedule, an_all_gather_on_a_mesh_goes_along_rows_and_columns) {
+    const played_schedule played = play_schedule({all_gather, mesh, 12, 0, 2, 4});
+    for (const played_message& message : played.messages) {
+        const bool is_along_row = message.from / 4 == message.to / 4;
+        EXPECT_TRUE(is_along_row || message.from % 4 == message.to % 4);
+        EXPECT_EQ(message.blocks.front().count, is_along_row ? 1u : 4u);
+    }
+    EXPECT_EQ(played.messages.size(), 12u * (3 + 2));
 }
 
 /// What is sent in all, in blocks.
@@ -217,12 +261,17 @@ TEST(schedule, bad_requests_are_refused_with_what_is_legal) {
               "schedule: a radix of 9 is not possible; legal: 2 to 8");
     EXPECT_EQ(trouble_of({barrier, ring, 8}),
               "schedule: barrier has no algorithm ring; it has flat, k_nomial, binary, chain, "
-              "hierarchical, dissemination");
+              "hierarchical, mesh, dissemination");
     EXPECT_EQ(trouble_of({barrier, flat, 0}), "schedule: there are no ranks; at least 1 is needed");
     EXPECT_EQ(trouble_of({barrier, flat, 4, 1}), "schedule: barrier has no root; leave 1 out");
     EXPECT_EQ(trouble_of({barrier, flat, 4}, 4), "schedule: there is no rank 4; ranks are 0 to 3");
     EXPECT_EQ(trouble_of({barrier, hierarchical, 4, 0, 2, 0}),
               "schedule: a group of 0 ranks is not possible; at least 1 is needed");
+    for (const std::uint32_t segments : {0u, 4097u}) {
+        EXPECT_EQ(
+            trouble_of({broadcast, chain, 4, 0, 2, 2, segments}),
+            fmt::format("schedule: {} segments are not possible; legal: 1 to 4096", segments));
+    }
     EXPECT_THAT([] { algorithm_of("k_nomal"); },
                 testing::ThrowsMessage<error>(HasSubstr("did you mean 'k_nomial'?")));
 }

@@ -110,6 +110,7 @@ TEST(tuning_table, rows_that_make_no_sense_are_told) {
                 HasSubstr("did you mean 'k_nomial'"));
     EXPECT_THAT(of_row("all_reduce threads 4 8 lines:k_nomial:1=5"), HasSubstr("radix '1'"));
     EXPECT_THAT(of_row("all_reduce threads 4 8 lines:k_nomial:5=5"), HasSubstr("legal: 2 to 4"));
+    EXPECT_THAT(of_row("all_reduce threads 4 8 lines:chain/5000=5"), HasSubstr("1 to 4096"));
     EXPECT_THAT(of_row("barrier threads 4 8 lines:ring=5"), HasSubstr("has no algorithm ring"));
     EXPECT_THAT(of_row("all_reduce threads 4 8 board"), HasSubstr("has no time"));
     EXPECT_THAT(of_row("all_reduce threads 4 8 board=-1"), HasSubstr("has no time"));
@@ -120,8 +121,9 @@ TEST(tuning_table, rows_that_make_no_sense_are_told) {
 }
 
 TEST(choice_text, goes_there_and_back) {
-    for (const char* text : {"board", "slots", "lines:k_nomial:4", "messages:ring",
-                             "lines:hierarchical:2:8", "messages:pairwise"}) {
+    for (const char* text : {"board", "slots", "slots:8192", "lines:k_nomial:4", "messages:ring",
+                             "lines:hierarchical:2:8", "messages:pairwise", "lines:mesh:4",
+                             "lines:chain/8", "messages:k_nomial:2/32"}) {
         EXPECT_EQ(text_of(choice_of(text)), text);
     }
     EXPECT_EQ(text_of(choice_of("lines:k_nomial")), "lines:k_nomial:2");
@@ -142,6 +144,11 @@ TEST(choice_text, what_is_not_legal_is_refused) {
     EXPECT_THAT(refused("lines:k_nomial:1"), HasSubstr("from 2"));
     EXPECT_THAT(refused("board:2"), HasSubstr("too many"));
     EXPECT_THAT(refused("lines:ring:2"), HasSubstr("too many"));
+    EXPECT_THAT(refused("lines:mesh:0"), HasSubstr("group '0'"));
+    EXPECT_THAT(refused("slots:63"), HasSubstr("part's bytes '63'"));
+    EXPECT_THAT(refused("board/2"), HasSubstr("board goes in no segments"));
+    EXPECT_THAT(refused("lines:chain/"), HasSubstr("from 1"));
+    EXPECT_THAT(refused("lines:chain/8/9"), HasSubstr("number of segments '8/9'"));
 }
 
 }  // namespace
