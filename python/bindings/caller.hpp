@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <selion/detail/rank_context.hpp>
+#include <selion/team.hpp>
 
 namespace bindings {
 
@@ -15,6 +16,14 @@ inline void expect_rank() {
     PyErr_SetString(PyExc_RuntimeError,
                     "This thread works for no rank: call selion from the function that selion.run "
                     "calls, or join it with 'with world.joined_thread():'.");
+    throw nanobind::python_error();
+}
+
+/// Raises also where a team has been freed.
+inline void expect_caller(const selion::team& team) {
+    expect_rank();
+    if (team.is_member()) return;
+    PyErr_SetString(PyExc_RuntimeError, "This team has been freed.");
     throw nanobind::python_error();
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include <selion/world.hpp>
+#include <selion/team.hpp>
 
 #include "buffer.hpp"
 #include "caller.hpp"
@@ -32,9 +32,9 @@ private:
 };
 
 /// Collectives that move blocks of bytes; shapes and types are the caller's business.
-void move_blocks(const selion::world& all, std::string_view what, nb::handle source,
+void move_blocks(const selion::team& all, std::string_view what, nb::handle source,
                  nb::handle target, std::uint32_t root) {
-    expect_rank();
+    expect_caller(all);
     const block_memory from(source, buffer::use::read);
     const block_memory to(target, buffer::use::write);
     const std::span<const std::byte> given = from.bytes();
@@ -53,57 +53,56 @@ nb::object call(const char* name, Arguments&&... arguments) {
 
 }  // namespace
 
-void add_collectives(nb::module_& module, nb::class_<selion::world>& world) {
-    module.def("move_blocks", &move_blocks, nb::arg("world"), nb::arg("what"),
+void add_collectives(nb::module_& module, nb::class_<selion::team>& team) {
+    module.def("move_blocks", &move_blocks, nb::arg("team"), nb::arg("what"),
                nb::arg("source").none(), nb::arg("target").none(), nb::arg("root"),
                "gather, all_gather, scatter or exchange of contiguous memory.");
-    module.def("combine", &combine, nb::arg("world"), nb::arg("what"), nb::arg("array"),
+    module.def("combine", &combine, nb::arg("team"), nb::arg("what"), nb::arg("array"),
                nb::arg("operation"), nb::arg("root"),
                "all_reduce, reduce, scan or exscan of an array, in place.");
-    world
-        .def(
+    team.def(
             "gather",
             [](nb::handle all, nb::handle value, nb::handle root) {
                 return call("gather", all, value, root);
             },
             nb::arg("value").none(), nb::arg("root") = 0,
-            "At `root` every rank's value, in order; elsewhere None.")
+            "At `root` every member's value, in order; elsewhere None.")
         .def(
             "all_gather",
             [](nb::handle all, nb::handle value) { return call("all_gather", all, value); },
-            nb::arg("value").none(), "Every rank's value, in order.")
+            nb::arg("value").none(), "Every member's value, in order.")
         .def(
             "scatter",
             [](nb::handle all, nb::handle values, nb::handle root) {
                 return call("scatter", all, values, root);
             },
             nb::arg("values").none(), nb::arg("root") = 0,
-            "Each rank gets its own of the root's values.")
+            "Each member gets its own of the root's values.")
         .def(
             "exchange",
             [](nb::handle all, nb::handle values) { return call("exchange", all, values); },
-            nb::arg("values"), "Value r goes to rank r; returns what each rank has sent here.")
+            nb::arg("values"), "Value r goes to member r; returns what each has sent here.")
         .def(
             "reduce",
             [](nb::handle all, nb::handle value, nb::handle operation, nb::handle root) {
                 return call("reduce", all, value, operation, root);
             },
             nb::arg("value"), nb::arg("operation") = "plus", nb::arg("root") = 0,
-            "Combines one value of every rank; elsewhere than at `root` returns None.")
+            "Combines one value of every member; elsewhere than at `root` returns None.")
         .def(
             "scan",
             [](nb::handle all, nb::handle value, nb::handle operation) {
                 return call("scan", all, value, operation);
             },
             nb::arg("value"), nb::arg("operation") = "plus",
-            "Combines the values of ranks 0 to this one.")
+            "Combines the values of members 0 to this one.")
         .def(
             "exscan",
             [](nb::handle all, nb::handle value, nb::handle operation, nb::handle first) {
                 return call("exscan", all, value, operation, first);
             },
             nb::arg("value"), nb::arg("operation") = "plus", nb::arg("first").none() = nb::none(),
-            "Combines the values of the ranks before this one; rank 0 gets `first`.");
+            "Combines the values of the members before this one; member 0 gets `first`.");
 }
 
 }  // namespace bindings

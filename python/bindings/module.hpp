@@ -13,9 +13,13 @@ namespace nb = nanobind;
 void add_machines(nb::module_& module);
 void add_schedules(nb::module_& module);
 void add_run(nb::module_& module);
+/// Makes Team, without what other parts add to it, and Subteam.
+nb::class_<selion::team> add_team(nb::module_& module);
 void add_world(nb::module_& module);
 void add_arrays(nb::module_& module);
-/// Methods of World for blocks, and what they are made of.
-void add_collectives(nb::module_& module, nb::class_<selion::world>& world);
+/// Methods of Team for blocks, and what they are made of.
+void add_collectives(nb::module_& module, nb::class_<selion::team>& team);
+/// Collectives in two phases.
+void add_started(nb::module_& module, nb::class_<selion::team>& team);
 
 }  // namespace bindings

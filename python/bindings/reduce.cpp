@@ -49,51 +49,56 @@ struct combination {
     std::uint32_t root = 0;
 };
 
-template <class T>
-void combine_bytes(const selion::world& all, const buffer& data, const combination& how) {
-    const std::span<T> values(reinterpret_cast<T*>(data.data()), data.bytes() / sizeof(T));
-    with_operation(how.operation, [&](const auto& operation) {
-        const nb::gil_scoped_release free;
-        if (how.what == "reduce") return all.reduce(values, operation, how.root);
-        if (how.what == "scan") return all.scan(values, operation);
-        if (how.what == "exscan") return all.exscan(values, operation, T{});
-        all.all_reduce(values, operation);
-    });
+/// Calls `then` with the numbers of an array.
+template <class... Types, class Then>
+bool with_numbers_of_one(const buffer& data, std::string_view code, const Then& then) {
+    const auto call_as = [&]<class T>(T) {
+        then(std::span<T>(reinterpret_cast<T*>(data.data()), data.bytes() / sizeof(T)));
+        return true;
+    };
+    return ((code == code_of<Types>() ? call_as(Types{}) : false) || ...);
 }
 
-template <class... Types>
-bool combine_if_one_of(const selion::world& all, const buffer& data, const combination& how,
-                       std::string_view code) {
-    return ((code == code_of<Types>() ? (combine_bytes<Types>(all, data, how), true) : false) ||
-            ...);
-}
-
-/// In place.
-void combine_array(const selion::world& all, nb::handle array, const combination& how) {
+/// The same for all types of numbers. @param what combines them, for the sentence that refuses.
+template <class Then>
+void with_numbers(nb::handle array, std::string_view what, const Then& then) {
     const nb::str code(array.attr("dtype").attr("str"));
     const std::string_view ordered = code.c_str();  // "<f8": byte order, kind, bytes
     const buffer data(array, buffer::use::write);
     const bool is_done =
         ordered[0] != '>' &&
-        combine_if_one_of<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-                          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
-            all, data, how, ordered.substr(1));
+        with_numbers_of_one<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                            std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+            data, ordered.substr(1), then);
     if (!is_done) {
-        const std::string sentence = std::string(how.what) + " cannot combine arrays of dtype " +
+        const std::string sentence = std::string(what) + " cannot combine arrays of dtype " +
                                      std::string(ordered) +
                                      "; legal: float32, float64, and integers of 8 to 64 bits.";
         throw nb::type_error(sentence.c_str());
     }
 }
 
-nb::object reduce_array(const selion::world& all, nb::handle value, std::string_view operation) {
+/// In place.
+void combine_array(const selion::team& all, nb::handle array, const combination& how) {
+    with_numbers(array, how.what, [&]<class T>(std::span<T> values) {
+        with_operation(how.operation, [&](const auto& operation) {
+            const nb::gil_scoped_release free;
+            if (how.what == "reduce") return all.reduce(values, operation, how.root);
+            if (how.what == "scan") return all.scan(values, operation);
+            if (how.what == "exscan") return all.exscan(values, operation, T{});
+            all.all_reduce(values, operation);
+        });
+    });
+}
+
+nb::object reduce_array(const selion::team& all, nb::handle value, std::string_view operation) {
     nb::object result = value.attr("copy")(nb::str("C"));
     combine_array(all, result, {"all_reduce", operation});
     return result;
 }
 
 template <class T>
-nb::object reduce_value(const selion::world& all, T value, std::string_view operation) {
+nb::object reduce_value(const selion::team& all, T value, std::string_view operation) {
     with_operation(operation, [&](const auto& combine) {
         const nb::gil_scoped_release free;
         value = all.all_reduce(value, combine);
@@ -140,12 +145,12 @@ announcement announce(nb::handle given) {
     return {kind::unknown, 0};
 }
 
-void broadcast_bytes(const selion::world& all, std::span<std::byte> data, std::uint32_t root) {
+void broadcast_bytes(const selion::team& all, std::span<std::byte> data, std::uint32_t root) {
     const nb::gil_scoped_release free;
     all.broadcast(data, root);
 }
 
-nb::object broadcast_array(const selion::world& all, nb::handle value, std::uint64_t bytes,
+nb::object broadcast_array(const selion::team& all, nb::handle value, std::uint64_t bytes,
                            std::uint32_t root) {
     if (!is_array(value)) {
         throw nb::type_error(
@@ -164,7 +169,7 @@ nb::object broadcast_array(const selion::world& all, nb::handle value, std::uint
     return nb::borrow(value);
 }
 
-nb::object broadcast_string(const selion::world& all, nb::handle value, std::uint64_t bytes,
+nb::object broadcast_string(const selion::team& all, nb::handle value, std::uint64_t bytes,
                             std::uint32_t root) {
     if (all.rank() == root) {
         const buffer data(value, buffer::use::read);
@@ -180,8 +185,8 @@ nb::object broadcast_string(const selion::world& all, nb::handle value, std::uin
 
 }  // namespace
 
-nb::object all_reduce(const selion::world& all, nb::handle given, std::string_view operation) {
-    expect_rank();
+nb::object all_reduce(const selion::team& all, nb::handle given, std::string_view operation) {
+    expect_caller(all);
     if (is_array(given)) return reduce_array(all, given, operation);
     const nb::object value = plain(given);
     if (nb::isinstance<nb::float_>(value)) {
@@ -193,14 +198,35 @@ nb::object all_reduce(const selion::world& all, nb::handle given, std::string_vi
     throw nb::type_error("all_reduce combines an int, a float or a NumPy array of numbers.");
 }
 
-void combine(const selion::world& all, std::string_view what, nb::handle array,
+void combine(const selion::team& all, std::string_view what, nb::handle array,
              std::string_view operation, std::uint32_t root) {
-    expect_rank();
+    expect_caller(all);
     combine_array(all, array, {what, operation, root});
 }
 
-nb::object broadcast(const selion::world& all, nb::handle value, std::int64_t root) {
-    expect_rank();
+selion::future<> start_to_combine(const selion::team& all, std::string_view what, nb::handle array,
+                                  std::string_view name, std::uint32_t root) {
+    selion::future<> started;
+    with_numbers(array, what, [&]<class T>(std::span<T> values) {
+        with_operation(name, [&](const auto& operation) {
+            const selion::split_phase_collectives starting = all.split_phase();
+            const nb::gil_scoped_release free;
+            if (what == "reduce") {
+                started = starting.reduce(values, operation, root);
+            } else if (what == "scan") {
+                started = starting.scan(values, operation);
+            } else if (what == "exscan") {
+                started = starting.exscan(values, operation, T{});
+            } else {
+                started = starting.all_reduce(values, operation);
+            }
+        });
+    });
+    return started;
+}
+
+nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t root) {
+    expect_caller(all);
     if (root < 0 || root >= static_cast<std::int64_t>(all.size())) {
         const std::string sentence = "The root is " + std::to_string(root) + "; legal: 0 to " +
                                      std::to_string(all.size() - 1) + ".";

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <selion/charge.hpp>
 #include <selion/rank_scope.hpp>
@@ -18,7 +12,6 @@
 
 #include "caller.hpp"
 #include "module.hpp"
-#include "reduce.hpp"
 
 namespace bindings {
 
@@ -35,18 +28,6 @@ private:
     const selion::world& all_;
     std::unique_ptr<selion::rank_scope> scope_;
 };
-
-void barrier(const selion::world& all) {
-    expect_rank();
-    const nb::gil_scoped_release free;
-    all.barrier();
-}
-
-void sync(const selion::world& all) {
-    expect_rank();
-    const nb::gil_scoped_release free;
-    all.sync();
-}
 
 std::int64_t now(const selion::world& all) {
     expect_rank();
@@ -69,20 +50,6 @@ void charge(const selion::world&, std::uint64_t flops, std::uint64_t int_ops, st
                     .picoseconds = std::llround(ns * 1000)});
 }
 
-/// `selion.explanation` gives the parts names.
-nb::object explain(const selion::world& all, std::string_view collective, std::size_t size) {
-    expect_rank();
-    const auto found = all.explain(selion::collective_of(collective), size);
-    std::vector<std::pair<std::string, double>> measured;
-    for (const selion::measured_choice& one : found.measured) {
-        measured.emplace_back(text_of(one.choice), one.ns);
-    }
-    return nb::module_::import_("selion.explanation")
-        .attr("Explanation")(name_of(found.collective), found.bytes, found.members,
-                             text_of(found.choice), name_of(found.reason), found.why,
-                             found.measured_bytes, found.measured_members, measured);
-}
-
 }  // namespace
 
 void add_world(nb::module_& module) {
@@ -93,12 +60,8 @@ void add_world(nb::module_& module) {
         .def("__enter__", &joined_thread::enter)
         .def("__exit__", [](joined_thread& self, const nb::args&) { self.leave(); });
 
-    nb::class_<world> all_ranks(module, "World", "The team of all ranks, seen from one of them.");
-    all_ranks
-        .def_prop_ro(
-            "rank", [](const world& all) -> std::uint32_t { return all.rank(); },
-            "This rank, 0 .. size - 1.")
-        .def_prop_ro("size", &world::size, "How many ranks there are.")
+    nb::class_<world, selion::team>(module, "World",
+                                    "The team of all ranks, seen from one of them.")
         .def_prop_ro(
             "machine", [](const world& all) { return all.machine().spec; },
             "Complete spec of the machine that the job runs on.")
@@ -107,14 +70,6 @@ void add_world(nb::module_& module) {
              nb::arg("loads") = 0, nb::arg("stores") = 0, nb::arg("copied_bytes") = 0,
              nb::arg("ns") = 0.0,
              "Spends the time that a simulated machine needs for this work; none on a real one.")
-        .def("barrier", &barrier, "Waits for all ranks; puts made before are visible after.")
-        .def("sync", &sync, "Waits for all ranks without completing their puts.")
-        .def("broadcast", &broadcast, nb::arg("value").none(), nb::arg("root") = 0,
-             "Returns, on every rank, the value that `root` passed.")
-        .def("all_reduce", &all_reduce, nb::arg("value"), nb::arg("operation") = "plus",
-             "Combines one value of every rank; all return the same result.")
-        .def("explain", &explain, nb::arg("collective"), nb::arg("size") = 8,
-             "How a collective of blocks of `size` bytes would be carried out, and why.")
         .def(
             "allocate",
             [](nb::handle all, nb::handle shape, nb::handle dtype) {
@@ -130,7 +85,6 @@ void add_world(nb::module_& module) {
             return "<selion.World rank " + std::to_string(all.rank()) + " of " +
                    std::to_string(all.size()) + ">";
         });
-    add_collectives(module, all_ranks);
 }
 
 }  // namespace bindings

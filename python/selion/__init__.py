@@ -25,7 +25,7 @@ from selion.mistake import Failure, Mistake
 from selion.version import version
 
 if TYPE_CHECKING:
-    from selion._core import GlobalArray, World, knobs, machine_kinds, usable_cores
+    from selion._core import GlobalArray, Subteam, Team, World, knobs, machine_kinds, usable_cores
 
 __version__ = version()
 
@@ -33,6 +33,8 @@ __all__ = [
     "Failure",
     "GlobalArray",
     "Mistake",
+    "Subteam",
+    "Team",
     "World",
     "knobs",
     "machine_kinds",
@@ -40,7 +42,7 @@ __all__ = [
     "usable_cores",
 ]
 
-_compiled = ("GlobalArray", "World", "knobs", "machine_kinds", "usable_cores")
+_compiled = ("GlobalArray", "Subteam", "Team", "World", "knobs", "machine_kinds", "usable_cores")
 
 
 def __getattr__(name: str) -> Any:

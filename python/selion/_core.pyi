@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled part of selion."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Literal, SupportsIndex, TypeVar, overload
+from typing import Any, Literal, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from selion.explanation import Explanation
 from selion.schedules import Action, Request
+from selion.split_phase import SplitPhase
 
 _Array = TypeVar("_Array", bound=NDArray[Any])
+_Mode = Literal["none", "mine", "all"]
 _Operation = Literal["plus", "times", "minimum", "maximum"]
 _Blocks = list[tuple[int, int]]
 _Message = tuple[int, _Blocks, Action]
@@ -140,42 +142,41 @@ class JoinedThread:
         /,
     ) -> None: ...
 
-class World:
-    """The team of all ranks, seen from one of them."""
+class Team:
+    """Ranks that call collectives together: all the same ones, in the same order.
+
+    The world is the team of all; `split`, `split_by` and `subteam` make others. Roots and members
+    are numbered in the team.
+    """
 
     @property
     def rank(self) -> int:
-        """This rank, 0 .. size - 1."""
+        """This member's number, 0 .. size - 1."""
     @property
     def size(self) -> int:
-        """How many ranks there are."""
-    @property
-    def machine(self) -> str:
-        """Complete spec of the machine that the job runs on."""
-    def now(self) -> int:
-        """Steady time of the machine in nanoseconds."""
-    def charge(
-        self,
-        *,
-        flops: int = 0,
-        int_ops: int = 0,
-        loads: int = 0,
-        stores: int = 0,
-        copied_bytes: int = 0,
-        ns: float = 0.0,
-    ) -> None:
-        """Spends the time that a simulated machine needs for this work; none on a real one."""
+        """How many members there are."""
+    def world_rank(self, member: int) -> int:
+        """A member's rank in the world."""
+    def rank_of(self, rank: int) -> int | None:
+        """The number of a rank of the world; None where it is no member."""
     def barrier(self) -> None:
-        """Waits for all ranks; puts made before are visible after."""
+        """Waits for all members; puts made before are visible after."""
     def sync(self) -> None:
-        """Waits for all ranks without completing their puts."""
+        """Waits for all members without completing their puts."""
+    def arrive(self) -> None:
+        """The first half of a barrier: waits for nobody.
+
+        Until `wait` this member calls no collective of this team.
+        """
+    def wait(self) -> None:
+        """The second half: waits until all members have arrived."""
     @overload
     def broadcast(self, value: _Array, root: int = 0) -> _Array: ...
     @overload
     def broadcast(self, value: Any, root: int = 0) -> Any:
-        """Returns, on every rank, the value that `root` passed: None, a bool, int, float or bytes.
+        """Returns, on every member, the value that `root` passed: None, a bool, int, float or bytes.
 
-        An array is filled in place: every rank passes one of the same dtype and shape.
+        An array is filled in place: every member passes one of the same dtype and shape.
         """
     @overload
     def all_reduce(self, value: int, operation: _Operation = "plus") -> int: ...
@@ -183,28 +184,28 @@ class World:
     def all_reduce(self, value: float, operation: _Operation = "plus") -> float: ...
     @overload
     def all_reduce(self, value: _Array, operation: _Operation = "plus") -> _Array:
-        """Combines one value of every rank, in the order of ranks; all return the same result.
+        """Combines one value of every member, in their order; all return the same result.
 
-        Arrays are combined element by element into a new one. All ranks pass the same type, and
+        Arrays are combined element by element into a new one. All members pass the same type, and
         arrays of the same shape.
         """
     def gather(self, value: Any, root: int = 0) -> Any:
-        """At `root` every rank's value, in order: a list, or of arrays one array; elsewhere None.
+        """At `root` every member's value, in order: a list, or of arrays one array; elsewhere None.
 
         Values are None, bools, ints, floats, or arrays of one dtype and shape; so in all_gather,
         scatter and exchange.
         """
     def all_gather(self, value: Any) -> Any:
-        """Every rank's value, in order: a list, or of arrays one array."""
+        """Every member's value, in order: a list, or of arrays one array."""
     def scatter(self, values: Any, root: int = 0) -> Any:
-        """Each rank gets its own of the root's values: one, or its part of an array's first extent.
+        """Each member gets its own of the root's values: one, or its part of an array's first extent.
 
         Elsewhere `values` is not looked at.
         """
     def exchange(self, values: Any) -> Any:
-        """Value r goes to rank r; returns what each rank has sent here, in order.
+        """Value r goes to member r; returns what each has sent here, in order.
 
-        Of an array, part r of the first extent goes to rank r.
+        Of an array, part r of the first extent goes to member r.
         """
     @overload
     def reduce(self, value: int, operation: _Operation = "plus", root: int = 0) -> int | None: ...
@@ -221,14 +222,94 @@ class World:
     def scan(self, value: float, operation: _Operation = "plus") -> float: ...
     @overload
     def scan(self, value: _Array, operation: _Operation = "plus") -> _Array:
-        """Combines the values of ranks 0 to this one, in their order."""
+        """Combines the values of members 0 to this one, in their order."""
     def exscan(self, value: Any, operation: _Operation = "plus", first: Any = None) -> Any:
-        """Combines the values of the ranks before this one; rank 0 gets `first`."""
+        """Combines the values of the members before this one; member 0 gets `first`."""
     def explain(self, collective: str, size: int = 8) -> Explanation:
         """How a collective of blocks of `size` bytes would be carried out, and why.
 
         @error ValueError for a collective that does not exist.
         """
+    def choose(self, collective: str, way: str | None) -> None:
+        """How a collective is carried out from now on; None: as the runtime thinks best.
+
+        All members choose the same between the same calls.
+        @param way "slots", "lines:k_nomial:4", "messages:chain/8" and their like: the names that
+        `selion explain` prints.
+        @error ValueError for what does not exist.
+        """
+    def split(self, colour: int | None, key: int = 0) -> Subteam | None:
+        """Members that pass the same colour make a team, numbered by rising keys.
+
+        All members of this team call it. None for who passes no colour.
+        """
+    def split_by(self, place: Literal["process", "cache", "socket", "node"]) -> Subteam:
+        """Members that have a place in common make a team; all members of this team call it."""
+    def subteam(self, members: Sequence[int]) -> Subteam | None:
+        """The members that are listed make a team, numbered as in the list.
+
+        All members of this team call it with the same list. None for who is not listed.
+        """
+    def with_modes(self, entry: _Mode = "mine", exit: _Mode = "mine") -> Subteam:
+        """The same team, whose collectives are synchronised like this.
+
+        At the entry: whose data may move before everybody has come; at the exit: who has to be done
+        before a member goes on. ("all", "all") is strict, ("none", "none") loose.
+        """
+    def with_timeout(self, seconds: float) -> Subteam:
+        """The same team, whose collectives raise TimeoutError when they have taken so long.
+
+        The team is not usable after that: make a new one.
+        """
+    @property
+    def split_phase(self) -> SplitPhase:
+        """The same collectives in two phases: each starts and returns a future."""
+
+class Subteam(Team):
+    """A team that was made of another one; a context manager that frees it.
+
+    What it takes is given back by `free`, or when the job ends: never by the garbage collector.
+    """
+
+    def free(self) -> None:
+        """Leaves the team, or drops what `with_modes` and `with_timeout` gave."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+class Started:
+    """A collective that has been started."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is over. Makes no progress."""
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits until it is over, or for so long; returns whether it is."""
+
+class World(Team):
+    """The team of all ranks, seen from one of them."""
+
+    @property
+    def machine(self) -> str:
+        """Complete spec of the machine that the job runs on."""
+    def now(self) -> int:
+        """Steady time of the machine in nanoseconds."""
+    def charge(
+        self,
+        *,
+        flops: int = 0,
+        int_ops: int = 0,
+        loads: int = 0,
+        stores: int = 0,
+        copied_bytes: int = 0,
+        ns: float = 0.0,
+    ) -> None:
+        """Spends the time that a simulated machine needs for this work; none on a real one."""
     def allocate(
         self, shape: SupportsIndex | tuple[SupportsIndex, ...], dtype: DTypeLike = "float64"
     ) -> GlobalArray:
@@ -282,7 +363,7 @@ class GlobalArray:
         """Gives the memory back; all ranks call it."""
 
 def move_blocks(
-    world: World,
+    team: Team,
     what: str,
     source: NDArray[Any] | None,
     target: NDArray[Any] | None,
@@ -290,5 +371,19 @@ def move_blocks(
 ) -> None:
     """gather, all_gather, scatter or exchange of contiguous memory."""
 
-def combine(world: World, what: str, array: NDArray[Any], operation: str, root: int) -> None:
+def combine(team: Team, what: str, array: NDArray[Any], operation: str, root: int) -> None:
     """all_reduce, reduce, scan or exscan of an array, in place."""
+
+def start_moving(
+    team: Team,
+    what: str,
+    source: NDArray[Any] | None,
+    target: NDArray[Any] | None,
+    root: int,
+) -> Started:
+    """Starts a collective that moves blocks of contiguous memory, or a barrier."""
+
+def start_combining(
+    team: Team, what: str, array: NDArray[Any], operation: str, root: int
+) -> Started:
+    """Starts all_reduce, reduce, scan or exscan of an array, in place."""

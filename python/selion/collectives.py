@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from selion._core import World, combine, move_blocks
+from selion._core import Team, combine, move_blocks
 
 _Array = np.ndarray[Any, Any]
 
-# A single value travels as its kind and eight bytes, so that ranks may pass values of any kind.
+# A single value travels as its kind and eight bytes, so that members may pass values of any kind.
 _cell = np.dtype([("kind", "u1"), ("bits", "V8")])
 _none, _truth, _integer, _floating = range(4)
 
@@ -60,111 +60,124 @@ def _movable(array: _Array, what: str) -> _Array:
     return np.asarray(array, order="C")
 
 
-def _root(world: World, root: Any) -> int:
+def root_in(team: Team, root: Any) -> int:
+    """The root's number. @error ValueError when there is no such member."""
     number = operators.index(root)
-    if not 0 <= number < world.size:
-        raise ValueError(f"The root is {number}; legal: 0 to {world.size - 1}.")
+    if not 0 <= number < team.size:
+        raise ValueError(f"The root is {number}; legal: 0 to {team.size - 1}.")
     return number
 
 
-def _shared(world: World, values: Any, what: str) -> _Array:
-    """One value, or part of an array, for each rank."""
+def shared(team: Team, values: Any, what: str) -> _Array:
+    """One value, or part of an array, for each member."""
     is_array = isinstance(values, np.ndarray)
     array = _movable(values, what) if is_array else _cells(list(values), what)
-    is_even = array.ndim != 0 and len(array) % world.size == 0
-    if not is_even or (not is_array and len(array) != world.size):
+    is_even = array.ndim != 0 and len(array) % team.size == 0
+    if not is_even or (not is_array and len(array) != team.size):
         raise ValueError(
-            f"{what} needs one value for each of the {world.size} ranks, or an array whose first "
+            f"{what} needs one value for each of the {team.size} members, or an array whose first "
             f"extent is a multiple of that; this has the shape {array.shape}."
         )
     return array
 
 
-def _returned(array: _Array) -> Any:
+def returned(array: _Array) -> Any:
+    """What a call returns: an array, or values as a list."""
     return [_unpack(cell) for cell in array] if array.dtype == _cell else array
 
 
-def gather(world: World, value: Any, root: Any) -> Any:
-    """What `World.gather` does."""
-    number = _root(world, root)
-    own = _movable(value, "gather") if isinstance(value, np.ndarray) else _cells([value], "gather")
-    shape = own.shape if own.dtype != _cell else ()
-    target = np.empty((world.size, *shape), own.dtype) if world.rank == number else None
-    move_blocks(world, "gather", own, target, number)
-    return None if target is None else _returned(target)
+def block_of(value: Any, what: str) -> _Array:
+    """A member's block: an array, or one value."""
+    return _movable(value, what) if isinstance(value, np.ndarray) else _cells([value], what)
 
 
-def all_gather(world: World, value: Any) -> Any:
-    """What `World.all_gather` does."""
-    is_array = isinstance(value, np.ndarray)
-    own = _movable(value, "all_gather") if is_array else _cells([value], "all_gather")
-    shape = own.shape if is_array else ()
-    target = np.empty((world.size, *shape), own.dtype)
-    move_blocks(world, "all_gather", own, target, 0)
-    return _returned(target)
+def room_for_all(team: Team, block: _Array) -> _Array:
+    """Where everybody's blocks come together."""
+    shape = () if block.dtype == _cell else block.shape
+    return np.empty((team.size, *shape), block.dtype)
 
 
-def scatter(world: World, values: Any, root: Any) -> Any:
-    """What `World.scatter` does."""
-    number = _root(world, root)
+def gather(team: Team, value: Any, root: Any) -> Any:
+    """What `Team.gather` does."""
+    number = root_in(team, root)
+    own = block_of(value, "gather")
+    target = room_for_all(team, own) if team.rank == number else None
+    move_blocks(team, "gather", own, target, number)
+    return None if target is None else returned(target)
+
+
+def all_gather(team: Team, value: Any) -> Any:
+    """What `Team.all_gather` does."""
+    own = block_of(value, "all_gather")
+    target = room_for_all(team, own)
+    move_blocks(team, "all_gather", own, target, 0)
+    return returned(target)
+
+
+def scatter(team: Team, values: Any, root: Any) -> Any:
+    """What `Team.scatter` does."""
+    number = root_in(team, root)
     # Others must know what comes: the root tells shape and dtype first.
     given, trouble = None, None
-    if world.rank == number:
+    if team.rank == number:
         try:
-            given = _shared(world, values, "scatter")
+            given = shared(team, values, "scatter")
         except (TypeError, ValueError, OverflowError) as mistake:
             trouble = mistake
     told = None
     if given is not None:
-        share = (len(given) // world.size, *given.shape[1:])
+        share = (len(given) // team.size, *given.shape[1:])
         told = repr((np.lib.format.dtype_to_descr(given.dtype), share)).encode()
-    told = world.broadcast(told, number)
+    told = team.broadcast(told, number)
     if trouble is not None:
         raise trouble
     if told is None:
-        raise ValueError(f"The root, rank {number}, has nothing that can be scattered.")
+        raise ValueError(f"The root, member {number}, has nothing that can be scattered.")
     description, extents = ast.literal_eval(told.decode())
     own = np.empty(extents, np.lib.format.descr_to_dtype(description))
-    move_blocks(world, "scatter", given, own, number)
+    move_blocks(team, "scatter", given, own, number)
     return _unpack(own[0]) if own.dtype == _cell else own
 
 
-def exchange(world: World, values: Any) -> Any:
-    """What `World.exchange` does."""
-    given = _shared(world, values, "exchange")
+def exchange(team: Team, values: Any) -> Any:
+    """What `Team.exchange` does."""
+    given = shared(team, values, "exchange")
     got = np.empty_like(given)
-    move_blocks(world, "exchange", given, got, 0)
-    return _returned(got)
+    move_blocks(team, "exchange", given, got, 0)
+    return returned(got)
 
 
-def _combined(world: World, what: str, value: Any, operation: str, root: int) -> Any:
+def combinable(value: Any, what: str) -> _Array:
+    """A copy that may be combined in place: of an array, or of a number an array of one."""
     if isinstance(value, np.ndarray):
-        data = value.copy("C")
-        combine(world, what, data, operation, root)
-        return data
+        return value.copy("C")
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise TypeError(f"{what} combines an int, a float or a NumPy array of numbers.")
     if isinstance(number, int):
         _pack(number, what)
-    data = np.array([number], "f8" if isinstance(number, float) else "i8")
-    combine(world, what, data, operation, root)
-    return data[0].item()
+    return np.array([number], "f8" if isinstance(number, float) else "i8")
 
 
-def reduce(world: World, value: Any, operation: str, root: Any) -> Any:
-    """What `World.reduce` does."""
-    number = _root(world, root)
-    result = _combined(world, "reduce", value, operation, number)
-    return result if world.rank == number else None
+def _combined(team: Team, what: str, value: Any, operation: str, root: int) -> Any:
+    data = combinable(value, what)
+    combine(team, what, data, operation, root)
+    return data if isinstance(value, np.ndarray) else data[0].item()
 
 
-def scan(world: World, value: Any, operation: str) -> Any:
-    """What `World.scan` does."""
-    return _combined(world, "scan", value, operation, 0)
+def reduce(team: Team, value: Any, operation: str, root: Any) -> Any:
+    """What `Team.reduce` does."""
+    number = root_in(team, root)
+    result = _combined(team, "reduce", value, operation, number)
+    return result if team.rank == number else None
 
 
-def exscan(world: World, value: Any, operation: str, first: Any) -> Any:
-    """What `World.exscan` does."""
-    result = _combined(world, "exscan", value, operation, 0)
-    return first if world.rank == 0 else result
+def scan(team: Team, value: Any, operation: str) -> Any:
+    """What `Team.scan` does."""
+    return _combined(team, "scan", value, operation, 0)
+
+
+def exscan(team: Team, value: Any, operation: str, first: Any) -> Any:
+    """What `Team.exscan` does."""
+    result = _combined(team, "exscan", value, operation, 0)
+    return first if team.rank == 0 else result

@@ -232,6 +232,8 @@ class Job:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.variables: dict[str, str] = {}
+        """Of the environment, beside SELION_MACHINE."""
 
     def write(self, body: str, after: str = "", options: str = "") -> Path:
         path = self._folder / "program.py"
@@ -242,7 +244,8 @@ class Job:
     def start(self, body: str, machine: str, **parts: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, str(self.write(body, **parts))],
-            env=clean_environment(SELION_MACHINE=machine, JOB_FOLDER=str(self._folder)),
+            env=clean_environment(SELION_MACHINE=machine, JOB_FOLDER=str(self._folder),
+                                  **self.variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

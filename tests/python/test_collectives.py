@@ -80,10 +80,10 @@ refused = {
     "world.all_gather(2**70)": "OverflowError: Integers that ranks exchange must fit 64 bits.",
     "world.all_gather(np.array([None]))": "TypeError: all_gather cannot move dtype object: it "
     "holds references.",
-    "world.exchange([1, 2, 3])": "ValueError: exchange needs one value for each of the 2 ranks, or "
-    "an array whose first extent is a multiple of that; this has the shape (3,).",
-    "world.exchange(np.zeros(5))": "ValueError: exchange needs one value for each of the 2 ranks, "
-    "or an array whose first extent is a multiple of that; this has the shape (5,).",
+    "world.exchange([1, 2, 3])": "ValueError: exchange needs one value for each of the 2 members, "
+    "or an array whose first extent is a multiple of that; this has the shape (3,).",
+    "world.exchange(np.zeros(5))": "ValueError: exchange needs one value for each of the 2 "
+    "members, or an array whose first extent is a multiple of that; this has the shape (5,).",
     "world.scan('a')": "TypeError: scan combines an int, a float or a NumPy array of numbers.",
     "world.scan(1, 'minus')": "ValueError: The operation is 'minus'; legal: plus, times, minimum, "
     "maximum.",

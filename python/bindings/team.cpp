@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <selion/team.hpp>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "caller.hpp"
+#include "module.hpp"
+#include "reduce.hpp"
+
+namespace bindings {
+
+namespace {
+
+using selion::team;
+
+/// A team that was made of another one. Letting go of it may wait, and has to happen on the rank's
+/// own thread: so `free` does, and what the garbage collector finds is kept until the job ends.
+class subteam : public team {
+public:
+    explicit subteam(team made) : team(std::move(made)) {}
+    subteam(subteam&&) = default;
+    ~subteam() {
+        if (is_member()) static_cast<void>(new team(std::move(*this)));
+    }
+    void free() {
+        expect_caller(*this);
+        const nb::gil_scoped_release free;
+        team::operator=(subteam(selion::detail::team_view{view().context}));
+    }
+
+private:
+    explicit subteam(const selion::detail::team_view& nobody) : team(nobody) {}
+};
+
+/// None where this rank is no member.
+nb::object as_object(team made) {
+    if (!made.is_member()) return nb::none();
+    return nb::cast(subteam(std::move(made)));
+}
+
+void barrier(const team& all) {
+    expect_caller(all);
+    const nb::gil_scoped_release free;
+    all.barrier();
+}
+
+void sync(const team& all) {
+    expect_caller(all);
+    const nb::gil_scoped_release free;
+    all.sync();
+}
+
+void arrive(const team& all) {
+    expect_caller(all);
+    const nb::gil_scoped_release free;
+    all.arrive();
+}
+
+void wait(const team& all) {
+    expect_caller(all);
+    const nb::gil_scoped_release free;
+    all.wait();
+}
+
+nb::object split(const team& all, std::optional<std::int64_t> colour, std::int64_t key) {
+    expect_caller(all);
+    if (colour && (*colour < 0 || *colour >= team::no_colour)) {
+        throw nb::value_error("The colour is None or a number; legal: 0 to 4294967294.");
+    }
+    const auto number = static_cast<std::uint32_t>(colour.value_or(team::no_colour));
+    std::optional<team> made;
+    {
+        const nb::gil_scoped_release free;
+        made = all.split(number, key);
+    }
+    return as_object(std::move(*made));
+}
+
+selion::locality locality_named(std::string_view name) {
+    if (name == "process") return selion::locality::process;
+    if (name == "cache") return selion::locality::cache;
+    if (name == "socket") return selion::locality::socket;
+    if (name == "node") return selion::locality::node;
+    const std::string sentence =
+        "A place is '" + std::string(name) + "'; legal: process, cache, socket, node.";
+    throw nb::value_error(sentence.c_str());
+}
+
+nb::object split_by(const team& all, std::string_view place) {
+    expect_caller(all);
+    const selion::locality where = locality_named(place);
+    std::optional<team> made;
+    {
+        const nb::gil_scoped_release free;
+        made = all.split(where);
+    }
+    return as_object(std::move(*made));
+}
+
+void expect_members(const team& all, const std::vector<std::int64_t>& members) {
+    std::vector<bool> is_listed(all.size());
+    for (const std::int64_t member : members) {
+        const std::string text = std::to_string(member);
+        if (member < 0 || member >= std::int64_t{all.size()}) {
+            const std::string sentence = "There is no member " + text + "; legal: 0 to " +
+                                         std::to_string(all.size() - 1) + ".";
+            throw nb::value_error(sentence.c_str());
+        }
+        const auto place = static_cast<std::size_t>(member);
+        if (is_listed[place]) {
+            throw nb::value_error(("Member " + text + " is listed twice.").c_str());
+        }
+        is_listed[place] = true;
+    }
+}
+
+nb::object make_subteam(const team& all, const std::vector<std::int64_t>& members) {
+    expect_caller(all);
+    expect_members(all, members);
+    std::vector<selion::team_rank> list;
+    for (const std::int64_t member : members) {
+        list.emplace_back(static_cast<std::uint32_t>(member));
+    }
+    std::optional<team> made;
+    {
+        const nb::gil_scoped_release free;
+        made = all.subteam(list);
+    }
+    return as_object(std::move(*made));
+}
+
+selion::sync_mode mode_named(std::string_view name) {
+    if (name == "none") return selion::sync_mode::none;
+    if (name == "mine") return selion::sync_mode::mine;
+    if (name == "all") return selion::sync_mode::all;
+    const std::string sentence = "A mode is '" + std::string(name) + "'; legal: none, mine, all.";
+    throw nb::value_error(sentence.c_str());
+}
+
+nb::object with_modes(const team& all, std::string_view entry, std::string_view exit) {
+    expect_caller(all);
+    return as_object(all.with({mode_named(entry), mode_named(exit)}));
+}
+
+nb::object with_timeout(const team& all, double seconds) {
+    expect_caller(all);
+    if (!(seconds >= 0 && seconds <= 9e9)) {
+        throw nb::value_error("A time-out is a number of seconds; legal: 0 to 9e9.");
+    }
+    const std::chrono::duration<double> time(seconds);
+    return as_object(all.with_timeout(std::chrono::duration_cast<std::chrono::nanoseconds>(time)));
+}
+
+std::uint32_t world_rank(const team& all, std::int64_t member) {
+    expect_caller(all);
+    expect_members(all, {member});
+    return all.world_rank(static_cast<std::uint32_t>(member));
+}
+
+std::optional<std::uint32_t> rank_of(const team& all, std::uint32_t rank) {
+    expect_caller(all);
+    const auto found = all.rank_of(rank);
+    if (!found) return std::nullopt;
+    return std::uint32_t{*found};
+}
+
+void choose(const team& all, std::string_view collective, std::optional<std::string_view> way) {
+    expect_caller(all);
+    std::optional<selion::collective_choice> how;
+    if (way) how = selion::choice_of(*way);
+    all.choose(selion::collective_of(collective), how);
+}
+
+/// `selion.explanation` gives the parts names.
+nb::object explain(const team& all, std::string_view collective, std::size_t size) {
+    expect_caller(all);
+    const auto found = all.explain(selion::collective_of(collective), size);
+    std::vector<std::pair<std::string, double>> measured;
+    for (const selion::measured_choice& one : found.measured) {
+        measured.emplace_back(text_of(one.choice), one.ns);
+    }
+    return nb::module_::import_("selion.explanation")
+        .attr("Explanation")(name_of(found.collective), found.bytes, found.members,
+                             text_of(found.choice), name_of(found.reason), found.why,
+                             found.measured_bytes, found.measured_members, measured);
+}
+
+void add_ways_to_make_teams(nb::class_<team>& all_members) {
+    all_members
+        .def("split", &split, nb::arg("colour").none(), nb::arg("key") = 0,
+             "Members that pass the same colour make a team, numbered by rising keys.")
+        .def("split_by", &split_by, nb::arg("place"),
+             "Members that share a 'process', 'cache', 'socket' or 'node' make a team.")
+        .def("subteam", &make_subteam, nb::arg("members"),
+             "The members that are listed make a team, numbered as in the list.")
+        .def("with_modes", &with_modes, nb::arg("entry") = "mine", nb::arg("exit") = "mine",
+             "The same team, whose collectives are synchronised like this: none, mine or all.")
+        .def("with_timeout", &with_timeout, nb::arg("seconds"),
+             "The same team, whose collectives raise TimeoutError when they have taken so long.");
+}
+
+}  // namespace
+
+nb::class_<team> add_team(nb::module_& module) {
+    nb::class_<team> all_members(module, "Team", "Ranks that call collectives together.");
+    all_members
+        .def_prop_ro(
+            "rank", [](const team& all) -> std::uint32_t { return all.rank(); },
+            "This member's number, 0 .. size - 1.")
+        .def_prop_ro("size", &team::size, "How many members there are.")
+        .def("world_rank", &world_rank, nb::arg("member"), "A member's rank in the world.")
+        .def("rank_of", &rank_of, nb::arg("rank"),
+             "The number of a rank of the world; None where it is no member.")
+        .def("barrier", &barrier, "Waits for all members; puts made before are visible after.")
+        .def("sync", &sync, "Waits for all members without completing their puts.")
+        .def("arrive", &arrive, "The first half of a barrier: waits for nobody.")
+        .def("wait", &wait, "The second half: waits until all members have arrived.")
+        .def("broadcast", &broadcast, nb::arg("value").none(), nb::arg("root") = 0,
+             "Returns, on every member, the value that `root` passed.")
+        .def("all_reduce", &all_reduce, nb::arg("value"), nb::arg("operation") = "plus",
+             "Combines one value of every member; all return the same result.")
+        .def("explain", &explain, nb::arg("collective"), nb::arg("size") = 8,
+             "How a collective of blocks of `size` bytes would be carried out, and why.")
+        .def("choose", &choose, nb::arg("collective"), nb::arg("way").none(),
+             "How a collective is carried out from now on; None: as the runtime thinks best.");
+    add_ways_to_make_teams(all_members);
+    nb::class_<subteam, team>(module, "Subteam", "A team that was made of another one.")
+        .def("free", &subteam::free, "Leaves the team.")
+        .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+        .def("__exit__", [](subteam& self, const nb::args&) { self.free(); })
+        .def("__repr__", [](const subteam& self) {
+            if (!self.is_member()) return std::string("<selion.Subteam that has been freed>");
+            return "<selion.Subteam, member " + std::to_string(self.rank()) + " of " +
+                   std::to_string(self.size()) + ">";
+        });
+    return all_members;
+}
+
+}  // namespace bindings

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collectives in two phases: a call starts one and returns a future.
+
+    sums = world.split_phase.all_reduce(residuals)
+    work()
+    use(sums.result())
+
+All members of a team start the same ones in the same order. Many may be under way. Arguments that
+are arrays are read and written until the future is ready: leave them alone until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from selion import collectives
+from selion._core import Started, Team, start_combining, start_moving
+
+_Result = TypeVar("_Result")
+
+
+class Future(Generic[_Result]):
+    """The result of a collective that has been started. One that is dropped goes on."""
+
+    def __init__(self, started: Started, take: Callable[[], _Result]) -> None:
+        self._started = started
+        self._take = take
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `result` would return at once. Makes no progress."""
+        return self._started.is_ready
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until it is ready, or for `timeout` seconds; returns whether it is."""
+        return self._started.wait(timeout)
+
+    def result(self, timeout: float | None = None) -> _Result:
+        """Waits for the result.
+
+        @error TimeoutError when it is not there after `timeout` seconds; it goes on.
+        """
+        if not self._started.wait(timeout):
+            raise TimeoutError(f"The collective has taken longer than {timeout} s; it goes on.")
+        return self._take()
+
+
+class SplitPhase:
+    """A team's collectives; arguments and results are those of `Team`'s methods of these names."""
+
+    def __init__(self, team: Team) -> None:
+        self._team = team
+
+    def _move(self, what: str, source: Any, target: Any, root: int,
+              take: Callable[[], Any]) -> Future[Any]:
+        return Future(start_moving(self._team, what, source, target, root), take)
+
+    def barrier(self) -> Future[None]:
+        """Includes puts that this member made before."""
+        return self._move("barrier", None, None, 0, lambda: None)
+
+    def broadcast(self, array: Any, root: Any = 0) -> Future[Any]:
+        """Fills an array, of the same dtype and shape everywhere, with the root's."""
+        number = collectives.root_in(self._team, root)
+        if not isinstance(array, np.ndarray):
+            raise TypeError(
+                "A broadcast in two phases fills an array: other values need Team.broadcast, "
+                "which tells the others first what comes."
+            )
+        return self._move("broadcast", None, array, number, lambda: array)
+
+    def _combine(self, what: str, value: Any, operation: str, root: int) -> Future[Any]:
+        data = collectives.combinable(value, what)
+        started = start_combining(self._team, what, data, operation, root)
+        is_array = isinstance(value, np.ndarray)
+        return Future(started, lambda: data if is_array else data[0].item())
+
+    def all_reduce(self, value: Any, operation: str = "plus") -> Future[Any]:
+        return self._combine("all_reduce", value, operation, 0)
+
+    def reduce(self, value: Any, operation: str = "plus", root: Any = 0) -> Future[Any]:
+        """Elsewhere than at the root the result is None."""
+        number = collectives.root_in(self._team, root)
+        combined = self._combine("reduce", value, operation, number)
+        if self._team.rank == number:
+            return combined
+        return Future(combined._started, lambda: None)
+
+    def scan(self, value: Any, operation: str = "plus") -> Future[Any]:
+        return self._combine("scan", value, operation, 0)
+
+    def exscan(self, value: Any, operation: str = "plus", first: Any = None) -> Future[Any]:
+        combined = self._combine("exscan", value, operation, 0)
+        if self._team.rank != 0:
+            return combined
+        return Future(combined._started, lambda: first)
+
+    def gather(self, value: Any, root: Any = 0) -> Future[Any]:
+        """Elsewhere than at the root the result is None."""
+        number = collectives.root_in(self._team, root)
+        own = collectives.block_of(value, "gather")
+        if self._team.rank != number:
+            return self._move("gather", own, None, number, lambda: None)
+        target = collectives.room_for_all(self._team, own)
+        return self._move("gather", own, target, number, lambda: collectives.returned(target))
+
+    def all_gather(self, value: Any) -> Future[Any]:
+        own = collectives.block_of(value, "all_gather")
+        target = collectives.room_for_all(self._team, own)
+        return self._move("all_gather", own, target, 0, lambda: collectives.returned(target))
+
+    def exchange(self, values: Any) -> Future[Any]:
+        given = collectives.shared(self._team, values, "exchange")
+        got = np.empty_like(given)
+        return self._move("exchange", given, got, 0, lambda: collectives.returned(got))
