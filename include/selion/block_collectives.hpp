@@ -221,7 +221,7 @@ public:
         std::source_location site = std::source_location::current()) const {
         std::vector<std::size_t> known(size());
         if (rank() == root) {
-            expect_counts("scatterv", all.size(), counts, site);
+            expect_counts("scatterv", all.size(), counts, std::nullopt, site);
             std::ranges::copy(counts, known.begin());
         }
         share(std::as_writable_bytes(std::span(known)), root, site);
@@ -244,10 +244,10 @@ public:
     [[nodiscard]] varying_blocks<T> exchangev(
         std::span<const T> to_each, std::span<const std::size_t> counts,
         std::source_location site = std::source_location::current()) const {
-        expect_counts("exchangev", to_each.size(), counts, site);
+        expect_counts("exchangev", to_each.size(), counts, std::nullopt, site);
         std::vector<std::size_t> come(size());
         exchange(counts, std::span(come), site);
-        const auto sent = detail::lengths({counts.begin(), counts.end()});
+        const auto sent = detail::lengths(counts);
         const auto received = detail::lengths(come);
         varying_blocks<T> all(received.starts);
         detail::block_call call =
@@ -276,14 +276,14 @@ protected:
     SELION_API void expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
                                     const void* from, std::size_t element_bytes,
                                     std::source_location site) const;
+    SELION_API void expect_counts(const char* what, std::size_t all,
+                                  std::span<const std::size_t> counts,
+                                  std::optional<std::size_t> own, std::source_location site) const;
 
 private:
     void run(const detail::block_call& call, std::source_location site) const {
         detail::run_block_call(view_, call, site);
     }
-    SELION_API void expect_counts(const char* what, std::size_t all,
-                                  std::span<const std::size_t> counts,
-                                  std::source_location site) const;
     SELION_API void share(std::span<std::byte> data, team_rank root,
                           std::source_location site) const;
     SELION_API std::size_t longest(std::size_t own, std::source_location site) const;

@@ -194,6 +194,63 @@ public:
                      site);
     }
 
+    // Blocks that differ in length. Every member is told the lengths of the blocks that it sends
+    // and gets; sender and receiver give the same ones, else the job ends with a sentence. Each of
+    // these is over when all members have come to it.
+
+    /// @param counts of `all`, one for each member; looked at by the root alone.
+    template <transferable T>
+    future<> gatherv(std::span<const std::type_identity_t<T>> own, std::span<T> all,
+                     std::span<const std::size_t> counts, team_rank root,
+                     std::source_location site = std::source_location::current()) const {
+        const bool is_root = rank() == root;
+        if (is_root) expect_counts("gatherv", all.size(), counts, own.size(), site);
+        return start(detail::varying(detail::moving(collective_kind::gather, own.data(),
+                                                    at(root, all.data()), own.size(), root),
+                                     {}, is_root ? counts : std::span<const std::size_t>()),
+                     site);
+    }
+
+    /// @param counts the same at all members.
+    template <transferable T>
+    future<> all_gatherv(std::span<const std::type_identity_t<T>> own, std::span<T> all,
+                         std::span<const std::size_t> counts,
+                         std::source_location site = std::source_location::current()) const {
+        expect_counts("all_gatherv", all.size(), counts, own.size(), site);
+        return start(detail::varying(detail::moving(collective_kind::all_gather, own.data(),
+                                                    all.data(), own.size(), 0),
+                                     {}, counts),
+                     site);
+    }
+
+    /// @param counts of `all`; looked at by the root alone.
+    template <transferable T>
+    future<> scatterv(std::span<const std::type_identity_t<T>> all,
+                      std::span<const std::size_t> counts, std::span<T> own, team_rank root,
+                      std::source_location site = std::source_location::current()) const {
+        const bool is_root = rank() == root;
+        if (is_root) expect_counts("scatterv", all.size(), counts, own.size(), site);
+        return start(detail::varying(detail::moving(collective_kind::scatter, at(root, all.data()),
+                                                    own.data(), own.size(), root),
+                                     is_root ? counts : std::span<const std::size_t>(), {}),
+                     site);
+    }
+
+    /// @param to_counts of the blocks of `to_each`. @param from_counts of those of `from_each`.
+    /// The spans do not overlap.
+    template <transferable T>
+    future<> exchangev(std::span<const std::type_identity_t<T>> to_each,
+                       std::span<const std::size_t> to_counts, std::span<T> from_each,
+                       std::span<const std::size_t> from_counts,
+                       std::source_location site = std::source_location::current()) const {
+        expect_counts("exchangev", to_each.size(), to_counts, std::nullopt, site);
+        expect_counts("exchangev", from_each.size(), from_counts, to_counts[rank()], site);
+        return start(detail::varying(detail::moving(collective_kind::exchange, to_each.data(),
+                                                    from_each.data(), 0, 0),
+                                     to_counts, from_counts),
+                     site);
+    }
+
 private:
     friend class team;
     split_phase_collectives(const detail::team_view& view, std::shared_ptr<void> life) noexcept

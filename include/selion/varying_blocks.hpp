@@ -49,7 +49,7 @@ struct block_lengths {
     std::vector<std::size_t> starts;
     std::size_t most;
 };
-inline block_lengths lengths(const std::vector<std::size_t>& counts) {
+inline block_lengths lengths(std::span<const std::size_t> counts) {
     block_lengths all{{0}, 0};
     for (const std::size_t count : counts) {
         all.starts.push_back(all.starts.back() + count);

@@ -127,8 +127,13 @@ struct announcement {
     std::uint64_t bits;  ///< the value itself, or how many bytes follow
 };
 
+bool holds_references(nb::handle array) {
+    return nb::cast<bool>(array.attr("dtype").attr("hasobject"));
+}
+
 announcement announce(nb::handle given) {
     using kind = announcement::kind;
+    if (is_array(given) && holds_references(given)) return {kind::unknown, 0};
     if (is_array(given)) return {kind::array, buffer(given, buffer::use::read).bytes()};
     const nb::object value = plain(given);
     if (value.is_none()) return {kind::none, 0};
@@ -156,6 +161,9 @@ nb::object broadcast_array(const selion::team& all, nb::handle value, std::uint6
         throw nb::type_error(
             "The root broadcasts an array: pass one of the same dtype and shape on "
             "every rank, to be filled.");
+    }
+    if (holds_references(value)) {
+        throw nb::type_error("broadcast cannot fill an array that holds references.");
     }
     const bool is_root = all.rank() == root;
     const buffer data(value, is_root ? buffer::use::read : buffer::use::write);
@@ -249,8 +257,8 @@ nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t roo
         case kind::unknown: break;
     }
     throw nb::type_error(
-        "broadcast sends None, a bool, int, float, bytes or a NumPy array; "
-        "pickle.dumps makes bytes of other objects.");
+        "broadcast sends None, a bool, int, float, bytes or a NumPy array "
+        "without references; pickle.dumps makes bytes of other objects.");
 }
 
 }  // namespace bindings

@@ -28,11 +28,19 @@ struct under_way {
     nb::object source;
     nb::object target;
     selion::future<> done;
-    const selion::detail::rank_context* rank;  ///< that has started it
+    std::uint32_t job;   ///< that it belongs to,
+    std::uint32_t rank;  ///< and the rank that has started it
+
+    /// Whether the calling thread works for that rank: nobody else may touch the future, and nobody
+    /// at all when the job is over.
+    bool is_own() const {
+        const selion::detail::rank_context& caller = *selion::detail::current_context;
+        return caller.ranks != 0 && caller.job == job && caller.rank == rank;
+    }
 };
 
-/// Those that nobody waits for. Their memory must stay until they are over; the list, until the
-/// process ends, when there is no interpreter to give it back to.
+/// Those that nobody waits for. Their memory must stay until they are over, and what another job
+/// has left for ever; the list, until the process ends, when there is no interpreter.
 std::list<std::unique_ptr<under_way>>& left_alone() {
     static auto* const all = new std::list<std::unique_ptr<under_way>>;
     return *all;
@@ -44,13 +52,17 @@ public:
     explicit started(std::unique_ptr<under_way> what) : what_(std::move(what)) {}
     started(started&&) = default;
     ~started() {
-        if (what_ && !what_->done.is_ready()) left_alone().push_back(std::move(what_));
+        const bool is_over = !what_ || (what_->is_own() && what_->done.is_ready());
+        if (!is_over) left_alone().push_back(std::move(what_));
     }
 
-    bool is_ready() const { return what_->done.is_ready(); }
+    bool is_ready() const {
+        expect_own();
+        return what_->done.is_ready();
+    }
     /// @param seconds none: for ever. @return whether it is over.
     bool wait(std::optional<double> seconds) const {
-        expect_rank();
+        expect_own();
         if (seconds && !(*seconds >= 0 && *seconds <= 9e9)) {
             throw nb::value_error("A time-out is a number of seconds; legal: 0 to 9e9.");
         }
@@ -64,15 +76,22 @@ public:
     }
 
 private:
+    void expect_own() const {
+        expect_rank();
+        if (what_->is_own()) return;
+        PyErr_SetString(PyExc_RuntimeError,
+                        "This future belongs to another rank, or to a job that has ended.");
+        throw nb::python_error();
+    }
+
     std::unique_ptr<under_way> what_;
 };
 
 started follow(nb::object source, nb::object target, selion::future<> done) {
-    const selion::detail::rank_context* const rank = selion::detail::current_context;
-    left_alone().remove_if(
-        [rank](const auto& one) { return one->rank == rank && one->done.is_ready(); });
+    left_alone().remove_if([](const auto& one) { return one->is_own() && one->done.is_ready(); });
+    const selion::detail::rank_context& caller = *selion::detail::current_context;
     return started(std::make_unique<under_way>(
-        under_way{std::move(source), std::move(target), std::move(done), rank}));
+        under_way{std::move(source), std::move(target), std::move(done), caller.job, caller.rank}));
 }
 
 std::span<std::byte> bytes_of(const std::optional<buffer>& memory) {
@@ -84,7 +103,10 @@ started start_moving(const selion::team& all, std::string_view what, nb::object 
     expect_caller(all);
     std::optional<buffer> from, to;
     if (!source.is_none()) from.emplace(source, buffer::use::read);
-    if (!target.is_none()) to.emplace(target, buffer::use::write);
+    const bool is_only_read = what == "broadcast" && all.rank() == root;
+    if (!target.is_none()) {
+        to.emplace(target, is_only_read ? buffer::use::read : buffer::use::write);
+    }
     const std::span<const std::byte> given = bytes_of(from);
     const std::span<std::byte> taken = bytes_of(to);
     const selion::split_phase_collectives starting = all.split_phase();

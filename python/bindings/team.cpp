@@ -7,8 +7,10 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,23 +28,49 @@ namespace {
 
 using selion::team;
 
-/// A team that was made of another one. Letting go of it may wait, and has to happen on the rank's
-/// own thread: so `free` does, and what the garbage collector finds is kept until the job ends.
+/// A handle that the garbage collector has found; a team has one at most.
+struct parked_team {
+    const void* state;
+    team handle;
+};
+/// Until their team is freed, or the job ends; the list, as long as the process.
+std::list<parked_team>& parked_teams() {
+    static auto* const all = new std::list<parked_team>;
+    return *all;
+}
+
+/// A team that was made of another one. Letting go of the last handle of a team may wait, and has
+/// to happen on the rank's own thread: so `free` does, and what the garbage collector finds is
+/// parked.
 class subteam : public team {
 public:
     explicit subteam(team made) : team(std::move(made)) {}
-    subteam(subteam&&) = default;
+    subteam(subteam&& other) noexcept
+        : team(std::move(other)), is_held_(std::exchange(other.is_held_, false)) {}
     ~subteam() {
-        if (is_member()) static_cast<void>(new team(std::move(*this)));
+        const bool may_be_last = is_held_ && is_member() && !view().is_everybody;
+        if (!may_be_last || is_parked()) return;
+        parked_teams().push_back({view().state, std::move(*this)});
     }
     void free() {
         expect_caller(*this);
+        std::list<parked_team> others;
+        std::list<parked_team>& all = parked_teams();
+        const auto same = std::ranges::find(all, view().state, &parked_team::state);
+        if (same != all.end()) others.splice(others.end(), all, same);
         const nb::gil_scoped_release free;
+        others.clear();
         team::operator=(subteam(selion::detail::team_view{view().context}));
     }
 
 private:
     explicit subteam(const selion::detail::team_view& nobody) : team(nobody) {}
+    bool is_parked() const {
+        std::list<parked_team>& all = parked_teams();
+        return std::ranges::find(all, view().state, &parked_team::state) != all.end();
+    }
+
+    bool is_held_ = true;
 };
 
 /// None where this rank is no member.
@@ -240,7 +268,10 @@ nb::class_<team> add_team(nb::module_& module) {
     nb::class_<subteam, team>(module, "Subteam", "A team that was made of another one.")
         .def("free", &subteam::free, "Leaves the team.")
         .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
-        .def("__exit__", [](subteam& self, const nb::args&) { self.free(); })
+        .def("__exit__",
+             [](subteam& self, const nb::args&) {
+                 if (self.is_member()) self.free();
+             })
         .def("__repr__", [](const subteam& self) {
             if (!self.is_member()) return std::string("<selion.Subteam that has been freed>");
             return "<selion.Subteam, member " + std::to_string(self.rank()) + " of " +

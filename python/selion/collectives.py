@@ -54,9 +54,14 @@ def _cells(values: Sequence[Any], what: str) -> _Array:
     return np.array([_pack(value, what) for value in values], _cell)
 
 
-def _movable(array: _Array, what: str) -> _Array:
+def expect_no_references(array: _Array, what: str) -> None:
+    """@error TypeError for an array whose elements are objects of this process."""
     if array.dtype.hasobject:
         raise TypeError(f"{what} cannot move dtype {array.dtype}: it holds references.")
+
+
+def _movable(array: _Array, what: str) -> _Array:
+    expect_no_references(array, what)
     return np.asarray(array, order="C")
 
 

@@ -70,6 +70,7 @@ class SplitPhase:
                 "A broadcast in two phases fills an array: other values need Team.broadcast, "
                 "which tells the others first what comes."
             )
+        collectives.expect_no_references(array, "broadcast")
         return self._move("broadcast", None, array, number, lambda: array)
 
     def _combine(self, what: str, value: Any, operation: str, root: int) -> Future[Any]:

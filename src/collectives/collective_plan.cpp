@@ -71,6 +71,13 @@ std::size_t size_of(const rank_schedule& schedule) {
     return messages;
 }
 
+/// Long vectors go in segments, few enough that messages do not cost more than they save.
+std::uint32_t usual_segments(std::size_t bytes) {
+    constexpr std::size_t segment_bytes = 32 * 1024;
+    constexpr std::size_t most = 16;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / segment_bytes, 1, most));
+}
+
 }  // namespace
 
 /// Where the order of a sum is promised (selion/reduction.hpp), a tree of radix 2 keeps it.
@@ -84,6 +91,9 @@ schedule_request usual_schedule(const detail::block_call& call) {
     }
     request.algorithm = schedule_algorithm::k_nomial;
     switch (call.what) {
+        case broadcast:
+        case reduce:
+        case all_reduce: request.segments = usual_segments(call.block_bytes()); break;
         case scan:
         case exscan: request.algorithm = schedule_algorithm::binary; break;
         case barrier: request.algorithm = schedule_algorithm::dissemination; break;
@@ -136,7 +146,10 @@ collective_choice plan(const team_members& members, const detail::block_call& ca
         return {collective_way::direct, {}};
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};
-    return {collective_way::messages, usual_schedule(call)};
+    collective_choice made{collective_way::messages, usual_schedule(call)};
+    // These two go along trees of their own, which cut vectors themselves (message_tree).
+    if (call.what == broadcast || call.what == all_reduce) made.schedule.segments = 1;
+    return made;
 }
 
 const rank_schedule& schedule_store::of(const detail::block_call& call,

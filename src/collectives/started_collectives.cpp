@@ -47,8 +47,18 @@ void started_way::send(std::uint32_t member, message_pieces data, bool /*may_len
                         &started_collectives::receive);
 }
 
-std::span<const std::byte> started_way::receive(std::uint32_t member, std::size_t /*expected*/) {
+/// Lengths that members give may disagree; all else has been compared.
+std::span<const std::byte> started_way::receive(std::uint32_t member, std::size_t expected) {
     last_ = inbox_.pop(name_of(member));
+    if (last_.bytes != expected) {
+        detail::rank_context& context = *detail::current_context;
+        context.host->launcher().end_job(
+            context,
+            fmt::format("rank {} has sent {} bytes to rank {}, which expects {}, in started "
+                        "collective #{}: {}",
+                        members_.world_rank(member), last_.bytes, context.rank, expected,
+                        name_.number, text_of(call_)));
+    }
     return {last_.data.data(), last_.bytes};
 }
 

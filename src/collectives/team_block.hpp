@@ -16,6 +16,8 @@ struct alignas(detail::line_bytes) lonely_word {
 
 /// In the signature of a call that has no root.
 inline constexpr std::uint64_t no_root = ~std::uint64_t{0};
+/// In place of a count: blocks differ in length, and not everybody knows how long they are.
+inline constexpr std::uint64_t varying_count = ~std::uint64_t{0};
 
 /// What a rank is about to do, for the checking build to compare.
 struct call_signature {

@@ -13,7 +13,9 @@ namespace selion::collectives {
 std::string text_of(const call_signature& call) {
     const auto what = static_cast<machine::operation>(call.what);
     std::string text(name_of(what));
-    if (what == machine::operation::broadcast) {
+    if (call.count == varying_count) {
+        text += "v";
+    } else if (what == machine::operation::broadcast) {
         text += fmt::format(" of {} bytes", call.count);
     } else if (call.element_bytes != 0) {
         text += fmt::format(" of {} element{} of {} bytes", call.count, call.count == 1 ? "" : "s",

@@ -91,7 +91,8 @@ void team_state::run_as(const detail::block_call& call, const collective_choice&
 
 const rank_schedule& team_state::schedule_of(const detail::block_call& call,
                                              const wanted_schedule& wanted) {
-    schedule_request request = wanted.request;
+    // Of blocks that differ in length only the two ends of each know how long it is.
+    schedule_request request = call.most == 0 ? wanted.request : usual_schedule(call);
     request.collective = call.what;
     request.ranks = members_.count();
     // Where the order of a sum is promised, it is made at member 0 and goes on from there.
@@ -141,7 +142,10 @@ std::unique_ptr<started_collective> team_state::prepare(detail::started_call wha
         schedule_of(meeting, {usual_schedule(meeting), false}).steps;
     std::vector<schedule_step>& steps = how.schedule.steps;
     if (sync.entry == sync_mode::all) steps.insert(steps.begin(), meet.begin(), meet.end());
-    const bool is_full = started_window_.is_full_with(what.call.most_bytes() * members_.count());
+    // What differs in length may be long at any member, and not all know of it.
+    const bool is_known = what.call.most == 0;
+    const bool is_full = started_window_.is_full_with(
+        is_known ? what.call.most_bytes() * members_.count() : window_bytes + 1);
     if (is_full) {
         how.is_over = std::make_shared<bool>(false);
         last_meeting_ = how.is_over;

@@ -54,6 +54,7 @@ void block_collectives::expect_exchange(std::size_t to_bytes, const void* to,
 
 void block_collectives::expect_counts(const char* what, std::size_t all,
                                       std::span<const std::size_t> counts,
+                                      std::optional<std::size_t> own,
                                       std::source_location site) const {
     SELION_EXPECT_AT(
         counts.size() == size(), site,
@@ -62,6 +63,9 @@ void block_collectives::expect_counts(const char* what, std::size_t all,
     SELION_EXPECT_AT(
         sum == all, site,
         fmt::format("{}: the lengths add up to {}; {} elements are given", what, sum, all));
+    SELION_EXPECT_AT(!own || *own == counts[rank()], site,
+                     fmt::format("{}: the own block has {} elements; its length is given as {}",
+                                 what, own.value_or(0), counts[rank()]));
 }
 
 void block_collectives::share(std::span<std::byte> data, team_rank root,

@@ -59,6 +59,11 @@ void team::choose(collective_kind what, const std::optional<collective_choice>& 
         request.ranks = size();
         request.root = 0;
         static_cast<void>(make_schedule(request, rank()));  // refuses what is not legal
+        if (request.segments != 1 && !uses_segments(what, request.algorithm)) {
+            throw error(status::bad_argument,
+                        fmt::format("choose: {} by {} goes in no segments", name_of(what),
+                                    name_of(request.algorithm)));
+        }
     }
     view().state->choose(what, how);
 }

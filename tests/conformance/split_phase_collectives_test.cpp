@@ -53,6 +53,70 @@ std::vector<int> counted(std::size_t length, int from) {
     return all;
 }
 
+/// From `from` to `to` go so many elements.
+std::size_t amount(std::uint32_t from, std::uint32_t to) { return (from * 5 + to * 3) % 7 * 100; }
+
+std::vector<std::size_t> amounts_from(std::uint32_t from, std::uint32_t ranks) {
+    std::vector<std::size_t> all;
+    for (std::uint32_t to = 0; to < ranks; ++to) all.push_back(amount(from, to));
+    return all;
+}
+std::vector<std::size_t> amounts_to(std::uint32_t to, std::uint32_t ranks) {
+    std::vector<std::size_t> all;
+    for (std::uint32_t from = 0; from < ranks; ++from) all.push_back(amount(from, to));
+    return all;
+}
+std::size_t sum_of(const std::vector<std::size_t>& all) {
+    return std::accumulate(all.begin(), all.end(), std::size_t{0});
+}
+/// Each sender's blocks are filled with its number.
+std::vector<int> numbered(const std::vector<std::size_t>& counts) {
+    std::vector<int> all;
+    for (std::size_t from = 0; from < counts.size(); ++from) {
+        all.insert(all.end(), counts[from], static_cast<int>(from));
+    }
+    return all;
+}
+
+SPMD_TEST(split_phase_collectives, blocks_that_differ_in_length) {
+    const selion::split_phase_collectives start = world.split_phase();
+    const std::uint32_t ranks = world.size();
+    const std::uint32_t rank = world.rank();
+    const std::uint32_t last = ranks - 1;
+    const auto to_each = amounts_from(rank, ranks);
+    const auto from_each = amounts_to(rank, ranks);
+    const auto to_last = amounts_to(last, ranks);
+    const std::vector<int> sent(sum_of(to_each), static_cast<int>(rank));
+    const std::vector<int> own(amount(rank, last), static_cast<int>(rank));
+    std::vector<int> exchanged(sum_of(from_each));
+    std::vector<int> gathered(rank == last ? sum_of(to_last) : 0);
+    std::vector<int> everywhere(sum_of(to_last));
+    const auto from_last = amounts_from(last, ranks);
+    const std::vector<int> shares = rank == last ? numbered(from_last) : std::vector<int>{};
+    std::vector<int> share(amount(last, rank));
+    world.choose(selion::collective_kind::exchange,
+                 selion::collective_choice{
+                     selion::collective_way::messages,
+                     {.algorithm = selion::schedule_algorithm::bruck}});  // has no such form
+    auto first = start.exchangev(std::span(sent), std::span(to_each), std::span(exchanged),
+                                 std::span(from_each));
+    auto second =
+        start.gatherv(std::span(own), std::span(gathered),
+                      rank == last ? std::span(to_last) : std::span(to_last).first(0), last);
+    auto third = start.all_gatherv(std::span(own), std::span(everywhere), std::span(to_last));
+    auto fourth = start.scatterv(std::span(shares), std::span(from_last), std::span(share), last);
+    fourth.get();
+    third.get();
+    second.get();
+    first.get();
+    test.equal(exchanged, numbered(from_each));
+    if (rank == last) test.equal(gathered, numbered(to_last));
+    test.equal(everywhere, numbered(to_last));
+    test.equal(share, std::vector<int>(share.size(), static_cast<int>(rank)));
+    test.equal(world.exchangev(std::span(sent), std::span(to_each)).values, exchanged);
+    world.choose(selion::collective_kind::exchange, {});
+}
+
 SPMD_TEST(split_phase_collectives, spans_of_all_sizes) {
     const int ranks = static_cast<int>(world.size());
     const int rank = static_cast<int>(world.rank());

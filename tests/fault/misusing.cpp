@@ -244,6 +244,22 @@ void mistake_about_blocks(selion::world& world, std::string_view what) {
         const std::span more(values);
         world.exchange(more.first(all.size()), more.last(all.size()));  // site: overlap
     }
+    if (what == "own_length") {
+        const std::vector<std::size_t> two(world.size(), 2);
+        const std::span counts(two);
+        values.resize(2 * world.size());
+        const auto start = world.split_phase();
+        const std::span one = all.first(1);
+        auto started = start.all_gatherv(one, std::span(values), counts);  // site: own_length
+        started.get();
+    }
+    if (what == "started_lengths") {
+        const std::vector<std::size_t> counts(world.size(), world.rank() == 0 ? 1 : 2);
+        std::vector<int> room(counts[0] * world.size());
+        auto started = world.split_phase().all_gatherv(std::span(room).first(counts[0]),
+                                                       std::span(room), std::span(counts));
+        started.get();
+    }
     if (what == "lengths" || what == "sum") {
         const std::vector<std::size_t> counts(world.size() + (what == "lengths" ? 1 : 0), 2);
         const std::span<const int> given(values);

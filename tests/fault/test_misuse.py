@@ -52,6 +52,7 @@ together = {
     "uneven": r"exchange: 2 elements cannot be shared out to \d members equally$",
     "unequal": r"exchange: \d+ elements are sent and 3 received; they must be equally many$",
     "overlap": r"exchange: the two buffers overlap in part; pass the same one twice, or two that ",
+    "own_length": r"all_gatherv: the own block has 1 elements; its length is given as 2$",
     "lengths": r"exchangev: \d lengths are given; there are \d members$",
     "sum": r"exchangev: the lengths add up to \d+; \d+ elements are given$",
     "amounts": r"one rank asks for 32 bytes and another for 16 \(this one for (16|32)\)$",
@@ -186,6 +187,13 @@ def test_ranks_that_start_broadcasts_of_different_roots(machine: str):
     """Each of them only sends, so that both are over when the messages come."""
     [line] = complaint(machine, "started_roots")
     assert "started" in line and "disagree" in line or "without starting it" in line
+
+
+@pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:crossbar,ranks=2"])
+def test_ranks_that_give_different_lengths(machine: str):
+    [line] = complaint(machine, "started_lengths")
+    assert re.match(r"selion: rank [01] has sent [48] bytes to rank [01], which expects [48], in "
+                    r"started collective #1: all_gatherv at .*misusing.cpp:", line)
 
 
 @pytest.mark.skipif(check_level < 2, reason="noticed in the checking build")

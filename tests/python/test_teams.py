@@ -62,6 +62,7 @@ def test_teams_come_and_go(job):
         for i in range(200):
             with world.split(i % 3) as team:
                 assert team.all_reduce(1) == world.size
+                assert team.with_modes("all", "all").all_reduce(1) == world.size
         """,
         "processes:3",
     )
@@ -161,6 +162,39 @@ def test_a_result_may_be_late(job):
     )
 
 
+def test_a_future_outlives_its_job(job):
+    job.expect_no_fault(
+        """
+        import sys
+        kept = sys.modules.setdefault("kept", [])
+        kept.append(world.split_phase.all_reduce(np.ones(1000)))
+        """,
+        "sim:crossbar,ranks=3",
+        after="""
+import sys
+kept = sys.modules["kept"]
+assert len(kept) == 3
+try:
+    kept[0].is_ready
+    raise AssertionError("no rank")
+except RuntimeError:
+    pass
+selion.run(lambda world: world.split_phase.barrier().result())
+kept.clear()
+""",
+    )
+
+
+def test_a_root_may_start_a_broadcast_of_what_cannot_be_written(job):
+    job.expect_no_fault(
+        """
+        given = np.frombuffer(b"abcd", "u1") if world.rank == 0 else np.zeros(4, "u1")
+        assert bytes(world.split_phase.broadcast(given).result()) == b"abcd"
+        """,
+        "processes:2",
+    )
+
+
 def test_a_way_may_be_chosen(job):
     job.expect_no_fault(
         """
@@ -184,6 +218,9 @@ refused = {
     "world.with_modes('some')": "ValueError: A mode is 'some'; legal: none, mine, all.",
     "world.with_timeout(-1)": "ValueError: A time-out is a number of seconds; legal: 0 to 9e9.",
     "world.choose('all_reduce', 'lines:chian')": "did you mean 'chain'",
+    "world.choose('gather', 'lines:chain/8')": "gather by chain goes in no segments",
+    "world.split_phase.broadcast(np.array([{}]))": "TypeError: broadcast cannot move dtype object",
+    "world.broadcast(np.array([{}]))": "TypeError: broadcast sends None, a bool, int, float, bytes",
     "world.choose('barier', None)": "did you mean 'barrier'",
     "world.split_phase.broadcast(1)": "TypeError: A broadcast in two phases fills an array",
     "world.split_phase.gather(1, 2)": "ValueError: The root is 2; legal: 0 to 1.",

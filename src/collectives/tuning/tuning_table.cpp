@@ -86,6 +86,11 @@ void expect_schedule(const schedule_request& schedule, const tuning_row& row) {
             status::bad_argument,
             fmt::format("a radix of {} is not possible; legal: 2 to {}", schedule.radix, most));
     }
+    if (schedule.segments != 1 && !uses_segments(row.what, schedule.algorithm)) {
+        throw error(status::bad_argument,
+                    fmt::format("{} by {} goes in no segments", name_of(row.what),
+                                name_of(schedule.algorithm)));
+    }
     if (schedule.segments > most_segments) {
         throw error(status::bad_argument,
                     fmt::format("{} segments are not possible; legal: 1 to {}", schedule.segments,

@@ -111,6 +111,7 @@ TEST(tuning_table, rows_that_make_no_sense_are_told) {
     EXPECT_THAT(of_row("all_reduce threads 4 8 lines:k_nomial:1=5"), HasSubstr("radix '1'"));
     EXPECT_THAT(of_row("all_reduce threads 4 8 lines:k_nomial:5=5"), HasSubstr("legal: 2 to 4"));
     EXPECT_THAT(of_row("all_reduce threads 4 8 lines:chain/5000=5"), HasSubstr("1 to 4096"));
+    EXPECT_THAT(of_row("gather threads 4 8 lines:chain/5=5"), HasSubstr("gather by chain goes in"));
     EXPECT_THAT(of_row("barrier threads 4 8 lines:ring=5"), HasSubstr("has no algorithm ring"));
     EXPECT_THAT(of_row("all_reduce threads 4 8 board"), HasSubstr("has no time"));
     EXPECT_THAT(of_row("all_reduce threads 4 8 board=-1"), HasSubstr("has no time"));
