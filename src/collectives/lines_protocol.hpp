@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 /// The steps of lines.md that decide when a line may be written and what is told of it. `Memory`
 /// reaches the words: a load that waits acquires, a store releases. Also run by a model checker.
@@ -14,15 +15,16 @@ struct board_turn {
     std::uint64_t safe = 0;  ///< all members have finished it, as far as known
 };
 
-/// Before the own line of the turn is written: waits until all have finished the turn whose line it
-/// was. @param turns lines of a member.
+/// Before the own line of the turn is written: waits until all have finished the turn that it was
+/// shown in before. @param shown that turn; becomes this one.
 template <class Memory>
-void await_free_line(Memory& memory, board_turn& own, std::uint64_t turns) {
-    if (own.turn <= own.safe + turns) return;
+void await_free_line(Memory& memory, board_turn& own, std::uint64_t& shown) {
+    const std::uint64_t before = std::exchange(shown, own.turn);
+    if (before <= own.safe) return;
     std::uint64_t least = own.turn;
     for (std::uint32_t member = 0; member < memory.count(); ++member) {
         if (member == memory.own()) continue;
-        least = std::min(least, memory.await_finished(member, own.turn - turns));
+        least = std::min(least, memory.await_finished(member, before));
     }
     own.safe = least;
 }

@@ -51,7 +51,7 @@ struct team_board::memory {
 
 std::byte* team_board::own_line() {
     memory words{*this};
-    lines_protocol::await_free_line(words, now_, board_turns);
+    lines_protocol::await_free_line(words, now_, shown_[now_.turn % board_turns]);
     return own_.board[now_.turn % board_turns].bytes;
 }
 

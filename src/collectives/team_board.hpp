@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -42,6 +43,7 @@ private:
     team_block& own_;
     ordered_combination combination_;
     lines_protocol::board_turn now_;
+    std::array<std::uint64_t, board_turns> shown_ = {};  ///< turns that the own lines are of
     std::vector<std::uint64_t> finished_;  ///< turns that each member has finished, as far as known
 };
 

@@ -69,7 +69,7 @@ struct board : rl::test_suite<board, 3> {
     static constexpr std::uint32_t members = 3;
     static constexpr std::uint64_t lines = 2;
     /// Who shows a line in each turn, from the first; -1: all read all.
-    static constexpr int roots[] = {0, 0, 0, -1, 1, 0, 0};
+    static constexpr int roots[] = {0, 0, 0, -1, 1, 2, 0, 1, 0};
 
     struct progress {
         word finished{0};
@@ -98,8 +98,8 @@ struct board : rl::test_suite<board, 3> {
         }
     };
 
-    void show(memory& words, protocol::board_turn& own) {
-        if (!lacks(fault::free_line)) protocol::await_free_line(words, own, lines);
+    void show(memory& words, protocol::board_turn& own, std::uint64_t& before) {
+        if (!lacks(fault::free_line)) protocol::await_free_line(words, own, before);
         shown[words.self][own.turn % lines].write(own.turn * 10 + words.self, own.turn);
     }
     void look(const protocol::board_turn& own, std::uint32_t member) {
@@ -109,10 +109,13 @@ struct board : rl::test_suite<board, 3> {
     void thread(unsigned self) {
         memory words{*this, self};
         protocol::board_turn own;
+        std::uint64_t before[lines] = {};
         for (const int root : roots) {
             ++own.turn;
             const bool all_read_all = root < 0;
-            if (all_read_all || root == static_cast<int>(self)) show(words, own);
+            if (all_read_all || root == static_cast<int>(self)) {
+                show(words, own, before[own.turn % lines]);
+            }
             if (lacks(fault::too_early)) protocol::end_turn(words, own, all_read_all);
             for (std::uint32_t member = 0; member < members; ++member) {
                 if (member == self) continue;
