@@ -50,19 +50,35 @@ contest get_contest(const selion::world& world) {
     return {"get 8 B", {{"selion", on_first(world, selion_get)}, {"load", on_first(world, load)}}};
 }
 
+/// What the processor does by itself.
+auto locked_add(std::uint64_t* word) {
+    return [word](std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            consume(__atomic_fetch_add(word, 1, __ATOMIC_ACQ_REL));
+        }
+    };
+}
+
 contest fetch_add_contest(const selion::world& world) {
     const auto target = words_of_rank_1(world);
-    std::uint64_t* const plain = target.local();
     const auto selion_add = [target](std::uint64_t count) {
         for (std::uint64_t i = 0; i < count; ++i) consume(selion::fetch_add(target, 1));
     };
-    const auto locked_add = [plain](std::uint64_t count) {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            consume(__atomic_fetch_add(plain, 1, __ATOMIC_ACQ_REL));
-        }
-    };
     return {"fetch_add",
-            {{"selion", on_first(world, selion_add)}, {"lock xadd", on_first(world, locked_add)}}};
+            {{"selion", on_first(world, selion_add)},
+             {"lock xadd", on_first(world, locked_add(target.local()))}}};
+}
+
+/// The same with the place looked up once.
+contest atomic_ref_contest(const selion::world& world) {
+    const auto target = words_of_rank_1(world);
+    const auto selion_add = [target](std::uint64_t count) {
+        const selion::atomic_ref word(target);
+        for (std::uint64_t i = 0; i < count; ++i) consume(word.fetch_add(1));
+    };
+    return {"atomic_ref fetch_add",
+            {{"selion", on_first(world, selion_add)},
+             {"lock xadd", on_first(world, locked_add(target.local()))}}};
 }
 
 contest compare_swap_contest(const selion::world& world) {
@@ -95,6 +111,7 @@ std::vector<contest> word_contests(const selion::world& world) {
     all.push_back(put_contest(world));
     all.push_back(get_contest(world));
     all.push_back(fetch_add_contest(world));
+    all.push_back(atomic_ref_contest(world));
     all.push_back(compare_swap_contest(world));
     return all;
 }

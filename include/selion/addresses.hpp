@@ -20,10 +20,10 @@ template <class T>
 [[nodiscard]] global_ptr<T> to_global(T* place) noexcept {
     const detail::rank_context& context = *detail::current_context;
     const auto distance = reinterpret_cast<std::uintptr_t>(place) -
-                          reinterpret_cast<std::uintptr_t>(context.mapped_base);
-    if (context.stride_bytes == 0) return {};
-    const std::uint64_t index = distance / context.stride_bytes;
-    const std::uint64_t offset = distance % context.stride_bytes;
+                          reinterpret_cast<std::uintptr_t>(context.mapped_base());
+    if (context.mapped_count == 0) return {};
+    const std::uint64_t index = distance / context.stride_bytes();
+    const std::uint64_t offset = distance % context.stride_bytes();
     if (index >= context.mapped_count || offset >= context.reserve_bytes) return {};
     return global_ptr<T>(rank_id(context.first_mapped + index), offset);
 }

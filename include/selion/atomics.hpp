@@ -104,14 +104,21 @@ constexpr atomic_request request_for(global_ptr<T> target, atomic_operation oper
             sizeof(T),     kind_of<T>,       fetches};
 }
 
-/// Blocking. @return the value before.
+/// Blocking. @param address of the target, if it has one here. @return the value before.
 template <atomic_operation Operation, bool Fetches = true, atomic_element T>
-inline T update(global_ptr<T> target, T operand, T compare, std::source_location site) {
-    if (T* address = atomic_address(target, site)) [[likely]] {
+inline T update_at(T* address, global_ptr<T> target, T operand, T compare,
+                   std::source_location site) {
+    if (address != nullptr) [[likely]] {
         return apply_atomically<Operation>(*address, operand, compare);
     }
     return from_bits<T>(
         atomic_slow(request_for(target, Operation, operand, compare, Fetches), site));
+}
+
+template <atomic_operation Operation, bool Fetches = true, atomic_element T>
+inline T update(global_ptr<T> target, T operand, T compare, std::source_location site) {
+    return update_at<Operation, Fetches>(atomic_address(target, site), target, operand, compare,
+                                         site);
 }
 
 /// Split phase.

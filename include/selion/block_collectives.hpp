@@ -28,7 +28,7 @@ public:
     std::uint32_t size() const noexcept { return view_.size; }
     /// World rank of a member. @param member 0 .. size() - 1.
     rank_id world_rank(team_rank member) const {
-        return view_.is_everybody ? std::uint32_t{member} : detail::world_rank_of(view_, member);
+        return view_.is_everybody() ? std::uint32_t{member} : detail::world_rank_of(view_, member);
     }
 
     /// Combines one value of every member as `all_reduce` does. @return at the root the result,
@@ -262,7 +262,10 @@ public:
 protected:
     explicit block_collectives(const detail::team_view& view) noexcept : view_(view) {}
     const detail::team_view& view() const noexcept { return view_; }
-    void end_after(std::int64_t timeout_ns) noexcept { view_.timeout_ns = timeout_ns; }
+    void end_after(std::int64_t timeout_ns) noexcept {
+        view_.timeout_ns = timeout_ns;
+        view_.centre = &detail::no_centre;  // a plain barrier looks at no clock
+    }
     void synchronise_as(const collective_sync& sync) noexcept { view_.sync = sync; }
     detail::rank_context& context() const noexcept { return *view_.context; }
     template <class T>

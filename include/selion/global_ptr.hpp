@@ -53,10 +53,7 @@ public:
     /// Plain pointer if the calling rank's process maps the element, else null. Always set for the
     /// caller's own memory. @cost no communication.
     T* local() const noexcept {
-        const detail::rank_context& context = *detail::current_context;
-        const std::uint64_t index = (bits_ >> detail::offset_bits) - context.first_mapped;
-        if (index >= context.mapped_count) return nullptr;
-        return reinterpret_cast<T*>(context.mapped_base + index * context.stride_bytes + offset());
+        return reinterpret_cast<T*>(detail::mapped_address(*detail::current_context, bits_));
     }
 
     constexpr global_ptr operator+(std::ptrdiff_t count) const noexcept {

@@ -3,6 +3,7 @@
 
 /// Everything: a partitioned global address space for programs in C++20.
 #include <selion/addresses.hpp>
+#include <selion/atomic_ref.hpp>
 #include <selion/atomics.hpp>
 #include <selion/block_collectives.hpp>
 #include <selion/charge.hpp>

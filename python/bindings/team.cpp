@@ -48,7 +48,7 @@ public:
     subteam(subteam&& other) noexcept
         : team(std::move(other)), is_held_(std::exchange(other.is_held_, false)) {}
     ~subteam() {
-        const bool may_be_last = is_held_ && is_member() && !view().is_everybody;
+        const bool may_be_last = is_held_ && is_member() && !view().is_everybody();
         if (!may_be_last || is_parked()) return;
         parked_teams().push_back({view().state, std::move(*this)});
     }

@@ -35,6 +35,8 @@ struct call_signature {
 };
 
 inline constexpr std::size_t slot_bytes = 32 * 1024;
+/// From this many bytes over all members, each combines its share instead of everything.
+inline constexpr std::size_t share_bytes = 64 * 1024;
 /// A rank that writes one slot is at most one collective ahead of a rank that still reads the
 /// other.
 inline constexpr std::size_t slot_sets = 2;
@@ -92,7 +94,7 @@ struct alignas(detail::line_bytes) numbered_line {
 };
 static_assert(sizeof(numbered_line) == detail::line_bytes);
 
-/// Turns of the board that a member can be ahead of another: its lines take turns.
+/// Lines that a member shows on the board, in turn.
 inline constexpr std::uint64_t board_turns = 8;
 
 /// Turns in which long data are read where they lie end with a meeting; so two are enough.
@@ -110,12 +112,13 @@ struct team_block {
     lonely_word ends;            ///< in member 0: arrivals at meetings at the end of the job
     lonely_word end_sums[2];     ///< in member 0: what members have counted there, in turn
     lonely_word group_arrivals;  ///< in a group's first: its members that have arrived, ever
-    lonely_word group_release;   ///< in a group's first: the last round that is complete
+    lonely_word group_release;   ///< in a group's first: the last round that is complete; where all
+                                 ///< meet at the centre, the arrivals up to there
     numbered_line board[board_turns];  ///< what the member shows, in turn
     lonely_word board_finished;        ///< the last turn it is done with, where others cannot know
     numbered_line offers[offer_sets];  ///< where the member's data lie, in turn
     lonely_word staged;                ///< bytes that it has copied for others to read, ever
-    /// In a group's first: what its last member has combined for all of them, in turn.
+    /// In a group's first, or in member 0: what the last one has combined for all, in turn.
     alignas(detail::line_bytes) std::byte group_results[slot_sets][group_result_bytes];
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
     alignas(detail::line_bytes) call_signature signatures[slot_sets];

@@ -3,7 +3,10 @@
 
 #include <utility>
 
+#include "selion/detail/team_view.hpp"
 #include "selion/signal.hpp"
+
+const selion::collectives::central_meeting selion::detail::no_centre{};
 
 namespace selion::collectives {
 
@@ -12,22 +15,26 @@ team_meeting::team_meeting(detail::rank_context& context, const team_members& me
     if (members_.are_mapped() && (members_.group_size() == 1 || members_.groups() == 1)) {
         // The centre counts groups, or members where there is one group. A member alone on its
         // carrier is its group.
-        centre_ = &block(0).arrivals.word;
-        centre_members_ = members_.groups() == 1 ? members_.count() : members_.groups();
+        centre_.word = &block(0).arrivals.word;
+        centre_.members = members_.groups() == 1 ? members_.count() : members_.groups();
     }
 }
 
 void team_meeting::synchronise(machine::wait_reason reason) {
-    if (is_central() && arrive_at_centre()) return release_centre();
-    if (!is_central()) arrive();
+    arrive();
     wait(reason);
 }
 
+void team_meeting::arrive_at_centre() {
+    if (centre_.arrive(context_)) detail::word_changed(context_, *centre_.word);
+}
+
+void team_meeting::wait_at_centre(machine::wait_reason reason) {
+    detail::await_word(context_, {*centre_.word, centre_.goal, reason});
+}
+
 void team_meeting::arrive() {
-    if (is_central()) {
-        if (arrive_at_centre()) release_centre();
-        return;
-    }
+    if (is_central()) return arrive_at_centre();
     ++round_;
     if (members_.are_mapped()) return arrive_in_group();
     context_.transport->quiet(context_);
@@ -86,6 +93,14 @@ void team_meeting::wait_for_groups(machine::wait_reason reason) {
 
 void team_meeting::release_group() {
     machine::word_store(context_, block(members_.group_first()).group_release.word, round_);
+}
+
+void team_meeting::release_all() {
+    machine::word_store(context_, block(0).group_release.word, centre_.goal);
+}
+
+void team_meeting::wait_for_release(machine::wait_reason reason) {
+    detail::await_word(context_, {block(0).group_release.word, centre_.goal, reason});
 }
 
 /// Dissemination: in round k every member signals the one 2^k behind it, and waits for the one

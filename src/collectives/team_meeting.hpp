@@ -12,6 +12,27 @@
 
 namespace selion::collectives {
 
+/// The counter at which all members of a team meet, as one of them sees it.
+struct central_meeting {
+    /// The member's context while its barrier is a meeting here and nothing else; else null.
+    const void* plain_for = nullptr;
+    detail::shared_word* word = nullptr;  ///< null: members meet otherwise
+    std::uint64_t members = 0;            ///< arrivals of a meeting
+    std::uint64_t goal = 0;               ///< arrivals that end this one
+
+    /// @return whether all have arrived: then there is nothing to wait for, and those who sleep are
+    /// to be woken.
+    bool arrive(detail::rank_context& context) {
+        goal += members;
+        return machine::word_add_quietly(context, *word, 1) + 1 == goal;
+    }
+    /// The same where memory is real.
+    bool arrive_here() {
+        goal += members;
+        return detail::word_add_quietly(*word, 1) + 1 == goal;
+    }
+};
+
 /// How all members of a team wait for each other. Where they map each other: an arrival counter,
 /// per carrier and then central. Where they do not: dissemination by signals.
 class team_meeting {
@@ -28,33 +49,27 @@ public:
     /// @return the sum of what all give. @pre members map each other.
     std::uint64_t sum_at_end(std::uint64_t own);
 
-    /// Whether all members meet at one counter that this process maps; then the next two calls, in
-    /// this order, are a `synchronise` whose caller may do something between them. The last one to
-    /// arrive is the first at the next meeting: the less it does between, the more often its core
-    /// still owns the counter's line.
-    bool is_central() const { return centre_ != nullptr; }
-    /// @return whether all have arrived, so that there is nothing to wait for.
-    bool arrive_at_centre() {
-        goal_ += centre_members_;
-        ++round_;
-        return machine::word_add_quietly(context_, *centre_, 1) + 1 == goal_;
-    }
-    /// After the last arrival: wakes those who sleep.
-    void release_centre() { detail::word_changed(context_, *centre_); }
-    /// After another arrival: waits for the rest.
-    void wait_at_centre(machine::wait_reason reason) {
-        detail::await_word(context_, {*centre_, goal_, reason});
-    }
+    /// Where all members meet at one counter that this process maps; else its word is null.
+    central_meeting& centre() { return centre_; }
 
     /// Whether members of a carrier meet first. After `arrive` one of them leads its group: it
     /// waits for the other groups and then releases its own, which waits for that.
-    bool is_in_groups() const { return members_.are_mapped() && centre_ == nullptr; }
+    bool is_in_groups() const { return members_.are_mapped() && !is_central(); }
     bool leads_group() const { return leads_group_; }
     void wait_for_groups(machine::wait_reason reason);
     void release_group();
     void wait_in_group(machine::wait_reason reason);
 
+    /// A meeting at the centre that ends when the last one to arrive says so.
+    /// @return whether this member is that.
+    bool arrive_for_release() { return centre_.arrive(context_); }
+    void release_all();
+    void wait_for_release(machine::wait_reason reason);
+
 private:
+    bool is_central() const { return centre_.word != nullptr; }
+    void arrive_at_centre();
+    void wait_at_centre(machine::wait_reason reason);
     void arrive_in_group();
     void wait_for_rounds(machine::wait_reason reason);
     void signal_round(std::uint32_t k);
@@ -62,11 +77,8 @@ private:
 
     detail::rank_context& context_;
     const team_members& members_;
-    /// Where all members meet, one arrival for each: null where groups or messages come first.
-    detail::shared_word* centre_ = nullptr;
-    std::uint64_t centre_members_ = 0;
-    std::uint64_t goal_ = 0;   ///< arrivals at the centre that end this round
-    std::uint64_t round_ = 0;  ///< meetings so far, and those at the end
+    central_meeting centre_;
+    std::uint64_t round_ = 0;  ///< meetings of groups or by messages so far, and those at the end
     std::uint64_t end_round_ = 0;
     std::uint64_t end_sums_[2] = {};  ///< so far
     bool leads_group_ = false;        ///< this member is the last of its carrier in this round

@@ -51,6 +51,8 @@ public:
     std::uint32_t group_first() const { return group_first_; }
     std::uint32_t group_size() const { return group_size_; }
     std::uint32_t groups() const { return groups_; }
+    /// Whether there are fewer processors than threads that run ranks: the same at all members.
+    bool share_processors() const { return context_.brief_yields != 0; }
 
 private:
     static std::uint64_t everybodys_block(std::uint32_t rank) { return block_address(rank, 0); }

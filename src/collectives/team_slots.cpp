@@ -11,9 +11,6 @@ namespace {
 
 using enum collective_kind;
 
-/// From this many bytes over all members, each combines its share instead of everything.
-constexpr std::size_t share_bytes = 64 * 1024;
-
 }  // namespace
 
 std::byte* team_slots::own_slot() { return own_.slots[turn_ % slot_sets]; }
@@ -36,9 +33,10 @@ void team_slots::read_slot(std::uint32_t member, std::size_t start, std::span<st
 
 void team_slots::run(const detail::block_call& call, std::size_t most_part) {
     if (call.how != nullptr) combination_.prepare(members_.count(), call.element_bytes);
-    if (call.what == all_reduce && meeting_.is_in_groups() &&
-        call.block_bytes() <= group_result_bytes) {
-        return all_reduce_by_groups(call);
+    if (call.what == all_reduce && call.block_bytes() <= group_result_bytes) {
+        if (meeting_.is_in_groups()) return all_reduce_by_groups(call);
+        if (members_.share_processors()) return all_reduce_by_last(call);
+        if (members_.groups() != members_.count()) return all_reduce_alone(call);
     }
     block_part part{0, part_bytes(call, most_part)};
     do {
@@ -64,6 +62,30 @@ void team_slots::all_reduce_by_groups(const detail::block_call& call) {
         meeting_.release_group();
     } else {
         meeting_.wait_in_group(machine::wait_reason::collective);
+    }
+    if (call.count != 0) std::memcpy(call.target, result, call.block_bytes());
+}
+
+/// A member that has its carrier to itself, beside others that meet in groups: as these it meets
+/// once.
+void team_slots::all_reduce_alone(const detail::block_call& call) {
+    ++turn_;
+    write_slot(0, {call.source, call.block_bytes()});
+    meeting_.synchronise(machine::wait_reason::collective);
+    combine_slots(call, call.target, 0, call.count);
+}
+
+/// Where processes share processors, whoever comes last has the values in its cache while the
+/// others have not been on again: it combines for all of them.
+void team_slots::all_reduce_by_last(const detail::block_call& call) {
+    ++turn_;
+    write_slot(0, {call.source, call.block_bytes()});
+    std::byte* const result = members_.block(0).group_results[turn_ % slot_sets];
+    if (meeting_.arrive_for_release()) {
+        combine_slots(call, result, 0, call.count);
+        meeting_.release_all();
+    } else {
+        meeting_.wait_for_release(machine::wait_reason::collective);
     }
     if (call.count != 0) std::memcpy(call.target, result, call.block_bytes());
 }

@@ -54,6 +54,8 @@ private:
                        std::size_t count);
     void combine_shares(const detail::block_call& call, std::byte* data, std::size_t count);
     void all_reduce_by_groups(const detail::block_call& call);
+    void all_reduce_alone(const detail::block_call& call);
+    void all_reduce_by_last(const detail::block_call& call);
     std::size_t part_bytes(const detail::block_call& call, std::size_t most_part) const;
     static std::size_t part_of(std::size_t block_bytes, block_part part);
     std::byte* own_slot();

@@ -36,12 +36,19 @@ team_state::team_state(detail::rank_context& context, team_members members)
       meeting_(context, members_),
       tuned_(context.tuning, members_.count()),
       has_other_barrier_(has_tuned_barrier()),
-      is_unusual_(has_other_barrier_),
       board_(context_, members_),
       slots_(context_, members_, meeting_),
       direct_(context_, members_, meeting_, slots_),
       messages_(context, members_),
-      check_(context_, members_, meeting_, messages_) {}
+      check_(context_, members_, meeting_, messages_) {
+    note_plainness();
+}
+
+void team_state::note_plainness() {
+    const bool is_unusual = has_other_barrier_ || has_arrived_ || is_broken_;
+    const bool is_central = meeting_.centre().word != nullptr;
+    meeting_.centre().plain_for = is_central && !is_unusual ? &context_ : nullptr;
+}
 
 void team_state::run(const detail::block_call& call) {
     if (call.chosen != nullptr && is_possible(call.chosen->way, members_, call)) {
@@ -58,18 +65,18 @@ void team_state::run(const detail::block_call& call) {
 void team_state::choose(collective_kind what, const std::optional<collective_choice>& how) {
     chosen_[static_cast<std::size_t>(what)] = how;
     if (what != barrier) return;
-    has_other_barrier_ = how.has_value() || has_tuned_barrier();
-    note_unusual();
+    has_other_barrier_ = how ? how->way != collective_way::slots : has_tuned_barrier();
+    note_plainness();
 }
 
 void team_state::set_arrived(bool has_arrived) {
     has_arrived_ = has_arrived;
-    note_unusual();
+    note_plainness();
 }
 
 void team_state::set_broken() {
     is_broken_ = true;
-    note_unusual();
+    note_plainness();
 }
 
 void team_state::meet() {

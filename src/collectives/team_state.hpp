@@ -51,8 +51,6 @@ public:
     /// A collective has ended before it was done: no other may follow.
     bool is_broken() const { return is_broken_; }
     void set_broken();
-    /// Whether a barrier is a meeting at one counter and nothing else.
-    bool meets_at_centre() const { return meeting_.is_central() && !is_unusual_; }
 
     void run(const detail::block_call& call);
     /// See `team::choose`.
@@ -91,7 +89,8 @@ private:
     void run_by_messages(const detail::block_call& call, const wanted_schedule& wanted);
     pair_lines& lines();
     bool make_lines();
-    void note_unusual() { is_unusual_ = has_other_barrier_ || has_arrived_ || is_broken_; }
+    /// Whether a barrier is a meeting at one counter and nothing else.
+    void note_plainness();
 
     detail::rank_context& context_;
     team_members members_;
@@ -101,7 +100,6 @@ private:
     bool has_other_barrier_ = false;  ///< than all meeting at once
     bool has_arrived_ = false;
     bool is_broken_ = false;
-    bool is_unusual_ = false;  ///< one of these
 
     team_board board_;
     team_slots slots_;

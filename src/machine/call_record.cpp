@@ -72,6 +72,11 @@ std::string site_text(std::uint64_t encoded) {
     return fmt::format("{}:{}", site.file_name(), site.line());
 }
 
+std::string site_text(const call_record& record) {
+    const std::uint64_t seen = look_at(record.site);
+    return site_text(seen == 0 ? 0 : seen - look_at(record.program_start));
+}
+
 std::string last_call_text(const call_record& record) {
     const auto what = static_cast<operation>(look_at(record.what));
     const bool is_inside = look_at(record.entries) % 2 == 1;
@@ -85,7 +90,7 @@ std::string last_call_text(const call_record& record) {
                                 : fmt::format(" of a team of {}", team_size);
     }
     return fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ", name_of(what),
-                       number, site_text(look_at(record.site)));
+                       number, site_text(record));
 }
 
 }  // namespace selion::machine

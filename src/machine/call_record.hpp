@@ -46,16 +46,16 @@ constexpr bool is_collective(operation what) {
 }
 
 /// What one rank is doing, written by that rank alone with plain stores to its own line, read by
-/// whoever explains a hang or a death. Lies in memory that the launcher sees. A call site is stored
-/// as distance from the program's load address, so that another process of the same program can
-/// follow it.
+/// whoever explains a hang or a death. Lies in memory that the launcher sees.
 struct alignas(detail::line_bytes) call_record {
     std::uint64_t entries;        ///< calls begun and ended; odd while inside one
-    std::uint64_t site;           ///< of the last call, see encode_site; 0 when unknown
+    std::uint64_t site;           ///< of the last call, as its process sees it; 0 when unknown
+    std::uint64_t program_start;  ///< where its process has the main program
     std::uint64_t instance;       ///< collectives of all ranks that this rank has begun
     std::uint64_t word_offset;    ///< of the awaited word, from the start of the shared mapping
     std::uint64_t at_least;       ///< awaited value
     std::uint32_t what;           ///< an `operation`
+    std::uint32_t team_size;      ///< members of the last collective's team; 0: all ranks
     std::uint32_t is_waiting;     ///< beyond the first look at a word
     std::uint32_t has_finished;   ///< the rank's function has returned
     std::uint32_t in_completion;  ///< its own stack runs a completion handler that may wait
@@ -64,7 +64,6 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t thread_id;  ///< of the kernel
     std::uint32_t bound_to;   ///< processor + 1; 0 while free to move
     std::uint32_t has_begun;  ///< it can handle messages
-    std::uint32_t team_size;  ///< members of the last collective's team; 0: all ranks
 };
 static_assert(sizeof(call_record) == detail::line_bytes);
 
@@ -74,13 +73,16 @@ extern const std::uint64_t program_start;
 // libstdc++ and libc++ hold a source location as one pointer to constant data of the caller.
 static_assert(sizeof(std::source_location) == sizeof(std::uint64_t));
 
-/// The record's site field for a place in the main program.
+/// A place in the main program as distance from where that lies, which another process of the same
+/// program can follow.
 inline std::uint64_t encode_site(std::source_location site) {
     return std::bit_cast<std::uint64_t>(site) - program_start;
 }
 
 /// "file.cpp:12" of an encoded site, or "an unknown place".
 std::string site_text(std::uint64_t encoded);
+/// The same of a record's last call.
+std::string site_text(const call_record& record);
 
 /// What a rank is doing, or did last, in words: "in barrier #3 at em3d.cpp:12".
 std::string last_call_text(const call_record& record);
@@ -99,7 +101,7 @@ Field look_at(const Field& field) {
 /// @param team_size members of a collective's team; 0: all ranks.
 inline void note_call(call_record& record, operation what, std::source_location site,
                       std::uint32_t team_size = 0) {
-    publish(record.site, encode_site(site));
+    publish(record.site, std::bit_cast<std::uint64_t>(site));
     publish(record.what, static_cast<std::uint32_t>(what));
     publish(record.team_size, team_size);
     if (is_collective(what) && team_size == 0) publish(record.instance, record.instance + 1);

@@ -21,12 +21,14 @@ public:
     explicit completion_scope(detail::rank_context& context)
         : context_(context),
           // The call that runs it may have looked at counters already.
-          counts_alone_(context.own.counts_alone) {
+          counts_alone_(std::exchange(context.own.counts_alone, false)),
+          // Collectives are not allowed, which plain ones do not look at.
+          plain_caller_(std::exchange(context.own.plain_caller, &detail::no_plain_caller)) {
         machine::publish(context.call->in_completion, 1u);
-        if (counts_alone_) context.own.counts_alone = false;
     }
     ~completion_scope() {
-        if (counts_alone_) context_.own.counts_alone = true;
+        context_.own.plain_caller = plain_caller_;
+        context_.own.counts_alone = counts_alone_;
         machine::publish(context_.call->in_completion, 0u);
     }
     completion_scope(const completion_scope&) = delete;
@@ -35,6 +37,7 @@ public:
 private:
     detail::rank_context& context_;
     bool counts_alone_;
+    const void* plain_caller_;
 };
 
 void free_list(ripe_completion* first) {

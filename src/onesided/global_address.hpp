@@ -18,13 +18,6 @@ constexpr std::uint32_t rank_of(std::uint64_t bits) {
     return static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask);
 }
 
-/// Where this process maps a place, whether or not operations are recorded; null: it does not.
-inline std::byte* mapped_address(const rank_context& context, std::uint64_t bits) {
-    const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
-    if (index >= context.mapped_count) return nullptr;
-    return context.mapped_base + index * context.stride_bytes + (bits & offset_mask);
-}
-
 /// Global address of bytes that all lie in the rank's own segment; nothing: they do not.
 inline std::optional<std::uint64_t> own_address(const rank_context& context, const std::byte* start,
                                                 std::size_t bytes) {

@@ -20,8 +20,6 @@ namespace {
 
 using machine::operation;
 
-std::uint32_t size_in_report(const team_view& team) { return team.is_everybody ? 0 : team.size; }
-
 /// Whether a rank may take part in a collective now.
 void expect_may_meet(const rank_context& context, operation what, std::source_location site) {
     SELION_EXPECT_AT(context.world != nullptr, site,
@@ -71,7 +69,7 @@ class collective_scope {
 public:
     collective_scope(rank_context& context, const team_view& team,
                      const collectives::call_signature& signature, std::source_location site)
-        : call_(context, static_cast<operation>(signature.what), site, size_in_report(team)),
+        : call_(context, static_cast<operation>(signature.what), site, team.size_in_report),
           record_(context, static_cast<operation>(signature.what), site) {
         expect_may_begin(context, team, static_cast<operation>(signature.what), site);
         if constexpr (SELION_CHECK_LEVEL >= 2) {
@@ -160,28 +158,43 @@ bool is_plain(const rank_context& context) {
            !context.own.in_handler && !onesided::in_completion(context);
 }
 
-/// A barrier of which nobody takes note but hang and death reports. It arrives first and leaves its
-/// note while it waits. The last one to arrive has not been inside for anyone to see.
-void synchronise_at_centre(operation what, const team_view& view, std::source_location site) {
-    rank_context& context = *view.context;
-    expect_not_in_completion(context, what, site);
-    collectives::team_meeting& team = view.state->meeting();
-    const bool is_last = team.arrive_at_centre();
-    machine::call_record& record = *context.call;
-    machine::note_call(record, what, site, size_in_report(view));
-    if (is_last) {
-        team.release_centre();
-        return;
-    }
+/// As its own function it takes no stack from those who need not wait long. Only now the rank is
+/// inside the call for others to see: before, they would have had a microsecond for it.
+[[gnu::noinline]] void wait_long(const team_view& team) {
+    const collectives::central_meeting& centre = *team.centre;
+    machine::call_record& record = *team.context->call;
     machine::publish(record.entries, record.entries + 1);
-    team.wait_at_centre(machine::wait_reason::collective);
+    await_word(*team.context, {*centre.word, centre.goal, machine::wait_reason::collective});
     machine::publish(record.entries, record.entries + 1);
 }
 
-void synchronise_as(operation what, const team_view& team, std::source_location site) {
+/// The rest of a plain barrier for those who arrive before the last. A function of its own, so that
+/// the last one saves no registers for it.
+[[gnu::noinline, gnu::hot]] void wait_for_rest(operation what, const team_view& team,
+                                               std::source_location site) {
+    const collectives::central_meeting& centre = *team.centre;
+    machine::note_call(*team.context->call, what, site, team.size_in_report);
+    if (!word_arrives_soon(*team.context, *centre.word, centre.goal)) wait_long(team);
+}
+
+/// A barrier of which nobody takes note but hang and death reports. It arrives first and leaves its
+/// note while it waits. The last one to arrive has not been inside for anyone to see; it is the
+/// first at the next barrier, and the fewer instructions there are between, the more often its core
+/// still owns the counter's line.
+inline void synchronise_plainly(operation what, const team_view& team, std::source_location site) {
+    rank_context& context = *team.context;
+    collectives::central_meeting& centre = team.state->meeting().centre();
+    if (!centre.arrive_here()) return wait_for_rest(what, team, site);
+    machine::note_call(*context.call, what, site, team.size_in_report);
+    if (has_sleepers_after_addition(context)) [[unlikely]]
+        wake_sleepers(context, *centre.word);
+}
+
+[[gnu::noinline]] void synchronise_as(operation what, const team_view& team,
+                                      std::source_location site) {
     rank_context& context = caller_for(team, what, site);
     if (is_plain(context) && !team.state->has_arrived() && team.timeout_ns < 0) {
-        const machine::call_scope call(context, what, site, size_in_report(team));
+        const machine::call_scope call(context, what, site, team.size_in_report);
         team.state->meet();
         return;
     }
@@ -191,10 +204,16 @@ void synchronise_as(operation what, const team_view& team, std::source_location 
     deadline.set_done();
 }
 
+/// A barrier that may have to take note, to compare, or to wait for messages.
+[[gnu::noinline]] void synchronise_in_full(const team_view& team, std::source_location site) {
+    // Where everybody maps everything, arriving publishes all earlier stores.
+    if (!team.context->words_mapped) team.context->transport->quiet(*team.context);
+    synchronise_as(operation::barrier, team, site);
+}
+
 /// Whether a barrier may take its shortest way.
 bool meets_plainly(const team_view& team) {
-    return team.context->own.calls_are_plain && current_context == team.context &&
-           team.state != nullptr && team.state->meets_at_centre() && team.timeout_ns < 0;
+    return current_context->own.plain_caller == team.centre->plain_for;
 }
 
 void expect_root(operation what, std::uint32_t root, const team_view& team,
@@ -206,18 +225,16 @@ void expect_root(operation what, std::uint32_t root, const team_view& team,
 
 }  // namespace
 
-void sync(const team_view& team, std::source_location site) {
+[[gnu::hot]] void sync(const team_view& team, std::source_location site) {
     if (meets_plainly(team)) [[likely]]
-        return synchronise_at_centre(operation::sync, team, site);
+        return synchronise_plainly(operation::sync, team, site);
     synchronise_as(operation::sync, team, site);
 }
 
-void barrier(const team_view& team, std::source_location site) {
+[[gnu::hot]] void barrier(const team_view& team, std::source_location site) {
     if (meets_plainly(team)) [[likely]]
-        return synchronise_at_centre(operation::barrier, team, site);
-    // Where everybody maps everything, arriving publishes all earlier stores.
-    if (!team.context->words_mapped) team.context->transport->quiet(*team.context);
-    synchronise_as(operation::barrier, team, site);
+        return synchronise_plainly(operation::barrier, team, site);
+    synchronise_in_full(team, site);
 }
 
 void arrive(const team_view& team, std::source_location site) {
@@ -226,7 +243,7 @@ void arrive(const team_view& team, std::source_location site) {
     if (!context.words_mapped) context.transport->quiet(context);
     SELION_EXPECT_AT(!team.state->has_arrived(), site, "arrive() twice, without wait() between");
     // Ranks are not compared, as the checking build does it: that would wait.
-    const machine::call_scope call(context, operation::barrier, site, size_in_report(team));
+    const machine::call_scope call(context, operation::barrier, site, team.size_in_report);
     team.state->meeting().arrive();
     team.state->set_arrived(true);
 }
@@ -236,7 +253,7 @@ void wait(const team_view& team, std::source_location site) {
     expect_may_meet(context, operation::barrier, site);
     SELION_EXPECT_AT(team.state->has_arrived(), site,
                      "wait: the rank has not arrived; call arrive() first");
-    const machine::call_scope call(context, operation::barrier, site, size_in_report(team));
+    const machine::call_scope call(context, operation::barrier, site, team.size_in_report);
     team.state->set_arrived(false);
     deadline_scope deadline(context, team);
     team.state->meeting().wait(machine::wait_reason::collective);

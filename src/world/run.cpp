@@ -129,7 +129,7 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     context.messages->above.move = nullptr;
     context.started = nullptr;
     context.world = nullptr;
-    context.own.calls_are_plain = false;
+    context.own.plain_caller = &no_plain_caller;
     // The recorder stays: messages may still arrive.
     return rank_status;
 }

@@ -97,7 +97,7 @@ team team::make(std::uint32_t colour, std::int64_t key, std::source_location sit
         if (member == rank()) number = static_cast<std::uint32_t>(entries.size());
         entries.push_back({all[member].block, all[member].first_beside, all[member].made});
     }
-    if (colour == no_colour) return team({&context()}, nullptr);
+    if (colour == no_colour) return team({.context = &context()}, nullptr);
     const auto has_no_room = [](const collectives::team_members::entry& one) {
         return one.block == detail::null_address;
     };
@@ -109,7 +109,8 @@ team team::make(std::uint32_t colour, std::int64_t key, std::source_location sit
                                 entries.size()));
     }
     collectives::team_state& made = state.teams->add(entries, number);
-    return team({&context(), &made, number, static_cast<std::uint32_t>(entries.size())},
+    const auto size = static_cast<std::uint32_t>(entries.size());
+    return team({&context(), &made, number, size, size, &made.meeting().centre()},
                 life_of(made, state.teams));
 }
 

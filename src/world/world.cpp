@@ -33,14 +33,16 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     context.world = this;
     // While operations are recorded they must come by the slow path.
     if (recorder != nullptr) context.bypass_count = 0;
-    context.own.calls_are_plain =
-        SELION_CHECK_LEVEL < 2 && recorder == nullptr && context.simulated == nullptr;
+    if (SELION_CHECK_LEVEL < 2 && recorder == nullptr && context.simulated == nullptr) {
+        context.own.plain_caller = &context;
+    }
     // release: what a handler may use; pairs with who serves the rank's messages [rank.begun]
     std::atomic_ref(context.call->has_begun).store(1, std::memory_order_release);
 }
 
 team_view everybody(rank_context& context) {
-    return {&context, &state_of(context).everybody, context.rank, context.ranks, true};
+    collectives::team_state& all = state_of(context).everybody;
+    return {&context, &all, context.rank, context.ranks, 0, &all.meeting().centre()};
 }
 
 }  // namespace detail

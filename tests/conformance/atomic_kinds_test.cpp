@@ -74,6 +74,59 @@ void integers(spmd::test_run& test, selion::world& world) {
     world.barrier();
 }
 
+/// A reference does what the functions do, and both see the same element.
+template <class T>
+void arithmetic_by_reference(spmd::test_run& test, selion::world& world) {
+    const cell_of_neighbour<T> cell(test, world);
+    const selion::atomic_ref element(cell.cell);
+    test.that(element.target() == cell.cell, "it refers to the cell");
+    element.put(T(5));
+    test.equal(*cell, T(5));
+    test.equal(element.swap(T(6)), T(5));
+    test.equal(element.fetch_add(T(2)), T(6));
+    test.equal(element.fetch_min(T(3)), T(8));
+    test.equal(element.fetch_max(T(4)), T(3));
+    test.equal(element.get(), T(4));
+    test.equal(*cell, T(4));
+    world.barrier();
+}
+
+template <class T>
+void integers_by_reference(spmd::test_run& test, selion::world& world) {
+    arithmetic_by_reference<T>(test, world);
+    const cell_of_neighbour<T> cell(test, world);
+    const selion::atomic_ref element(cell.cell);
+    test.equal(element.fetch_or(T(0b1100)), T(0));
+    test.equal(element.fetch_and(T(0b0110)), T(0b1100));
+    test.equal(element.fetch_xor(T(0b0101)), T(0b0100));
+    test.equal(element.compare_swap(T(0), T(7)), T(1));
+    test.equal(element.compare_swap(T(1), T(7)), T(1));
+    test.equal(*cell, T(7));
+    world.barrier();
+}
+
+SPMD_TEST(atomic_kinds, by_reference) {
+    integers_by_reference<std::int32_t>(test, world);
+    integers_by_reference<std::uint64_t>(test, world);
+    arithmetic_by_reference<float>(test, world);
+    arithmetic_by_reference<double>(test, world);
+}
+
+/// All ranks add to the cells of all.
+SPMD_TEST(atomic_kinds, references_to_many_ranks_lose_nothing) {
+    spmd::symmetric_array<std::uint64_t> sums(world, 1);
+    const std::uint32_t rounds = test.rounds(8000, 20);
+    const std::uint32_t first = world.rank();
+    for (std::uint32_t other = 0; other < world.size(); ++other) {
+        const selion::atomic_ref sum(sums.at((first + other) % world.size()));
+        for (std::uint32_t i = 0; i < rounds / world.size() + 1; ++i) sum.fetch_add(1);
+    }
+    world.barrier();
+    test.equal(selion::get(sums.at(first)),
+               std::uint64_t{world.size()} * (rounds / world.size() + 1));
+    world.barrier();
+}
+
 SPMD_TEST(atomic_kinds, signed_32) { integers<std::int32_t>(test, world); }
 SPMD_TEST(atomic_kinds, unsigned_32) { integers<std::uint32_t>(test, world); }
 SPMD_TEST(atomic_kinds, signed_64) { integers<std::int64_t>(test, world); }

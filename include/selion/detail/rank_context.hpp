@@ -42,6 +42,9 @@ inline constexpr std::uint64_t offset_mask = (std::uint64_t{1} << offset_bits) -
 inline constexpr std::uint64_t rank_mask = (std::uint64_t{1} << rank_bits) - 1;
 inline constexpr std::uint64_t null_address = ~std::uint64_t{0};
 
+/// Whom a thread is when its collectives are not their bare steps.
+inline constexpr char no_plain_caller = 0;
+
 /// What the thread that works on a context changes on its way. A copy of the context is another
 /// thread's: it begins anew, and does not even look at the one that it is made of, which may
 /// change.
@@ -49,9 +52,10 @@ struct thread_state {
     std::int64_t deadline_ns = INT64_MAX;  ///< of the clock: of waits of the collective in progress
     bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
     bool in_handler = false;
-    bool has_ripe = false;         ///< completion handlers are there that its own stack runs
-    bool calls_are_plain = false;  ///< a collective is its bare steps: nothing is recorded or
-                                   ///< compared, and this is the rank's own thread
+    bool has_ripe = false;  ///< completion handlers are there that its own stack runs
+    /// The context, while a collective is its bare steps: nothing is recorded or compared, and this
+    /// is the rank's own thread, outside of handlers.
+    const void* plain_caller = &no_plain_caller;
 
     thread_state() = default;
     thread_state(const thread_state&) noexcept {}
@@ -62,14 +66,14 @@ struct thread_state {
 /// rank's function starts; a thread that joins a rank works on a copy with its own `waiter`.
 struct alignas(line_bytes) rank_context {
     // What the inline paths read: one line.
-    std::byte* mapped_base = nullptr;  ///< offset 0 of rank `first_mapped`
+    /// A global address has its place at `mapped_origin` + its bits + `mapped_step` for each rank
+    /// beyond `first_mapped`: as few instructions as can be, of which a locked one waits for all.
+    std::uint64_t mapped_origin = 0;
+    std::uint64_t mapped_step = 0;
     std::uint64_t first_mapped = 0;
     std::uint64_t bypass_count = 0;  ///< ranks that inline puts and gets reach; 0 while operations
                                      ///< are recorded or the bypass is switched off
     std::uint64_t mapped_count = 0;  ///< ranks whose memory this process can address
-    /// Distance of two ranks' memory; no power of two, so that equal offsets of many ranks do not
-    /// meet in one set of a cache.
-    std::uint64_t stride_bytes = 0;
     std::uint32_t rank = 0;
     std::uint32_t ranks = 0;         ///< 0: this thread belongs to no rank
     std::uint32_t brief_looks = 0;   ///< looks at a word before the way to wait is taken; 0 where
@@ -105,9 +109,28 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t group_first = 0;   ///< ranks that share my carrier thread: the first one …
     std::uint32_t group_size = 1;    ///< … and how many, all neighbours in number
     std::uint32_t groups = 1;        ///< carriers of the whole job
+    std::uint32_t processors = 0;    ///< that they may use; 0 where time is virtual
     std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's segment 0
     bool is_foreign_thread = false;
     bool is_beside = false;  ///< this thread runs completion handlers beside the rank's own
+
+    /// From now on `count` ranks are mapped, from rank `first` on, whose segment 0 is at `base`.
+    /// @param stride_bytes from one rank's memory to the next; no power of two, so that equal
+    /// offsets of many ranks do not meet in one set of a cache.
+    void map_ranks(std::byte* base, std::uint64_t first, std::uint64_t count,
+                   std::uint64_t stride_bytes) noexcept {
+        first_mapped = first;
+        mapped_count = count;
+        mapped_origin = reinterpret_cast<std::uintptr_t>(base) - (first << offset_bits);
+        mapped_step = stride_bytes - (std::uint64_t{1} << offset_bits);
+    }
+    std::uint64_t stride_bytes() const noexcept {
+        return mapped_step + (std::uint64_t{1} << offset_bits);
+    }
+    /// Where segment 0 of rank `first_mapped` begins.
+    std::byte* mapped_base() const noexcept {
+        return reinterpret_cast<std::byte*>(mapped_origin + (first_mapped << offset_bits));
+    }
 };
 
 /// Context of the rank that the calling thread works for; a context of zero ranks when none.
@@ -115,14 +138,26 @@ struct alignas(line_bytes) rank_context {
 extern SELION_API constinit thread_local rank_context* current_context
     __attribute__((tls_model("initial-exec")));
 
-/// Address of a global address if this process maps it, else null.
-inline std::byte* local_address(const rank_context& context, std::uint64_t bits) noexcept {
+/// Where this process maps a global address if its rank is one of `count` from `first_mapped` on,
+/// else null.
+inline std::byte* address_within(const rank_context& context, std::uint64_t bits,
+                                 std::uint64_t count) noexcept {
     const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
-    if (index >= context.bypass_count) [[unlikely]]
+    if (index >= count) [[unlikely]]
         return nullptr;
-    std::byte* address = context.mapped_base + index * context.stride_bytes + (bits & offset_mask);
-    if (address == nullptr) __builtin_unreachable();  // spares callers a second test
-    return address;
+    const std::uint64_t place = context.mapped_origin + bits + index * context.mapped_step;
+    if (place == 0) __builtin_unreachable();  // spares callers a second test
+    return reinterpret_cast<std::byte*>(place);
+}
+
+/// Null also where operations have to take the long way.
+inline std::byte* local_address(const rank_context& context, std::uint64_t bits) noexcept {
+    return address_within(context, bits, context.bypass_count);
+}
+
+/// Whether or not operations are recorded.
+inline std::byte* mapped_address(const rank_context& context, std::uint64_t bits) noexcept {
+    return address_within(context, bits, context.mapped_count);
 }
 
 }  // namespace selion::detail

@@ -9,9 +9,13 @@
 
 namespace selion::collectives {
 class team_state;
-}
+struct central_meeting;
+}  // namespace selion::collectives
 
 namespace selion::detail {
+
+/// Where nobody ever meets.
+extern SELION_API const collectives::central_meeting no_centre;
 
 /// A team as one of its members sees it.
 struct team_view {
@@ -19,9 +23,12 @@ struct team_view {
     collectives::team_state* state = nullptr;  ///< null: the rank is no member
     std::uint32_t rank = 0;                    ///< the member's number
     std::uint32_t size = 0;
-    bool is_everybody = false;
+    std::uint32_t size_in_report = 0;                         ///< 0: all ranks
+    const collectives::central_meeting* centre = &no_centre;  ///< of plain barriers
     collective_sync sync = {};
     std::int64_t timeout_ns = -1;  ///< of each collective; negative: it waits for ever
+
+    bool is_everybody() const noexcept { return state != nullptr && size_in_report == 0; }
 };
 
 /// The team of all ranks.

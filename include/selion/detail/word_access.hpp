@@ -37,7 +37,13 @@ inline bool word_arrives_soon(const rank_context& context, const shared_word& wo
     return context.brief_yields != 0 && word_arrives_between_yields(context, word, at_least);
 }
 
-/// After a signalling store: whether anybody of the job sleeps, or is about to.
+/// Whether anybody of the job sleeps, or is about to. Not by the word's own mark: its line is on
+/// its way to the waiting core, and asking for it again would delay the signal by half.
+inline bool sees_sleepers(const rank_context& context) noexcept {
+    return std::atomic_ref(*context.sleepers).load(std::memory_order_relaxed) != 0;
+}
+
+/// The same after a signalling store.
 inline bool has_sleepers(const rank_context& context) noexcept {
     if (context.fence_signals) {
         // seq_cst: value before mark, where sleepers cannot force it; pairs with [word.sleep]
@@ -47,9 +53,18 @@ inline bool has_sleepers(const rank_context& context) noexcept {
         // exchange them. seq_cst: pairs with [word.sleep]
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-    // Not the word's own mark: its line is on its way to the waiting core, and asking for it again
-    // would delay the signal by half.
-    return std::atomic_ref(*context.sleepers).load(std::memory_order_relaxed) != 0;
+    return sees_sleepers(context);
+}
+
+/// The same after an addition, which some processors carry out in one instruction that is a fence.
+inline bool has_sleepers_after_addition(const rank_context& context) noexcept {
+#if defined(__x86_64__)
+    // seq_cst: only the compiler must not exchange the two; pairs with [word.sleep]
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return sees_sleepers(context);
+#else
+    return has_sleepers(context);
+#endif
 }
 
 /// Second half of a signalling store: looks for sleepers after the value is on its way.

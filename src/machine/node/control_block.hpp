@@ -45,6 +45,10 @@ struct control_block {
     std::uint32_t bells;
     std::uint32_t fence_signals;
     std::uint32_t has_notifier;  ///< in each process: a thread that serves messages
+    /// Processors that the job may use, and whether every carrier has one to itself: as the first
+    /// process has found, because ranks choose by it and have to choose alike.
+    std::uint32_t processors;
+    std::uint32_t have_cores;
     std::uint32_t ending;        ///< 1 once a rank has claimed to end the job
     std::uint32_t thread_level;  ///< of the job; a `selion::thread_level`
     /// Threads that sleep or are about to. Every signalling store reads it, so it shares its line

@@ -15,7 +15,7 @@ namespace {
 /// A consistent-enough copy of a record that its rank may be changing.
 struct rank_state {
     operation what;
-    std::uint64_t site;
+    std::string site;
     std::uint64_t instance;
     std::uint32_t team_size;
     std::uint64_t word_offset;
@@ -27,7 +27,7 @@ struct rank_state {
 
 rank_state state_of(const call_record& record) {
     return {static_cast<operation>(look_at(record.what)),
-            look_at(record.site),
+            site_text(record),
             look_at(record.instance),
             look_at(record.team_size),
             look_at(record.word_offset),
@@ -67,7 +67,7 @@ std::string signal_text(const shared_mapping& mapping, std::uint32_t rank,
         *reinterpret_cast<const detail::shared_word*>(mapping.start() + state.word_offset);
     return fmt::format(
         "\n  rank {} waits in wait_until at {} for a signal of at least {}; it is {}", rank,
-        site_text(state.site), state.at_least, detail::word_load(word));
+        state.site, state.at_least, detail::word_load(word));
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::string explain_waits(const shared_mapping& mapping) {
             signals +=
                 fmt::format("\n  rank {} waits {}", rank, last_call_text(mapping.record(rank)));
         } else {
-            groups[{state.instance, state.what, site_text(state.site)}].push_back(rank);
+            groups[{state.instance, state.what, state.site}].push_back(rank);
         }
     }
     std::string text;

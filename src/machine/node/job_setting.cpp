@@ -92,7 +92,9 @@ mapping_plan job_setting::plan(bool is_shared, bool fence_signals) const {
             .is_shared = is_shared,
             // Who leaves a wait would need a heavy fence each time to hand its mail over.
             .fence_signals = fence_signals || has_notifier,
-            .has_notifier = has_notifier};
+            .has_notifier = has_notifier,
+            .processors = usable_cores(),
+            .have_cores = how_long.spin_ns > 0};
 }
 
 result<job_setting> make_setting(const machine_spec& spec, const node_shape& shape) try {

@@ -165,7 +165,8 @@ void mail_room::deliver(detail::rank_context& server, std::uint32_t rank,
     detail::rank_context& target = ranks_[rank - first_rank_];
     if (server.is_foreign_thread) [[unlikely]]
         return deliver_as_guest(server, message, target);
-    const bool calls_are_plain = std::exchange(target.own.calls_are_plain, false);
+    const void* const plain_caller =
+        std::exchange(target.own.plain_caller, &detail::no_plain_caller);
     const bool counts_alone = std::exchange(target.own.counts_alone, false);
     const bool was_in_handler = std::exchange(target.own.in_handler, true);
     detail::rank_context* const outer = std::exchange(detail::current_context, &target);
@@ -173,7 +174,7 @@ void mail_room::deliver(detail::rank_context& server, std::uint32_t rank,
     detail::current_context = outer;
     target.own.in_handler = was_in_handler;
     target.own.counts_alone = counts_alone;
-    target.own.calls_are_plain = calls_are_plain;
+    target.own.plain_caller = plain_caller;
 }
 
 /// On a thread that has joined a rank: the rank's own may be using the rank's context.

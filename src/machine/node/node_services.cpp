@@ -25,7 +25,7 @@ meters::flow_id cause_of(const detail::rank_context& context, const wait_request
     const std::uint64_t value = detail::word_load(request.word);
     if (request.reason != wait_reason::signal || value == 0) return 0;
     const std::byte* const own_memory =
-        context.mapped_base + (context.rank - context.first_mapped) * context.stride_bytes;
+        detail::mapped_address(context, std::uint64_t{context.rank} << detail::offset_bits);
     const auto offset = reinterpret_cast<const std::byte*>(&request.word) - own_memory;
     const std::uint64_t address =
         (std::uint64_t{context.rank} << detail::offset_bits) | static_cast<std::uint64_t>(offset);

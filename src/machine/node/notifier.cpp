@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/notifier.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +8,7 @@
 #include "machine/node/doorbell.hpp"
 #include "machine/node/run_soon.hpp"
 #include "machine/node/sleep_protocol.hpp"
+#include "machine/node/yield.hpp"
 
 namespace selion::machine::node {
 namespace {
@@ -75,7 +74,7 @@ bool notifier::linger() {
             linger_ns_ = std::min(linger_ns_ * 2, longest_linger_ns);
             return true;
         }
-        sched_yield();
+        yield_processor();
     } while (host_time_ns() < end_ns);
     linger_ns_ = std::max(linger_ns_ / 2, shortest_linger_ns);
     return false;

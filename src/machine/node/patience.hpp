@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sched.h>
-
 #include <cstdint>
 
 #include "machine/node/doorbell.hpp"
+#include "machine/node/yield.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -52,7 +51,7 @@ idle_outcome stay_awake(const patience& how, std::int64_t deadline_ns, Look arri
     for (std::int64_t end_ns = 0;;) {
         for (int i = 0; i < yields_per_clock; ++i) {
             if (arrived()) return idle_outcome::arrived;
-            sched_yield();
+            yield_processor();
         }
         const std::int64_t now_ns = steady_now_ns();
         if (end_ns == 0) end_ns = now_ns + how.yield_ns;

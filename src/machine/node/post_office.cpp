@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/post_office.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "machine/call_record.hpp"
+#include "machine/node/yield.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -227,7 +226,7 @@ void post_office::send(detail::rank_context& context, const message_request& req
     if (!request.is_reply && own.has_parked()) return own.park(request);
     while (!try_send(context, own, request)) {
         if (!request.is_reply) return own.park(request);
-        if (!own.serve_replies(context)) sched_yield();
+        if (!own.serve_replies(context)) yield_processor();
     }
 }
 

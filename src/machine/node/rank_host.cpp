@@ -56,19 +56,19 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
         1;
     context.rank = rank;
     context.ranks = control.ranks;
-    context.first_mapped = setting_.is_direct ? 0 : rank;
-    context.mapped_count = setting_.is_direct ? control.ranks : 1;
+    const std::uint32_t first_mapped = setting_.is_direct ? 0 : rank;
+    context.map_ranks(mapping_.slice(first_mapped), first_mapped,
+                      setting_.is_direct ? control.ranks : 1, control.stride_bytes);
     context.bypass_count = context.mapped_count;
-    context.mapped_base = mapping_.slice(static_cast<std::uint32_t>(context.first_mapped));
-    context.stride_bytes = control.stride_bytes;
     context.reserve_bytes = control.reserve_bytes;
     context.fence_signals = control.fence_signals != 0;
     context.words_mapped = setting_.is_direct;
     if (!setting_.shape.has_fibers()) {
-        const bool has_core = setting_.how_long.spin_ns > 0;
+        const bool has_core = control.have_cores != 0;
         context.brief_looks = has_core ? brief_looks_with_core : 0;
         context.brief_yields = has_core ? 0 : brief_yields_without_core;
     }
+    context.processors = control.processors;
     context.sleepers = &mapping_.control().sleepers;
     context.call = &mapping_.record(rank);
     context.transport = &transport_;
@@ -110,6 +110,7 @@ void rank_host::run_carrier(const job& work, std::uint32_t carrier) {
     const std::span ranks(contexts_.data() + first_rank_[carrier],
                           first_rank_[carrier + 1] - first_rank_[carrier]);
     for (detail::rank_context& context : ranks) {
+        publish(context.call->program_start, program_start);
         publish(context.call->bound_to, bound_to);
         publish(context.call->thread_id, static_cast<std::uint32_t>(gettid()));
     }

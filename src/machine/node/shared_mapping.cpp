@@ -64,6 +64,8 @@ control_block lay_out(const mapping_plan& plan) {
     control.begun_at_ns = host_time_ns();
     control.fence_signals = plan.fence_signals ? 1 : 0;
     control.has_notifier = plan.has_notifier ? 1 : 0;
+    control.processors = plan.processors;
+    control.have_cores = plan.have_cores ? 1 : 0;
     return control;
 }
 

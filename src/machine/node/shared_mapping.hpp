@@ -23,6 +23,8 @@ struct mapping_plan {
     bool is_shared = false;            ///< between processes: a sealed memfd; else private memory
     bool fence_signals = false;
     bool has_notifier = false;
+    std::uint32_t processors = 0;
+    bool have_cores = false;  ///< every carrier has one to itself
     bell_layout bells() const { return {shape, joined_threads, has_notifier}; }
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/thread_waiter.hpp"
 
-#include <sched.h>
-
 #include "machine/node/sleep_protocol.hpp"
+#include "machine/node/yield.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -31,7 +30,7 @@ bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
             case idle_outcome::late: return request.has_arrived();
             case idle_outcome::tired:
                 // What is there although nobody serves it, another thread of the rank is at.
-                if (has_mail()) sched_yield();
+                if (has_mail()) yield_processor();
                 sleep(request, access, [&] { return request.has_arrived() || has_mail(); });
         }
         if (request.has_arrived()) return true;
@@ -59,10 +58,14 @@ void thread_waiter::sleep(const wait_request& request, host_access& access, Look
 
 namespace selion::detail {
 
-bool word_arrives_between_yields(const rank_context& context, const shared_word& word,
-                                 std::uint64_t at_least) noexcept {
+[[gnu::hot]] bool word_arrives_between_yields(const rank_context& context, const shared_word& word,
+                                              std::uint64_t at_least) noexcept {
+    const machine::call_record* const record = context.call;
     for (std::uint32_t look = 0; look < context.brief_yields; ++look) {
-        sched_yield();
+        machine::node::yield_processor();
+        // What comes next, while the word is on its way: their translations are gone as well.
+        __builtin_prefetch(&context);
+        __builtin_prefetch(record, 1);
         if (word_load(word) >= at_least) return true;
     }
     return false;

@@ -10,9 +10,8 @@ namespace selion::machine::sim {
 void simulation::share_memory(detail::rank_context& context) {
     const std::uint32_t first = context.rank / ranks_per_process_ * ranks_per_process_;
     context.simulated = this;
-    context.first_mapped = first;
-    context.mapped_count = std::min(ranks_per_process_, model_.ranks - first);
-    context.mapped_base = segments_.slice(first);
+    context.map_ranks(segments_.slice(first), first,
+                      std::min(ranks_per_process_, model_.ranks - first), segments_.stride_bytes());
     context.words_mapped = context.mapped_count == model_.ranks;
 }
 

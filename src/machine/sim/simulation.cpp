@@ -49,16 +49,14 @@ void simulation::prepare(rank_state& rank, std::uint32_t number) {
     rank.self->context = &context;
     context.rank = number;
     context.ranks = model_.ranks;
-    context.mapped_base = segments_.slice(number);
-    context.first_mapped = number;
-    context.mapped_count = 1;
+    context.map_ranks(segments_.slice(number), number, 1, segments_.stride_bytes());
     context.bypass_count = 0;  // every operation takes its time
-    context.stride_bytes = segments_.stride_bytes();
     context.reserve_bytes = segments_.reserve_bytes();
     context.fence_signals = false;
     context.spends_time = true;
     context.sleepers = &no_sleepers_;
     context.call = &rank.record;
+    rank.record.program_start = program_start;
     context.transport = this;
     context.clock = this;
     context.host = &owner_;

@@ -43,10 +43,9 @@ unruly_machine::unruly_machine(std::uint32_t ranks, std::uint64_t seed, fault se
         detail::rank_context& context = state.context;
         context.rank = rank;
         context.ranks = ranks;
-        context.first_mapped = rank;
-        context.mapped_count = context.bypass_count = 1;
-        context.mapped_base = memory_[rank * stride_lines_].bytes;
-        context.stride_bytes = stride_lines_ * sizeof(line);
+        context.map_ranks(memory_[rank * stride_lines_].bytes, rank, 1,
+                          stride_lines_ * sizeof(line));
+        context.bypass_count = 1;
         context.sleepers = &sleepers_;
         context.transport = this;
         context.clock = this;

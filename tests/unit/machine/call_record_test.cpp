@@ -10,7 +10,10 @@ using testing::HasSubstr;
 
 class call_record_test : public testing::Test {
 protected:
-    call_record_test() { context_.call = &record_; }
+    call_record_test() {
+        context_.call = &record_;
+        record_.program_start = program_start;
+    }
     call_record record_{};
     detail::rank_context context_;
 };
@@ -33,6 +36,18 @@ TEST_F(call_record_test, inside_and_after_a_call) {
     }
     const call_scope scope(context_, operation::all_reduce, site);
     EXPECT_EQ(last_call_text(record_), "in all_reduce #2 at " + place);
+}
+
+/// Another process has the program, and so the site, elsewhere.
+TEST_F(call_record_test, a_call_of_another_process) {
+    const auto site = std::source_location::current();
+    const std::string place = std::string(site.file_name()) + ":" + std::to_string(site.line());
+    constexpr std::uint64_t further = std::uint64_t{1} << 40;  // beyond any program
+    note_call(record_, operation::barrier, site);
+    record_.site += further;
+    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
+    record_.program_start += further;
+    EXPECT_THAT(last_call_text(record_), HasSubstr(place));
 }
 
 TEST_F(call_record_test, the_outermost_call_gives_the_name) {

@@ -56,9 +56,9 @@ protected:
     symmetric_heap_test() : segment_(reserve + largest_alignment) {
         void* start = segment_.data();
         std::size_t bytes = segment_.size();
-        context_.mapped_base =
-            static_cast<std::byte*>(std::align(largest_alignment, reserve, start, bytes));
-        context_.mapped_count = 1;
+        context_.map_ranks(
+            static_cast<std::byte*>(std::align(largest_alignment, reserve, start, bytes)), 0, 1,
+            reserve);
         context_.ranks = 1;
         context_.reserve_bytes = reserve;
         context_.host = &host_;
@@ -68,7 +68,7 @@ protected:
     ~symmetric_heap_test() override { detail::current_context = outer_; }
 
     std::span<std::byte> memory(std::uint64_t offset, std::uint64_t bytes) {
-        return {context_.mapped_base + offset, bytes};
+        return {context_.mapped_base() + offset, bytes};
     }
     bool is_zero(std::uint64_t offset, std::uint64_t bytes) {
         return std::ranges::all_of(memory(offset, bytes),
