@@ -17,14 +17,15 @@ namespace selion {
 enum class choice_reason {
     program,  ///< `team::choose`
     tuned,    ///< the table that `selion tune` has written
-    rule,     ///< the rule that is built in
+    model,    ///< what the host's costs come to: nothing has been measured
+    rule,     ///< the rule that is built in, where time is virtual or memory not shared
 };
 SELION_API std::string_view name_of(choice_reason reason);
 
-/// A way to carry out a collective, and what it has taken on this host.
-struct measured_choice {
+/// A way to carry out a collective, and what it takes on this host.
+struct timed_choice {
     collective_choice choice;
-    double ns = 0;  ///< of one call, of the member that took longest
+    double ns = 0;  ///< of one call, of the member that takes longest
 };
 
 /// See `team::explain`.
@@ -35,12 +36,13 @@ struct collective_explanation {
     collective_choice choice;
     choice_reason reason = choice_reason::rule;
     std::string why;  ///< one sentence
-    /// Of a tuned choice the row of the table that it comes from: for blocks of up to so many
-    /// bytes, and a team of so many members.
-    std::size_t measured_bytes = 0;
-    std::uint32_t measured_members = 0;
-    /// All candidates of that row, those that would be chosen first in front.
-    std::vector<measured_choice> measured = {};
+    /// What is known, measured or else predicted: for blocks of up to so many bytes, and a team of
+    /// so many members. 0: nothing.
+    std::size_t known_bytes = 0;
+    std::uint32_t known_members = 0;
+    bool is_measured = false;
+    /// All candidates, those that would be chosen first in front.
+    std::vector<timed_choice> candidates = {};
 };
 
 }  // namespace selion

@@ -110,10 +110,10 @@ public:
     /// The same collectives in two phases: each starts and returns a future.
     [[nodiscard]] split_phase_collectives split_phase() const noexcept { return {view(), life_}; }
 
-    /// How this team would carry out a collective now, why, and what the alternatives have taken
-    /// where `selion tune` has measured them. @param bytes of one block, as one member gives or
-    /// gets it; a reduction is taken to be of numbers of 8 bytes, or of 1 where that does not come
-    /// out.
+    /// How this team would carry out a collective now, why, and what the alternatives take:
+    /// measured by `selion tune`, or predicted. For one thread at a time, as collectives are.
+    /// @param bytes of one block, as one member gives or gets it; a reduction is taken to be of
+    /// numbers of 8 bytes, or of 1 where that does not come out.
     [[nodiscard]] SELION_API collective_explanation
     explain(collective_kind what, std::size_t bytes,
             std::source_location site = std::source_location::current()) const;

@@ -216,14 +216,14 @@ void choose(const team& all, std::string_view collective, std::optional<std::str
 nb::object explain(const team& all, std::string_view collective, std::size_t size) {
     expect_caller(all);
     const auto found = all.explain(selion::collective_of(collective), size);
-    std::vector<std::pair<std::string, double>> measured;
-    for (const selion::measured_choice& one : found.measured) {
-        measured.emplace_back(text_of(one.choice), one.ns);
+    std::vector<std::pair<std::string, double>> candidates;
+    for (const selion::timed_choice& one : found.candidates) {
+        candidates.emplace_back(text_of(one.choice), one.ns);
     }
     return nb::module_::import_("selion.explanation")
         .attr("Explanation")(name_of(found.collective), found.bytes, found.members,
                              text_of(found.choice), name_of(found.reason), found.why,
-                             found.measured_bytes, found.measured_members, measured);
+                             found.is_measured, found.known_bytes, found.known_members, candidates);
 }
 
 void add_ways_to_make_teams(nb::class_<team>& all_members) {

@@ -18,14 +18,17 @@ class Explanation:
     """Of the team."""
     way: str
     """"board", "slots", "lines:k_nomial:4" and their like."""
-    reason: Literal["program", "tuned", "rule"]
-    """Who has chosen it: the program, a table of `selion tune`, or the rule that is built in."""
+    reason: Literal["program", "tuned", "model", "rule"]
+    """Who has chosen it: the program, a table of `selion tune`, what the costs of such hosts come
+    to, or a rule where nothing of that is known."""
     why: str
-    measured_size: int
-    """What was measured: blocks of up to so many bytes; 0 where nothing was."""
-    measured_members: int
-    measured: list[tuple[str, float]]
-    """All ways that were measured, with their nanoseconds; those chosen first in front."""
+    is_measured: bool
+    """Whether `candidates` are measured, and not predicted."""
+    known_size: int
+    """What they are for: blocks of up to so many bytes; 0 where nothing is known."""
+    known_members: int
+    candidates: list[tuple[str, float]]
+    """All ways that are known, with their nanoseconds; those chosen first in front."""
 
     def __str__(self) -> str:
         """Sentences for people."""
@@ -33,15 +36,21 @@ class Explanation:
             f"{self.collective} of {size_text(self.size)}, {self.members} ranks: {self.way}",
             f"why: {self.why}",
         ]
-        if not self.measured:
-            return "\n".join([*lines, "nothing has been measured for it; 'selion tune' does that"])
-        width = max(len(way) for way, _ in self.measured)
-        best = self.measured[0][1]
-        lines.append(f"measured with {self.measured_members} ranks and "
-                     f"{size_text(self.measured_size)}:")
-        lines += [f"  {way:<{width}}  {ns:>10,.0f} ns  {ns / best:>6.2f} times the first"
-                  for way, ns in self.measured]
+        if self.candidates:
+            lines += self._table()
+        if not self.is_measured:
+            lines.append("nothing has been measured for it; 'selion tune' does that")
         return "\n".join(lines)
+
+    def _table(self) -> list[str]:
+        width = max(len(way) for way, _ in self.candidates)
+        best = self.candidates[0][1]
+        how = "measured" if self.is_measured else "predicted"
+        return [
+            f"{how} with {self.known_members} ranks and {size_text(self.known_size)}:",
+            *(f"  {way:<{width}}  {ns:>10,.0f} ns  {ns / best:>6.2f} times the first"
+              for way, ns in self.candidates),
+        ]
 
 
 def size_text(size: int) -> str:

@@ -21,6 +21,13 @@ constexpr bool gives_all(collective_kind what) {
            what == collective_kind::scatter;
 }
 
+/// Whether a schedule cuts one vector into its blocks; else each block is a member's.
+constexpr bool cuts_vector(collective_kind what) {
+    return what == collective_kind::broadcast || what == collective_kind::reduce ||
+           what == collective_kind::all_reduce || what == collective_kind::scan ||
+           what == collective_kind::exscan;
+}
+
 constexpr bool is_prefix(collective_kind what) {
     return what == collective_kind::scan || what == collective_kind::exscan;
 }

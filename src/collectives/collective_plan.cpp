@@ -131,15 +131,10 @@ bool is_possible(collective_way way, const team_members& members, const detail::
 }
 
 collective_choice plan(const team_members& members, const detail::block_call& call) {
-    const detail::rank_context& context = members.context();
     const auto can = [&](collective_way way) { return is_possible(way, members, call); };
     // On the board everybody waits for each of the others; where they take turns on a thread it is
-    // better to wait once, for all. A root that shows a line after more turns than there are lines
-    // looks how far all are: too much while they spin, little where a turn is a change of threads.
-    const bool has_processor = context.brief_looks != 0;
-    const bool has_rare_roots = has_root(call.what) && members.count() > board_turns;
-    if (!takes_turns(members) && !(has_rare_roots && has_processor) && call.what != barrier &&
-        can(collective_way::board)) {
+    // better to wait once, for all.
+    if (!takes_turns(members) && call.what != barrier && can(collective_way::board)) {
         return {collective_way::board, {}};
     }
     if (can(collective_way::direct) && shown_bytes(members, call) >= direct_bytes(members, call)) {

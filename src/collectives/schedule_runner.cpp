@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include "collectives/call_shape.hpp"
 #include "machine/machine.hpp"
 #include "selion/charge.hpp"
 
@@ -15,11 +16,6 @@ namespace selion::collectives {
 namespace {
 
 using enum collective_kind;
-
-bool cuts_vector(collective_kind what) {
-    return what == broadcast || what == reduce || what == all_reduce || what == scan ||
-           what == exscan;
-}
 
 }  // namespace
 

@@ -39,12 +39,8 @@ std::string_view reason_of(collective_way way, const team_members& members,
             if (!is_possible(collective_way::board, members, call)) {
                 return "built-in rule: the block is too long for a line of the board";
             }
-            return takes_turns(members)
-                       ? "built-in rule: members that take turns on a thread, as simulated ones "
-                         "do, wait "
-                         "once for all"
-                       : "built-in rule: so many members, each on a processor, have too rare roots "
-                         "for the board";
+            return "built-in rule: members that take turns on a thread, as simulated ones do, wait "
+                   "once for all";
         case collective_way::direct: return "built-in rule: a long block, read where it lies";
         case collective_way::lines: break;
         case collective_way::messages: return "built-in rule: the members do not share memory";
@@ -54,27 +50,32 @@ std::string_view reason_of(collective_way way, const team_members& members,
 
 }  // namespace
 
-collective_explanation team_state::explain(collective_kind what, std::size_t bytes) const {
+collective_explanation team_state::explain(collective_kind what, std::size_t bytes) {
     const detail::reduction numbers{nullptr, nullptr, number_bytes, 0};
     const detail::block_call call = sketch_of(what, bytes, numbers);
     collective_explanation made{
         .collective = what, .bytes = bytes, .members = members_.count(), .choice = {}, .why = {}};
     const auto& chosen = chosen_[static_cast<std::size_t>(what)];
     if (const tuning_row* const row = tuned_.row_of(what, bytes)) {
-        made.measured_bytes = row->bytes;
-        made.measured_members = row->members;
+        made.known_bytes = row->bytes;
+        made.known_members = row->members;
+        made.is_measured = !row->is_predicted;
         for (const tuning_candidate& one : row->candidates) {
-            made.measured.push_back({one.choice, one.ns});
+            if (made.is_measured || is_possible(one.choice.way, members_, call)) {
+                made.candidates.push_back({one.choice, one.ns});
+            }
         }
     }
     if (chosen && is_possible(chosen->way, members_, call)) {
         made.choice = *chosen;
         made.reason = choice_reason::program;
         made.why = "the program has chosen it";
-    } else if (const collective_choice* const tuned = tuned_.find(members_, call)) {
+    } else if (const collective_choice* const tuned = tuned_.find(call)) {
         made.choice = *tuned;
-        made.reason = choice_reason::tuned;
-        made.why = "the quickest of those measured on this host that may be chosen";
+        made.reason = made.is_measured ? choice_reason::tuned : choice_reason::model;
+        made.why = made.is_measured
+                       ? "the quickest of those measured on this host that may be chosen"
+                       : "the quickest by what signals, copies and meetings take on such hosts";
     } else {
         made.choice = plan(members_, call);
         made.why = reason_of(made.choice.way, members_, call);

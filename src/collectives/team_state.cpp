@@ -34,7 +34,7 @@ team_state::team_state(detail::rank_context& context, team_members members)
     : context_(context),
       members_(std::move(members)),
       meeting_(context, members_),
-      tuned_(context.tuning, members_.count()),
+      tuned_(context.tuning, members_),
       has_other_barrier_(has_tuned_barrier()),
       board_(context_, members_),
       slots_(context_, members_, meeting_),
@@ -56,7 +56,7 @@ void team_state::run(const detail::block_call& call) {
     }
     const auto& chosen = chosen_[static_cast<std::size_t>(call.what)];
     if (chosen && is_possible(chosen->way, members_, call)) return run_as(call, *chosen, true);
-    if (const collective_choice* const tuned = tuned_.find(members_, call)) {
+    if (const collective_choice* const tuned = tuned_.find(call)) {
         return run_tuned(call, *tuned);
     }
     run_as(call, plan(members_, call), false);
@@ -196,8 +196,8 @@ void team_state::run_tuned(const detail::block_call& call, const collective_choi
     run_as(call, how, follows_schedule(how.way) && call.what != reduce);
 }
 
-bool team_state::has_tuned_barrier() const {
-    const collective_choice* const tuned = tuned_.find(members_, {.what = barrier});
+bool team_state::has_tuned_barrier() {
+    const collective_choice* const tuned = tuned_.find({.what = barrier});
     return tuned != nullptr && tuned->way != collective_way::slots;
 }
 

@@ -56,7 +56,7 @@ public:
     /// See `team::choose`.
     void choose(collective_kind what, const std::optional<collective_choice>& how);
     /// See `team::explain`.
-    collective_explanation explain(collective_kind what, std::size_t bytes) const;
+    collective_explanation explain(collective_kind what, std::size_t bytes);
     /// A barrier of the members, as it has been chosen.
     void meet();
     /// A broadcast, and an all_reduce in place.
@@ -82,7 +82,7 @@ private:
     };
     void run_as(const detail::block_call& call, const collective_choice& how, bool is_chosen);
     void run_tuned(const detail::block_call& call, const collective_choice& how);
-    bool has_tuned_barrier() const;
+    bool has_tuned_barrier();
     const rank_schedule& schedule_of(const detail::block_call& call, const wanted_schedule& wanted);
     void run_schedule(const detail::block_call& call, const wanted_schedule& wanted,
                       message_way& way);

@@ -24,9 +24,9 @@ using nlohmann::ordered_json;
 using words = std::span<char* const>;
 
 ordered_json as_json(const selion::collective_explanation& found) {
-    ordered_json measured = ordered_json::array();
-    for (const selion::measured_choice& one : found.measured) {
-        measured.push_back({{"way", text_of(one.choice)}, {"ns", one.ns}});
+    ordered_json candidates = ordered_json::array();
+    for (const selion::timed_choice& one : found.candidates) {
+        candidates.push_back({{"way", text_of(one.choice)}, {"ns", one.ns}});
     }
     return {{"collective", name_of(found.collective)},
             {"bytes", found.bytes},
@@ -34,9 +34,10 @@ ordered_json as_json(const selion::collective_explanation& found) {
             {"way", text_of(found.choice)},
             {"reason", name_of(found.reason)},
             {"why", found.why},
-            {"measured_bytes", found.measured_bytes},
-            {"measured_members", found.measured_members},
-            {"measured", measured}};
+            {"is_measured", found.is_measured},
+            {"known_bytes", found.known_bytes},
+            {"known_members", found.known_members},
+            {"candidates", candidates}};
 }
 
 ordered_json as_json(const std::vector<tune::outcome>& outcomes) {

@@ -85,4 +85,22 @@ SPMD_TEST(choice, of_what_does_not_exist_is_refused) {
     test.that(refuses(world, broadcast, {.algorithm = k_nomial, .radix = 1}), "radix 1");
 }
 
+/// Members alone on their thread, and members that share one, meet equally often.
+SPMD_TEST(choice, parts_where_some_members_share_a_thread) {
+    if (world.size() < 3) return;
+    std::vector<selion::team_rank> most;
+    for (std::uint32_t rank = 0; rank + 1 < world.size(); ++rank) most.emplace_back(rank);
+    const selion::team team = world.subteam(most);
+    if (!team.is_member()) return;
+    team.choose(all_reduce, collective_choice{collective_way::slots, {}, 64});
+    const std::uint32_t members = team.size();
+    for (int round = 0; round < 4; ++round) {
+        std::vector<double> values(64, team.rank());
+        team.all_reduce(std::span(values), selion::plus);
+        test.equal(values.front(), members * (members - 1) / 2.0);
+        test.equal(values.back(), members * (members - 1) / 2.0);
+    }
+    team.barrier();
+}
+
 }  // namespace

@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
         if (argc > 3) fill_heap(world);
         const auto found = world.explain(what, bytes);
         say("rank " + std::to_string(world.rank()) + ": " + text_of(found.choice) + ", " +
-            std::string(name_of(found.reason)) + ", of " + std::to_string(found.measured.size()) +
-            "\n");
+            std::string(name_of(found.reason)) + ", of " +
+            std::to_string((found.is_measured ? found.candidates.size() : 0)) + "\n");
         for (const std::size_t count : {1, 8, 100, 10000}) {
             if (count > 8 && argc > 3) break;
             if (!comes_out_right(world, count)) return 1;

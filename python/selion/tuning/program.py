@@ -35,10 +35,11 @@ def explain(machine: str, collective: str, size: int, table: str | None = None) 
     """
     used = {} if table is None else {"SELION_TUNING": table}
     found = ask(_name, ["explain", collective, str(size)], SELION_MACHINE=machine, **used)
-    measured = [(each["way"], each["ns"]) for each in found["measured"]]
+    candidates = [(each["way"], each["ns"]) for each in found["candidates"]]
     return Explanation(
         found["collective"], found["bytes"], found["members"], found["way"], found["reason"],
-        found["why"], found["measured_bytes"], found["measured_members"], measured,
+        found["why"], found["is_measured"], found["known_bytes"], found["known_members"],
+        candidates,
     )
 
 

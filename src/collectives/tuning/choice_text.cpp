@@ -126,7 +126,7 @@ std::string_view tuning_machine(const machine_description& machine) {
 }
 
 std::string_view name_of(choice_reason reason) {
-    constexpr std::array<std::string_view, 3> names{"program", "tuned", "rule"};
+    constexpr std::array<std::string_view, 4> names{"program", "tuned", "model", "rule"};
     return names[static_cast<std::size_t>(reason)];
 }
 

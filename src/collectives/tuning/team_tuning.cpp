@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/tuning/team_tuning.hpp"
 
+#include <algorithm>
+
 #include "collectives/collective_plan.hpp"
+#include "collectives/tuning/model_ways.hpp"
+#include "machine/machine.hpp"
+#include "selion/tuning.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -14,16 +19,49 @@ bool grows_with_members(const collective_choice& choice) {
             choice.schedule.algorithm == schedule_algorithm::pairwise);
 }
 
+/// A prediction is for all blocks between two sizes: this one, and four times as many, and so on.
+constexpr std::size_t smallest_class = 8;
+
+std::size_t size_class(std::size_t bytes) {
+    std::size_t most = smallest_class;
+    while (most < bytes && most <= SIZE_MAX / 4) most *= 4;
+    return std::max(most, bytes);
+}
+
 }  // namespace
 
-team_tuning::team_tuning(const tuning_table* table, std::uint32_t members) : members_(members) {
+team_tuning::team_tuning(const tuning_table* table, const team_members& members)
+    : members_(members) {
+    const detail::rank_context& context = members.context();
+    const machine_description& host = context.host->description();
+    shape_ = {.members = members.count(),
+              .processors = std::min(members.groups(), std::max(context.processors, 1u)),
+              .share_processors = members.groups() != members.count() || members.share_processors(),
+              .is_one_process = host.processes == 1};
+    if (host.capabilities.real_time && members.are_mapped() && members.count() > 1) {
+        costs_ = &built_in_costs(tuning_machine(host));
+    }
     if (table == nullptr) return;
     for (std::size_t what = 0; what < collective_kinds; ++what) {
-        rows_[what] = table->rows(static_cast<collective_kind>(what), members);
+        rows_[what] = table->rows(static_cast<collective_kind>(what), members.count());
     }
 }
 
-const tuning_row* team_tuning::row_of(collective_kind what, std::size_t bytes) const {
+const tuning_row* team_tuning::row_of(collective_kind what, std::size_t bytes) {
+    if (const tuning_row* const measured = measured_row(what, bytes)) return measured;
+    return costs_ == nullptr ? nullptr : row_from_model(what, bytes);
+}
+
+/// Calls that follow each other are mostly alike.
+const tuning_row* team_tuning::row_from_model(collective_kind what, std::size_t bytes) {
+    const tuning_row*& latest = latest_[static_cast<std::size_t>(what)];
+    const bool is_same_class = latest != nullptr && bytes <= latest->bytes &&
+                               (bytes > latest->bytes / 4 || latest->bytes == smallest_class);
+    if (!is_same_class) latest = &predicted_row(what, size_class(bytes));
+    return latest;
+}
+
+const tuning_row* team_tuning::measured_row(collective_kind what, std::size_t bytes) const {
     const auto& rows = rows_[static_cast<std::size_t>(what)];
     for (const tuning_row& row : rows) {
         if (bytes <= row.bytes) return &row;
@@ -31,17 +69,32 @@ const tuning_row* team_tuning::row_of(collective_kind what, std::size_t bytes) c
     return rows.empty() ? nullptr : &rows.back();
 }
 
-bool team_tuning::is_for(const tuning_row& row, const tuning_candidate& candidate) const {
-    return candidate.keeps_association &&
-           (row.members == members_ || !grows_with_members(candidate.choice));
+/// @param bytes one of the size classes.
+const tuning_row& team_tuning::predicted_row(collective_kind what, std::size_t bytes) {
+    std::list<tuning_row>& known = predicted_[static_cast<std::size_t>(what)];
+    const auto found = std::ranges::find(known, bytes, &tuning_row::bytes);
+    if (found != known.end()) return *found;
+    tuning_row& made = known.emplace_back(what, members_.count(), bytes);
+    made.is_predicted = true;
+    for (const collective_choice& one : ways_to_predict({what, bytes}, shape_)) {
+        if (!keeps_association(what, one)) continue;
+        made.candidates.push_back({one, predicted_ns(*costs_, shape_, {what, bytes}, one), true});
+    }
+    std::ranges::stable_sort(made.candidates, {}, &tuning_candidate::ns);
+    return made;
 }
 
-const collective_choice* team_tuning::find_in_rows(const team_members& members,
-                                                   const detail::block_call& call) const {
+bool team_tuning::is_for(const tuning_row& row, const tuning_candidate& candidate) const {
+    return candidate.keeps_association &&
+           (row.members == members_.count() || !grows_with_members(candidate.choice));
+}
+
+const collective_choice* team_tuning::find(const detail::block_call& call) {
     if (call.most != 0) return nullptr;  // blocks that differ in length are not measured
-    const tuning_row& row = *row_of(call.what, call.block_bytes());
-    for (const tuning_candidate& candidate : row.candidates) {
-        if (is_for(row, candidate) && is_possible(candidate.choice.way, members, call)) {
+    const tuning_row* const row = row_of(call.what, call.block_bytes());
+    if (row == nullptr) return nullptr;
+    for (const tuning_candidate& candidate : row->candidates) {
+        if (is_for(*row, candidate) && is_possible(candidate.choice.way, members_, call)) {
             return &candidate.choice;
         }
     }

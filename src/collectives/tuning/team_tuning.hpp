@@ -3,36 +3,40 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <span>
 
 #include "collectives/team_members.hpp"
+#include "collectives/tuning/cost_model.hpp"
 #include "collectives/tuning/tuning_table.hpp"
 #include "selion/detail/block_call.hpp"
 
 namespace selion::collectives {
 
-/// What a table says of one team; all members have the same.
+/// Which way each collective of a team goes where the program has not chosen: as a table says that
+/// was measured, or else as the costs of the host say. All members come to the same.
 class team_tuning {
 public:
-    /// @param table null: nothing; else it lives longer than this.
-    team_tuning(const tuning_table* table, std::uint32_t members);
+    /// @param table null: nothing was measured; else it lives longer than this.
+    team_tuning(const tuning_table* table, const team_members& members);
 
-    /// @return null where the table does not say.
-    const collective_choice* find(const team_members& members,
-                                  const detail::block_call& call) const {
-        if (rows_[static_cast<std::size_t>(call.what)].empty()) return nullptr;
-        return find_in_rows(members, call);
-    }
+    /// @return null where neither says anything. Valid as long as this.
+    const collective_choice* find(const detail::block_call& call);
     /// The row that `find` would look at; null: none.
-    const tuning_row* row_of(collective_kind what, std::size_t bytes) const;
+    const tuning_row* row_of(collective_kind what, std::size_t bytes);
 
 private:
-    const collective_choice* find_in_rows(const team_members& members,
-                                          const detail::block_call& call) const;
+    const tuning_row* measured_row(collective_kind what, std::size_t bytes) const;
+    const tuning_row& predicted_row(collective_kind what, std::size_t bytes);
+    const tuning_row* row_from_model(collective_kind what, std::size_t bytes);
     bool is_for(const tuning_row& row, const tuning_candidate& candidate) const;
 
-    std::uint32_t members_;
+    const team_members& members_;
     std::array<std::span<const tuning_row>, collective_kinds> rows_;
+    const host_costs* costs_ = nullptr;  ///< null: the host is simulated, or shares no memory
+    team_shape shape_;
+    std::array<std::list<tuning_row>, collective_kinds> predicted_;  ///< as far as needed yet
+    std::array<const tuning_row*, collective_kinds> latest_ = {};    ///< of these
 };
 
 }  // namespace selion::collectives

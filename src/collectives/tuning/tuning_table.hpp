@@ -14,19 +14,20 @@
 
 namespace selion::collectives {
 
-/// A way that was measured.
+/// A way that was measured, or predicted.
 struct tuning_candidate {
     collective_choice choice;
     double ns;
     bool keeps_association;
 };
 
-/// What was measured for one collective and one size of blocks: those to be chosen first in front.
+/// What is known of one collective and one size of blocks: those to be chosen first in front.
 struct tuning_row {
     collective_kind what;
     std::uint32_t members;
     std::size_t bytes;  ///< for blocks of up to so many bytes
-    std::vector<tuning_candidate> candidates;
+    std::vector<tuning_candidate> candidates = {};
+    bool is_predicted = false;
 };
 
 /// What was measured on a host for one kind of machine. How it is written: tuning.md.

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/tuning/cost_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "collectives/call_shape.hpp"
+#include "collectives/team_block.hpp"
+#include "collectives/tuning/schedule_clock.hpp"
+
+namespace selion::collectives {
+namespace {
+
+using enum collective_kind;
+
+/// KiB that pass through members' hands in a collective, where all see what the others show.
+struct volumes {
+    double given = 0;     ///< shown by a member that gives
+    double got = 0;       ///< copied by a member that gets
+    double combined = 0;  ///< or combined
+    bool one_gives = false;
+    bool one_gets = false;
+};
+
+volumes volumes_of(const block_shape& block, double members) {
+    const double one = static_cast<double>(block.bytes) / 1024;
+    const double all = one * members;
+    switch (block.what) {
+        case barrier: return {};
+        case broadcast: return {.given = one, .got = one, .one_gives = true};
+        case reduce: return {.given = one, .combined = all, .one_gets = true};
+        case all_reduce:
+        case scan:
+        case exscan: return {.given = one, .combined = all};
+        case reduce_scatter: return {.given = all, .combined = all};
+        case gather: return {.given = one, .got = all, .one_gets = true};
+        case all_gather: return {.given = one, .got = all};
+        case scatter: return {.given = all, .got = one, .one_gives = true};
+        case exchange: break;
+    }
+    return {.given = all, .got = all};
+}
+
+/// One prediction.
+class prediction {
+public:
+    prediction(const host_costs& host, const team_shape& team, const block_shape& block)
+        : host_(host),
+          block_(block),
+          members_(team.members),
+          one_combines_(team.share_processors && block.what == all_reduce),
+          beside_((team.members + team.processors - 1) / team.processors),
+          volumes_(volumes_of(block, members_)) {}
+
+    /// Members that nobody waits for run ahead, up to as many calls as there are lines.
+    double of_board() const {
+        constexpr double run_ahead = 4;
+        const bool all_wait = !volumes_.one_gets && !is_prefix(block_.what);
+        return shown_ns() + signal_ns() + turns_ns(all_wait ? 1 : 1 / run_ahead);
+    }
+
+    double of_slots(std::size_t most_part) const {
+        const std::size_t room =
+            slot_bytes / (gives_all(block_.what) ? static_cast<std::size_t>(members_) : 1);
+        const std::size_t part = most_part == 0 ? room : std::min(room, most_part);
+        const double parts =
+            std::max(1.0, std::ceil(static_cast<double>(block_.bytes) / static_cast<double>(part)));
+        const double shown = block_.what == barrier ? 0 : shown_ns(one_combines_);
+        return parts * (meeting_ns() + shown) + given_ns() +
+               (has_shares(part) ? shares_ns() : all_got_ns(one_combines_));
+    }
+
+    double of_direct() const {
+        const double announced = shown_ns() + signal_ns() + turns_ns(1);
+        const bool is_shared_out = block_.what == all_reduce;
+        return announced + meeting_ns() + (is_shared_out ? shares_ns() : all_got_ns());
+    }
+
+private:
+    double signal_ns() const { return members_ > 1 ? host_.signal : 0; }
+    /// Every member waits so many times, and lets those beside it run.
+    double turns_ns(double waits) const { return beside_ > 1 ? waits * beside_ * host_.turn : 0; }
+    /// Lines that are written and read, by the members of a processor.
+    double shown_ns(bool one_reads = false) const {
+        const double reads = volumes_.one_gives ? 1 : members_ - 1;
+        const double readers = volumes_.one_gets || one_reads ? 1 : beside_;
+        return (volumes_.one_gives ? 1 : beside_) * host_.line + readers * reads * host_.line;
+    }
+    double meeting_ns() const { return members_ * host_.arrival + signal_ns() + turns_ns(1); }
+    double got_ns() const { return volumes_.got * host_.copy + volumes_.combined * host_.combine; }
+    /// Of the members on a processor that take longest.
+    double given_ns() const {
+        return (volumes_.one_gives ? 1 : beside_) * volumes_.given * host_.copy / 2;
+    }
+    double all_got_ns(bool one_reads = false) const {
+        return (volumes_.one_gets || one_reads ? 1 : beside_) * got_ns();
+    }
+    bool has_shares(std::size_t part) const {
+        const double bytes = static_cast<double>(std::min(block_.bytes, part)) * members_;
+        return block_.what == all_reduce && bytes >= static_cast<double>(share_bytes);
+    }
+    /// Of an all-reduce: each combines its share of all vectors, all meet, and copy the rest.
+    double shares_ns() const {
+        const double pieces = 2 * members_;
+        const double vector = volumes_.given;
+        return beside_ * (pieces * host_.line + vector * (host_.combine + host_.copy)) +
+               meeting_ns();
+    }
+
+    const host_costs& host_;
+    const block_shape& block_;
+    double members_;
+    bool one_combines_;  ///< for all members of a processor
+    double beside_;      ///< members that share a processor
+    volumes volumes_;
+};
+
+}  // namespace
+
+/// Fitted on what `selion tune` has measured on an Intel Xeon with 2 processors of a virtual
+/// machine, with 2 to 64 ranks: docs/howto/tune-collectives.md.
+const host_costs& built_in_costs(std::string_view machine) {
+    static constexpr host_costs threads{
+        .signal = 73, .line = 45, .arrival = 61, .copy = 68, .combine = 41, .lend = 5, .turn = 675};
+    static constexpr host_costs fibers{.signal = 176,
+                                       .line = 14,
+                                       .arrival = 43,
+                                       .copy = 64,
+                                       .combine = 36,
+                                       .lend = 48,
+                                       .turn = 57};
+    static constexpr host_costs processes{.signal = 87,
+                                          .line = 52,
+                                          .arrival = 53,
+                                          .copy = 78,
+                                          .combine = 39,
+                                          .lend = 180,
+                                          .turn = 636};
+    static constexpr host_costs hybrid{.signal = 152,
+                                       .line = 23,
+                                       .arrival = 31,
+                                       .copy = 76,
+                                       .combine = 34,
+                                       .lend = 30,
+                                       .turn = 57};
+    if (machine == "fibers") return fibers;
+    if (machine == "processes") return processes;
+    return machine == "hybrid" ? hybrid : threads;
+}
+
+double predicted_ns(const host_costs& host, const team_shape& team, const block_shape& block,
+                    const collective_choice& choice) {
+    const prediction all_see_all(host, team, block);
+    switch (choice.way) {
+        case collective_way::board: return all_see_all.of_board();
+        case collective_way::slots: return all_see_all.of_slots(choice.part_bytes);
+        case collective_way::direct: return all_see_all.of_direct();
+        default: return schedule_clock(host, team, block, choice.schedule).run();
+    }
+}
+
+}  // namespace selion::collectives
