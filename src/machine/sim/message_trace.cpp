@@ -87,7 +87,9 @@ void simulation::note_wait(const rank_state& rank, const wait_request& request, 
     const auto distance = static_cast<std::uint64_t>(place - segments_.slice(0));
     const std::uint64_t owner = distance / segments_.stride_bytes();
     const std::uint64_t offset = distance % segments_.stride_bytes();
-    const bool has_come = request.word.value >= request.at_least;
+    // Words of the library's own memory are nobody's signals.
+    const bool is_signal = owner < ranks_.size() && offset < segments_.reserve_bytes();
+    const bool has_come = is_signal && request.word.value >= request.at_least;
     rank.context.recorder->record(
         {.name = selion::machine::name_of(request.reason).data(),
          .start_ps = model_.tick.to_ps(begun),
