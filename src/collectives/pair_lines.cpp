@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
@@ -20,33 +21,43 @@ constexpr std::uint64_t lines_between_tellings = line_window / 2;
 }  // namespace
 
 auto pair_lines::make_ends(detail::rank_context& context,
-                           const team_members& members) -> std::optional<introduction> {
-    const auto offset = context.heap->allocate_for_runtime(members.count() * sizeof(pair_end));
+                           std::size_t count) -> std::optional<introduction> {
+    const auto offset = context.heap->allocate_for_runtime(count * sizeof(pair_end));
     if (!offset) return std::nullopt;
     return introduction{detail::global_address(context.rank, *offset),
                         context.host->launcher().place_of(context, locality::process)};
 }
 
-void pair_lines::drop_ends(detail::rank_context& context, const team_members& members,
+void pair_lines::drop_ends(detail::rank_context& context, std::size_t count,
                            const introduction& own) {
-    context.heap->deallocate_for_runtime(own.ends & detail::offset_mask,
-                                         members.count() * sizeof(pair_end));
+    context.heap->deallocate_for_runtime(own.ends & detail::offset_mask, count * sizeof(pair_end));
 }
 
-pair_lines::pair_lines(detail::rank_context& context, const team_members& members,
-                       const std::vector<introduction>& all)
-    : context_(context),
-      own_ends_(all[members.own()].ends & detail::offset_mask),
-      copies_(context) {
-    auto* const here =
-        reinterpret_cast<pair_end*>(detail::mapped_address(context, all[members.own()].ends));
-    for (std::uint32_t member = 0; member < members.count(); ++member) {
-        auto* const ends =
-            reinterpret_cast<pair_end*>(detail::mapped_address(context, all[member].ends));
+pair_lines::pair_lines(detail::rank_context& context, std::vector<std::uint32_t> members,
+                       std::uint32_t own, const std::vector<introduction>& all)
+    : context_(context), members_(std::move(members)), copies_(context) {
+    const auto ends_of = [&](const introduction& one) {
+        return reinterpret_cast<pair_end*>(detail::mapped_address(context, one.ends));
+    };
+    const std::size_t here = position_of(own);
+    own_ends_ = all[here].ends & detail::offset_mask;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
         const bool is_in_process =
-            context.simulated != nullptr || all[member].process == all[members.own()].process;
-        partners_.push_back({ends + members.own(), here + member, is_in_process});
+            context.simulated != nullptr || all[i].process == all[here].process;
+        partners_.push_back({ends_of(all[i]) + here, ends_of(all[here]) + i, is_in_process});
     }
+}
+
+/// Mostly they are neighbours in number.
+std::size_t pair_lines::position_of(std::uint32_t member) const {
+    const std::size_t guess = member - members_.front();
+    if (guess < members_.size() && members_[guess] == member) return guess;
+    return static_cast<std::size_t>(std::ranges::lower_bound(members_, member) - members_.begin());
+}
+
+bool pair_lines::reaches(std::uint32_t member) const {
+    const std::size_t at = position_of(member);
+    return at < members_.size() && members_[at] == member;
 }
 
 pair_lines::~pair_lines() {
@@ -64,7 +75,7 @@ void pair_lines::memory::tell_taken(std::uint64_t number) const {
 }
 
 void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) {
-    partner& to = partners_[member];
+    partner& to = partners_[position_of(member)];
     memory words{context_, to};
     const std::uint64_t number = lines_protocol::next_to_send(words, to.counts, line_window);
     numbered_line& line = to.there->lines[number % line_window];
@@ -74,7 +85,7 @@ void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) 
         copy_pieces(line.bytes, data);
     } else {
         const long_message lent = lend(to, data, may_lend);
-        lent_to_.push_back(member);
+        lent_to_.push_back(&to);
         machine::announce_write(context_, line.bytes, sizeof lent);
         std::memcpy(line.bytes, &lent, sizeof lent);
     }
@@ -103,7 +114,7 @@ const std::byte* pair_lines::place_of(const long_message& what) const {
 
 std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t expected) {
     release_last();
-    partner& from = partners_[member];
+    partner& from = partners_[position_of(member)];
     const std::uint64_t number = ++from.counts.received;
     numbered_line& line = from.here->lines[number % line_window];
     detail::await_word(context_, {line.number, number, machine::wait_reason::collective});
@@ -130,9 +141,8 @@ void pair_lines::release_last() {
 
 void pair_lines::end_step() {
     release_last();
-    for (const std::uint32_t member : lent_to_) {
-        partner& to = partners_[member];
-        to.counts.freed = memory{context_, to}.await_taken(to.counts.sent);
+    for (partner* const to : lent_to_) {
+        to->counts.freed = memory{context_, *to}.await_taken(to->counts.sent);
     }
     if (!lent_to_.empty()) copies_.reuse();
     lent_to_.clear();

@@ -10,7 +10,6 @@
 #include "collectives/lines_protocol.hpp"
 #include "collectives/message_way.hpp"
 #include "collectives/segment_copies.hpp"
-#include "collectives/team_members.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/shared_word.hpp"
 
@@ -25,28 +24,31 @@ struct pair_end {
     alignas(detail::line_bytes) detail::shared_word taken;
 };
 
-/// Messages through memory that the members of a team share, real or simulated: a line for each
-/// short one, which its receiver waits for; of a long one the line says where it lies, and the
-/// receiver reads it there. The protocol: lines.md.
+/// Messages through memory that some members of a team, or all, share, real or simulated: a line
+/// for each short one, which its receiver waits for; of a long one the line says where it lies, and
+/// the receiver reads it there. The protocol: lines.md.
 class pair_lines final : public message_way {
 public:
     /// What a member tells the others before the first message.
     struct introduction {
-        std::uint64_t ends;     ///< global address of its `pair_end`, one for each member
+        std::uint64_t ends;     ///< global address of its `pair_end`, one for each of them
         std::uint64_t process;  ///< members of equal ones read each other's private memory
     };
-    /// Makes this member's ends. @return nothing when the heap has no room.
-    static std::optional<introduction> make_ends(detail::rank_context& context,
-                                                 const team_members& members);
+    /// Makes this member's ends. @param count members that talk to each other. @return nothing when
+    /// the heap has no room.
+    static std::optional<introduction> make_ends(detail::rank_context& context, std::size_t count);
     /// Gives them back unused.
-    static void drop_ends(detail::rank_context& context, const team_members& members,
+    static void drop_ends(detail::rank_context& context, std::size_t count,
                           const introduction& own);
 
-    /// @param all introductions of all members. @pre all map each other.
-    pair_lines(detail::rank_context& context, const team_members& members,
+    /// @param members by rising number, @param own among them. @param all introductions of theirs.
+    /// @pre they all map each other.
+    pair_lines(detail::rank_context& context, std::vector<std::uint32_t> members, std::uint32_t own,
                const std::vector<introduction>& all);
     ~pair_lines() override;
 
+    bool reaches(std::uint32_t member) const;
+    /// @pre of both: it is reached.
     void send(std::uint32_t member, message_pieces data, bool may_lend) override;
     std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) override;
     void end_step() override;
@@ -72,15 +74,17 @@ private:
         bool is_global;
     };
 
+    std::size_t position_of(std::uint32_t member) const;
     long_message lend(const partner& to, message_pieces data, bool may_lend);
     const std::byte* place_of(const long_message& what) const;
     void release_last();
 
     detail::rank_context& context_;
-    std::uint64_t own_ends_;  ///< offset in the own segment
-    std::vector<partner> partners_;
+    std::uint64_t own_ends_;              ///< offset in the own segment
+    std::vector<std::uint32_t> members_;  ///< by rising number
+    std::vector<partner> partners_;       ///< of each
     segment_copies copies_;
-    std::vector<std::uint32_t> lent_to_;     ///< in this step
+    std::vector<partner*> lent_to_;          ///< in this step
     partner* last_received_from_ = nullptr;  ///< its message is being read
     bool last_was_long_ = false;
 };

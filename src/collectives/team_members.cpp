@@ -25,14 +25,26 @@ team_members::team_members(const detail::rank_context& context, const std::vecto
       groups_(0),
       are_mapped_(true) {
     blocks_.reserve(entries.size());
-    for (const entry& one : entries) {
-        blocks_.push_back(one.block);
-        const bool shares_node =
-            context.simulated != nullptr && detail::mapped_address(context, one.block) != nullptr;
-        are_mapped_ = are_mapped_ && (context.words_mapped || shares_node);
+    for (const entry& one : entries) blocks_.push_back(one.block);
+    for (std::uint32_t member = 0; member < count_; ++member) {
+        are_mapped_ = are_mapped_ && maps(member);
     }
     name_ = (std::uint64_t{world_rank(0)} << 32) + entries.front().made;
     find_groups(entries);
+}
+
+bool team_members::maps(std::uint32_t member) const {
+    const bool may_share_node = context_.simulated != nullptr;
+    return context_.words_mapped ||
+           (may_share_node && detail::mapped_address(context_, address(member, 0)) != nullptr);
+}
+
+std::vector<std::uint32_t> team_members::mapped() const {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t member = 0; member < count_; ++member) {
+        if (maps(member)) all.push_back(member);
+    }
+    return all;
 }
 
 void team_members::find_groups(const std::vector<entry>& entries) {

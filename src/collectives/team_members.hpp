@@ -46,6 +46,9 @@ public:
     std::uint64_t name() const { return name_; }
 
     bool are_mapped() const { return are_mapped_; }  ///< all share words with this one
+    /// Members that share words with this one, itself among them, by rising number: the same for
+    /// all of them.
+    std::vector<std::uint32_t> mapped() const;
     /// Members that share this one's carrier: the first of them, how many, and how many carriers
     /// all members have.
     std::uint32_t group_first() const { return group_first_; }
@@ -56,6 +59,7 @@ public:
 
 private:
     static std::uint64_t everybodys_block(std::uint32_t rank) { return block_address(rank, 0); }
+    bool maps(std::uint32_t member) const;
     void find_groups(const std::vector<entry>& entries);
 
     const detail::rank_context& context_;

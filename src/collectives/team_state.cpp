@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "collectives/node_way.hpp"
 #include "collectives/schedule_runner.hpp"
 #include "machine/machine.hpp"
 #include "onesided/symmetric_heap.hpp"
@@ -19,6 +21,9 @@ using enum collective_kind;
 /// ahead of another, so what inboxes hold stays bounded.
 constexpr std::uint64_t window_collectives = 8;
 constexpr std::uint64_t window_bytes = 16 * 1024 * 1024;
+
+/// Of a member whose heap is full.
+constexpr pair_lines::introduction no_room{detail::null_address, 0};
 
 }  // namespace
 
@@ -125,8 +130,11 @@ void team_state::run_by_messages(const detail::block_call& call, const wanted_sc
     if (window_.is_full_with(call.most_bytes() * members_.count())) {
         meeting_.synchronise(machine::wait_reason::collective);
     }
-    inbox_way way(context_, members_, message_collectives_);
-    run_schedule(call, wanted, way);
+    inbox_way across(context_, members_, message_collectives_);
+    pair_lines* const within = lines_within_node();
+    if (within == nullptr) return run_schedule(call, wanted, across);
+    node_way both(*within, across);
+    run_schedule(call, wanted, both);
 }
 
 std::unique_ptr<started_collective> team_state::prepare(detail::started_call what,
@@ -174,17 +182,43 @@ pair_lines& team_state::lines() {
 /// them has no room.
 bool team_state::make_lines() {
     if (lines_ || lacks_lines_) return !lacks_lines_;
-    constexpr pair_lines::introduction no_room{detail::null_address, 0};
-    const auto own = pair_lines::make_ends(context_, members_).value_or(no_room);
-    const std::vector<pair_lines::introduction> all = slots_.all_gather(own);
+    const auto own = pair_lines::make_ends(context_, members_.count()).value_or(no_room);
+    make_lines_among(members_.mapped(), slots_.all_gather(own));
+    return !lacks_lines_;
+}
+
+/// Where not all members map each other, by the first collective that goes by a schedule of
+/// messages. @return null, at all members of a node, when one of them has no room or it is alone.
+pair_lines* team_state::lines_within_node() {
+    if (members_.are_mapped() || lacks_lines_) return nullptr;
+    if (lines_) return &*lines_;
+    const std::vector<std::uint32_t> mapped = members_.mapped();
+    lacks_lines_ = mapped.size() < 2;
+    if (lacks_lines_) return nullptr;
+    const auto own = pair_lines::make_ends(context_, mapped.size()).value_or(no_room);
+    inbox_way way(context_, members_, 0);  // collectives are numbered from 1
+    const std::span bytes = std::as_bytes(std::span(&own, 1));
+    for (const std::uint32_t member : mapped) way.send(member, std::span(&bytes, 1), false);
+    std::vector<pair_lines::introduction> all(mapped.size());
+    for (std::size_t i = 0; i < mapped.size(); ++i) {
+        std::memcpy(&all[i], way.receive(mapped[i], sizeof own).data(), sizeof own);
+    }
+    make_lines_among(mapped, all);
+    return lines_ ? &*lines_ : nullptr;
+}
+
+/// @param mapped members, with the introductions of `all` of them.
+void team_state::make_lines_among(const std::vector<std::uint32_t>& mapped,
+                                  const std::vector<pair_lines::introduction>& all) {
+    const auto own_position = std::ranges::find(mapped, members_.own()) - mapped.begin();
+    const pair_lines::introduction& own = all[static_cast<std::size_t>(own_position)];
     lacks_lines_ =
         std::ranges::find(all, no_room.ends, &pair_lines::introduction::ends) != all.end();
     if (!lacks_lines_) {
-        lines_.emplace(context_, members_, all);
+        lines_.emplace(context_, mapped, members_.own(), all);
     } else if (own.ends != no_room.ends) {
-        pair_lines::drop_ends(context_, members_, own);
+        pair_lines::drop_ends(context_, mapped.size(), own);
     }
-    return !lacks_lines_;
 }
 
 /// As a table says. Nobody has asked for that, so where memory is short there is another way, and

@@ -89,6 +89,9 @@ private:
     void run_by_messages(const detail::block_call& call, const wanted_schedule& wanted);
     pair_lines& lines();
     bool make_lines();
+    pair_lines* lines_within_node();
+    void make_lines_among(const std::vector<std::uint32_t>& mapped,
+                          const std::vector<pair_lines::introduction>& all);
     /// Whether a barrier is a meeting at one counter and nothing else.
     void note_plainness();
 
@@ -104,9 +107,9 @@ private:
     team_board board_;
     team_slots slots_;
     team_direct direct_;
-    message_tree messages_;  ///< used where members do not map each other
-    std::optional<pair_lines> lines_;
-    bool lacks_lines_ = false;  ///< a member's heap had no room for them
+    message_tree messages_;            ///< used where members do not map each other
+    std::optional<pair_lines> lines_;  ///< among members that map each other
+    bool lacks_lines_ = false;         ///< a member's heap had no room for them, or it is alone
     schedule_store schedules_;
     std::uint64_t message_collectives_ = 0;  ///< so far
     message_window window_;
