@@ -11,6 +11,7 @@
 #include <selion/collective_explanation.hpp>
 #include <selion/collective_sync.hpp>
 #include <selion/counter.hpp>
+#include <selion/distribution.hpp>
 #include <selion/error.hpp>
 #include <selion/error_handler.hpp>
 #include <selion/expect.hpp>
@@ -30,8 +31,12 @@
 #include <selion/signal.hpp>
 #include <selion/split_phase.hpp>
 #include <selion/split_phase_collectives.hpp>
+#include <selion/spread_array.hpp>
+#include <selion/spread_layout.hpp>
+#include <selion/spread_slice.hpp>
 #include <selion/strided.hpp>
 #include <selion/team.hpp>
+#include <selion/transfers.hpp>
 #include <selion/tuning.hpp>
 #include <selion/varying_blocks.hpp>
 #include <selion/world.hpp>

@@ -277,6 +277,28 @@ void mistake_about_blocks(selion::world& world, std::string_view what) {
     }
 }
 
+void mistake_about_arrays(selion::world& world, std::string_view what) {
+    const selion::spread_array<int, 2> numbers(world, {6, 10}, selion::tiles(2, 5), "numbers");
+    const selion::spread_array<int, 2> others(world, {10, 6}, selion::tiles(2, 5), "others");
+    if (what == "extents") selion::redistribute(world, numbers, others);  // site: extents
+    if (world.rank() == 1) {
+        std::vector<int> some(6);
+        if (what == "index") numbers(3, 10) = 1;                            // site: index
+        if (what == "negative") static_cast<void>(numbers.address(-1, 0));  // site: negative
+        if (what == "box") numbers.read({{5, 0}, {2, 3}}, some);            // site: box
+        if (what == "box_memory") numbers.write({{0, 0}, {2, 2}}, some);    // site: box_memory
+        if (what == "slice") {
+            const auto part = selion::slice(numbers, 6, selion::every);  // site: slice
+            static_cast<void>(part);
+        }
+        if (what == "slice_index") {
+            const auto part = selion::slice(numbers, selion::index_range{0, 3, 2}, 1);
+            part(3) = 1;  // site: slice_index
+        }
+    }
+    world.barrier();
+}
+
 constexpr bool is_sanitized() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return true;
@@ -299,5 +321,6 @@ int main(int argc, char** argv) {
         mistake_together(world, what);
         mistake_about_teams(world, what);
         mistake_about_blocks(world, what);
+        mistake_about_arrays(world, what);
     });
 }

@@ -29,6 +29,13 @@ alone = {
     "collective": (r"barrier is a collective; a handler must not wait$", 1),
     "local": (r"the memory belongs to rank 0; only the rank that allocated it gives it back$", 1),
     "local_twice": (r"no live allocation of this rank starts at offset \d+$", 1),
+    "index": (r"index \(3, 10\) is out of range: numbers has 10 elements in dimension 1, so legal "
+              r"are 0 to 9$", 2),
+    "negative": (r"index \(-1, 0\) is out of range: numbers has 6 elements in dimension 0", 2),
+    "box": (r"elements 5 to 6 of dimension 0: numbers has 6 there$", 1),
+    "box_memory": (r"a box of 4 elements of numbers, and memory for 6$", 1),
+    "slice": (r"slice: 1 indices from 6 in steps of 1: numbers has 6 elements in dimension 0$", 1),
+    "slice_index": (r"index \(3\) is out of range: a slice of numbers has 3 elements in ", 2),
 }
 by_foreign_thread = {
     "foreign": r"this thread belongs to no rank: .* make a selion::rank_scope in the thread first$",
@@ -36,6 +43,7 @@ by_foreign_thread = {
     "scope": r"thread level is single; .* or set SELION_THREAD_LEVEL=multiple$",
 }
 together = {
+    "extents": r"redistribute: numbers has 6 x 10 elements, others has 10 x 6$",
     "root": r"broadcast: root 99 is no member; members are 0 to {last}$",
     "twice": r"deallocate: no live collective allocation starts at offset \d+$",
     "reduce_root": r"reduce: root 99 is no member; members are 0 to {last}$",

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <source_location>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <selion/spread_array.hpp>
+
+namespace selion {
+
+/// Indices of one dimension: `count` of them from `first`, `step` apart.
+struct index_range {
+    std::size_t first;
+    std::size_t count;
+    std::size_t step = 1;
+};
+/// All indices of a dimension.
+struct every_index {};
+inline constexpr every_index every;
+
+namespace detail {
+
+/// Ends the job where a dimension does not have the indices.
+SELION_API void check_range(std::string_view array, std::size_t dimension, const index_range& which,
+                            std::size_t extent, std::source_location site);
+
+template <class Choice>
+inline constexpr bool keeps_dimension = !std::integral<Choice>;
+template <class... Choice>
+inline constexpr std::size_t kept_dimensions = (std::size_t{keeps_dimension<Choice>} + ... + 0);
+
+}  // namespace detail
+
+/// A part of a spread array that is used as an array of M dimensions; its elements are those of the
+/// array, which must live as long. Made by `slice`. May be copied.
+template <class T, std::size_t N, std::size_t M>
+class spread_slice
+    : public detail::indexed_access<spread_slice<T, N, M>, std::make_index_sequence<M>> {
+public:
+    explicit spread_slice(const spread_array<T, N>& array) : array_(array) {}
+
+    constexpr const coordinates<M>& extents() const noexcept { return extents_; }
+    constexpr std::size_t extent(std::size_t dimension) const { return extents_[dimension]; }
+
+    auto at(const coordinates<M>& index,
+            std::source_location site = std::source_location::current()) const {
+        return array_.at(in_array(index, site), site);
+    }
+    global_ptr<T> address_of(const coordinates<M>& index,
+                             std::source_location site = std::source_location::current()) const {
+        return array_.address_of(in_array(index, site), site);
+    }
+    std::size_t local_of(const coordinates<M>& index,
+                         std::source_location site = std::source_location::current()) const {
+        return array_.local_of(in_array(index, site), site);
+    }
+
+    /// Reads all of it, row by row. @cost where steps are 1 an operation for each tile, else one
+    /// for each element; all of them are under way together.
+    void read(std::span<T> into,
+              std::source_location site = std::source_location::current()) const {
+        transfers under_way;
+        if (is_dense()) {
+            array_.get(under_way, box(), into, site);
+        } else {
+            for_all(into.size(), site, [&](std::size_t number, const coordinates<M>& index) {
+                under_way.get(into[number], address_of(index, site), site);
+            });
+        }
+        under_way.sync(site);
+    }
+    void write(std::span<const T> from,
+               std::source_location site = std::source_location::current()) const {
+        transfers under_way;
+        if (is_dense()) {
+            array_.put(under_way, box(), from, site);
+        } else {
+            for_all(from.size(), site, [&](std::size_t number, const coordinates<M>& index) {
+                under_way.put(address_of(index, site), from[number], site);
+            });
+        }
+        under_way.sync(site);
+    }
+
+protected:
+    /// Dimension `from` of the array stays, as dimension `to` of this.
+    void keep(std::size_t from, std::size_t to, const index_range& which) {
+        first_[from] = which.first;
+        dimension_[to] = from;
+        step_[to] = which.step;
+        extents_[to] = which.count;
+    }
+    void fix(std::size_t from, std::size_t index) { first_[from] = index; }
+
+private:
+    bool is_dense() const {
+        for (const std::size_t step : step_) {
+            if (step != 1) return false;
+        }
+        return true;
+    }
+    spread_box<N> box() const {
+        spread_box<N> made{first_, {}};
+        made.extents.fill(1);
+        for (std::size_t d = 0; d < M; ++d) made.extents[dimension_[d]] = extents_[d];
+        return made;
+    }
+    template <class Function>
+    void for_all(std::size_t elements, std::source_location site, const Function& what) const {
+        const spread_box<M> mine{{}, extents_};
+        detail::check_box(array_.name(), {mine.first, mine.extents, mine.extents}, elements, site);
+        std::size_t number = 0;
+        if (elements == 0) return;
+        coordinates<M> index{};
+        do {
+            what(number++, index);
+        } while (detail::advance(index, extents_));
+    }
+    coordinates<N> in_array(const coordinates<M>& index,
+                            [[maybe_unused]] std::source_location site) const {
+        coordinates<N> there = first_;
+        for (std::size_t d = 0; d < M; ++d) {
+            if constexpr (SELION_CHECK_LEVEL >= 2) {
+                if (index[d] >= extents_[d]) {
+                    detail::end_job_for_index({array_.name(), extents_, true}, index, site);
+                }
+            }
+            there[dimension_[d]] += index[d] * step_[d];
+        }
+        return there;
+    }
+
+    spread_array<T, N> array_;
+    coordinates<N> first_ = {};
+    std::array<std::size_t, M> dimension_ = {};
+    coordinates<M> step_ = {};
+    coordinates<M> extents_ = {};
+};
+
+/// A part of an array: for each dimension an `index_range`, `every`, or one index, which takes the
+/// dimension away: `slice(a, every, 3)` is column 3.
+/// @error ends the job for indices that the array does not have.
+template <class Array, class... Choice>
+    requires(sizeof...(Choice) == Array::dimensions && detail::kept_dimensions<Choice...> > 0)
+class slice : public spread_slice<typename Array::element_type, Array::dimensions,
+                                  detail::kept_dimensions<Choice...>> {
+public:
+    explicit slice(const Array& array, const Choice&... choice,
+                   std::source_location site = std::source_location::current())
+        : slice::spread_slice(array) {
+        std::size_t from = 0;
+        std::size_t to = 0;
+        (take(array, from++, to, choice, site), ...);
+    }
+
+private:
+    template <class One>
+    void take(const Array& array, std::size_t from, std::size_t& to, const One& one,
+              std::source_location site) {
+        const std::size_t extent = array.extent(from);
+        if constexpr (std::integral<One>) {
+            const auto index = static_cast<std::size_t>(one);
+            detail::check_range(array.name(), from, {index, 1}, extent, site);
+            this->fix(from, index);
+        } else if constexpr (std::same_as<One, every_index>) {
+            this->keep(from, to++, {0, extent});
+        } else {
+            detail::check_range(array.name(), from, one, extent, site);
+            this->keep(from, to++, one);
+        }
+    }
+};
+template <class T, std::size_t N, class... Choice>
+slice(const spread_array<T, N>&, const Choice&...) -> slice<spread_array<T, N>, Choice...>;
+
+}  // namespace selion

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/spread_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "selion/error.hpp"
+
+namespace selion::detail {
+namespace {
+
+constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw error(status::bad_argument, "spread array: " + why);
+}
+
+std::size_t divided_up(std::size_t number, std::size_t by) { return (number + by - 1) / by; }
+
+/// A product that must stay below 2^32: indices of tiles are divided as such numbers.
+std::size_t product(std::size_t left, std::size_t right, const char* what) {
+    if (right != 0 && left > most / right) {
+        refuse(fmt::format("too many {}: at most 4294967295", what));
+    }
+    return left * right;
+}
+
+void expect_extent(std::span<const spread_dimension> dimensions, std::size_t number) {
+    const std::size_t extent = dimensions[number].extent;
+    if (extent == 0 || extent > most) {
+        refuse(fmt::format("dimension {} has {} elements; legal: 1 to {}", number, extent, most));
+    }
+}
+
+std::size_t complete_grid(std::span<spread_dimension> dimensions, std::size_t ranks) {
+    std::size_t grid = 1;
+    std::size_t local = 1;
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+        spread_dimension& one = dimensions[d];
+        if (one.ranks == 0) refuse(fmt::format("dimension {} of the grid has no ranks", d));
+        grid = product(grid, one.ranks, "ranks of the grid");
+        if (one.tile == 0) one.tile = divided_up(one.extent, one.ranks);
+        one.tiles = divided_up(one.extent, one.tile);
+        one.local = divided_up(one.tiles, one.ranks);
+        local *= one.local;
+    }
+    if (grid > ranks) {
+        refuse(fmt::format("a grid of {} ranks, but there are {}", grid, ranks));
+    }
+    return local;
+}
+
+std::size_t complete_turns(std::span<spread_dimension> dimensions, std::size_t ranks) {
+    std::size_t tiles = 1;
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+        spread_dimension& one = dimensions[d];
+        if (one.tile == 0) refuse(fmt::format("tiles have no elements along dimension {}", d));
+        one.tiles = divided_up(one.extent, one.tile);
+        tiles = product(tiles, one.tiles, "tiles");
+    }
+    return divided_up(tiles, ranks);
+}
+
+}  // namespace
+
+std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t ranks) {
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+        expect_extent(dimensions, d);
+        // A tile is no longer than its dimension: what lies beyond would never be used.
+        dimensions[d].tile = std::min(dimensions[d].tile, dimensions[d].extent);
+    }
+    const bool has_grid = std::ranges::any_of(
+        dimensions, [](std::size_t of) { return of != 0; }, &spread_dimension::ranks);
+    return has_grid ? complete_grid(dimensions, ranks) : complete_turns(dimensions, ranks);
+}
+
+void cut_into_runs(std::span<spread_dimension> dimensions, std::size_t length) {
+    std::size_t rest = length;
+    for (std::size_t d = dimensions.size(); d-- > 0;) {
+        expect_extent(dimensions, d);
+        spread_dimension& one = dimensions[d];
+        one.tile = length == 0 ? one.extent : std::min(rest, one.extent);
+        const bool is_first = d == 0;
+        const bool fits =
+            one.tile == one.extent ? rest % one.extent == 0 : one.extent % one.tile == 0;
+        if (length != 0 && !is_first && !fits) {
+            refuse(
+                fmt::format("runs of {} elements are neither whole rows nor equal parts of one: "
+                            "dimension {} has {} elements",
+                            length, d, one.extent));
+        }
+        rest = std::max<std::size_t>(rest / one.extent, 1);
+    }
+}
+
+}  // namespace selion::detail
