@@ -16,7 +16,7 @@ using coordinates = std::array<std::size_t, N>;
 
 template <std::size_t N>
 struct distribution {
-    coordinates<N> tile;   ///< elements; 0: of a grid as many as give each rank one tile
+    coordinates<N> tile;   ///< elements; 0, on a grid: the dimension's by its ranks, rounded up
     coordinates<N> ranks;  ///< of the grid; all of them 0: no grid, all ranks in turn
 };
 
@@ -30,7 +30,7 @@ constexpr distribution<sizeof...(Size)> tiles(Size... elements) {
 /// UPC's `shared [B]`: runs of B elements in the order of memory (the last index runs first) go to
 /// all ranks in turn. Where there are several dimensions a run is a part of a row, or whole rows.
 struct runs {
-    std::size_t length;  ///< 0, as in UPC's `shared []`: one run, all of it, on rank 0
+    std::size_t length;  ///< 0, as in UPC's `shared []`: one run, all of it, rank 0's
 };
 
 /// One dimension of a grid.
@@ -38,7 +38,8 @@ struct along {
     std::size_t tile;
     std::size_t ranks;
 };
-/// A piece for each of so many ranks, as equal as can be.
+/// A piece of ⌈n / ranks⌉ elements for each of so many ranks: the last ones may have fewer, or
+/// none.
 constexpr along block(std::size_t ranks) { return {0, ranks}; }
 /// One element for each in turn.
 constexpr along cyclic(std::size_t ranks) { return {1, ranks}; }

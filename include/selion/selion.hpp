@@ -33,6 +33,7 @@
 #include <selion/split_phase_collectives.hpp>
 #include <selion/spread_array.hpp>
 #include <selion/spread_layout.hpp>
+#include <selion/spread_reference.hpp>
 #include <selion/spread_slice.hpp>
 #include <selion/strided.hpp>
 #include <selion/team.hpp>

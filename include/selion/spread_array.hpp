@@ -1,73 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <span>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include <selion/array_name.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/memory.hpp>
-#include <selion/put_get.hpp>
 #include <selion/spread_box.hpp>
 #include <selion/spread_layout.hpp>
+#include <selion/spread_reference.hpp>
 #include <selion/spread_tile.hpp>
 #include <selion/transfers.hpp>
 #include <selion/world.hpp>
 
 namespace selion {
-
-/// An index of an array, and where in the program it stands.
-class spread_index {
-public:
-    template <std::integral I>
-    constexpr spread_index(I value,
-                           std::source_location site = std::source_location::current()) noexcept
-        : value_(static_cast<std::size_t>(value)), site_(site) {}
-    constexpr std::size_t value() const noexcept { return value_; }
-    constexpr std::source_location site() const noexcept { return site_; }
-
-private:
-    std::size_t value_;
-    std::source_location site_;
-};
-
-/// An element, somewhere: reading it is a `get`, assigning to it a `put`, both blocking.
-template <class T>
-class spread_reference {
-public:
-    constexpr spread_reference(global_ptr<T> where, std::source_location site) noexcept
-        : where_(where), site_(site) {}
-    spread_reference(const spread_reference&) = default;
-
-    operator std::remove_const_t<T>() const { return get(); }
-    std::remove_const_t<T> get() const { return selion::get(where_, site_); }
-    const spread_reference& operator=(const T& value) const {
-        put(where_, value, site_);
-        return *this;
-    }
-    /// Between two elements the value is copied.
-    const spread_reference& operator=(const spread_reference& other) const {
-        return *this = other.get();
-    }
-    /// Read, changed and written: not atomic.
-    const spread_reference& operator+=(const T& value) const { return *this = get() + value; }
-    const spread_reference& operator-=(const T& value) const { return *this = get() - value; }
-    const spread_reference& operator*=(const T& value) const { return *this = get() * value; }
-    const spread_reference& operator/=(const T& value) const { return *this = get() / value; }
-
-    constexpr global_ptr<T> address() const noexcept { return where_; }
-
-private:
-    global_ptr<T> where_;
-    std::source_location site_;
-};
 
 namespace detail {
 
@@ -80,6 +32,9 @@ struct array_text {
 [[noreturn]] SELION_API void end_job_for_index(const array_text& array,
                                                std::span<const std::size_t> index,
                                                std::source_location site);
+/// Ends the job where ranks have given different layouts. Collective.
+SELION_API void check_alike(const world& all, std::uint64_t layout, std::string_view array,
+                            std::source_location site);
 /// Ends the job where they differ.
 SELION_API void check_extents(const array_text& from, const array_text& to,
                               std::source_location site);
@@ -132,15 +87,21 @@ public:
     spread_array() = default;
     /// Collective: allocates. Includes a barrier. @param how a `distribution`, or `runs`.
     /// @param name in messages about mistakes; its first 31 characters.
-    /// @error bad_argument for a layout that is not possible; out_of_memory
-    /// @pre all ranks pass the same.
+    /// @error bad_argument for a layout that is not possible, out_of_memory: on all ranks alike.
+    /// @pre all ranks pass the same; the checking build compares.
+    /// @cost the memory of `layout().local_size()` elements on every rank, also on those that own
+    /// fewer or none.
     template <class Distribution>
     spread_array(const world& all, const coordinates<N>& extents, const Distribution& how,
                  std::string_view name = "a spread array",
                  std::source_location site = std::source_location::current())
         : layout_(extents, how, all.size()),
           base_(allocate<T>(all, layout_.local_size(), alignof(T), site)),
-          name_(name) {}
+          name_(name) {
+        if constexpr (SELION_CHECK_LEVEL >= 2) {
+            detail::check_alike(all, layout_.fingerprint(), name, site);
+        }
+    }
 
     constexpr const spread_layout<N>& layout() const noexcept { return layout_; }
     constexpr coordinates<N> extents() const { return layout_.extents(); }
@@ -166,40 +127,58 @@ public:
     }
 
     /// The caller's elements, tile by tile, with those that tiles at the ends do not use.
-    std::span<T> local() const { return {base_.local(), layout_.local_size()}; }
+    std::span<T> local() const { return {base().local(), layout_.local_size()}; }
     /// The caller's tiles, a range of `spread_tile`.
     spread_tiles<T, N> my_tiles() const {
-        const std::uint32_t rank = base_.rank();
-        return {layout_, base_.local(), rank};
+        return {layout_, base().local(), detail::current_context->rank};
     }
     /// Split-C's `for_my_1D` and its like: calls `what` for each of the caller's elements, tile by
-    /// tile and row by row, with the element and its indices, or with the indices alone.
+    /// tile and row by row, with the element and its index in each dimension.
     template <class Function>
-    void for_mine(const Function& what) const {
+    void for_mine(Function&& what) const {
         for (const auto& tile : my_tiles()) tile.for_each(what);
     }
 
     /// Starts to read a box into memory of the caller, row by row without gaps.
-    /// @param into as many elements as the box has. @cost an operation for each tile that it meets.
+    /// @param into as many elements as the box has. @cost for each tile that it meets: a copy where
+    /// that is mapped, else a message for each of its rows.
     void get(transfers& under_way, const spread_box<N>& box, std::span<T> into,
              std::source_location site = std::source_location::current()) const {
         check_box(box, into.size(), site);
-        get_parts(under_way, box, into.data(), row_major(box.extents), site);
+        get(under_way, box, into.data(), row_major(box.extents), site);
+    }
+    /// The same into memory where elements lie `strides` apart in each dimension. Not checked.
+    void get(transfers& under_way, const spread_box<N>& box, T* into, const coordinates<N>& strides,
+             std::source_location site = std::source_location::current()) const {
+        detail::for_parts(layout_, box, strides, [&](const auto& part) {
+            under_way.get_strided(into + part.in_box, place_of(part), part.row, part.to_memory(),
+                                  site);
+        });
     }
     /// The same into a tile of the caller's, of any array.
     void get(transfers& under_way, const spread_tile<T, N>& into,
              std::source_location site = std::source_location::current()) const {
         check_box(into.elements(), size_of(into.elements()), site);
-        get_parts(under_way, into.elements(), into.data(), into.strides(), site);
+        get(under_way, into.elements(), into.data(), into.strides(), site);
     }
     /// Starts to write a box.
     void put(transfers& under_way, const spread_box<N>& box, std::span<const T> from,
              std::source_location site = std::source_location::current()) const {
         check_box(box, from.size(), site);
-        detail::for_parts(layout_, box, row_major(box.extents), [&](const auto& part) {
-            under_way.put_strided(place_of(part), from.data() + part.in_box, part.row,
-                                  part.to_tile(), site);
+        put(under_way, box, from.data(), row_major(box.extents), site);
+    }
+    void put(transfers& under_way, const spread_box<N>& box, const T* from,
+             const coordinates<N>& strides,
+             std::source_location site = std::source_location::current()) const {
+        detail::for_parts(layout_, box, strides, [&](const auto& part) {
+            under_way.put_strided(place_of(part), from + part.in_box, part.row, part.to_tile(),
+                                  site);
         });
+    }
+    void put(transfers& under_way, const spread_tile<T, N>& from,
+             std::source_location site = std::source_location::current()) const {
+        check_box(from.elements(), size_of(from.elements()), site);
+        put(under_way, from.elements(), from.data(), from.strides(), site);
     }
     /// The same, and waits: Split-C's `bulk_read` and `bulk_write`.
     void read(const spread_box<N>& box, std::span<T> into,
@@ -215,19 +194,15 @@ public:
         under_way.sync(site);
     }
 
-    /// Of the caller's part; see `deallocate`.
-    global_ptr<T> base() const noexcept { return base_; }
+    /// Of the caller's part; null for no array.
+    global_ptr<T> base() const noexcept {
+        // The handle may have come from another rank.
+        return base_ ? base_.on(detail::current_context->rank) : base_;
+    }
 
 private:
     global_ptr<T> place_of(const detail::box_part<N>& part) const {
         return base_.on(part.rank) + static_cast<std::ptrdiff_t>(part.in_rank);
-    }
-    void get_parts(transfers& under_way, const spread_box<N>& box, T* into,
-                   const coordinates<N>& strides, std::source_location site) const {
-        detail::for_parts(layout_, box, strides, [&](const auto& part) {
-            under_way.get_strided(into + part.in_box, place_of(part), part.row, part.to_memory(),
-                                  site);
-        });
     }
     void check([[maybe_unused]] const coordinates<N>& index,
                [[maybe_unused]] std::source_location site) const {
@@ -244,7 +219,7 @@ private:
     }
 
     spread_layout<N> layout_;
-    global_ptr<T> base_;  ///< of the caller's elements
+    global_ptr<T> base_;  ///< of some rank's elements
     array_name name_;
 };
 
@@ -265,7 +240,12 @@ void redistribute(const world& all, const spread_array<T, N>& from, const spread
     all.barrier(site);
     {
         transfers under_way;
-        for (const auto& tile : to.my_tiles()) from.get(under_way, tile, site);
+        if (from.layout() == to.layout()) {
+            under_way.get(to.local(), from.base(), site);
+        } else {
+            for (const auto& tile : to.my_tiles()) from.get(under_way, tile, site);
+        }
+        under_way.sync(site);
     }
     all.barrier(site);
 }

@@ -21,8 +21,10 @@ struct spread_dimension {
     std::size_t ranks;      ///< that share the dimension; 0: no grid
     std::size_t tiles = 0;  ///< along it
     std::size_t local = 0;  ///< of those on one rank at most; of a grid
+    bool operator==(const spread_dimension&) const = default;
 };
-/// Fills in what follows from the rest. @return tiles that one rank has at most.
+/// Fills in what follows from the rest. @return tiles that one rank has at most; their elements can
+/// be counted.
 /// @error bad_argument
 SELION_API std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t ranks);
 /// Tiles that are runs of so many elements. @error bad_argument
@@ -47,8 +49,8 @@ public:
     };
 
     constexpr spread_layout() = default;
-    /// @param extents elements of each dimension, from 1 to 2^32 - 1. @param ranks there are.
-    /// @error bad_argument
+    /// @param extents elements of each dimension, from 1 to 2^32 - 1; of tiles that go to all ranks
+    /// in turn there are at most as many. @param ranks there are. @error bad_argument
     spread_layout(const coordinates<N>& extents, const distribution<N>& how, std::size_t ranks) {
         for (std::size_t d = 0; d < N; ++d)
             dimensions_[d] = {extents[d], how.tile[d], how.ranks[d]};
@@ -59,6 +61,8 @@ public:
         detail::cut_into_runs(dimensions_, how.length);
         finish(ranks);
     }
+
+    bool operator==(const spread_layout&) const = default;
 
     constexpr std::size_t extent(std::size_t dimension) const {
         return dimensions_[dimension].extent;
@@ -114,6 +118,18 @@ public:
                 one.tile < one.extent - first ? one.tile : one.extent - first;
         }
         return made;
+    }
+
+    /// Differs, as good as surely, for layouts that differ.
+    constexpr std::uint64_t fingerprint() const {
+        std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+        const auto take = [&](std::uint64_t number) { hash = (hash ^ number) * 0x100000001b3; };
+        for (const auto& one : dimensions_) {
+            take(one.extent);
+            take(one.tile);
+            take(one.ranks);
+        }
+        return hash;
     }
 
 private:

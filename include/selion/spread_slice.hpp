@@ -31,7 +31,8 @@ SELION_API void check_range(std::string_view array, std::size_t dimension, const
                             std::size_t extent, std::source_location site);
 
 template <class Choice>
-inline constexpr bool keeps_dimension = !std::integral<Choice>;
+inline constexpr bool keeps_dimension =
+    std::same_as<Choice, index_range> || std::same_as<Choice, every_index>;
 template <class... Choice>
 inline constexpr std::size_t kept_dimensions = (std::size_t{keeps_dimension<Choice>} + ... + 0);
 
@@ -61,30 +62,31 @@ public:
         return array_.local_of(in_array(index, site), site);
     }
 
-    /// Reads all of it, row by row. @cost where steps are 1 an operation for each tile, else one
-    /// for each element; all of them are under way together.
+    /// Starts to read all of it, row by row. @param into as many elements as it has.
+    /// @cost as a box of the array; where steps are not 1, as one for each index of theirs.
+    void get(transfers& under_way, std::span<T> into,
+             std::source_location site = std::source_location::current()) const {
+        for_boxes(into.size(), site, [&](const spread_box<N>& box, std::size_t start) {
+            array_.get(under_way, box, into.data() + start, strides(), site);
+        });
+    }
+    void put(transfers& under_way, std::span<const T> from,
+             std::source_location site = std::source_location::current()) const {
+        for_boxes(from.size(), site, [&](const spread_box<N>& box, std::size_t start) {
+            array_.put(under_way, box, from.data() + start, strides(), site);
+        });
+    }
+    /// The same, and waits.
     void read(std::span<T> into,
               std::source_location site = std::source_location::current()) const {
         transfers under_way;
-        if (is_dense()) {
-            array_.get(under_way, box(), into, site);
-        } else {
-            for_all(into.size(), site, [&](std::size_t number, const coordinates<M>& index) {
-                under_way.get(into[number], address_of(index, site), site);
-            });
-        }
+        get(under_way, into, site);
         under_way.sync(site);
     }
     void write(std::span<const T> from,
                std::source_location site = std::source_location::current()) const {
         transfers under_way;
-        if (is_dense()) {
-            array_.put(under_way, box(), from, site);
-        } else {
-            for_all(from.size(), site, [&](std::size_t number, const coordinates<M>& index) {
-                under_way.put(address_of(index, site), from[number], site);
-            });
-        }
+        put(under_way, from, site);
         under_way.sync(site);
     }
 
@@ -99,28 +101,34 @@ protected:
     void fix(std::size_t from, std::size_t index) { first_[from] = index; }
 
 private:
-    bool is_dense() const {
-        for (const std::size_t step : step_) {
-            if (step != 1) return false;
-        }
-        return true;
+    /// In the caller's memory, for each dimension of the array.
+    coordinates<N> strides() const {
+        coordinates<N> all{};
+        const coordinates<M> mine = row_major(extents_);
+        for (std::size_t d = 0; d < M; ++d) all[dimension_[d]] = mine[d];
+        return all;
     }
-    spread_box<N> box() const {
-        spread_box<N> made{first_, {}};
-        made.extents.fill(1);
-        for (std::size_t d = 0; d < M; ++d) made.extents[dimension_[d]] = extents_[d];
-        return made;
-    }
+    /// Calls `what` for each box of the array that it has whole, and where that begins in memory.
     template <class Function>
-    void for_all(std::size_t elements, std::source_location site, const Function& what) const {
-        const spread_box<M> mine{{}, extents_};
-        detail::check_box(array_.name(), {mine.first, mine.extents, mine.extents}, elements, site);
-        std::size_t number = 0;
-        if (elements == 0) return;
-        coordinates<M> index{};
+    void for_boxes(std::size_t elements, std::source_location site, const Function& what) const {
+        const spread_box<M> all{{}, extents_};
+        detail::check_box(array_.name(), {all.first, extents_, extents_}, elements, site);
+        if (size_of(all) == 0) return;
+        coordinates<M> boxes;
+        for (std::size_t d = 0; d < M; ++d) boxes[d] = step_[d] == 1 ? 1 : extents_[d];
+        const coordinates<M> memory = row_major(extents_);
+        coordinates<M> at{};
         do {
-            what(number++, index);
-        } while (detail::advance(index, extents_));
+            spread_box<N> box{first_, {}};
+            box.extents.fill(1);
+            std::size_t start = 0;
+            for (std::size_t d = 0; d < M; ++d) {
+                box.first[dimension_[d]] += at[d] * step_[d];
+                if (step_[d] == 1) box.extents[dimension_[d]] = extents_[d];
+                start += at[d] * memory[d];
+            }
+            what(box, start);
+        } while (detail::advance(at, boxes));
     }
     coordinates<N> in_array(const coordinates<M>& index,
                             [[maybe_unused]] std::source_location site) const {
@@ -144,7 +152,7 @@ private:
 };
 
 /// A part of an array: for each dimension an `index_range`, `every`, or one index, which takes the
-/// dimension away: `slice(a, every, 3)` is column 3.
+/// dimension away: `slice(a, every, 3)` is column 3. A range of no indices may begin anywhere.
 /// @error ends the job for indices that the array does not have.
 template <class Array, class... Choice>
     requires(sizeof...(Choice) == Array::dimensions && detail::kept_dimensions<Choice...> > 0)
@@ -164,8 +172,8 @@ private:
     void take(const Array& array, std::size_t from, std::size_t& to, const One& one,
               std::source_location site) {
         const std::size_t extent = array.extent(from);
-        if constexpr (std::integral<One>) {
-            const auto index = static_cast<std::size_t>(one);
+        if constexpr (!detail::keeps_dimension<One>) {
+            const std::size_t index = spread_index(one, site).value();
             detail::check_range(array.name(), from, {index, 1}, extent, site);
             this->fix(from, index);
         } else if constexpr (std::same_as<One, every_index>) {

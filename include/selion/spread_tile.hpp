@@ -28,7 +28,7 @@ public:
     constexpr T* data() const noexcept { return start_; }
     /// Elements of memory from one index to the next of each dimension.
     constexpr const coordinates<N>& strides() const noexcept { return strides_; }
-    /// An element, counted from the tile's first.
+    /// An element, counted from the tile's first. Not checked.
     template <std::integral... Index>
         requires(sizeof...(Index) == N)
     constexpr T& operator()(Index... index) const {
@@ -36,7 +36,7 @@ public:
     }
     /// Calls `what` for each row with a span, and the indices of its first element in the array.
     template <class Function>
-    void for_rows(const Function& what) const {
+    void for_rows(Function&& what) const {
         coordinates<N> rows = elements_.extents;
         rows[N - 1] = 1;
         coordinates<N> at{};
@@ -46,9 +46,9 @@ public:
             what(std::span<T>(start_ + distance(at), elements_.extents[N - 1]), first);
         } while (detail::advance(at, rows));
     }
-    /// Calls `what` for each element with it and its indices in the array, or the indices alone.
+    /// Calls `what` for each element with it and its indices in the array.
     template <class Function>
-    void for_each(const Function& what) const {
+    void for_each(Function&& what) const {
         for_rows([&](std::span<T> row, coordinates<N> index) {
             for (T& element : row) {
                 call(what, element, index, std::make_index_sequence<N>());
@@ -64,13 +64,11 @@ private:
         return elements;
     }
     template <class Function, std::size_t... D>
-    static void call(const Function& what, T& element, const coordinates<N>& index,
+    static void call(Function& what, T& element, const coordinates<N>& index,
                      std::index_sequence<D...>) {
-        if constexpr (std::is_invocable_v<const Function&, T&, decltype(index[D])...>) {
-            what(element, index[D]...);
-        } else {
-            what(index[D]...);
-        }
+        static_assert(std::is_invocable_v<Function&, T&, decltype(index[D])...>,
+                      "selion: the function takes an element and its index in each dimension");
+        what(element, index[D]...);
     }
 
     T* start_;

@@ -14,13 +14,14 @@
 namespace selion {
 
 /// Puts and gets that are started one after another and awaited together, as Split-C's split-phase
-/// accesses are: `sync` waits for all of them. One thread's; its destructor waits as well.
+/// accesses are: `sync` waits for all of them. One thread's. Its destructor waits as well, so it is
+/// declared after the memory that it fills or sends.
 class transfers {
 public:
     transfers() = default;
     transfers(const transfers&) = delete;
     transfers& operator=(const transfers&) = delete;
-    ~transfers() { sync(); }
+    ~transfers() { sync(last_); }
 
     /// Starts to read one element, or as many as a span has. What they go to must live, and is not
     /// there, until `sync`.
@@ -33,7 +34,7 @@ public:
     void get(std::span<std::remove_const_t<T>> target, global_ptr<T> source,
              std::source_location site = std::source_location::current()) {
         selion::get(target, source, done_, site);
-        ++started_;
+        note(site);
     }
     /// Starts to write one element, which is copied, or a span, which must stay as it is until
     /// `sync`.
@@ -41,32 +42,35 @@ public:
     void put(global_ptr<T> target, const std::type_identity_t<T>& value,
              std::source_location site = std::source_location::current()) {
         selion::put(target, value, done_, site);
-        ++started_;
+        note(site);
     }
     template <class T>
     void put(global_ptr<T> target, std::span<const std::type_identity_t<T>> source,
              std::source_location site = std::source_location::current()) {
         selion::put(target, source, done_, site);
-        ++started_;
+        note(site);
     }
     /// The same for blocks of one rank's memory, as in `put_strided`.
     template <class T>
     void get_strided(std::remove_const_t<T>* target, global_ptr<T> source, std::size_t row,
                      std::span<const stride> outer,
                      std::source_location site = std::source_location::current()) {
+        if (outer.empty()) return get(std::span(target, row), source, site);
         selion::get_strided(target, source, row, outer, counters{.completion = &done_}, site);
-        ++started_;
+        note(site);
     }
     template <class T>
     void put_strided(global_ptr<T> target, const std::type_identity_t<T>* source, std::size_t row,
                      std::span<const stride> outer,
                      std::source_location site = std::source_location::current()) {
+        using element = std::type_identity_t<T>;
+        if (outer.empty()) return put(target, std::span<const element>(source, row), site);
         selion::put_strided(target, source, row, outer, counters{.completion = &done_}, site);
-        ++started_;
+        note(site);
     }
 
-    /// Waits until all that was started is complete: what was read is there, what was written is
-    /// visible to all ranks.
+    /// Waits until all that was started is complete, as a completion counter says: what was read is
+    /// here, what was written is there.
     void sync(std::source_location site = std::source_location::current()) {
         if (started_ == 0) return;
         done_.wait(started_, site);
@@ -74,8 +78,14 @@ public:
     }
 
 private:
+    void note(std::source_location site) {
+        ++started_;
+        last_ = site;
+    }
+
     counter done_;
     std::uint64_t started_ = 0;  ///< and not yet waited for
+    std::source_location last_;  ///< where the last one was
 };
 
 }  // namespace selion

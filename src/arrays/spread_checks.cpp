@@ -34,6 +34,15 @@ void check_extents(const array_text& from, const array_text& to, std::source_loc
                     fmt::join(from.extents, " x "), to.name, fmt::join(to.extents, " x ")));
 }
 
+void check_alike(const world& all, std::uint64_t layout, std::string_view array,
+                 std::source_location site) {
+    const std::uint64_t least = all.all_reduce(layout, minimum, site);
+    const std::uint64_t most = all.all_reduce(layout, maximum, site);
+    SELION_EXPECT_AT(
+        least == most, site,
+        fmt::format("ranks have not given {} the same extents and distribution", array));
+}
+
 void check_range(std::string_view array, std::size_t dimension, const index_range& which,
                  std::size_t extent, std::source_location site) {
     const bool fits =
@@ -48,6 +57,8 @@ void check_range(std::string_view array, std::size_t dimension, const index_rang
 void check_box(std::string_view array, const erased_box& box, std::size_t elements,
                std::source_location site) {
     std::size_t size = 1;
+    for (const std::size_t extent : box.extents) size *= extent;
+    if (size == 0 && elements == 0) return;  // nothing is anywhere
     for (std::size_t d = 0; d < box.array.size(); ++d) {
         const bool is_inside =
             box.first[d] <= box.array[d] && box.extents[d] <= box.array[d] - box.first[d];
@@ -55,7 +66,6 @@ void check_box(std::string_view array, const erased_box& box, std::size_t elemen
             is_inside, site,
             fmt::format("elements {} to {} of dimension {}: {} has {} there", box.first[d],
                         box.first[d] + box.extents[d] - 1, d, array, box.array[d]));
-        size *= box.extents[d];
     }
     SELION_EXPECT_AT(
         size == elements, site,

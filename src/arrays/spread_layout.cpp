@@ -44,7 +44,7 @@ std::size_t complete_grid(std::span<spread_dimension> dimensions, std::size_t ra
         if (one.tile == 0) one.tile = divided_up(one.extent, one.ranks);
         one.tiles = divided_up(one.extent, one.tile);
         one.local = divided_up(one.tiles, one.ranks);
-        local *= one.local;
+        local = product(local, one.local, "tiles of a rank");
     }
     if (grid > ranks) {
         refuse(fmt::format("a grid of {} ranks, but there are {}", grid, ranks));
@@ -63,6 +63,16 @@ std::size_t complete_turns(std::span<spread_dimension> dimensions, std::size_t r
     return divided_up(tiles, ranks);
 }
 
+/// @param tiles of a rank.
+void expect_countable(std::span<const spread_dimension> dimensions, std::size_t tiles) {
+    std::size_t elements = tiles;
+    for (const spread_dimension& one : dimensions) {
+        if (__builtin_mul_overflow(elements, one.tile, &elements)) {
+            refuse("a rank's part has more elements than can be counted");
+        }
+    }
+}
+
 }  // namespace
 
 std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t ranks) {
@@ -73,7 +83,10 @@ std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t 
     }
     const bool has_grid = std::ranges::any_of(
         dimensions, [](std::size_t of) { return of != 0; }, &spread_dimension::ranks);
-    return has_grid ? complete_grid(dimensions, ranks) : complete_turns(dimensions, ranks);
+    const std::size_t tiles =
+        has_grid ? complete_grid(dimensions, ranks) : complete_turns(dimensions, ranks);
+    expect_countable(dimensions, tiles);
+    return tiles;
 }
 
 void cut_into_runs(std::span<spread_dimension> dimensions, std::size_t length) {

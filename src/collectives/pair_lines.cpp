@@ -15,6 +15,10 @@
 namespace selion::collectives {
 namespace {
 
+/// Beside a line's number: what is longer than any short message.
+constexpr std::uint32_t is_long = UINT32_MAX;
+static_assert(line_payload < is_long);
+
 /// Short messages that are taken before their sender is told.
 constexpr std::uint64_t lines_between_tellings = line_window / 2;
 
@@ -83,28 +87,46 @@ void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) 
     if (bytes <= line_payload) {
         machine::announce_write(context_, line.bytes, bytes);
         copy_pieces(line.bytes, data);
+        line.number.reserved = static_cast<std::uint32_t>(bytes);
     } else {
         const long_message lent = lend(to, data, may_lend);
         lent_to_.push_back(&to);
         machine::announce_write(context_, line.bytes, sizeof lent);
         std::memcpy(line.bytes, &lent, sizeof lent);
+        line.number.reserved = is_long;
     }
     machine::word_store(context_, line.number, number);
 }
 
-/// One piece that stays as it is may be read where it lies, if the receiver sees that memory.
+/// One piece that stays as it is may be read where it lies, if the receiver sees that memory. Where
+/// the collective may end before it is done, nothing of the caller's does.
 auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> long_message {
-    if (may_lend && data.size() == 1) {
-        const std::byte* const start = data.front().data();
-        const auto own = detail::own_address(context_, start, data.front().size());
-        if (own) return {*own, true};
-        if (to.is_in_process) return {reinterpret_cast<std::uint64_t>(start), false};
-    }
     const std::size_t bytes = bytes_of(data);
+    const bool has_deadline = detail::current_context->own.deadline_ns != machine::no_deadline;
+    if (may_lend && data.size() == 1 && !has_deadline) {
+        const std::byte* const start = data.front().data();
+        const auto own = detail::own_address(context_, start, bytes);
+        if (own) return {*own, bytes, true};
+        if (to.is_in_process) return {reinterpret_cast<std::uint64_t>(start), bytes, false};
+    }
+    if (to.is_in_process) {
+        std::byte* const copy = private_copy(bytes);
+        machine::announce_write(context_, copy, bytes);
+        copy_pieces(copy, data);
+        return {reinterpret_cast<std::uint64_t>(copy), bytes, false};
+    }
     const std::uint64_t copy = copies_.take(bytes);
     machine::announce_write(context_, detail::mapped_address(context_, copy), bytes);
     copy_pieces(detail::mapped_address(context_, copy), data);
-    return {copy, true};
+    return {copy, bytes, true};
+}
+
+/// Until the end of the step.
+std::byte* pair_lines::private_copy(std::size_t bytes) {
+    if (used_private_ == private_.size()) private_.emplace_back();
+    aligned_bytes& room = private_[used_private_++];
+    room.reserve(bytes);
+    return room.data();
 }
 
 const std::byte* pair_lines::place_of(const long_message& what) const {
@@ -112,23 +134,24 @@ const std::byte* pair_lines::place_of(const long_message& what) const {
                           : reinterpret_cast<const std::byte*>(what.place);
 }
 
-std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t expected) {
+/// As long as its sender says.
+std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t /*expected*/) {
     release_last();
     partner& from = partners_[position_of(member)];
     const std::uint64_t number = ++from.counts.received;
     numbered_line& line = from.here->lines[number % line_window];
     detail::await_word(context_, {line.number, number, machine::wait_reason::collective});
     last_received_from_ = &from;
-    last_was_long_ = expected > line_payload;
+    last_was_long_ = line.number.reserved == is_long;
     if (!last_was_long_) {
-        machine::announce_read(context_, line.bytes, expected);
-        return {line.bytes, expected};
+        machine::announce_read(context_, line.bytes, line.number.reserved);
+        return {line.bytes, line.number.reserved};
     }
     long_message lent;
     machine::announce_read(context_, line.bytes, sizeof lent);
     std::memcpy(&lent, line.bytes, sizeof lent);
-    machine::announce_read(context_, place_of(lent), expected);
-    return {place_of(lent), expected};
+    machine::announce_read(context_, place_of(lent), lent.bytes);
+    return {place_of(lent), lent.bytes};
 }
 
 /// What has been received last has been read.
@@ -146,6 +169,7 @@ void pair_lines::end_step() {
     }
     if (!lent_to_.empty()) copies_.reuse();
     lent_to_.clear();
+    used_private_ = 0;
 }
 
 }  // namespace selion::collectives

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/aligned_bytes.hpp"
 #include "collectives/lines_protocol.hpp"
 #include "collectives/message_way.hpp"
 #include "collectives/segment_copies.hpp"
@@ -71,19 +72,23 @@ private:
     /// Where a long message lies.
     struct long_message {
         std::uint64_t place;  ///< an address of the process, or a global one
+        std::uint64_t bytes;
         bool is_global;
     };
 
     std::size_t position_of(std::uint32_t member) const;
     long_message lend(const partner& to, message_pieces data, bool may_lend);
+    std::byte* private_copy(std::size_t bytes);
     const std::byte* place_of(const long_message& what) const;
     void release_last();
 
     detail::rank_context& context_;
-    std::uint64_t own_ends_;              ///< offset in the own segment
-    std::vector<std::uint32_t> members_;  ///< by rising number
-    std::vector<partner> partners_;       ///< of each
-    segment_copies copies_;
+    std::uint64_t own_ends_;                 ///< offset in the own segment
+    std::vector<std::uint32_t> members_;     ///< by rising number
+    std::vector<partner> partners_;          ///< of each
+    segment_copies copies_;                  ///< for members of other processes
+    std::vector<aligned_bytes> private_;     ///< for those of the own one
+    std::size_t used_private_ = 0;           ///< in this step
     std::vector<partner*> lent_to_;          ///< in this step
     partner* last_received_from_ = nullptr;  ///< its message is being read
     bool last_was_long_ = false;

@@ -86,7 +86,7 @@ SPMD_TEST(spread_array, everybody_has_its_elements_once) {
     with_each(world, [&](const matrix& array) {
         std::uint64_t mine = 0;
         std::uint64_t in_rows = 0;
-        array.for_mine([&](std::size_t, std::size_t) { ++mine; });
+        array.for_mine([&](std::uint64_t, std::size_t, std::size_t) { ++mine; });
         for (const auto& tile : array.my_tiles()) {
             tile.for_rows(
                 [&](std::span<std::uint64_t> row, coordinates<2>) { in_rows += row.size(); });
@@ -113,6 +113,7 @@ SPMD_TEST(spread_array, boxes) {
         expect({{3, 2}, {7, 5}});
         expect({{12, 9}, {1, 1}});
         expect({{5, 0}, {0, 4}});
+        expect({{rows + 3, 0}, {0, 4}});  // nothing, of a partition that has run out
         test.equal(wrong, std::size_t{0});
         world.barrier();
         // Rank 0 writes a box, all others see it.
@@ -138,8 +139,8 @@ SPMD_TEST(spread_array, boxes) {
 SPMD_TEST(spread_array, transfers_in_two_phases) {
     with_each(world, [&](const matrix& array) {
         fill(world, array);
-        selion::transfers under_way;
         std::vector<std::uint64_t> column(rows);
+        selion::transfers under_way;
         for (std::size_t i = 0; i < rows; ++i) under_way.get(column[i], array.address(i, 4));
         under_way.sync();
         std::size_t wrong = 0;
@@ -180,6 +181,15 @@ SPMD_TEST(spread_array, slices) {
         for (std::size_t n = 0; n < 15; ++n) {
             if (values[n] != value_of(1 + 2 * (n / 3), 2 + n % 3)) ++wrong;
         }
+        const auto rows_apart = selion::slice(array, selion::index_range{0, 4, 3}, selion::every);
+        values.assign(4 * columns, 0);
+        selion::transfers under_way;
+        rows_apart.get(under_way, values);
+        under_way.sync();
+        for (std::size_t n = 0; n < values.size(); ++n) {
+            if (values[n] != value_of(3 * (n / columns), n % columns)) ++wrong;
+        }
+        selion::slice(array, selion::index_range{rows + 1, 0}, selion::every).read({});
         test.equal(wrong, std::size_t{0});
         test.equal(std::uint32_t{part.owner(2, 1)}, std::uint32_t{array.owner(5, 3)});
         world.barrier();
@@ -194,6 +204,34 @@ SPMD_TEST(spread_array, slices) {
         test.equal(std::uint64_t{array(1, 2)}, std::uint64_t{17});
         world.barrier();
     });
+}
+
+/// A copy of the handle is the same array on whichever rank it has come to.
+SPMD_TEST(spread_array, a_handle_that_travels) {
+    const matrix array(world, {rows, columns}, selion::tiles(2, 3), "numbers");
+    const selion::rank_id next = test.neighbour();
+    selion::rpc(next, [array] {
+        array.for_mine(
+            [](std::uint64_t& element, std::size_t i, std::size_t j) { element = value_of(i, j); });
+    }).get();
+    world.barrier();
+    std::size_t wrong = 0;
+    array.for_mine([&](std::uint64_t element, std::size_t i, std::size_t j) {
+        if (element != value_of(i, j)) ++wrong;
+    });
+    test.equal(wrong, std::size_t{0});
+    selion::deallocate(world, array);
+}
+
+SPMD_TEST(spread_array, an_element_of_each_rank) {
+    const selion::spread_array<std::uint8_t, 1> counts(world, {world.size()}, selion::runs{1});
+    test.equal(std::uint32_t{counts.owner(world.rank())}, std::uint32_t{world.rank()});
+    ++counts(world.rank());
+    counts(world.rank()) ^= 4;
+    world.barrier();
+    test.equal(std::uint32_t{counts(test.neighbour())}, 5u);
+    world.barrier();
+    selion::deallocate(world, counts);
 }
 
 SPMD_TEST(spread_array, another_layout) {

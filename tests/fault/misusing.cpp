@@ -278,10 +278,15 @@ void mistake_about_blocks(selion::world& world, std::string_view what) {
 }
 
 void mistake_about_arrays(selion::world& world, std::string_view what) {
+    const bool is_odd = world.rank() == 1;
     const selion::spread_array<int, 2> numbers(world, {6, 10}, selion::tiles(2, 5), "numbers");
     const selion::spread_array<int, 2> others(world, {10, 6}, selion::tiles(2, 5), "others");
+    if (what == "layouts") {
+        const auto how = is_odd ? selion::tiles(8, 2) : selion::tiles(2, 8);
+        const selion::spread_array<int, 2> odd(world, {16, 16}, how, "odd");  // site: layouts
+    }
     if (what == "extents") selion::redistribute(world, numbers, others);  // site: extents
-    if (world.rank() == 1) {
+    if (is_odd) {
         std::vector<int> some(6);
         if (what == "index") numbers(3, 10) = 1;                            // site: index
         if (what == "negative") static_cast<void>(numbers.address(-1, 0));  // site: negative

@@ -43,6 +43,7 @@ by_foreign_thread = {
     "scope": r"thread level is single; .* or set SELION_THREAD_LEVEL=multiple$",
 }
 together = {
+    "layouts": r"ranks have not given odd the same extents and distribution$",
     "extents": r"redistribute: numbers has 6 x 10 elements, others has 10 x 6$",
     "root": r"broadcast: root 99 is no member; members are 0 to {last}$",
     "twice": r"deallocate: no live collective allocation starts at offset \d+$",

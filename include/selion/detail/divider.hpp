@@ -18,6 +18,8 @@ public:
           factor_(std::has_single_bit(by) ? 0 : ~std::uint64_t{0} / by + 1),
           shift_(static_cast<unsigned>(std::bit_width(by)) - 1) {}
 
+    bool operator==(const divider&) const = default;
+
     constexpr std::uint64_t by() const noexcept { return by_; }
     constexpr std::uint64_t quotient(std::uint64_t number) const noexcept {
         if (factor_ == 0) return number >> shift_;

@@ -48,7 +48,8 @@ public:
         : host_(host),
           block_(block),
           members_(team.members),
-          one_combines_(team.share_processors && block.what == all_reduce),
+          one_combines_(team.share_processors && block.what == all_reduce &&
+                        block.bytes <= group_result_bytes),
           beside_((team.members + team.processors - 1) / team.processors),
           volumes_(volumes_of(block, members_)) {}
 

@@ -132,6 +132,9 @@ TEST(spread_layout, what_is_not_possible_is_said) {
                 HasSubstr("legal: 1 to 4294967295"));
     EXPECT_THAT(text([] { two({1u << 20, 1u << 20}, tiles(1, 1), 2); }),
                 HasSubstr("too many tiles"));
+    using three = spread_layout<3>;
+    EXPECT_THAT(text([] { three({1u << 22, 1u << 21, 1u << 21}, runs{0}, 2); }),
+                HasSubstr("more elements than can be counted"));
 }
 
 TEST(divider, divides_as_the_processor_does) {
