@@ -56,9 +56,9 @@ void check_range(std::string_view array, std::size_t dimension, const index_rang
 
 void check_box(std::string_view array, const erased_box& box, std::size_t elements,
                std::source_location site) {
+    const bool is_empty = std::ranges::find(box.extents, 0u) != box.extents.end();
+    if (is_empty && elements == 0) return;  // nothing is anywhere
     std::size_t size = 1;
-    for (const std::size_t extent : box.extents) size *= extent;
-    if (size == 0 && elements == 0) return;  // nothing is anywhere
     for (std::size_t d = 0; d < box.array.size(); ++d) {
         const bool is_inside =
             box.first[d] <= box.array[d] && box.extents[d] <= box.array[d] - box.first[d];
@@ -66,6 +66,7 @@ void check_box(std::string_view array, const erased_box& box, std::size_t elemen
             is_inside, site,
             fmt::format("elements {} to {} of dimension {}: {} has {} there", box.first[d],
                         box.first[d] + box.extents[d] - 1, d, array, box.array[d]));
+        size *= box.extents[d];
     }
     SELION_EXPECT_AT(
         size == elements, site,

@@ -291,7 +291,11 @@ void mistake_about_arrays(selion::world& world, std::string_view what) {
         if (what == "index") numbers(3, 10) = 1;                            // site: index
         if (what == "negative") static_cast<void>(numbers.address(-1, 0));  // site: negative
         if (what == "box") numbers.read({{5, 0}, {2, 3}}, some);            // site: box
-        if (what == "box_memory") numbers.write({{0, 0}, {2, 2}}, some);    // site: box_memory
+        if (what == "box_wraps") {
+            const std::size_t huge = std::size_t{1} << 32;
+            numbers.read({{0, 0}, {huge, huge}}, {});  // site: box_wraps
+        }
+        if (what == "box_memory") numbers.write({{0, 0}, {2, 2}}, some);  // site: box_memory
         if (what == "slice") {
             const auto part = selion::slice(numbers, 6, selion::every);  // site: slice
             static_cast<void>(part);

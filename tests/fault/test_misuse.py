@@ -33,6 +33,7 @@ alone = {
               r"are 0 to 9$", 2),
     "negative": (r"index \(-1, 0\) is out of range: numbers has 6 elements in dimension 0", 2),
     "box": (r"elements 5 to 6 of dimension 0: numbers has 6 there$", 1),
+    "box_wraps": (r"elements 0 to 4294967295 of dimension 0: numbers has 6 there$", 1),
     "box_memory": (r"a box of 4 elements of numbers, and memory for 6$", 1),
     "slice": (r"slice: 1 indices from 6 in steps of 1: numbers has 6 elements in dimension 0$", 1),
     "slice_index": (r"index \(3\) is out of range: a slice of numbers has 3 elements in ", 2),

@@ -69,6 +69,14 @@ begin
   line.count := line.count - 1;
 end;
 
+-- The owner has sent what it had.
+procedure come_home(value: value_type);
+begin
+  memory := value;
+  is_owned := false;
+  undefine owner;
+end;
+
 -- The request is served: its rank gets the block.
 procedure finish(written: value_type);
 var has_copy: boolean;
@@ -236,18 +244,14 @@ ruleset n: node; v: value_type do
           waiting[n] := come.what;
         case write_back:
           assert is_owned & owner = n "a write-back of what is another's";
-          memory := come.value;
-          is_owned := false;
-          undefine owner;
+          come_home(come.value);
           if wants_data & seeded != 3 then
             wants_data := false;
             finish(v);
           end;
         case flushed:
           assert is_owned & owner = n & wants_data "data that nobody has asked for";
-          memory := come.value;
-          is_owned := false;
-          undefine owner;
+          come_home(come.value);
           wants_data := false;
           if service = get_shared then sharer[n] := true; end;
           finish(v);
