@@ -85,7 +85,7 @@ private:
         return true;
     }
 
-    /// What others have counted; its `reserved` part names the job that the counter belongs to.
+    /// What others have counted; its `note` names the job that the counter belongs to.
     detail::shared_word word_{0, 0, 0};
     std::uint64_t own_ = 0;    ///< what the owner's thread has counted within its calls
     std::uint64_t taken_ = 0;  ///< what has been waited for
@@ -133,7 +133,7 @@ namespace detail {
 inline void count_here(rank_context& context, counter* which, std::source_location site) {
     if (which == nullptr) return;
     shared_word& word = counter_access::word(*which);
-    if (word.reserved != context.job) [[unlikely]]
+    if (word.note != context.job) [[unlikely]]
         claim_counter(context, *which, site);
     if (context.own.counts_alone) [[likely]] {
         ++counter_access::own(*which);

@@ -87,13 +87,13 @@ void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) 
     if (bytes <= line_payload) {
         machine::announce_write(context_, line.bytes, bytes);
         copy_pieces(line.bytes, data);
-        line.number.reserved = static_cast<std::uint32_t>(bytes);
+        line.number.note = static_cast<std::uint32_t>(bytes);
     } else {
         const long_message lent = lend(to, data, may_lend);
         lent_to_.push_back(&to);
         machine::announce_write(context_, line.bytes, sizeof lent);
         std::memcpy(line.bytes, &lent, sizeof lent);
-        line.number.reserved = is_long;
+        line.number.note = is_long;
     }
     machine::word_store(context_, line.number, number);
 }
@@ -142,10 +142,10 @@ std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t
     numbered_line& line = from.here->lines[number % line_window];
     detail::await_word(context_, {line.number, number, machine::wait_reason::collective});
     last_received_from_ = &from;
-    last_was_long_ = line.number.reserved == is_long;
+    last_was_long_ = line.number.note == is_long;
     if (!last_was_long_) {
-        machine::announce_read(context_, line.bytes, line.number.reserved);
-        return {line.bytes, line.number.reserved};
+        machine::announce_read(context_, line.bytes, line.number.note);
+        return {line.bytes, line.number.note};
     }
     long_message lent;
     machine::announce_read(context_, line.bytes, sizeof lent);

@@ -74,7 +74,7 @@ void team_slots::combine_for_all(const detail::block_call& call, std::byte* resu
     try {
         combine_slots(call, result, 0, call.count);
     } catch (...) {
-        release.reserved = turn_name();
+        release.note = turn_name();
         release_all();
         throw;
     }
@@ -83,7 +83,7 @@ void team_slots::combine_for_all(const detail::block_call& call, std::byte* resu
 
 void team_slots::take_result(const detail::block_call& call, const std::byte* result,
                              const detail::shared_word& release) {
-    if (release.reserved == turn_name()) return combine_slots(call, call.target, 0, call.count);
+    if (release.note == turn_name()) return combine_slots(call, call.target, 0, call.count);
     if (call.count != 0) std::memcpy(call.target, result, call.block_bytes());
 }
 

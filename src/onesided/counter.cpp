@@ -25,7 +25,7 @@ std::uint64_t goal_of(counter& which, std::uint64_t count) {
 }  // namespace
 
 void claim_counter(rank_context& context, counter& which, std::source_location site) {
-    std::uint32_t& owner = counter_access::word(which).reserved;
+    std::uint32_t& owner = counter_access::word(which).note;
     if (owner == context.job) return;
     SELION_EXPECT_AT(owner == 0, site,
                      fmt::format("the counter was used in job {} of this process, which has "

@@ -11,12 +11,13 @@ namespace selion::detail {
 inline constexpr std::size_t line_bytes = 128;
 
 /// A word that one rank may wait on while others change it. `sleeper` says who sleeps on it: 0
-/// nobody, a doorbell's number + 1 one thread, all ones several (src/machine/node/waiting.md). All
-/// zero is a valid word of value 0.
+/// nobody, a doorbell's number + 1 one thread, all ones several (src/machine/node/waiting.md).
+/// `note` is free for whoever the word belongs to: what is written before a value is seen with it.
+/// All zero is a valid word of value 0.
 struct alignas(16) shared_word {
     std::uint64_t value;
     std::uint32_t sleeper;
-    std::uint32_t reserved;
+    std::uint32_t note;
 };
 
 static_assert(sizeof(shared_word) == 16 && offsetof(shared_word, sleeper) == 8);
