@@ -165,6 +165,44 @@ SPMD_TEST(message, handlers_send_messages) {
     world.barrier();
 }
 
+/// Makes a handler send more than its target takes at a time.
+struct order {
+    selion::global_ptr<letter_box> box;
+    std::uint32_t target;
+    std::uint32_t count;
+};
+struct signed_note {
+    selion::global_ptr<letter_box> box;
+    std::uint32_t sender;
+    std::uint32_t number;
+};
+
+selion::arrival take_signed(const signed_note& came, selion::message_info about) {
+    letter_box& box = *came.box.local();
+    box.sum += about.origin == came.sender ? 1 : 0;
+    selion::notify(came.box.member(&letter_box::arrived), selion::signal_add(1));
+    return {};
+}
+
+selion::arrival send_many(const order& came, selion::message_info about) {
+    for (std::uint32_t i = 0; i < came.count; ++i) {
+        selion::send(about.origin, take_signed, signed_note{came.box, came.target, i});
+    }
+    return {};
+}
+
+SPMD_TEST(message, what_handlers_send_comes_from_their_ranks) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    const std::uint32_t each = 4000 / world.size() + 20;
+    for (std::uint32_t rank = 0; rank < world.size(); ++rank) {
+        selion::send(rank, send_many, order{box.own(), rank, each});
+    }
+    const std::uint64_t all = std::uint64_t{each} * world.size();
+    selion::wait_until(box.own().member(&letter_box::arrived), all);
+    test.equal(box.mine()->sum, all);
+    world.barrier();
+}
+
 SPMD_TEST(message, a_flood_in_both_directions_ends) {
     spmd::symmetric_array<letter_box> box(world, 1);
     const std::uint64_t count = test.rounds(40000, 1000);

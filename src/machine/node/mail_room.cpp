@@ -63,7 +63,7 @@ bool mail_room::may_serve() {
 
 [[gnu::always_inline]] inline bool mail_room::serve_all(detail::rank_context& server) {
     const bool has_served = serve_rings(server, readers_);
-    return (has_parked() && send_parked(server)) || has_served;
+    return (has_parked() && send_parked()) || has_served;
 }
 
 bool mail_room::serve_replies(detail::rank_context& server) {
@@ -190,10 +190,11 @@ void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_me
     detail::current_context = outer;
 }
 
-void mail_room::park(const message_request& request) {
+void mail_room::park(const detail::rank_context& sender, const message_request& request) {
     const auto* data = static_cast<const std::byte*>(request.data);
     parked_count_.fetch_add(1, std::memory_order_relaxed);
     parked_message& kept = parked_.emplace_back();
+    kept.sender = &ranks_[sender.rank - first_rank_];
     kept.arguments.assign(request.arguments.begin(), request.arguments.end());
     if (!request.lends_data) kept.data.assign(data, data + request.bytes);
     kept.request = request;
@@ -201,9 +202,12 @@ void mail_room::park(const message_request& request) {
     if (!request.lends_data) kept.request.data = kept.data.data();
 }
 
-bool mail_room::send_parked(detail::rank_context& server) {
+/// Each in the name of its sender, whichever rank of the room serves.
+bool mail_room::send_parked() {
     bool has_sent = false;
-    while (has_parked() && office_.try_send(server, *this, parked_.front().request)) {
+    while (has_parked()) {
+        const parked_message& next = parked_.front();
+        if (!office_.try_send(*next.sender, *this, next.request)) break;
         parked_.pop_front();
         parked_count_.fetch_sub(1, std::memory_order_relaxed);
         has_sent = true;

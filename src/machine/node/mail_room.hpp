@@ -62,6 +62,7 @@ private:
     bool has_parked() const { return parked_count_.load(std::memory_order_relaxed) != 0; }
     /// A message that a handler could not send.
     struct parked_message {
+        detail::rank_context* sender;  ///< the rank's own, of this room
         message_request request;
         std::vector<std::byte> arguments;
         std::vector<std::byte> data;
@@ -76,8 +77,8 @@ private:
     bool may_serve();
     bool serve_all(detail::rank_context& server);
     bool serve_replies(detail::rank_context& server);
-    bool send_parked(detail::rank_context& server);
-    void park(const message_request& request);
+    bool send_parked();
+    void park(const detail::rank_context& sender, const message_request& request);
     void deliver(detail::rank_context& server, std::uint32_t rank, const incoming_message& message);
     void deliver_as_guest(detail::rank_context& server, const incoming_message& message,
                           const detail::rank_context& target);

@@ -223,9 +223,9 @@ void post_office::send(detail::rank_context& context, const message_request& req
         if (!try_send(context, own, request)) send_waiting(context, own, request);
         return;
     }
-    if (!request.is_reply && own.has_parked()) return own.park(request);
+    if (!request.is_reply && own.has_parked()) return own.park(context, request);
     while (!try_send(context, own, request)) {
-        if (!request.is_reply) return own.park(request);
+        if (!request.is_reply) return own.park(context, request);
         if (!own.serve_replies(context)) yield_processor();
     }
 }
