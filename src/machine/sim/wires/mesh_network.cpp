@@ -35,7 +35,10 @@ public:
             return host.now();
         }
         what.sender = &host.current();
-        const ticks gone = begin(host, what, from_core);
+        // Behind what handlers of the rank have sent and is still there: order is kept.
+        const bool has_others =
+            source_of(what.from * links_per_node + from_events).first != nullptr;
+        const ticks gone = begin(host, what, has_others ? from_events : from_core);
         if (gone != end_of_time) return gone;
         host.suspend();  // `what` may have arrived and may be gone when this returns
         return host.current().now;
@@ -70,7 +73,7 @@ private:
     }
 
     ticks begin(engine& host, message& what, mesh_link which);
-    ticks send(std::uint32_t port, ticks now);
+    ticks send(engine& host, std::uint32_t port, ticks now);
     void begin_next(std::uint32_t port);
     void step(engine& host);
     void schedule_step(engine& host);
@@ -88,6 +91,7 @@ private:
 ticks mesh_network::begin(engine& host, message& what, mesh_link which) {
     const std::uint32_t port = what.from * links_per_node + which;
     source& queue = source_of(port);
+    task* const sender = what.sender;
     what.next = nullptr;
     what.entered = host.now();
     if (queue.first != nullptr) {
@@ -96,15 +100,18 @@ ticks mesh_network::begin(engine& host, message& what, mesh_link which) {
     }
     queue.first = queue.last = &what;
     mesh_train(model_, what, which).begin(host.now());
-    const ticks gone = send(port, host.now());
+    what.sender = nullptr;  // it is not suspended
+    const ticks gone = send(host, port, host.now());
+    what.sender = sender;
     schedule_step(host);
     return gone;
 }
 
 /// Lets trains of a port go on as long as its link has room. A place that is free now stays free
 /// until this port takes it, so transactions that will only be ready later are settled as well.
+/// Whoever is suspended until its train has left goes on then.
 /// @return when the last train left entirely; `end_of_time` if one is still there.
-ticks mesh_network::send(std::uint32_t port, ticks now) {
+ticks mesh_network::send(engine& host, std::uint32_t port, ticks now) {
     source& queue = source_of(port);
     ticks gone = end_of_time;
     while (queue.first != nullptr) {
@@ -121,6 +128,7 @@ ticks mesh_network::send(std::uint32_t port, ticks now) {
             queue.free_at = gone + switches_.slot();
             train.go_on(gone);
         }
+        if (what.sender != nullptr) host.resume_at(*what.sender, gone);
         queue.first = what.next;
         if (queue.first != nullptr) begin_next(port);
     }
@@ -142,9 +150,7 @@ void mesh_network::step(engine& host) {
     do {
         switches_.advance(now);
         for (const std::uint32_t port : switches_.freed_ports()) {
-            task* const sender = source_of(port).first->sender;
-            const ticks gone = send(port, now);
-            if (sender != nullptr && gone != end_of_time) host.resume_at(*sender, gone);
+            send(host, port, now);
         }
         for (message* const what : switches_.delivered()) {
             if (--what->slots_left != 0) continue;
