@@ -103,6 +103,17 @@ public:
         }
     }
 
+    /// An array in memory that is there.
+    /// @param base of `layout.local_size()` elements at the same place of every rank.
+    static spread_array in_memory(const spread_layout<N>& layout, global_ptr<T> base,
+                                  std::string_view name) {
+        spread_array made;
+        made.layout_ = layout;
+        made.base_ = base;
+        made.name_ = array_name(name);
+        return made;
+    }
+
     constexpr const spread_layout<N>& layout() const noexcept { return layout_; }
     constexpr coordinates<N> extents() const { return layout_.extents(); }
     constexpr std::size_t extent(std::size_t dimension) const { return layout_.extent(dimension); }
@@ -213,9 +224,7 @@ private:
     }
     void check_box(const spread_box<N>& box, std::size_t elements,
                    std::source_location site) const {
-        if constexpr (SELION_CHECK_LEVEL >= 1) {
-            detail::check_box(name(), {box.first, box.extents, layout_.extents()}, elements, site);
-        }
+        detail::check_box_of(name(), layout_.extents(), box, elements, site);
     }
 
     spread_layout<N> layout_;

@@ -62,6 +62,16 @@ struct erased_box {
 SELION_API void check_box(std::string_view array, const erased_box& box, std::size_t elements,
                           std::source_location site);
 
+template <std::size_t N>
+void check_box_of([[maybe_unused]] std::string_view array,
+                  [[maybe_unused]] const coordinates<N>& extents,
+                  [[maybe_unused]] const spread_box<N>& box, [[maybe_unused]] std::size_t elements,
+                  [[maybe_unused]] std::source_location site) {
+    if constexpr (SELION_CHECK_LEVEL >= 1) {
+        check_box(array, {box.first, box.extents, extents}, elements, site);
+    }
+}
+
 /// What a box and a tile have in common: rows, and how they lie on both sides.
 template <std::size_t N>
 class box_part {
@@ -90,6 +100,24 @@ public:
     /// Dimensions outside of rows, as `get_strided` and `put_strided` want them.
     std::span<const stride> to_memory() const { return {to_memory_.data(), outer_}; }
     std::span<const stride> to_tile() const { return {to_tile_.data(), outer_}; }
+    /// Calls `what` for each row: elements to its first one in the rank's part, and in the box's
+    /// memory.
+    template <class Function>
+    void for_rows(const Function& what) const {
+        coordinates<N> count{};
+        count.fill(1);
+        for (std::size_t d = 0; d < outer_; ++d) count[N - 1 - d] = to_memory_[d].count;
+        coordinates<N> at{};
+        do {
+            std::size_t rank_place = in_rank;
+            std::size_t box_place = in_box;
+            for (std::size_t d = 0; d < outer_; ++d) {
+                rank_place += at[N - 1 - d] * static_cast<std::size_t>(to_memory_[d].source);
+                box_place += at[N - 1 - d] * static_cast<std::size_t>(to_memory_[d].target);
+            }
+            what(rank_place, box_place);
+        } while (advance(at, count));
+    }
 
 private:
     std::size_t outer_ = 0;

@@ -69,6 +69,13 @@ public:
         note(site);
     }
 
+    /// Starts what `start(counter)` starts. @param start returns how often the counter will count.
+    template <class Start>
+    void add(const Start& start, std::source_location site = std::source_location::current()) {
+        started_ += start(done_);
+        last_ = site;
+    }
+
     /// Waits until all that was started is complete, as a completion counter says: what was read is
     /// here, what was written is there.
     void sync(std::source_location site = std::source_location::current()) {

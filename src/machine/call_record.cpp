@@ -61,6 +61,7 @@ std::string_view name_of(operation what) {
         case operation::wait_future: return "future::wait";
         case operation::send: return "send";
         case operation::completions: return "its completion handlers";
+        case operation::coherent_access: return "an access to coherent memory";
         case operation::end_of_run: return "the end of run";
     }
     return "an unknown call";

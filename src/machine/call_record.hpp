@@ -34,6 +34,7 @@ enum class operation : std::uint32_t {
     wait_future,
     send,
     completions,
+    coherent_access,
     end_of_run,
 };
 std::string_view name_of(operation what);
@@ -42,7 +43,8 @@ std::string_view name_of(operation what);
 constexpr bool is_collective(operation what) {
     return what != operation::none && what != operation::wait_signal &&
            what != operation::wait_counter && what != operation::wait_future &&
-           what != operation::send && what != operation::completions;
+           what != operation::send && what != operation::completions &&
+           what != operation::coherent_access;
 }
 
 /// What one rank is doing, written by that rank alone with plain stores to its own line, read by

@@ -136,6 +136,8 @@ public:
     /// Whether something has come for the calling rank, or for one of its carrier, that is not
     /// handled yet. Asked at the end of jobs whose ranks wait for each other there.
     virtual bool has_mail(detail::rank_context&) { return false; }
+    /// Whether replies come in the order in which they and requests were sent.
+    virtual bool replies_keep_order() const { return false; }
     /// Whether another thread runs handlers for the calling rank, or for one of its carrier, now.
     virtual bool is_served(detail::rank_context&) { return false; }
 };
@@ -220,6 +222,13 @@ machine* active_machine();
 std::uint32_t job_number();
 void set_active_machine(machine* now);
 
+/// A time that a machine's description gives for what is done above the machine.
+struct named_cost {
+    bool is_given = false;
+    std::int64_t picoseconds = 0;
+    double picoseconds_per_byte = 0;
+};
+
 /// One machine of one job.
 class machine {
 public:
@@ -230,6 +239,8 @@ public:
     virtual class memory& memory() = 0;
     /// What the wires have carried in the last run, where the machine knows.
     virtual meters::network_use network_use() const { return {}; }
+    /// @param name of a table and a key of the machine's file: "coherence.read_hit".
+    virtual named_cost cost(std::string_view) const { return {}; }
 };
 
 }  // namespace selion::machine

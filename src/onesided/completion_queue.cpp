@@ -55,9 +55,20 @@ void completion_queue::add(detail::rank_context& handler, const ripe_completion&
     auto* const kept = new ripe_completion(what);
     added_count_.fetch_add(1, std::memory_order_relaxed);
     if (handler.host->launcher().call_beside(handler, run_one, kept)) return;
-    kept->next = added_.load(std::memory_order_relaxed);
+    add_kept(handler, *kept);
+}
+
+void completion_queue::add_to_own_stack(detail::rank_context& handler,
+                                        const ripe_completion& what) {
+    auto* const kept = new ripe_completion(what);
+    added_count_.fetch_add(1, std::memory_order_relaxed);
+    add_kept(handler, *kept);
+}
+
+void completion_queue::add_kept(detail::rank_context& handler, ripe_completion& kept) {
+    kept.next = added_.load(std::memory_order_relaxed);
     // release: what it holds; pairs with who takes it [completion.added]
-    while (!added_.compare_exchange_weak(kept->next, kept, std::memory_order_release,
+    while (!added_.compare_exchange_weak(kept.next, &kept, std::memory_order_release,
                                          std::memory_order_relaxed)) {
     }
     if (!are_added_within_calls(handler)) return detail::count_together(handler, ripe_);

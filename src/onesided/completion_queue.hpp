@@ -14,9 +14,9 @@ namespace selion::onesided {
 struct ripe_completion {
     void (*function)(void*);
     void* argument;
-    std::uint32_t origin;              ///< of the message
-    std::uint64_t target_counter;      ///< global address; `null_address`: none
-    std::uint64_t completion_counter;  ///< address at the origin; 0: none
+    std::uint32_t origin = 0;                             ///< of the message
+    std::uint64_t target_counter = detail::null_address;  ///< global; `null_address`: none
+    std::uint64_t completion_counter = 0;                 ///< address at the origin; 0: none
     ripe_completion* next = nullptr;
 };
 
@@ -42,6 +42,8 @@ public:
 
     /// By a handler of a message to the rank, in whose context it runs.
     void add(detail::rank_context& handler, const ripe_completion& what);
+    /// The same for one that nobody but the rank's own stack is to run.
+    void add_to_own_stack(detail::rank_context& handler, const ripe_completion& what);
 
     /// Whether the caller is the rank's own stack, where no handler of any kind runs.
     static bool is_run_by(const detail::rank_context& caller) {
@@ -67,6 +69,7 @@ public:
 
 private:
     void run_ripe(detail::rank_context& caller);
+    void add_kept(detail::rank_context& handler, ripe_completion& kept);
     static void move_above(detail::rank_context& caller);
     bool await_within_calls(detail::rank_context& caller, const machine::wait_request& request);
     bool await_either(detail::rank_context& caller, const machine::wait_request& request,

@@ -10,6 +10,10 @@
 #include "onesided/completion_queue.hpp"
 #include "selion/future.hpp"
 
+namespace selion::coherence {
+class coherent_parts;
+}
+
 namespace selion::onesided {
 
 /// One rank's part in messages: the states of futures that it has made, and completion handlers
@@ -38,6 +42,7 @@ public:
     } above;
     /// What a floor above keeps for this rank, as long as messages may come for it.
     std::shared_ptr<void> kept_above;
+    std::shared_ptr<coherence::coherent_parts> coherent;
 
 private:
     void grow();

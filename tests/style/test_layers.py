@@ -21,7 +21,7 @@ below = {
     "machine/processes": ["machine/node", "machine/threads"],
     "onesided": ["machine"],
     "collectives": ["onesided"],
-    "coherence": ["onesided"],
+    "coherence": ["world"],
     "offload": ["onesided"],
     "world": ["collectives"],
     "lapi": ["world"],

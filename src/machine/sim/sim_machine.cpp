@@ -73,6 +73,15 @@ public:
     class launcher& launcher() override { return *this; }
     class memory& memory() override { return *running_; }
     meters::network_use network_use() const override { return network_use_; }
+    named_cost cost(std::string_view name) const override {
+        const auto found = model_.extras.find(name);
+        if (found == model_.extras.end()) return {};
+        constexpr std::uint64_t many = 1 << 20;
+        const std::int64_t of_many = model_.tick.to_ps(found->second.per_byte.of(many));
+        return {.is_given = true,
+                .picoseconds = model_.tick.to_ps(found->second.time),
+                .picoseconds_per_byte = static_cast<double>(of_many) / many};
+    }
 
     int run(const job& work) override {
         tell_setting();

@@ -56,6 +56,7 @@ public:
     }
     std::uint64_t most_message_bytes() const override { return UINT32_MAX; }
     bool poll(detail::rank_context& context) override;
+    bool replies_keep_order() const override { return true; }
 
     // clock
     std::int64_t now_ns() override { return now_ps() / 1000; }

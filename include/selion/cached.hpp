@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace selion {
+
+/// When copies of remote blocks are kept, and the protocol runs that keeps them coherent.
+enum class cache_protocol : std::uint8_t {
+    /// Not where every rank's memory is mapped: there accesses are loads and stores, and ordered
+    /// as gets and puts are, by barriers and signals.
+    where_needed,
+    always,  ///< also there: to study it, to count, or for its order
+};
+
+/// How coherent memory is kept.
+struct cached {
+    /// Unit of copies: a power of two, 8 to 65536.
+    std::size_t block_bytes = 64;
+    /// Copies that a rank keeps at most, in bytes; 0: as many as it uses.
+    std::size_t capacity_bytes = 0;
+    cache_protocol protocol = cache_protocol::where_needed;
+    /// Counts accesses, by array and by line of the program. Every access is then a call.
+    bool has_statistics = false;
+};
+
+/// Accesses of one rank, as `cached::has_statistics` has them counted. What changes an element is a
+/// write. A bulk access counts once for each block that it meets.
+struct access_counts {
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+    std::uint64_t remote_reads = 0;  ///< of other ranks' memory
+    std::uint64_t remote_writes = 0;
+    std::uint64_t untouched_reads = 0;  ///< of own blocks that no other rank has ever had
+    std::uint64_t untouched_writes = 0;
+    std::uint64_t read_misses = 0;  ///< that had to ask, at home for what others have
+    std::uint64_t write_misses = 0;
+    // Misses by cause; what is left of them is of blocks at home.
+    std::uint64_t cold = 0;         ///< never had before
+    std::uint64_t invalidated = 0;  ///< written by another rank since
+    std::uint64_t evicted = 0;      ///< given away for want of room
+    std::uint64_t upgrades = 0;     ///< writes to a block that could be read
+    std::uint64_t useless = 0;      ///< of `invalidated`: what was wanted had not changed meanwhile
+    std::int64_t waited_ps = 0;     ///< time in accesses that missed
+
+    access_counts& operator+=(const access_counts& more) noexcept;
+};
+
+/// What a rank has done for coherent memory.
+struct cache_counts {
+    std::uint64_t home_entries = 0;  ///< of its own blocks, those that others have had
+    std::uint64_t copy_entries = 0;  ///< blocks of others that it has had
+    std::uint64_t blocks_sent = 0;   ///< messages with a block
+    std::uint64_t blocks_received = 0;
+    std::uint64_t invalidations_sent = 0;  ///< as a home: to forget, or to give back to the home
+    std::uint64_t invalidations_received = 0;
+    std::uint64_t evictions = 0;
+    std::uint64_t write_backs = 0;  ///< of those, and of `flush`
+};
+
+/// One place in the program that has accessed an array.
+struct access_line {
+    std::string file;
+    std::uint32_t line = 0;
+    std::string array;
+    access_counts counts;
+};
+
+inline access_counts& access_counts::operator+=(const access_counts& more) noexcept {
+    reads += more.reads;
+    writes += more.writes;
+    remote_reads += more.remote_reads;
+    remote_writes += more.remote_writes;
+    untouched_reads += more.untouched_reads;
+    untouched_writes += more.untouched_writes;
+    read_misses += more.read_misses;
+    write_misses += more.write_misses;
+    cold += more.cold;
+    invalidated += more.invalidated;
+    evicted += more.evicted;
+    upgrades += more.upgrades;
+    useless += more.useless;
+    waited_ps += more.waited_ps;
+    return *this;
+}
+
+}  // namespace selion

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <selion/cached_reference.hpp>
+#include <selion/coherent_space.hpp>
+#include <selion/spread_array.hpp>
+#include <selion/transfers.hpp>
+#include <selion/world.hpp>
+
+namespace selion {
+
+/// A spread array in coherent memory: the same layouts, and references that read and write copies
+/// of blocks where an element is another rank's. Zeroed at first. A handle is the rank's own;
+/// copies of it are the same array.
+template <transferable T, std::size_t N>
+class cached_array
+    : public detail::indexed_access<cached_array<T, N>, std::make_index_sequence<N>> {
+public:
+    using element_type = T;
+    static constexpr std::size_t dimensions = N;
+
+    cached_array() = default;
+    /// Collective, without waiting: an array in the next bytes of a space.
+    /// @error bad_argument for a layout that is not possible, out_of_memory: the space is full.
+    template <class Distribution>
+    cached_array(const coherent_space& space, const coordinates<N>& extents,
+                 const Distribution& how, std::string_view name = "a cached array",
+                 std::source_location site = std::source_location::current())
+        : space_(space) {
+        const spread_layout<N> layout(extents, how, detail::context_of_caller(site).ranks);
+        memory_ = spread_array<T, N>::in_memory(
+            layout, space.take<T>(layout.local_size(), name, site), name);
+        view_ = space.view();
+    }
+    /// Collective: an array in a space of its own. Includes a barrier. @error as for a space.
+    template <class Distribution>
+    cached_array(const world& all, const coordinates<N>& extents, const Distribution& how,
+                 const cached& options, std::string_view name = "a cached array",
+                 std::source_location site = std::source_location::current())
+        : cached_array(coherent_space(
+                           all, spread_layout<N>(extents, how, all.size()).local_size() * sizeof(T),
+                           options, site),
+                       extents, how, name, site) {}
+
+    constexpr const spread_layout<N>& layout() const noexcept { return memory_.layout(); }
+    constexpr coordinates<N> extents() const { return memory_.extents(); }
+    constexpr std::size_t extent(std::size_t dimension) const { return memory_.extent(dimension); }
+    constexpr std::string_view name() const noexcept { return memory_.name(); }
+    constexpr explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
+    const coherent_space& space() const noexcept { return space_; }
+
+    cached_reference<T> at(const coordinates<N>& index,
+                           std::source_location site = std::source_location::current()) const {
+        return {view_, memory_.address_of(index, site), site};
+    }
+    global_ptr<T> address_of(const coordinates<N>& index,
+                             std::source_location site = std::source_location::current()) const {
+        return memory_.address_of(index, site);
+    }
+    std::size_t local_of(const coordinates<N>& index,
+                         std::source_location site = std::source_location::current()) const {
+        return memory_.local_of(index, site);
+    }
+
+    /// Calls `what` for each of the caller's elements, tile by tile and row by row, with a
+    /// reference and the index in each dimension.
+    template <class Function>
+    void for_mine(Function&& what) const {
+        const T* const first = memory_.local().data();
+        memory_.for_mine([&](const T& element, auto... index) {
+            what(cached_reference<T>(view_, memory_.base() + (&element - first),
+                                     std::source_location::current()),
+                 index...);
+        });
+    }
+
+    /// Starts to read a box into memory of the caller, row by row without gaps. Each block is an
+    /// access of its own.
+    void get(transfers& under_way, const spread_box<N>& box, std::span<T> into,
+             std::source_location site = std::source_location::current()) const {
+        detail::check_box_of(name(), extents(), box, into.size(), site);
+        if (view_->is_direct) return memory_.get(under_way, box, into, site);
+        for_rows(box, [&](std::uint64_t bits, std::size_t elements, std::size_t in_box) {
+            under_way.add(
+                [&](counter& done) {
+                    return detail::start_read_coherent(*view_, bits, into.data() + in_box,
+                                                       elements * sizeof(T), done, site);
+                },
+                site);
+        });
+    }
+    /// Starts to write a box, from memory that must stay as it is until `sync`.
+    void put(transfers& under_way, const spread_box<N>& box, std::span<const T> from,
+             std::source_location site = std::source_location::current()) const {
+        detail::check_box_of(name(), extents(), box, from.size(), site);
+        if (view_->is_direct) return memory_.put(under_way, box, from, site);
+        for_rows(box, [&](std::uint64_t bits, std::size_t elements, std::size_t in_box) {
+            under_way.add(
+                [&](counter& done) {
+                    return detail::start_write_coherent(*view_, bits, from.data() + in_box,
+                                                        elements * sizeof(T), done, site);
+                },
+                site);
+        });
+    }
+    /// Starts to read, or to write, one element. What is read is there after `sync`.
+    void get(transfers& under_way, const coordinates<N>& index, T& into,
+             std::source_location site = std::source_location::current()) const {
+        const global_ptr<T> from = address_of(index, site);
+        if (view_->is_direct) return under_way.get(into, from, site);
+        under_way.add(
+            [&](counter& done) {
+                return detail::start_read_coherent(*view_, from.bits(), &into, sizeof(T), done,
+                                                   site);
+            },
+            site);
+    }
+    void put(transfers& under_way, const coordinates<N>& index, const T& value,
+             std::source_location site = std::source_location::current()) const {
+        const global_ptr<T> to = address_of(index, site);
+        if (view_->is_direct) return under_way.put(to, value, site);
+        under_way.add(
+            [&](counter& done) {
+                return detail::start_copied_write_coherent(*view_, to.bits(), &value, sizeof(T),
+                                                           done, site);
+            },
+            site);
+    }
+    /// The same as `get` and `put`, and waits.
+    void read(const spread_box<N>& box, std::span<T> into,
+              std::source_location site = std::source_location::current()) const {
+        transfers under_way;
+        get(under_way, box, into, site);
+        under_way.sync(site);
+    }
+    void write(const spread_box<N>& box, std::span<const T> from,
+               std::source_location site = std::source_location::current()) const {
+        transfers under_way;
+        put(under_way, box, from, site);
+        under_way.sync(site);
+    }
+    /// Asks for copies of a box's blocks that will be read soon, and does not wait for them.
+    void prefetch(const spread_box<N>& box,
+                  std::source_location site = std::source_location::current()) const {
+        detail::check_box_of(name(), extents(), box, size_of(box), site);
+        for_rows(box, [&](std::uint64_t bits, std::size_t elements, std::size_t) {
+            detail::hint_coherent(*view_, bits, elements * sizeof(T), site);
+        });
+    }
+
+    /// Accesses of the caller to this array. @pre `cached::has_statistics`
+    access_counts accesses() const {
+        return detail::count_accesses_of_array(*view_, memory_.base().bits() & detail::offset_mask);
+    }
+
+    /// The array's memory, for accesses without the protocol: own elements at first, and all of
+    /// them while no rank has copies (`coherent_space::invalidate` and a barrier see to that).
+    const spread_array<T, N>& memory() const noexcept { return memory_; }
+
+private:
+    /// Rows that lie without gaps on both sides.
+    template <class Function>
+    void for_rows(const spread_box<N>& box, const Function& what) const {
+        detail::for_parts(layout(), box, row_major(box.extents), [&](const auto& part) {
+            part.for_rows([&](std::size_t in_rank, std::size_t in_box) {
+                const global_ptr<T> start = memory_.base().on(part.rank);
+                what((start + static_cast<std::ptrdiff_t>(in_rank)).bits(), part.row, in_box);
+            });
+        });
+    }
+
+    spread_array<T, N> memory_;
+    coherent_space space_;
+    detail::block_view* view_ = nullptr;
+};
+
+/// Collective: gives the array's space back, with whatever else lies in it. What ranks have
+/// written goes home first.
+template <class T, std::size_t N>
+void deallocate(const world& all, const cached_array<T, N>& array,
+                std::source_location site = std::source_location::current()) {
+    deallocate(all, array.space(), site);
+}
+
+}  // namespace selion

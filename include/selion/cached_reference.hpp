@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <selion/atomics.hpp>
+#include <selion/detail/coherent_access.hpp>
+#include <selion/global_ptr.hpp>
+#include <selion/put_get.hpp>
+
+namespace selion {
+
+/// An element of coherent memory: reading it and assigning to it are accesses that are done when
+/// they return. A variable that is declared `auto` holds the reference, and reads when it is used.
+template <class T>
+class cached_reference {
+public:
+    using value_type = std::remove_const_t<T>;
+
+    constexpr cached_reference(detail::block_view* view, global_ptr<T> where,
+                               std::source_location site) noexcept
+        : view_(view), where_(where), site_(site) {}
+    cached_reference(const cached_reference&) = default;
+
+    operator value_type() const { return get(); }
+    /// @cost of a hit: a look and a load; else messages, see src/coherence/protocol.md.
+    value_type get() const {
+        if (is_inside()) [[likely]] {
+            if (const std::byte* place = view_->readable(where_.bits())) [[likely]] {
+                return *reinterpret_cast<const T*>(place);
+            }
+        }
+        if (view_->is_direct) return selion::get(where_, site_);
+        return get_slowly();
+    }
+    const cached_reference& operator=(const T& value) const
+        requires(!std::is_const_v<T>)
+    {
+        set(value);
+        return *this;
+    }
+    /// Between two elements the value is copied.
+    const cached_reference& operator=(const cached_reference& other) const {
+        set(other.get());
+        return *this;
+    }
+    void set(const value_type& value) const
+        requires(!std::is_const_v<T>)
+    {
+        if (is_inside()) [[likely]] {
+            if (std::byte* place = view_->writable(where_.bits())) [[likely]] {
+                *reinterpret_cast<T*>(place) = value;
+                return;
+            }
+        }
+        if (view_->is_direct) return put(where_, value, site_);
+        set_slowly(value);
+    }
+
+    /// Calls `what` with the element, which no other rank reads or writes meanwhile: any change is
+    /// atomic.
+    /// @param what changes the element and does nothing else: it may be called more than once, and
+    /// while the caller waits.
+    template <std::invocable<T&> Function>
+    void change(Function&& what) const
+        requires atomic_element<T>
+    {
+        if (view_->is_direct) return change_directly(what);
+        using function = std::remove_reference_t<Function>;
+        auto* const argument = const_cast<std::remove_const_t<function>*>(std::addressof(what));
+        constexpr auto call = [](std::byte* place, void* to_call) {
+            (*static_cast<function*>(to_call))(*reinterpret_cast<T*>(place));
+        };
+        if (std::byte* const place = view_->writable(where_.bits())) return call(place, argument);
+        detail::change_coherent(*view_, where_.bits(), sizeof(T), call, argument, site_);
+    }
+    /// Adds and returns the value before, atomically.
+    value_type fetch_add(const value_type& amount) const {
+        value_type before{};
+        change([&](T& element) {
+            before = element;
+            element = static_cast<T>(element + amount);
+        });
+        return before;
+    }
+    value_type swap(const value_type& value) const {
+        value_type before{};
+        change([&](T& element) { before = std::exchange(element, value); });
+        return before;
+    }
+    /// Replaces the element by `desired` if it equals `expected`. @return the value before.
+    value_type compare_swap(const value_type& expected, const value_type& desired) const {
+        value_type before{};
+        change([&](T& element) {
+            before = element;
+            if (element == expected) element = desired;
+        });
+        return before;
+    }
+
+    /// Read, changed and written, in one: atomic.
+    const cached_reference& operator+=(const T& by) const {
+        return apply([&](T& e) { e += by; });
+    }
+    const cached_reference& operator-=(const T& by) const {
+        return apply([&](T& e) { e -= by; });
+    }
+    const cached_reference& operator*=(const T& by) const {
+        return apply([&](T& e) { e *= by; });
+    }
+    const cached_reference& operator/=(const T& by) const {
+        return apply([&](T& e) { e /= by; });
+    }
+    const cached_reference& operator|=(const T& by) const {
+        return apply([&](T& e) { e |= by; });
+    }
+    const cached_reference& operator&=(const T& by) const {
+        return apply([&](T& e) { e &= by; });
+    }
+    const cached_reference& operator^=(const T& by) const {
+        return apply([&](T& e) { e ^= by; });
+    }
+    const cached_reference& operator++() const {
+        return apply([](T& e) { ++e; });
+    }
+    const cached_reference& operator--() const {
+        return apply([](T& e) { --e; });
+    }
+
+    constexpr global_ptr<T> address() const noexcept { return where_; }
+
+private:
+    /// Blocks are at least of 8 bytes.
+    static constexpr bool is_never_cut =
+        sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) == sizeof(T);
+    bool is_inside() const {
+        if constexpr (is_never_cut) return true;
+        return view_->holds(where_.bits(), sizeof(T));
+    }
+    template <class Function>
+    const cached_reference& apply(const Function& what) const {
+        change(what);
+        return *this;
+    }
+    [[gnu::noinline]] value_type get_slowly() const {
+        value_type value;
+        detail::read_coherent(*view_, where_.bits(), &value, sizeof(T), site_);
+        return value;
+    }
+    [[gnu::noinline]] void set_slowly(const value_type& value) const {
+        detail::write_coherent(*view_, where_.bits(), &value, sizeof(T), site_);
+    }
+    /// Where all memory is mapped and nobody has copies.
+    template <class Function>
+    void change_directly(const Function& what) const {
+        std::atomic_ref<T> element(*where_.local());
+        T before = element.load(std::memory_order_relaxed);
+        T after;
+        do {
+            after = before;
+            what(after);
+            // acq_rel: as atomic operations on the element [element.atomic]
+        } while (!element.compare_exchange_weak(before, after, std::memory_order_acq_rel,
+                                                std::memory_order_relaxed));
+    }
+
+    detail::block_view* view_;
+    global_ptr<T> where_;
+    std::source_location site_;
+};
+
+}  // namespace selion

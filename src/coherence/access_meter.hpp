@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "selion/cached.hpp"
+
+namespace selion::coherence {
+
+/// Counts one rank's accesses to one space, by array and place in the program.
+class access_meter {
+public:
+    /// @param offset of the array's elements in each rank's memory.
+    void add_array(std::uint64_t offset, std::uint64_t bytes, std::string_view name);
+
+    /// @return where to count an access.
+    access_counts& at(std::uint64_t offset, std::source_location site) {
+        if (offset - last_array_.offset >= last_array_.bytes) find_array(offset);
+        const key wanted{site.file_name(), site.line(), last_array_.number};
+        if (wanted != last_key_ || last_ == nullptr) {
+            last_key_ = wanted;
+            last_ = &counts_[wanted];
+        }
+        return *last_;
+    }
+
+    access_counts total() const;
+    /// @param offset where the array begins.
+    access_counts of_array(std::uint64_t offset) const;
+    std::vector<access_line> lines() const;
+    void clear();
+
+private:
+    static constexpr std::uint32_t no_array = UINT32_MAX;
+    struct array {
+        std::uint64_t offset = 0;
+        std::uint64_t bytes = 0;
+        std::uint32_t number = no_array;
+    };
+    struct key {
+        const char* file = nullptr;
+        std::uint32_t line = 0;
+        std::uint32_t array = no_array;
+        bool operator==(const key&) const = default;
+    };
+    struct hash {
+        std::size_t operator()(const key& of) const {
+            return std::hash<const char*>()(of.file) * 31 + of.line * 7 + of.array;
+        }
+    };
+    void find_array(std::uint64_t offset);
+
+    std::vector<array> arrays_;
+    std::vector<std::string> names_;
+    std::unordered_map<key, access_counts, hash> counts_;
+    array last_array_;
+    key last_key_;
+    access_counts* last_ = nullptr;
+};
+
+}  // namespace selion::coherence

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What programs call: accesses of any size, cut into those of single blocks.
+#include <algorithm>
+
+#include "coherence/coherent_part.hpp"
+#include "selion/detail/coherent_access.hpp"
+
+namespace selion::detail {
+namespace {
+
+using coherence::access_kind;
+using coherence::block_access;
+using coherence::coherent_part;
+
+std::uint32_t bytes_in_block(const block_view& view, std::uint64_t bits, std::size_t bytes) {
+    const std::uint64_t block_bytes = std::uint64_t{1} << view.block_bits;
+    const std::uint64_t left = block_bytes - (bits & (block_bytes - 1));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(left, bytes));
+}
+
+/// Starts an access of each block.
+/// @param one the first byte, and what is common to all. @return how many they are.
+std::uint64_t start_each(const block_view& view, block_access one, std::size_t bytes) {
+    std::uint64_t started = 0;
+    while (bytes != 0) {
+        one.bytes = bytes_in_block(view, one.address, bytes);
+        view.part->start(one);
+        ++started;
+        bytes -= one.bytes;
+        one.address += one.bytes;
+        if (one.data != nullptr) one.data += one.bytes;
+    }
+    return started;
+}
+
+void run(const block_view& view, block_access one, std::size_t bytes) {
+    if (bytes == 0) return;
+    if (view.holds(one.address, bytes)) {
+        one.bytes = static_cast<std::uint32_t>(bytes);
+        return view.part->access(one);
+    }
+    counter done;
+    one.completion = &done;
+    done.wait(start_each(view, one, bytes), one.site);
+}
+
+block_access reading(std::uint64_t bits, void* into, std::source_location site) {
+    block_access one;
+    one.kind = access_kind::read;
+    one.address = bits;
+    one.data = static_cast<std::byte*>(into);
+    one.site = site;
+    return one;
+}
+
+block_access writing(std::uint64_t bits, const void* from, std::source_location site) {
+    block_access one = reading(bits, const_cast<void*>(from), site);
+    one.kind = access_kind::write;
+    return one;
+}
+
+}  // namespace
+
+void read_coherent(block_view& view, std::uint64_t bits, void* into, std::size_t bytes,
+                   std::source_location site) {
+    run(view, reading(bits, into, site), bytes);
+}
+
+void write_coherent(block_view& view, std::uint64_t bits, const void* from, std::size_t bytes,
+                    std::source_location site) {
+    run(view, writing(bits, from, site), bytes);
+}
+
+std::uint64_t start_read_coherent(block_view& view, std::uint64_t bits, void* into,
+                                  std::size_t bytes, counter& done, std::source_location site) {
+    block_access one = reading(bits, into, site);
+    one.completion = &done;
+    return start_each(view, one, bytes);
+}
+
+std::uint64_t start_write_coherent(block_view& view, std::uint64_t bits, const void* from,
+                                   std::size_t bytes, counter& done, std::source_location site) {
+    block_access one = writing(bits, from, site);
+    one.completion = &done;
+    return start_each(view, one, bytes);
+}
+
+std::uint64_t start_copied_write_coherent(block_view& view, std::uint64_t bits, const void* from,
+                                          std::size_t bytes, counter& done,
+                                          std::source_location site) {
+    block_access one = writing(bits, from, site);
+    if (!view.holds(bits, bytes) || bytes > coherent_part::most_copied) {
+        run(view, one, bytes);
+        return 0;
+    }
+    one.bytes = static_cast<std::uint32_t>(bytes);
+    one.completion = &done;
+    view.part->start_copied_write(one);
+    return 1;
+}
+
+void hint_coherent(block_view& view, std::uint64_t bits, std::size_t bytes,
+                   std::source_location site) {
+    if (view.is_direct) return;
+    block_access one = reading(bits, nullptr, site);
+    one.kind = access_kind::touch;
+    start_each(view, one, bytes);
+}
+
+void change_coherent(block_view& view, std::uint64_t bits, std::size_t bytes,
+                     void (*change)(std::byte* bytes, void* argument), void* argument,
+                     std::source_location site) {
+    block_access one;
+    one.kind = access_kind::change;
+    one.address = bits;
+    one.bytes = static_cast<std::uint32_t>(bytes);
+    one.change = change;
+    one.argument = argument;
+    one.site = site;
+    view.part->access(one);
+}
+
+void flush_copies(block_view& view, std::source_location site) { view.part->flush(site); }
+void drop_copies(block_view& view, std::source_location site) { view.part->drop_all(site); }
+
+const cached& how_of(const block_view& view) { return view.part->shape().how; }
+
+access_counts count_accesses(const block_view& view) {
+    const coherence::access_meter* const meter = view.part->meter();
+    return meter == nullptr ? access_counts{} : meter->total();
+}
+
+access_counts count_accesses_of_array(const block_view& view, std::uint64_t offset) {
+    const coherence::access_meter* const meter = view.part->meter();
+    return meter == nullptr ? access_counts{} : meter->of_array(offset);
+}
+
+std::vector<access_line> count_by_line(const block_view& view) {
+    const coherence::access_meter* const meter = view.part->meter();
+    return meter == nullptr ? std::vector<access_line>{} : meter->lines();
+}
+
+cache_counts count_blocks(const block_view& view) { return view.part->counts(); }
+
+}  // namespace selion::detail

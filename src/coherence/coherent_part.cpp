@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coherence/coherent_part.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "coherence/coherent_parts.hpp"
+#include "machine/call_record.hpp"
+#include "onesided/global_address.hpp"
+#include "onesided/message_state.hpp"
+#include "onesided/operation_meter.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/error.hpp"
+#include "selion/expect.hpp"
+
+namespace selion::coherence {
+namespace {
+
+using detail::rank_context;
+
+/// Accesses without a call that waits after which other ranks of the thread have their turn.
+constexpr std::uint32_t accesses_per_turn = 64;
+/// Bytes of an access whose copying is part of what a hit costs.
+constexpr std::uint32_t few_bytes = 16;
+
+std::size_t capacity_of(const cached& how) {
+    if (how.capacity_bytes == 0) return SIZE_MAX;
+    return std::max<std::size_t>(how.capacity_bytes / how.block_bytes, 1);
+}
+
+/// Whether accesses may be made without a call: nobody counts them or their time, others can make
+/// the rank look after its messages, and no rank waits for its turn on the thread.
+bool may_be_inline(const rank_context& context, const cached& how) {
+    return !context.spends_time && context.recorder == nullptr && !how.has_statistics &&
+           context.mapped_count == context.ranks && context.group_size == 1;
+}
+
+detail::block_view& view_at(const rank_context& context, std::uint64_t offset) {
+    return *reinterpret_cast<detail::block_view*>(
+        detail::mapped_address(context, detail::global_address(context.rank, offset)));
+}
+
+}  // namespace
+
+coherent_part::coherent_part(rank_context& context, const space_shape& shape)
+    : context_(context),
+      shape_(shape),
+      block_bytes_(shape.how.block_bytes),
+      memory_(detail::mapped_address(context, detail::global_address(context.rank, shape.offset))),
+      view_(view_at(context, shape.view_offset)),
+      costs_(*context.host),
+      is_shown_(may_be_inline(context, shape.how)),
+      replies_keep_order_(context.transport->replies_keep_order()),
+      table_(static_cast<unsigned>(std::countr_zero(block_bytes_))),
+      directory_(*this, context.rank, block_bytes_),
+      copies_(*this, block_bytes_, capacity_of(shape.how), shape.how.has_statistics) {
+    view_.block_bits = static_cast<std::uint64_t>(std::countr_zero(block_bytes_));
+    view_.part = this;
+    view_.is_direct =
+        shape.how.protocol == cache_protocol::where_needed && context.mapped_count == context.ranks;
+    show_table();
+    if (shape.how.has_statistics) meter_.emplace();
+}
+
+void coherent_part::expect_own_thread(std::source_location site) const {
+    const rank_context& caller = *detail::current_context;
+    SELION_EXPECT_AT(caller.rank == context_.rank || caller.ranks == 0, site,
+                     fmt::format("coherent memory is used through rank {}'s handle by rank {}: "
+                                 "each rank has its own",
+                                 context_.rank, caller.rank));
+    SELION_EXPECT_AT(&caller == &context_, site,
+                     fmt::format("coherent memory of rank {} is used by a thread that has joined "
+                                 "it: only the rank's own thread may",
+                                 context_.rank));
+}
+
+bool coherent_part::is_own(std::uint64_t address) const {
+    return detail::rank_of(address) == context_.rank;
+}
+
+std::byte* coherent_part::memory_of(std::uint64_t block) {
+    return memory_ + ((block & detail::offset_mask) - shape_.offset);
+}
+
+// ---- what inline accesses find
+
+void coherent_part::show_table() {
+    view_.places = table_.places();
+    const std::uint64_t mask = is_shown_ ? table_.mask() : 0;
+    // acq_rel: what others have sent before they set it to 0 is seen; pairs with [view.attention]
+    std::atomic_ref(view_.mask).exchange(mask, std::memory_order_acq_rel);
+}
+
+void coherent_part::forget(std::uint64_t block) { table_.forget(block); }
+
+// ---- accesses
+
+/// Takes in what has come, before an access that is a call.
+void coherent_part::enter() {
+    const bool is_called =
+        is_shown_ && std::atomic_ref(view_.mask).load(std::memory_order_relaxed) != table_.mask();
+    if (is_called) show_table();
+    context_.transport->poll(context_);
+    detail::run_completions(context_);  // messages that others have served are some
+    wait_for_handlers();
+    if (context_.group_size > 1 && ++entered_ % accesses_per_turn == 0) {
+        detail::let_others_run(context_);
+    }
+}
+
+/// In virtual time a handler may run beside the rank. What the rank does next comes behind what the
+/// handler has sent, because it knows what the handler has done.
+void coherent_part::wait_for_handlers() {
+    if (!context_.spends_time) return;
+    const std::int64_t now_ps = context_.clock->stamp_ps();
+    if (now_ps <= handled_until_ps_) charge({.picoseconds = handled_until_ps_ - now_ps + 1});
+}
+
+void coherent_part::charge_hit(const block_access& one) {
+    const detail::block_place& place = table_.of(one.address);
+    const bool is_in_table = place.readable == one.address >> view_.block_bits;
+    bool is_untouched = is_own(one.address);
+    if (is_untouched) {
+        is_untouched =
+            is_in_table ? place.is_untouched != 0 : directory_.is_untouched(block_of(one.address));
+    }
+    work cost = is_untouched       ? costs_.untouched_hit()
+                : writes(one.kind) ? costs_.write_hit()
+                                   : costs_.read_hit();
+    if (one.bytes > few_bytes) cost = cost + copied(one.bytes);
+    charge(cost);
+}
+
+/// @return whether it has been made: nobody needed to be asked.
+bool coherent_part::try_now(block_access& one) {
+    const detail::block_place& place = table_.of(one.address);
+    const std::uint64_t number = one.address >> view_.block_bits;
+    if ((writes(one.kind) ? place.writable : place.readable) != number) {
+        return is_own(one.address) ? try_own(one) : try_copy(one);
+    }
+    if (meter_) count_hit(one, place.is_untouched != 0);
+    one.perform(reinterpret_cast<std::byte*>(one.address + place.distance));
+    return true;
+}
+
+bool coherent_part::try_own(block_access& one) {
+    using enum directory::own_right;
+    const std::uint64_t block = block_of(one.address);
+    const bool is_untouched = directory_.is_untouched(block);
+    const directory::own_right right = is_untouched ? write : directory_.right_to(block);
+    if (right == nothing || (right == read && writes(one.kind))) return false;
+    std::byte* const memory = memory_of(block);
+    if (table_.remember(block, memory, right == write, is_untouched)) show_table();
+    if (meter_) count_hit(one, is_untouched);
+    one.perform(memory + (one.address - block));
+    return true;
+}
+
+bool coherent_part::try_copy(block_access& one) {
+    const copy_store::entry* const found = copies_.find(block_of(one.address));
+    if (found == nullptr || !copy_store::may(found->second, one.kind)) return false;
+    const auto& [block, copy] = *found;
+    const bool may_write = copy.state == copy_state::modified;
+    if (table_.remember(block, copy.data, may_write, false)) show_table();
+    if (meter_) count_hit(one, false);
+    one.perform(copy.data + (one.address - block));
+    return true;
+}
+
+/// Asks for what an access needs, or finds that it needs nothing any more.
+/// @return whether it is done.
+bool coherent_part::ask(block_access& one) {
+    const std::uint64_t block = block_of(one.address);
+    if (is_own(block)) {
+        note_miss(one, miss_cause::at_home);
+        directory_.ask(one, block);
+        return false;
+    }
+    while (true) {
+        copy_store::entry& which = copies_.find_or_make(block);
+        if (copies_.has_room_for(which.second)) {
+            const copy_state state = which.second.state;
+            const bool is_upgrade = state == copy_state::shared;
+            note_miss(one, is_upgrade ? miss_cause::upgrade : which.second.lost_by);
+            copies_.ask(which, one);
+            return false;
+        }
+        await_change(one.site);
+        if (try_now(one)) return true;
+    }
+}
+
+/// Waits until some access has been finished.
+void coherent_part::await_change(std::source_location site) {
+    const std::uint64_t seen = detail::word_load(changes_);
+    await_change_after(seen, site);
+}
+
+void coherent_part::await_change_after(std::uint64_t seen, std::source_location site) {
+    detail::expect_may_wait(context_, site);
+    const machine::call_scope scope(context_, machine::operation::coherent_access, site);
+    detail::await(context_, {.word = changes_,
+                             .at_least = seen + 1,
+                             .reason = machine::wait_reason::message,
+                             .others = {}});
+    wait_for_handlers();
+}
+
+void coherent_part::access(block_access& one) {
+    expect_own_thread(one.site);
+    if (context_.spends_time) charge_hit(one);
+    enter();
+    if (try_now(one) || ask(one)) return;
+    while (true) {
+        const std::uint64_t seen = detail::word_load(changes_);
+        if (one.is_done) return;
+        await_change_after(seen, one.site);
+    }
+}
+
+coherent_part::kept_access& coherent_part::keep(const block_access& one) {
+    if (free_.empty()) {
+        free_.push_back(all_kept_.emplace_back(std::make_unique<kept_access>()).get());
+    }
+    kept_access& kept = *free_.back();
+    free_.pop_back();
+    static_cast<block_access&>(kept) = one;
+    kept.is_kept = true;
+    return kept;
+}
+
+void coherent_part::start(const block_access& one) {
+    expect_own_thread(one.site);
+    if (context_.spends_time) charge_hit(one);
+    enter();
+    block_access now = one;
+    if (try_now(now)) return detail::count_here(context_, now.completion, now.site);
+    run_kept(keep(one));
+}
+
+void coherent_part::start_copied_write(const block_access& one) {
+    expect_own_thread(one.site);
+    if (context_.spends_time) charge_hit(one);
+    enter();
+    kept_access& kept = keep(one);
+    std::memcpy(kept.copy, one.data, one.bytes);
+    kept.data = kept.copy;
+    if (!try_now(kept)) return run_kept(kept);
+    detail::count_here(context_, kept.completion, kept.site);
+    free_.push_back(&kept);
+}
+
+void coherent_part::run_kept(kept_access& kept) {
+    ++unfinished_;
+    if (kept.completion != nullptr) {
+        detail::claim_counter(context_, *kept.completion, kept.site);
+    }
+    if (ask(kept)) finish(kept);
+}
+
+/// By whoever has made an access that was waiting.
+void coherent_part::finish(block_access& one) {
+    if (meter_) {
+        access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
+        counts.waited_ps += context_.clock->stamp_ps() - one.begun_ps;
+        if (one.is_useless) ++counts.useless;
+    }
+    one.is_done = true;
+    if (one.is_kept) {
+        --unfinished_;
+        if (one.completion != nullptr) {
+            detail::count_together(context_, counter_access::word(*one.completion));
+        }
+        free_.push_back(static_cast<kept_access*>(&one));
+    }
+    detail::count_together(context_, changes_);
+}
+
+// ---- all of them
+
+void coherent_part::flush(std::source_location site) {
+    expect_own_thread(site);
+    enter();
+    while (true) {
+        const std::uint64_t seen = detail::word_load(changes_);
+        if (unfinished_ == 0) break;
+        await_change_after(seen, site);
+    }
+    copies_.write_all_back();
+    const rank_set homes = std::exchange(unconfirmed_, {});
+    echoes_ += homes.size();
+    for (const std::uint32_t home : homes) send(home, {message_kind::echo_request, 0});
+    while (true) {
+        const std::uint64_t seen = detail::word_load(changes_);
+        if (echoes_ == 0) return;
+        await_change_after(seen, site);
+    }
+}
+
+void coherent_part::drop_all(std::source_location site) {
+    flush(site);
+    copies_.drop_all();
+}
+
+// ---- counts
+
+void coherent_part::count_hit(const block_access& one, bool is_untouched) {
+    if (one.kind == access_kind::touch) return;
+    access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
+    const bool is_remote = !is_own(one.address);
+    if (writes(one.kind)) {
+        ++counts.writes;
+        counts.remote_writes += is_remote;
+        counts.untouched_writes += is_untouched;
+    } else {
+        ++counts.reads;
+        counts.remote_reads += is_remote;
+        counts.untouched_reads += is_untouched;
+    }
+}
+
+void coherent_part::note_miss(block_access& one, miss_cause cause) {
+    if (context_.spends_time && cause == miss_cause::cold) charge(costs_.create_entry());
+    if (!meter_) return;
+    one.begun_ps = context_.clock->stamp_ps();
+    if (one.kind == access_kind::touch) return;
+    count_hit(one, false);
+    access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
+    ++(writes(one.kind) ? counts.write_misses : counts.read_misses);
+    switch (cause) {
+        case miss_cause::cold: ++counts.cold; break;
+        case miss_cause::invalidated: ++counts.invalidated; break;
+        case miss_cause::evicted: ++counts.evicted; break;
+        case miss_cause::upgrade: ++counts.upgrades; break;
+        case miss_cause::at_home: break;
+    }
+}
+
+std::uint64_t coherent_part::take(std::size_t bytes, std::size_t alignment, std::string_view name,
+                                  std::source_location site) {
+    expect_own_thread(site);
+    const std::uint64_t start = (shape_.offset + taken_bytes_ + alignment - 1) & ~(alignment - 1);
+    const std::uint64_t end = shape_.offset + shape_.bytes;
+    if (start > end || bytes > end - start) {
+        throw error(status::out_of_memory,
+                    fmt::format("a coherent space of {} bytes for each rank has {} left, and {} "
+                                "are asked for",
+                                shape_.bytes, end - std::min(start, end), bytes));
+    }
+    taken_bytes_ = start + bytes - shape_.offset;
+    if (meter_ && !name.empty()) meter_->add_array(start, bytes, name);
+    return start;
+}
+
+cache_counts coherent_part::counts() const {
+    return {.home_entries = directory_.entries(),
+            .copy_entries = copies_.entries(),
+            .blocks_sent = blocks_sent_,
+            .blocks_received = blocks_received_,
+            .invalidations_sent = directory_.invalidations() + directory_.flushes(),
+            .invalidations_received = copies_.invalidations(),
+            .evictions = copies_.evictions(),
+            .write_backs = copies_.write_backs()};
+}
+
+}  // namespace selion::coherence

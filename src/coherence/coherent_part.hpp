@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <vector>
+
+#include "coherence/access_meter.hpp"
+#include "coherence/coherence_costs.hpp"
+#include "coherence/copy_store.hpp"
+#include "coherence/directory.hpp"
+#include "coherence/place_table.hpp"
+#include "machine/machine.hpp"
+#include "selion/cached.hpp"
+#include "selion/detail/block_view.hpp"
+
+namespace selion::coherence {
+
+/// Where a coherent space lies: the same on all ranks.
+struct space_shape {
+    std::uint64_t number = 0;  ///< of the space
+    std::uint64_t offset = 0;  ///< of its first byte in each rank's memory
+    std::uint64_t bytes = 0;
+    std::uint64_t view_offset = 0;  ///< of the ranks' views
+    cached how;
+};
+
+/// One rank's part of a coherent space: the directory of its own blocks, and its copies of others'.
+/// Accesses are made by the rank's own thread alone, and so is all that messages change; see
+/// protocol.md.
+class coherent_part final : private protocol_host {
+public:
+    coherent_part(detail::rank_context& context, const space_shape& shape);
+    ~coherent_part() override = default;
+
+    const space_shape& shape() const { return shape_; }
+    /// Makes an access to bytes of one block, and returns when it is done.
+    void access(block_access& one);
+    /// Starts one that counts on its completion counter when it is done.
+    void start(const block_access& one);
+    /// Starts to write bytes that the caller need not keep.
+    /// @pre at most `most_copied`.
+    void start_copied_write(const block_access& one);
+    static constexpr std::size_t most_copied = 16;
+
+    /// Sends home what the rank has written and waits until it is there.
+    void flush(std::source_location site);
+    /// And forgets what it has read.
+    void drop_all(std::source_location site);
+    /// The next bytes of the space. @return their offset.
+    std::uint64_t take(std::size_t bytes, std::size_t alignment, std::string_view name,
+                       std::source_location site);
+    bool is_dirty() const { return copies_.is_dirty(); }
+
+    /// A message of the protocol, on whatever thread it is served.
+    void receive(const detail::rank_context& server, const detail::incoming_message& message);
+
+    const access_meter* meter() const { return meter_ ? &*meter_ : nullptr; }
+    cache_counts counts() const;
+    void finish_calls();
+
+    /// Ends the job if another thread calls, or another rank.
+    void expect_own_thread(std::source_location site) const;
+
+private:
+    /// A started access, and room for a few bytes to write.
+    struct kept_access : block_access {
+        std::byte copy[most_copied];
+    };
+    struct kept_message {
+        std::uint32_t rank;  ///< its origin or its target
+        message_head head;
+        std::vector<std::byte> data;
+    };
+
+    struct left_message {
+        coherent_part* part;
+        kept_message message;
+    };
+
+    std::uint64_t block_of(std::uint64_t address) const { return address & ~(block_bytes_ - 1); }
+    bool is_own(std::uint64_t address) const;
+
+    void enter();
+    void show_table();
+    bool try_now(block_access& one);
+    bool try_own(block_access& one);
+    bool try_copy(block_access& one);
+    bool ask(block_access& one);
+    void await_change(std::source_location site);
+    void await_change_after(std::uint64_t seen, std::source_location site);
+    kept_access& keep(const block_access& one);
+    void run_kept(kept_access& kept);
+
+    void wait_for_handlers();
+    void charge_hit(const block_access& one);
+    void count_hit(const block_access& one, bool is_untouched);
+    void note_miss(block_access& one, miss_cause cause);
+
+    void handle(std::uint32_t origin, const message_head& head, std::span<const std::byte> data);
+    void keep_message(std::uint32_t origin, const message_head& head,
+                      std::span<const std::byte> data);
+    void transmit(std::uint32_t rank, const message_head& head, std::span<const std::byte> data);
+    void call_for_attention(std::uint32_t rank);
+
+    // protocol_host
+    void send(std::uint32_t rank, const block_message& message) override;
+    std::byte* memory_of(std::uint64_t block) override;
+    void forget(std::uint64_t block) override;
+    bool was_used(std::uint64_t block) override { return table_.forget(block); }
+    void finish(block_access& access) override;
+
+    detail::rank_context& context_;
+    space_shape shape_;
+    std::uint64_t block_bytes_;
+    std::byte* memory_;  ///< of the rank itself, at `shape_.offset`
+    detail::block_view& view_;
+    coherence_costs costs_;
+    bool is_shown_;  ///< inline accesses may use the table
+    bool replies_keep_order_;
+    place_table table_;
+    directory directory_;
+    copy_store copies_;
+    std::optional<access_meter> meter_;
+
+    detail::shared_word
+        changes_{};                 ///< accesses that have been finished while they were waited for
+    std::uint64_t unfinished_ = 0;  ///< started, and not finished
+    std::uint64_t echoes_ = 0;      ///< answers that are still to come
+    std::vector<std::unique_ptr<kept_access>> all_kept_;
+    std::vector<kept_access*> free_;
+
+    std::uint64_t taken_bytes_ = 0;
+    rank_set unconfirmed_;       ///< homes that write-backs are on their way to
+    std::uint32_t entered_ = 0;  ///< accesses that were calls
+
+    static constexpr std::uint32_t nobody = UINT32_MAX;
+    bool is_sending_ = false;
+    std::deque<kept_message> outbox_;  ///< that wait for the one that is being sent
+    bool is_handling_ = false;
+    std::uint32_t answering_ = nobody;  ///< whose message is being handled
+    std::int64_t handled_until_ps_ = 0;
+    std::uint64_t blocks_sent_ = 0;
+    std::uint64_t blocks_received_ = 0;
+    std::atomic<std::uint32_t> kept_messages_ = 0;  ///< left to the rank's own thread
+};
+
+}  // namespace selion::coherence

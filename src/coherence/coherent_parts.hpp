@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "coherence/coherent_part.hpp"
+#include "selion/detail/message_function.hpp"
+
+namespace selion::coherence {
+
+/// One rank's parts of all coherent spaces, by the spaces' numbers. Lives until the job ends.
+class coherent_parts {
+public:
+    /// The lowest free number: the same on all ranks, because spaces are made collectively.
+    std::uint64_t next_number() const;
+    /// @pre `shape.number` is `next_number()`.
+    coherent_part& make(detail::rank_context& context, const space_shape& shape);
+    void remove(std::uint64_t number) { parts_[number].reset(); }
+    coherent_part& at(std::uint64_t number) { return *parts_[number]; }
+    /// @return the part whose space has the byte; null: none has.
+    coherent_part* find(std::uint64_t offset) const;
+
+private:
+    std::vector<std::unique_ptr<coherent_part>> parts_;
+};
+
+/// Those of the rank, made when they are asked for.
+coherent_parts& parts_of(detail::rank_context& context);
+
+/// What messages of the protocol name.
+void receive_block(detail::delivery& here);
+
+}  // namespace selion::coherence

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coherence/copy_store.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "onesided/global_address.hpp"
+
+namespace selion::coherence {
+
+std::uint32_t copy_store::home_of(std::uint64_t block) { return detail::rank_of(block); }
+
+/// What the home has to be asked for so that the first access that waits can go on.
+message_kind copy_store::wish_of(const block_copy& copy) {
+    if (!writes(copy.waiting.front().kind)) return message_kind::get_shared;
+    return copy.state == copy_state::shared ? message_kind::upgrade : message_kind::get_modified;
+}
+
+void copy_store::ask(entry& which, block_access& access) {
+    auto& [block, copy] = which;
+    copy.waiting.push(access);
+    if (copy.is_asked_for) return;
+    copy.is_asked_for = true;
+    if (copy.data == nullptr) {
+        make_room();
+        copy.data = frames_.take();
+        copy.seat = static_cast<std::uint32_t>(seats_.size());
+        seats_.push_back(&which);
+    }
+    ++asked_;
+    host_.send(home_of(block), {wish_of(copy), block});
+}
+
+/// @return the seat of a copy that can go; `nobody`: all are waited for. One that has been used
+/// since the hand came by last is passed over once.
+std::size_t copy_store::find_victim() const {
+    for (std::size_t looked = 0; looked < 2 * seats_.size(); ++looked) {
+        const std::size_t seat = hand_;
+        hand_ = hand_ + 1 < seats_.size() ? hand_ + 1 : 0;
+        const auto& [block, copy] = *seats_[seat];
+        if (copy.is_asked_for) continue;
+        if (looked < seats_.size() && host_.was_used(block)) continue;
+        return seat;
+    }
+    return nobody;
+}
+
+void copy_store::make_room() {
+    if (seats_.size() < capacity_) return;
+    entry& gone = *seats_[find_victim()];
+    ++evictions_;
+    if (gone.second.state == copy_state::modified) {
+        ++write_backs_;
+        return send_away(gone, message_kind::write_back, miss_cause::evicted);
+    }
+    drop(gone, miss_cause::evicted);
+}
+
+/// The copy is not to be used any more.
+void copy_store::drop(entry& which, miss_cause why) {
+    forget(which, why);
+    release(which);
+}
+
+void copy_store::forget(entry& which, miss_cause why) {
+    auto& [block, copy] = which;
+    host_.forget(block);
+    copy.state = copy_state::invalid;
+    copy.lost_by = why;
+    if (!remembers_ || why != miss_cause::invalidated) return;
+    copy.last_seen = std::make_unique<std::byte[]>(block_bytes_);
+    std::memcpy(copy.last_seen.get(), copy.data, block_bytes_);
+}
+
+/// Its frame is free, unless it is waited for.
+void copy_store::release(entry& which) {
+    block_copy& copy = which.second;
+    if (copy.is_asked_for) return;
+    if (copy.data != nullptr) {
+        frames_.give_back(std::exchange(copy.data, nullptr));
+        entry* const last = seats_.back();
+        seats_[copy.seat] = last;
+        last->second.seat = copy.seat;
+        seats_.pop_back();
+        if (hand_ >= seats_.size()) hand_ = 0;
+    }
+    if (!remembers_) copies_.erase(which.first);
+}
+
+/// Sends the data home and forgets them. Messages that come while they are sent find no copy.
+void copy_store::send_away(entry& which, message_kind kind, miss_cause why) {
+    forget(which, why);
+    send_home(which, kind);
+    release(which);
+}
+
+void copy_store::send_home(const entry& which, message_kind kind) {
+    const auto& [block, copy] = which;
+    host_.send(home_of(block), {kind, block, {copy.data, block_bytes_}});
+}
+
+/// The block is here: those that wait for it go on, as far as what it is allows.
+void copy_store::take_in(entry& which, const block_message& message) {
+    auto& [block, copy] = which;
+    if (!message.data.empty()) std::memcpy(copy.data, message.data.data(), block_bytes_);
+    if (copy.last_seen != nullptr) {
+        block_access& first = copy.waiting.front();
+        const std::uint64_t place = first.address - block;
+        first.is_useless =
+            std::memcmp(copy.last_seen.get() + place, copy.data + place, first.bytes) == 0;
+        copy.last_seen.reset();
+    }
+    copy.state =
+        message.kind == message_kind::grant_shared ? copy_state::shared : copy_state::modified;
+    while (!copy.waiting.empty()) {
+        block_access& next = copy.waiting.front();
+        if (writes(next.kind) && copy.state != copy_state::modified) {
+            ++asked_;
+            return host_.send(home_of(block), {message_kind::upgrade, block});
+        }
+        next.perform(copy.data + (next.address - block));
+        copy.waiting.pop();
+        host_.finish(next);
+    }
+    copy.is_asked_for = false;
+}
+
+void copy_store::receive(std::uint32_t from, const block_message& message) {
+    entry* const which = find(message.block);
+    const bool is_written = which != nullptr && which->second.state == copy_state::modified;
+    switch (message.kind) {
+        case message_kind::invalidate:
+            if (which != nullptr && which->second.state != copy_state::invalid) {
+                ++invalidations_;
+                drop(*which, miss_cause::invalidated);
+            }
+            return host_.send(from, {message_kind::acknowledged, message.block});
+        case message_kind::flush_to_shared:
+            if (!is_written) return;  // its write-back is on its way
+            host_.forget(message.block);
+            which->second.state = copy_state::shared;
+            return send_home(*which, message_kind::flushed);
+        case message_kind::flush_to_invalid:
+            if (!is_written) return;
+            ++invalidations_;
+            return send_away(*which, message_kind::flushed, miss_cause::invalidated);
+        default: return take_in(*which, message);
+    }
+}
+
+std::vector<std::uint64_t> copy_store::all_in(copy_state state) const {
+    std::vector<std::uint64_t> found;
+    for (const entry* one : seats_) {
+        if (one->second.state == state) found.push_back(one->first);
+    }
+    return found;
+}
+
+void copy_store::write_all_back() {
+    for (const std::uint64_t block : all_in(copy_state::modified)) {
+        // Its home may have asked for it while the ones before were sent.
+        entry* const one = find(block);
+        if (one == nullptr || one->second.state != copy_state::modified) continue;
+        ++write_backs_;
+        send_away(*one, message_kind::write_back, miss_cause::evicted);
+    }
+}
+
+void copy_store::drop_all() {
+    for (const std::uint64_t block : all_in(copy_state::shared)) {
+        drop(*find(block), miss_cause::evicted);
+    }
+}
+
+bool copy_store::is_dirty() const {
+    return std::ranges::any_of(
+        seats_, [](const entry* one) { return one->second.state == copy_state::modified; });
+}
+
+}  // namespace selion::coherence

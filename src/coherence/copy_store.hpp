@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "coherence/frame_store.hpp"
+#include "coherence/protocol_host.hpp"
+
+namespace selion::coherence {
+
+enum class copy_state : std::uint8_t { invalid, shared, modified };
+
+/// Why a rank does not have a block that it needs.
+enum class miss_cause : std::uint8_t {
+    cold,         ///< it never had it
+    invalidated,  ///< another rank has written it
+    evicted,      ///< it needed the room
+    upgrade,      ///< it may read it, and wants to write
+    at_home,      ///< it is the rank's own, and others have it
+};
+
+/// A block of another rank's.
+struct block_copy {
+    std::byte* data = nullptr;  ///< a frame; null: none
+    copy_state state = copy_state::invalid;
+    miss_cause lost_by = miss_cause::cold;
+    bool is_asked_for = false;               ///< the home has been asked, and has not answered
+    std::uint32_t seat = 0;                  ///< among those that have a frame
+    std::unique_ptr<std::byte[]> last_seen;  ///< what was invalidated, where it is remembered
+    access_queue waiting;
+};
+
+/// The side of the protocol of a rank that uses blocks of others. See protocol.md.
+class copy_store {
+public:
+    /// @param capacity blocks that it keeps at most, from 1; those that are waited for count.
+    /// @param remembers also blocks that it has lost, and why.
+    copy_store(protocol_host& host, std::size_t block_bytes, std::size_t capacity, bool remembers)
+        : host_(host),
+          block_bytes_(block_bytes),
+          capacity_(capacity),
+          remembers_(remembers),
+          frames_(block_bytes) {}
+
+    using copy_map = std::unordered_map<std::uint64_t, block_copy>;
+    using entry = copy_map::value_type;
+
+    /// @param block address of its first byte. @return null: there has never been a copy.
+    entry* find(std::uint64_t block) {
+        const auto found = copies_.find(block);
+        return found == copies_.end() ? nullptr : &*found;
+    }
+    entry& find_or_make(std::uint64_t block) { return *copies_.try_emplace(block).first; }
+    static bool may(const block_copy& copy, access_kind what) {
+        if (!copy.waiting.empty()) return false;  // in their order
+        return writes(what) ? copy.state == copy_state::modified
+                            : copy.state != copy_state::invalid;
+    }
+    /// Whether another block can be asked for, perhaps after one that is not waited for has gone.
+    bool has_room_for(const block_copy& copy) const {
+        return copy.data != nullptr || seats_.size() < capacity_ || find_victim() != nobody;
+    }
+    /// An access that the copy does not allow. @pre has_room_for(copy)
+    void ask(entry& which, block_access& access);
+
+    void receive(std::uint32_t from, const block_message& message);
+
+    /// Sends home what has been written, and forgets it. @pre nothing is waited for.
+    void write_all_back();
+    /// Forgets all copies. @pre nothing is waited for, or has been written.
+    void drop_all();
+
+    std::uint64_t entries() const { return copies_.size(); }
+    std::uint64_t asked() const { return asked_; }
+    std::uint64_t evictions() const { return evictions_; }
+    std::uint64_t write_backs() const { return write_backs_; }
+    /// Copies that others have taken away.
+    std::uint64_t invalidations() const { return invalidations_; }
+    bool is_dirty() const;
+
+private:
+    static constexpr std::size_t nobody = SIZE_MAX;
+
+    static std::uint32_t home_of(std::uint64_t block);
+    std::size_t find_victim() const;
+    void make_room();
+    void drop(entry& which, miss_cause why);
+    void forget(entry& which, miss_cause why);
+    void release(entry& which);
+    void send_away(entry& which, message_kind kind, miss_cause why);
+    void send_home(const entry& which, message_kind kind);
+    std::vector<std::uint64_t> all_in(copy_state state) const;
+    void take_in(entry& which, const block_message& message);
+    static message_kind wish_of(const block_copy& copy);
+
+    protocol_host& host_;
+    std::size_t block_bytes_;
+    std::size_t capacity_;
+    bool remembers_;
+    frame_store frames_;
+    copy_map copies_;
+    std::vector<entry*> seats_;     ///< those that have a frame
+    mutable std::size_t hand_ = 0;  ///< the next one to go, unless it has been used
+    std::uint64_t asked_ = 0;
+    std::uint64_t evictions_ = 0;
+    std::uint64_t write_backs_ = 0;
+    std::uint64_t invalidations_ = 0;
+};
+
+}  // namespace selion::coherence

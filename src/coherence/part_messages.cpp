@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How a rank's part of a coherent space sends and takes in what the protocol says.
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "coherence/coherent_part.hpp"
+#include "coherence/coherent_parts.hpp"
+#include "onesided/global_address.hpp"
+#include "onesided/message_state.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/charge.hpp"
+
+namespace selion::coherence {
+namespace {
+
+using detail::rank_context;
+
+/// Whether a message causes at most one to who has sent it, which can be its answer: what gives a
+/// block free causes a grant, and perhaps the next request's call for the same block.
+bool has_one_answer(message_kind what) {
+    using enum message_kind;
+    return what != flushed && what != write_back && what != acknowledged;
+}
+
+}  // namespace
+
+/// Makes a rank that only hits look after its messages.
+void coherent_part::call_for_attention(std::uint32_t rank) {
+    const std::uint64_t place = detail::global_address(rank, shape_.view_offset);
+    std::byte* const mapped = detail::mapped_address(context_, place);
+    if (mapped == nullptr) return;
+    auto& view = *reinterpret_cast<detail::block_view*>(mapped);
+    // release: after the message, which is sent already; pairs with show_table [view.attention]
+    std::atomic_ref(view.mask).store(0, std::memory_order_release);
+}
+
+/// One after another: what is sent while a send waits for room is sent after it.
+void coherent_part::send(std::uint32_t rank, const block_message& message) {
+    if (!message.data.empty()) {
+        ++blocks_sent_;
+        charge(costs_.moved(message.data.size()));
+    }
+    if (message.kind == message_kind::write_back) unconfirmed_.insert(rank);
+    if (is_sending_) {
+        const std::span data = message.data;
+        outbox_.push_back(
+            {rank, message_head::of(message, shape_.number), {data.begin(), data.end()}});
+        return;
+    }
+    is_sending_ = true;
+    transmit(rank, message_head::of(message, shape_.number), message.data);
+    while (!outbox_.empty()) {
+        const kept_message next = std::move(outbox_.front());
+        outbox_.pop_front();
+        transmit(next.rank, next.head, next.data);
+    }
+    is_sending_ = false;
+}
+
+void coherent_part::transmit(std::uint32_t rank, const message_head& head,
+                             std::span<const std::byte> data) {
+    std::array<std::byte, detail::most_argument_bytes> arguments;
+    std::memcpy(arguments.data(), &head, sizeof head);
+    std::size_t argument_bytes = sizeof head;
+    if (!data.empty() && data.size() <= arguments.size() - sizeof head) {
+        std::memcpy(arguments.data() + sizeof head, data.data(), data.size());
+        argument_bytes += data.size();
+        data = {};
+    }
+    const bool is_reply = replies_keep_order_ && rank == answering_;
+    const std::uint64_t function = detail::encode_function(&receive_block);
+    if (data.empty() && !is_reply) {
+        context_.transport->send_plain(context_, rank, function, arguments.data(), argument_bytes);
+    } else {
+        context_.transport->send(context_, {.target = rank,
+                                            .kind = 0,
+                                            .is_reply = is_reply,
+                                            .handler = function,
+                                            .arguments = {arguments.data(), argument_bytes},
+                                            .data = data.data(),
+                                            .bytes = data.size()});
+    }
+    call_for_attention(rank);
+}
+
+void coherent_part::receive(const rank_context& server, const detail::incoming_message& message) {
+    message_head head;
+    std::memcpy(&head, message.arguments.data(), sizeof head);
+    std::span<const std::byte> data = message.arguments.subspan(sizeof head);
+    if (message.bytes != 0) data = {message.data, message.bytes};
+    const bool is_own_thread = &server == &context_;
+    // acquire: and only the rank's own thread makes it less [part.kept]
+    const bool is_next = kept_messages_.load(std::memory_order_acquire) == 0;
+    if (is_own_thread && is_next && !is_handling_) return handle(message.origin, head, data);
+    keep_message(message.origin, head, data);
+    if (!is_own_thread) call_for_attention(context_.rank);
+}
+
+/// Leaves a message to the rank's own thread, behind those that it has left already.
+void coherent_part::keep_message(std::uint32_t origin, const message_head& head,
+                                 std::span<const std::byte> data) {
+    // release: before the message can be taken [part.kept]
+    kept_messages_.fetch_add(1, std::memory_order_release);
+    auto* const kept = new left_message{this, {origin, head, {data.begin(), data.end()}}};
+    constexpr auto handle_it = [](void* argument) {
+        const std::unique_ptr<left_message> left(static_cast<left_message*>(argument));
+        left->part->handle(left->message.rank, left->message.head, left->message.data);
+        // release: it is handled [part.kept]
+        left->part->kept_messages_.fetch_sub(1, std::memory_order_release);
+    };
+    context_.messages->completions.add_to_own_stack(*detail::current_context,
+                                                    {.function = handle_it, .argument = kept});
+}
+
+/// No other thread calls this part any more, and nothing is left to it.
+/// @pre all ranks have flushed, and met.
+void coherent_part::finish_calls() {
+    detail::let_handlers_return(context_);
+    while (kept_messages_.load(std::memory_order_acquire) != 0) {  // [part.kept]
+        detail::run_completions(context_);
+        detail::let_others_run(context_);
+    }
+}
+
+void coherent_part::handle(std::uint32_t origin, const message_head& head,
+                           std::span<const std::byte> data) {
+    using enum message_kind;
+    is_handling_ = true;
+    const block_message message{head.kind(), head.block(), data};
+    answering_ = has_one_answer(message.kind) ? origin : nobody;
+    charge(costs_.serve());
+    if (!data.empty()) {
+        ++blocks_received_;
+        charge(costs_.moved(data.size()));
+    }
+    switch (message.kind) {
+        case get_shared:
+        case get_modified:
+        case upgrade:
+            if (directory_.is_untouched(message.block)) charge(costs_.create_entry());
+            [[fallthrough]];
+        case flushed:
+        case write_back:
+        case acknowledged: directory_.receive(origin, message); break;
+        case echo_request: send(origin, {echo, 0}); break;
+        case echo:
+            --echoes_;
+            detail::count_together(context_, changes_);
+            break;
+        default: copies_.receive(origin, message); break;
+    }
+    if (context_.spends_time) handled_until_ps_ = context_.clock->stamp_ps();
+    answering_ = nobody;
+    is_handling_ = false;
+}
+
+}  // namespace selion::coherence

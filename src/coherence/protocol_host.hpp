@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "coherence/block_access.hpp"
+#include "coherence/block_message.hpp"
+
+namespace selion::coherence {
+
+/// What both sides of the protocol need of the rank that they run for.
+class protocol_host {
+public:
+    virtual ~protocol_host() = default;
+    /// Data are copied. May take in other messages before it returns, so callers send last.
+    virtual void send(std::uint32_t rank, const block_message& message) = 0;
+    /// Where a block of the rank's own lies.
+    virtual std::byte* memory_of(std::uint64_t block) = 0;
+    /// The rank may no longer write the block at once, or not even read it.
+    virtual void forget(std::uint64_t block) = 0;
+    /// Whether a block has been used since this was asked last.
+    virtual bool was_used(std::uint64_t block) = 0;
+    /// A waiting access has been carried out.
+    virtual void finish(block_access& access) = 0;
+};
+
+}  // namespace selion::coherence

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Coherent spaces: made and given back by all ranks together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "coherence/coherent_parts.hpp"
+#include "onesided/global_address.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/coherent_space.hpp"
+#include "selion/error.hpp"
+#include "selion/memory.hpp"
+#include "world/world_state.hpp"
+
+namespace selion::detail {
+namespace {
+
+using coherence::coherent_part;
+using coherence::coherent_parts;
+using coherence::space_shape;
+
+constexpr std::size_t least_block = 8;
+constexpr std::size_t largest_block = 65536;
+constexpr std::size_t largest_alignment = 4096;  ///< that allocations can have
+
+void check_options(const cached& how) {
+    const bool is_possible = std::has_single_bit(how.block_bytes) &&
+                             how.block_bytes >= least_block && how.block_bytes <= largest_block;
+    if (!is_possible) {
+        throw error(status::bad_argument,
+                    fmt::format("blocks of {} bytes: legal are powers of two from {} to {}",
+                                how.block_bytes, least_block, largest_block));
+    }
+    if (how.capacity_bytes != 0 && how.capacity_bytes < how.block_bytes) {
+        throw error(status::bad_argument,
+                    fmt::format("room for {} bytes of copies holds no block of {}; 0 is for as "
+                                "many as are used",
+                                how.capacity_bytes, how.block_bytes));
+    }
+}
+
+void meet(rank_context& context) {
+    state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
+}
+
+}  // namespace
+
+block_view* make_space(rank_context& context, std::size_t bytes, const cached& how,
+                       std::source_location site) {
+    check_options(how);
+    // The views lie in front, and blocks begin at multiples of their size.
+    const std::size_t alignment =
+        std::clamp(how.block_bytes, alignof(block_view), largest_alignment);
+    const std::size_t whole = (bytes + how.block_bytes - 1) / how.block_bytes * how.block_bytes;
+    const std::uint64_t start =
+        allocate_symmetric(
+            context, {sizeof(block_view) + how.block_bytes + whole, sizeof(std::byte), alignment},
+            site) &
+        offset_mask;
+    const std::uint64_t first =
+        (start + sizeof(block_view) + how.block_bytes - 1) & ~(how.block_bytes - 1);
+    coherent_parts& parts = coherence::parts_of(context);
+    parts.make(context, {.number = parts.next_number(),
+                         .offset = first,
+                         .bytes = whole,
+                         .view_offset = start,
+                         .how = how});
+    meet(context);
+    return reinterpret_cast<block_view*>(
+        mapped_address(context, global_address(context.rank, start)));
+}
+
+void remove_space(block_view* view, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    coherent_part& part = *view->part;
+    part.flush(site);
+    meet(context);
+    part.finish_calls();
+    const std::uint64_t start = part.shape().view_offset;
+    coherence::parts_of(context).remove(part.shape().number);
+    deallocate_symmetric(context, global_address(context.rank, start), site);
+}
+
+std::uint64_t take_from_space(block_view& view, std::size_t bytes, std::size_t alignment,
+                              std::string_view name, std::source_location site) {
+    const std::uint64_t offset = view.part->take(bytes, alignment, name, site);
+    return global_address(context_of_caller(site).rank, offset);
+}
+
+}  // namespace selion::detail

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Coherent memory with the protocol, also where every rank's memory is mapped.
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <selion/cached_array.hpp>
+
+#include "conformance/spmd.hpp"
+
+namespace {
+
+using numbers = selion::cached_array<std::uint64_t, 1>;
+
+constexpr selion::cached with_protocol(std::size_t block_bytes, std::size_t capacity_bytes = 0) {
+    return {.block_bytes = block_bytes,
+            .capacity_bytes = capacity_bytes,
+            .protocol = selion::cache_protocol::always};
+}
+
+/// Small ones are of few elements, large ones of elements of one rank only.
+constexpr std::size_t block_sizes[] = {8, 64, 1024};
+
+/// Whose turn it is to write an element.
+std::uint32_t writer_of(std::size_t element, std::uint64_t round, std::uint32_t ranks) {
+    return static_cast<std::uint32_t>((element * 2654435761u + round * 40503u) % ranks);
+}
+std::uint64_t value_of(std::size_t element, std::uint64_t round) {
+    return element * 1'000'000 + round;
+}
+
+/// Every element is written by some rank each round, and read by all or by a few.
+void write_and_read(spmd::test_run& test, selion::world& world, const numbers& array,
+                    std::uint64_t rounds) {
+    const std::size_t size = array.extent(0);
+    std::size_t wrong = 0;
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+        for (std::size_t i = 0; i < size; ++i) {
+            if (writer_of(i, round, world.size()) == world.rank()) array(i) = value_of(i, round);
+        }
+        world.barrier();
+        const std::size_t step = 1 + round % 3;
+        for (std::size_t i = world.rank() % step; i < size; i += step) {
+            if (array(i) != value_of(i, round)) ++wrong;
+        }
+        world.barrier();
+    }
+    test.equal(wrong, std::size_t{0});
+}
+
+}  // namespace
+
+SPMD_TEST(cached_array, what_was_written_last_is_read) {
+    for (const std::size_t block_bytes : block_sizes) {
+        const numbers array(world, {96}, selion::runs{5}, with_protocol(block_bytes));
+        write_and_read(test, world, array, test.rounds(12, 3));
+        selion::deallocate(world, array);
+    }
+}
+
+SPMD_TEST(cached_array, room_for_few_copies) {
+    const numbers array(world, {96}, selion::runs{1}, with_protocol(16, 48));
+    write_and_read(test, world, array, test.rounds(12, 3));
+    selion::deallocate(world, array);
+}
+
+SPMD_TEST(cached_array, all_add_to_the_same_elements) {
+    constexpr std::size_t elements = 5;
+    const numbers array(world, {elements}, selion::runs{2}, with_protocol(32));
+    const std::uint32_t times = test.rounds(200);
+    for (std::uint32_t i = 0; i < times; ++i) {
+        array(i % elements).fetch_add(1);
+        array((i + world.rank()) % elements) += 2;
+    }
+    world.barrier();
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < elements; ++i) sum += array(i);
+    test.equal(sum, std::uint64_t{3} * times * world.size());
+    selion::deallocate(world, array);
+}
+
+SPMD_TEST(cached_array, compare_swap_is_a_lock) {
+    const numbers array(world, {3}, selion::runs{1}, with_protocol(8));
+    const std::uint32_t times = test.rounds(20);
+    for (std::uint32_t i = 0; i < times; ++i) {
+        while (array(0).compare_swap(0, world.rank() + 1) != 0) selion::progress();
+        array(1) = array(1) + 1;
+        array(2) = array(2) + array(1);
+        array(0) = 0;
+    }
+    world.barrier();
+    const std::uint64_t turns = std::uint64_t{times} * world.size();
+    test.equal(std::uint64_t{array(1)}, turns);
+    test.equal(std::uint64_t{array(2)}, turns * (turns + 1) / 2);
+    selion::deallocate(world, array);
+}
+
+SPMD_TEST(cached_array, boxes_are_read_and_written_across_blocks) {
+    using matrix = selion::cached_array<double, 2>;
+    for (const std::size_t block_bytes : block_sizes) {
+        const matrix array(world, {12, 10}, selion::tiles(3, 4), with_protocol(block_bytes));
+        if (world.rank() == world.size() - 1) {
+            std::vector<double> all(120);
+            std::iota(all.begin(), all.end(), 0);
+            array.write({{0, 0}, {12, 10}}, all);
+        }
+        world.barrier();
+        array.prefetch({{2, 3}, {5, 4}});
+        std::vector<double> part(20, -1);
+        array.read({{2, 3}, {5, 4}}, part);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < 5; ++i) {
+            for (std::size_t j = 0; j < 4; ++j) {
+                if (part[i * 4 + j] != static_cast<double>((i + 2) * 10 + j + 3)) ++wrong;
+            }
+        }
+        double one = 0;
+        {
+            selion::transfers under_way;
+            array.get(under_way, {11, 9}, one);
+            array.put(under_way, {world.rank() % 12, 0}, 7.5);
+        }
+        test.equal(wrong, std::size_t{0});
+        test.equal(one, 119.0);
+        test.equal(double{array(world.rank() % 12, 0)}, 7.5);
+        selion::deallocate(world, array);
+    }
+}
+
+SPMD_TEST(cached_array, arrays_of_a_space_share_blocks) {
+    const selion::coherent_space space(world, 4096, with_protocol(256));
+    space.skip(112);
+    const numbers first(space, {32}, selion::runs{1}, "first");
+    const numbers second(space, {32}, selion::runs{1}, "second");
+    for (std::size_t i = world.rank(); i < 32; i += world.size()) {
+        first(i) = i;
+        second((i + 5) % 32) = 100 + i;
+    }
+    world.barrier();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < 32; ++i) {
+        if (first(i) != i || second((i + 5) % 32) != 100 + i) ++wrong;
+    }
+    test.equal(wrong, std::size_t{0});
+    selion::deallocate(world, space);
+}
+
+SPMD_TEST(cached_array, what_was_flushed_is_in_its_home) {
+    const numbers array(world, {24}, selion::runs{3}, with_protocol(64));
+    const std::size_t size = array.extent(0);
+    for (std::size_t i = 0; i < size; ++i) {
+        if (writer_of(i, 1, world.size()) == world.rank()) array(i) = value_of(i, 1);
+    }
+    array.space().flush();
+    world.barrier();
+    std::size_t wrong = 0;
+    array.memory().for_mine([&](const std::uint64_t& element, std::size_t i) {
+        if (element != value_of(i, 1)) ++wrong;
+    });
+    world.barrier();
+    for (std::size_t i = 0; i < size; ++i) wrong += array(i) != value_of(i, 1);
+    array.space().invalidate();
+    world.barrier();
+    array.memory().for_mine(
+        [](std::uint64_t& element, std::size_t i) { element = value_of(i, 2); });
+    world.barrier();
+    for (std::size_t i = 0; i < size; ++i) wrong += array(i) != value_of(i, 2);
+    test.equal(wrong, std::size_t{0});
+    world.barrier();
+    selion::deallocate(world, array);
+}
+
+SPMD_TEST(cached_array, accesses_are_counted) {
+    selion::cached how = with_protocol(64);
+    how.has_statistics = true;
+    const numbers array(world, {16 * std::size_t{world.size()}}, selion::runs{16}, how, "counted");
+    const std::size_t mine = 16 * std::size_t{world.rank()};
+    for (std::size_t i = 0; i < 16; ++i) array(mine + i) = i;
+    world.barrier();
+    const std::size_t theirs = 16 * std::size_t{test.neighbour()};
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < 16; ++i) sum += array(theirs + i);
+    test.equal(sum, std::uint64_t{120});
+    const selion::access_counts counts = array.accesses();
+    test.equal(counts.writes, std::uint64_t{16});
+    test.equal(counts.untouched_writes, std::uint64_t{16});
+    test.equal(counts.reads, std::uint64_t{16});
+    const bool is_alone = world.size() == 1;
+    test.equal(counts.remote_reads, std::uint64_t{is_alone ? 0u : 16u});
+    test.equal(counts.read_misses, std::uint64_t{is_alone ? 0u : 2u});
+    test.equal(counts.cold, std::uint64_t{is_alone ? 0u : 2u});
+    world.barrier();
+    const selion::cache_counts blocks = array.space().counts();
+    test.equal(blocks.copy_entries, std::uint64_t{is_alone ? 0u : 2u});
+    test.equal(blocks.home_entries, std::uint64_t{is_alone ? 0u : 2u});
+    // Two lines have accessed it: of 16 writes and of 16 reads.
+    test.equal(array.space().accesses_by_line().size(), std::size_t{2});
+    world.barrier();
+    if (world.rank() == 0) array(5) = 77;
+    world.barrier();
+    if (test.neighbour() == 0 && !is_alone) {
+        test.equal(std::uint64_t{array(5)}, std::uint64_t{77});
+        test.equal(std::uint64_t{array(15)}, std::uint64_t{15});
+        test.equal(array.accesses().invalidated, std::uint64_t{1});
+        test.equal(array.accesses().useless, std::uint64_t{0});
+    }
+    world.barrier();
+    if (world.rank() == 0) array(5) = 78;
+    world.barrier();
+    if (test.neighbour() == 0 && !is_alone) {
+        test.equal(std::uint64_t{array(6)}, std::uint64_t{6});
+        test.equal(array.accesses().invalidated, std::uint64_t{2});
+        test.equal(array.accesses().useless, std::uint64_t{1});
+    }
+    world.barrier();
+    selion::deallocate(world, array);
+}
+
+SPMD_TEST(cached_array, without_the_protocol_it_is_the_same) {
+    const numbers array(world, {96}, selion::runs{5}, selion::cached{});
+    write_and_read(test, world, array, test.rounds(6, 2));
+    array(3) += 5;
+    world.barrier();
+    test.equal(std::uint64_t{array(3)}, value_of(3, test.rounds(6, 2)) + 5 * world.size());
+    world.barrier();
+    selion::deallocate(world, array);
+}
+
+/// Store buffering: sequential consistency forbids that both read what was there before.
+SPMD_TEST(cached_array, two_writers_do_not_both_miss_each_other) {
+    const numbers array(world, {2 * std::size_t{world.size()}}, selion::runs{1}, with_protocol(8));
+    const std::uint32_t times = test.rounds(400);
+    std::uint64_t both_missed = 0;
+    for (std::uint32_t i = 1; i <= times; ++i) {
+        const std::uint32_t pair = world.rank() / 2;
+        const std::uint32_t me = world.rank() % 2;
+        const std::size_t first = std::size_t{pair} * 2;
+        if (first + 1 < world.size()) {
+            array(first + me) = i;
+            const std::uint64_t seen = array(first + 1 - me);
+            array(world.size() + first + me) = seen;
+        }
+        world.barrier();
+        if (first + 1 < world.size()) {
+            const bool first_missed = array(world.size() + first) != i;
+            const bool second_missed = array(world.size() + first + 1) != i;
+            both_missed += first_missed && second_missed;
+        }
+        world.barrier();
+    }
+    test.equal(both_missed, std::uint64_t{0});
+    selion::deallocate(world, array);
+}
