@@ -165,6 +165,37 @@ SPMD_TEST(message, handlers_send_messages) {
     world.barrier();
 }
 
+/// Who sends a note, where its numbers are kept, and whether its handler takes long.
+struct numbered_note {
+    selion::global_ptr<std::uint64_t> last;
+    selion::global_ptr<std::uint64_t> wrong;
+    std::uint64_t number;
+};
+
+selion::arrival take_numbered(const numbered_note& came, selion::message_info) {
+    std::uint64_t& last = *came.last.local();
+    if (came.number != last + 1) ++*came.wrong.local();
+    last = came.number;
+    selion::charge(selion::nanoseconds(came.number % 7 == 0 ? 3000 : 10));
+    return {};
+}
+
+SPMD_TEST(message, they_are_handled_in_order_however_long_that_takes) {
+    spmd::symmetric_array<std::uint64_t> last(world, world.size());
+    spmd::symmetric_array<std::uint64_t> wrong(world, 1);
+    const std::uint32_t rounds = test.rounds(200, 20);
+    selion::counter done;
+    for (std::uint64_t i = 1; i <= rounds; ++i) {
+        selion::send(0, take_numbered,
+                     numbered_note{last.at(0) + std::ptrdiff_t{world.rank()}, wrong.at(0), i}, {},
+                     {.completion = &done});
+        selion::charge(selion::nanoseconds(static_cast<std::int64_t>(i * 7 * world.rank() % 13)));
+    }
+    done.wait(rounds);
+    world.barrier();
+    test.equal(*wrong.mine(), std::uint64_t{0});
+}
+
 /// Makes a handler send more than its target takes at a time.
 struct order {
     selion::global_ptr<letter_box> box;

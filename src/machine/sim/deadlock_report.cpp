@@ -25,6 +25,10 @@ std::string why_text(const simulation& all, const rank_state& rank) {
             const auto* place = reinterpret_cast<const std::byte*>(rank.awaited);
             const auto offset = static_cast<std::uint64_t>(place - all.segments().slice(0));
             const std::uint64_t stride = all.segments().stride_bytes();
+            if (offset >= stride * all.ranks().size()) {
+                return fmt::format("waits for at least {} in a word of its own, which is {}",
+                                   rank.at_least, rank.awaited->value);
+            }
             return fmt::format(
                 "waits for at least {} in the word at offset {} of rank {}, which is {}",
                 rank.at_least, offset % stride, offset / stride, rank.awaited->value);

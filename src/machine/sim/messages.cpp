@@ -78,23 +78,38 @@ bool simulation::poll(detail::rank_context& context) {
     return false;
 }
 
-/// One handler of a rank after another: those that come while one runs wait, in their order.
+/// One handler of a rank after another: those that come while one runs wait, in their order. Only
+/// the first of them has an event.
 /// @return whether it is this one's turn.
 bool simulation::begin_handling(transfer& what) {
     rank_state& rank = ranks_[what.to];
-    const bool is_turn = what.is_deferred || rank.deferred == 0;
-    if (rank.handling_until <= engine_.now() && is_turn) {
-        if (what.is_deferred) --rank.deferred;
-        return true;
+    const bool is_free = rank.handling_until <= engine_.now();
+    if (!what.is_deferred) {
+        if (is_free && rank.deferred == nullptr) return true;
+        what.is_deferred = true;
+        what.next = nullptr;
+        const bool is_first = rank.deferred == nullptr;
+        (is_first ? rank.deferred : rank.deferred_end->next) = &what;
+        rank.deferred_end = &what;
+        if (is_first) defer(what);
+        return false;
     }
-    if (!what.is_deferred) ++rank.deferred;
-    what.is_deferred = true;
+    if (!is_free) {
+        defer(what);
+        return false;
+    }
+    rank.deferred = what.next;
+    if (rank.deferred != nullptr) defer(static_cast<transfer&>(*rank.deferred));
+    return true;
+}
+
+void simulation::defer(transfer& what) {
     what.act = [](engine&, event& due) {
         transfer& late = static_cast<transfer&>(due);
         late.is_answer ? late.host->finish(late) : late.host->take_effect(late);
     };
-    engine_.schedule(what, std::max(rank.handling_until, engine_.now()), engine_.rank(what.from));
-    return false;
+    const ticks at = std::max(ranks_[what.to].handling_until, engine_.now());
+    engine_.schedule(what, at, engine_.rank(what.from));
 }
 
 void simulation::run_handler(transfer& what) {

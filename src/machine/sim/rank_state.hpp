@@ -58,9 +58,10 @@ struct alignas(64) rank_state {
     ticks processor_until = -1;         ///< busy with messages until then
     ticks arrived_until = -1;           ///< when the last message is there that needs more latency
     message* inbox_end = nullptr;
-    ticks disturbance = 0;       ///< time that its call has yet to lose by that
-    ticks handling_until = -1;   ///< a handler runs until then
-    std::uint32_t deferred = 0;  ///< messages that wait for that
+    ticks disturbance = 0;        ///< time that its call has yet to lose by that
+    ticks handling_until = -1;    ///< a handler runs until then
+    message* deferred = nullptr;  ///< messages that wait for that, the first one first
+    message* deferred_end = nullptr;
     rank_event deadline;
     rank_event alarm;                      ///< when messages are served that no call has looked at
     std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something

@@ -173,6 +173,7 @@ private:
     void take_effect(transfer& what);
     // Messages and their handlers (messages.cpp).
     bool begin_handling(transfer& what);
+    void defer(transfer& what);
     void run_handler(transfer& what);
     void end_handling(rank_state& rank, ticks begun, ticks ended);
     void reply(transfer& to, const message_request& request);
