@@ -5,6 +5,7 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <type_traits>
@@ -38,7 +39,7 @@ public:
             }
         }
         if (view_->is_direct) return selion::get(where_, site_);
-        return get_slowly();
+        return get_slowly(view_, where_.bits(), site_);
     }
     const cached_reference& operator=(const T& value) const
         requires(!std::is_const_v<T>)
@@ -61,7 +62,7 @@ public:
             }
         }
         if (view_->is_direct) return put(where_, value, site_);
-        set_slowly(value);
+        set_slowly(view_, where_.bits(), value, site_);
     }
 
     /// Calls `what` with the element, which no other rank reads or writes meanwhile: any change is
@@ -149,13 +150,16 @@ private:
         change(what);
         return *this;
     }
-    [[gnu::noinline]] value_type get_slowly() const {
+    // Without the object, so that it need not live in memory.
+    [[gnu::noinline]] static value_type get_slowly(detail::block_view* view, std::uint64_t bits,
+                                                   std::source_location site) {
         value_type value;
-        detail::read_coherent(*view_, where_.bits(), &value, sizeof(T), site_);
+        detail::read_coherent(*view, bits, &value, sizeof(T), site);
         return value;
     }
-    [[gnu::noinline]] void set_slowly(const value_type& value) const {
-        detail::write_coherent(*view_, where_.bits(), &value, sizeof(T), site_);
+    [[gnu::noinline]] static void set_slowly(detail::block_view* view, std::uint64_t bits,
+                                             value_type value, std::source_location site) {
+        detail::write_coherent(*view, bits, &value, sizeof(T), site);
     }
     /// Where all memory is mapped and nobody has copies.
     template <class Function>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <selion/cached.hpp>
+#include <selion/cached_reference.hpp>
 #include <selion/detail/block_view.hpp>
 #include <selion/detail/caller.hpp>
 #include <selion/detail/coherent_access.hpp>
@@ -62,6 +63,13 @@ public:
     void skip(std::size_t bytes,
               std::source_location site = std::source_location::current()) const {
         detail::take_from_space(*view_, bytes, 1, {}, site);
+    }
+
+    /// An element anywhere in the space. @param where from `take`, of any rank.
+    template <class T>
+    cached_reference<T> at(global_ptr<T> where,
+                           std::source_location site = std::source_location::current()) const {
+        return {view_, where, site};
     }
 
     /// What the caller has written is in its home's memory on return, and copies that it wrote are

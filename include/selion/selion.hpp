@@ -6,7 +6,11 @@
 #include <selion/atomic_ref.hpp>
 #include <selion/atomics.hpp>
 #include <selion/block_collectives.hpp>
+#include <selion/cached.hpp>
+#include <selion/cached_array.hpp>
+#include <selion/cached_reference.hpp>
 #include <selion/charge.hpp>
+#include <selion/coherent_space.hpp>
 #include <selion/collective_choice.hpp>
 #include <selion/collective_explanation.hpp>
 #include <selion/collective_sync.hpp>

@@ -82,6 +82,7 @@ public:
 
     /// @pre the index is inside.
     constexpr place place_of(const coordinates<N>& index) const noexcept {
+        if (are_single_in_turn_) return place_of_tile_in_turn(index);
         std::size_t within = 0;
         coordinates<N> at;
         for (std::size_t d = 0; d < N; ++d) {
@@ -154,17 +155,20 @@ private:
             tiles_ *= dimensions_[d].tiles;
             tile_size_ *= dimensions_[d].tile;
         }
+        are_single_in_turn_ = !has_grid() && tile_size_ == 1;
     }
 
+    constexpr place place_of_tile_in_turn(const coordinates<N>& at) const noexcept {
+        std::size_t slot = at[0];
+        for (std::size_t d = 1; d < N; ++d) slot = slot * dimensions_[d].tiles + at[d];
+        const std::size_t turn = ranks_.quotient(slot);
+        return {static_cast<std::uint32_t>(slot - turn * ranks_.by()), turn};
+    }
     /// @return the rank, and how many of its tiles lie before.
     constexpr place place_of_tile(const coordinates<N>& at) const noexcept {
         std::size_t rank = 0;
         std::size_t slot = 0;
-        if (!has_grid()) {
-            for (std::size_t d = 0; d < N; ++d) slot = slot * dimensions_[d].tiles + at[d];
-            const std::size_t turn = ranks_.quotient(slot);
-            return {static_cast<std::uint32_t>(slot - turn * ranks_.by()), turn};
-        }
+        if (!has_grid()) return place_of_tile_in_turn(at);
         for (std::size_t d = 0; d < N; ++d) {
             const auto& one = dimensions_[d];
             const std::size_t turn = by_ranks_[d].quotient(at[d]);
@@ -201,6 +205,7 @@ private:
     std::size_t tiles_ = 0;
     std::size_t tile_size_ = 0;
     std::size_t local_tiles_ = 0;
+    bool are_single_in_turn_ = false;  ///< tiles of one element go to all ranks in turn
 };
 
 }  // namespace selion

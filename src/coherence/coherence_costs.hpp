@@ -18,6 +18,7 @@ public:
           write_hit_(host.cost("coherence.write_hit")),
           serve_(host.cost("coherence.serve")),
           create_entry_(host.cost("coherence.create_entry")),
+          block_message_(host.cost("coherence.block_message")),
           moved_(host.cost("coherence.moved")) {}
 
     work untouched_hit() const { return of(untouched_, int_ops(few) + loads(2)); }
@@ -26,11 +27,12 @@ public:
     /// Of a message of the protocol, at whoever takes it in, with the messages that follow.
     work serve() const { return of(serve_, int_ops(2 * few)); }
     work create_entry() const { return of(create_entry_, int_ops(2 * few)); }
-    /// Of a block, at whoever sends it and at whoever takes it in.
+    /// Of a message with a block: half of it at who sends it, half at who takes it in.
     work moved(std::size_t bytes) const {
-        if (moved_.picoseconds_per_byte == 0) return copied(bytes);
-        const double picoseconds = moved_.picoseconds_per_byte * static_cast<double>(bytes) / 2;
-        return {.picoseconds = static_cast<std::int64_t>(picoseconds)};
+        if (!moved_.is_given) return copied(bytes);
+        const double bytes_ps = moved_.picoseconds_per_byte * static_cast<double>(bytes);
+        return {.picoseconds =
+                    (block_message_.picoseconds + static_cast<std::int64_t>(bytes_ps)) / 2};
     }
 
 private:
@@ -45,6 +47,7 @@ private:
     machine::named_cost write_hit_;
     machine::named_cost serve_;
     machine::named_cost create_entry_;
+    machine::named_cost block_message_;
     machine::named_cost moved_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "coherence/coherent_parts.hpp"
@@ -54,10 +55,14 @@ coherent_part::coherent_part(rank_context& context, const space_shape& shape)
       costs_(*context.host),
       is_shown_(may_be_inline(context, shape.how)),
       replies_keep_order_(context.transport->replies_keep_order()),
+      states_(static_cast<detail::own_state*>(std::calloc(shape.bytes / block_bytes_ + 1, 1))),
       table_(static_cast<unsigned>(std::countr_zero(block_bytes_))),
       directory_(*this, context.rank, block_bytes_),
       copies_(*this, block_bytes_, capacity_of(shape.how), shape.how.has_statistics) {
     view_.block_bits = static_cast<std::uint64_t>(std::countr_zero(block_bytes_));
+    view_.own_first = detail::global_address(context.rank, shape.offset);
+    view_.own_memory = memory_;
+    view_.states = states_.get();
     view_.part = this;
     view_.is_direct =
         shape.how.protocol == cache_protocol::where_needed && context.mapped_count == context.ranks;
@@ -77,6 +82,24 @@ void coherent_part::expect_own_thread(std::source_location site) const {
                                  context_.rank));
 }
 
+void coherent_part::expect_uncached(std::uint64_t address, std::size_t bytes,
+                                    std::source_location site) const {
+    const std::uint64_t end = address + bytes;
+    for (std::uint64_t block = block_of(address); block < end; block += block_bytes_) {
+        const copy_store::entry* const copy = copies_.find(block);
+        const bool is_kept = copy != nullptr && copy->second.state != copy_state::invalid;
+        const bool is_elsewhere =
+            is_own(block) && directory_.state_of(block) == detail::own_state::elsewhere;
+        SELION_EXPECT_AT(
+            !is_kept && !is_elsewhere, site,
+            fmt::format("coherent memory of rank {} is accessed without its protocol "
+                        "while {}: call invalidate() of its space on all ranks, and "
+                        "a barrier, between the two",
+                        detail::rank_of(block),
+                        is_kept ? "this rank keeps a copy of it" : "another rank has it"));
+    }
+}
+
 bool coherent_part::is_own(std::uint64_t address) const {
     return detail::rank_of(address) == context_.rank;
 }
@@ -89,44 +112,59 @@ std::byte* coherent_part::memory_of(std::uint64_t block) {
 
 void coherent_part::show_table() {
     view_.places = table_.places();
+    const std::uint64_t bytes = is_shown_ ? shape_.bytes : 0;
     const std::uint64_t mask = is_shown_ ? table_.mask() : 0;
-    // acq_rel: what others have sent before they set it to 0 is seen; pairs with [view.attention]
-    std::atomic_ref(view_.mask).exchange(mask, std::memory_order_acq_rel);
+    // acq_rel: what others have sent before they set one to 0 is seen; pairs with [view.attention]
+    std::atomic_ref(view_.own_bytes).exchange(bytes, std::memory_order_acq_rel);
+    std::atomic_ref(view_.mask).exchange(mask, std::memory_order_acq_rel);  // [view.attention]
 }
 
-void coherent_part::forget(std::uint64_t block) { table_.forget(block); }
+void coherent_part::forget(std::uint64_t block) {
+    if (is_own(block)) {
+        state_of(block) = detail::own_state::elsewhere;
+    } else {
+        table_.forget(block);
+    }
+}
+
+detail::own_state& coherent_part::state_of(std::uint64_t address) {
+    return states_[((address & detail::offset_mask) - shape_.offset) / block_bytes_];
+}
 
 // ---- accesses
 
+/// Whether somebody wants to be heard.
+bool coherent_part::is_called() const {
+    return std::atomic_ref(view_.mask).load(std::memory_order_relaxed) != table_.mask() ||
+           std::atomic_ref(view_.own_bytes).load(std::memory_order_relaxed) != shape_.bytes;
+}
+
 /// Takes in what has come, before an access that is a call.
 void coherent_part::enter() {
-    const bool is_called =
-        is_shown_ && std::atomic_ref(view_.mask).load(std::memory_order_relaxed) != table_.mask();
-    if (is_called) show_table();
+    if (is_shown_ && is_called()) show_table();
     context_.transport->poll(context_);
     detail::run_completions(context_);  // messages that others have served are some
-    wait_for_handlers();
+    wait_until(handled_until_ps_);
     if (context_.group_size > 1 && ++entered_ % accesses_per_turn == 0) {
         detail::let_others_run(context_);
     }
 }
 
-/// In virtual time a handler may run beside the rank. What the rank does next comes behind what the
-/// handler has sent, because it knows what the handler has done.
-void coherent_part::wait_for_handlers() {
+/// In virtual time a handler may run beside the rank. What either of them sends comes behind what
+/// the other one has sent before it changed what both know.
+void coherent_part::wait_until(std::int64_t ps) {
     if (!context_.spends_time) return;
-    const std::int64_t now_ps = context_.clock->stamp_ps();
-    if (now_ps <= handled_until_ps_) charge({.picoseconds = handled_until_ps_ - now_ps + 1});
+    std::int64_t now_ps = context_.clock->stamp_ps();
+    while (now_ps <= ps) {
+        charge({.picoseconds = ps - now_ps + 1});
+        const std::int64_t before_ps = std::exchange(now_ps, context_.clock->stamp_ps());
+        if (now_ps == before_ps) return;  // the host's time is spent, not what is charged
+    }
 }
 
 void coherent_part::charge_hit(const block_access& one) {
-    const detail::block_place& place = table_.of(one.address);
-    const bool is_in_table = place.readable == one.address >> view_.block_bits;
-    bool is_untouched = is_own(one.address);
-    if (is_untouched) {
-        is_untouched =
-            is_in_table ? place.is_untouched != 0 : directory_.is_untouched(block_of(one.address));
-    }
+    const bool is_untouched =
+        is_own(one.address) && state_of(one.address) == detail::own_state::untouched;
     work cost = is_untouched       ? costs_.untouched_hit()
                 : writes(one.kind) ? costs_.write_hit()
                                    : costs_.read_hit();
@@ -136,26 +174,23 @@ void coherent_part::charge_hit(const block_access& one) {
 
 /// @return whether it has been made: nobody needed to be asked.
 bool coherent_part::try_now(block_access& one) {
-    const detail::block_place& place = table_.of(one.address);
+    if (is_own(one.address)) return try_own(one);
+    const detail::block_place* const place = table_.find(one.address);
     const std::uint64_t number = one.address >> view_.block_bits;
-    if ((writes(one.kind) ? place.writable : place.readable) != number) {
-        return is_own(one.address) ? try_own(one) : try_copy(one);
-    }
-    if (meter_) count_hit(one, place.is_untouched != 0);
-    one.perform(reinterpret_cast<std::byte*>(one.address + place.distance));
+    if (place == nullptr || (writes(one.kind) && !place->may_write(number))) return try_copy(one);
+    if (meter_) count_hit(one, false);
+    one.perform(reinterpret_cast<std::byte*>(one.address + place->distance));
     return true;
 }
 
 bool coherent_part::try_own(block_access& one) {
-    using enum directory::own_right;
-    const std::uint64_t block = block_of(one.address);
-    const bool is_untouched = directory_.is_untouched(block);
-    const directory::own_right right = is_untouched ? write : directory_.right_to(block);
-    if (right == nothing || (right == read && writes(one.kind))) return false;
-    std::byte* const memory = memory_of(block);
-    if (table_.remember(block, memory, right == write, is_untouched)) show_table();
-    if (meter_) count_hit(one, is_untouched);
-    one.perform(memory + (one.address - block));
+    using enum detail::own_state;
+    const auto most = writes(one.kind) ? writable : readable;
+    detail::own_state& state = state_of(one.address);
+    if (state > most) state = directory_.state_of(block_of(one.address));
+    if (state > most) return false;
+    if (meter_) count_hit(one, state == untouched);
+    one.perform(memory_of(one.address));
     return true;
 }
 
@@ -164,7 +199,7 @@ bool coherent_part::try_copy(block_access& one) {
     if (found == nullptr || !copy_store::may(found->second, one.kind)) return false;
     const auto& [block, copy] = *found;
     const bool may_write = copy.state == copy_state::modified;
-    if (table_.remember(block, copy.data, may_write, false)) show_table();
+    if (table_.remember(block, copy.data, may_write)) show_table();
     if (meter_) count_hit(one, false);
     one.perform(copy.data + (one.address - block));
     return true;
@@ -206,7 +241,7 @@ void coherent_part::await_change_after(std::uint64_t seen, std::source_location 
                              .at_least = seen + 1,
                              .reason = machine::wait_reason::message,
                              .others = {}});
-    wait_for_handlers();
+    wait_until(handled_until_ps_);
 }
 
 void coherent_part::access(block_access& one) {

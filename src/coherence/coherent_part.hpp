@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -64,6 +65,9 @@ public:
     cache_counts counts() const;
     void finish_calls();
 
+    /// Ends the job if the rank knows that bytes which are accessed without the protocol are not
+    /// what others see: it has a copy of them, or they are its own and another rank has them.
+    void expect_uncached(std::uint64_t address, std::size_t bytes, std::source_location site) const;
     /// Ends the job if another thread calls, or another rank.
     void expect_own_thread(std::source_location site) const;
 
@@ -85,9 +89,11 @@ private:
 
     std::uint64_t block_of(std::uint64_t address) const { return address & ~(block_bytes_ - 1); }
     bool is_own(std::uint64_t address) const;
+    detail::own_state& state_of(std::uint64_t address);
 
     void enter();
     void show_table();
+    bool is_called() const;
     bool try_now(block_access& one);
     bool try_own(block_access& one);
     bool try_copy(block_access& one);
@@ -97,7 +103,7 @@ private:
     kept_access& keep(const block_access& one);
     void run_kept(kept_access& kept);
 
-    void wait_for_handlers();
+    void wait_until(std::int64_t ps);
     void charge_hit(const block_access& one);
     void count_hit(const block_access& one, bool is_untouched);
     void note_miss(block_access& one, miss_cause cause);
@@ -123,6 +129,11 @@ private:
     coherence_costs costs_;
     bool is_shown_;  ///< inline accesses may use the table
     bool replies_keep_order_;
+    struct free_states {
+        void operator()(detail::own_state* all) const { std::free(all); }
+    };
+    /// Of own blocks; zeroed pages cost nothing until they are touched.
+    std::unique_ptr<detail::own_state[], free_states> states_;
     place_table table_;
     directory directory_;
     copy_store copies_;
@@ -143,8 +154,9 @@ private:
     bool is_sending_ = false;
     std::deque<kept_message> outbox_;  ///< that wait for the one that is being sent
     bool is_handling_ = false;
-    std::uint32_t answering_ = nobody;  ///< whose message is being handled
-    std::int64_t handled_until_ps_ = 0;
+    std::uint32_t answering_ = nobody;   ///< whose message is being handled
+    std::int64_t handled_until_ps_ = 0;  ///< in virtual time: the last handler's end
+    std::int64_t sent_until_ps_ = 0;     ///< and when the rank's own last message has left
     std::uint64_t blocks_sent_ = 0;
     std::uint64_t blocks_received_ = 0;
     std::atomic<std::uint32_t> kept_messages_ = 0;  ///< left to the rank's own thread

@@ -7,6 +7,17 @@
 #include "onesided/message_state.hpp"
 
 namespace selion::coherence {
+namespace {
+
+void check_uncached(detail::rank_context& caller, std::uint64_t bits, std::size_t bytes,
+                    std::source_location site) {
+    const coherent_parts& parts = *caller.messages->coherent;
+    if (const coherent_part* const part = parts.find(bits & detail::offset_mask)) {
+        part->expect_uncached(bits, bytes, site);
+    }
+}
+
+}  // namespace
 
 std::uint64_t coherent_parts::next_number() const {
     const auto free = std::ranges::find_if(parts_, [](const auto& one) { return !one; });
@@ -16,6 +27,7 @@ std::uint64_t coherent_parts::next_number() const {
 coherent_part& coherent_parts::make(detail::rank_context& context, const space_shape& shape) {
     if (shape.number == parts_.size()) parts_.emplace_back();
     parts_[shape.number] = std::make_unique<coherent_part>(context, shape);
+    context.messages->check_uncached = check_uncached;
     return *parts_[shape.number];
 }
 

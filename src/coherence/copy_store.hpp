@@ -54,6 +54,10 @@ public:
         const auto found = copies_.find(block);
         return found == copies_.end() ? nullptr : &*found;
     }
+    const entry* find(std::uint64_t block) const {
+        const auto found = copies_.find(block);
+        return found == copies_.end() ? nullptr : &*found;
+    }
     entry& find_or_make(std::uint64_t block) { return *copies_.try_emplace(block).first; }
     static bool may(const block_copy& copy, access_kind what) {
         if (!copy.waiting.empty()) return false;  // in their order

@@ -6,12 +6,13 @@
 
 namespace selion::coherence {
 
-directory::own_right directory::right_to(std::uint64_t block) const {
+detail::own_state directory::state_of(std::uint64_t block) const {
+    using enum detail::own_state;
     const auto found = blocks_.find(block);
-    if (found == blocks_.end()) return own_right::write;
+    if (found == blocks_.end()) return untouched;
     const home_block& known = found->second;
-    if (known.owner != nobody || known.busy != nullptr) return own_right::nothing;
-    return known.sharers.empty() ? own_right::write : own_right::read;
+    if (known.owner != nobody || known.busy != nullptr) return elsewhere;
+    return known.sharers.empty() ? writable : readable;
 }
 
 void directory::ask(block_access& access, std::uint64_t block) {

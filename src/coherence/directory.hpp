@@ -9,6 +9,7 @@
 
 #include "coherence/protocol_host.hpp"
 #include "coherence/rank_set.hpp"
+#include "selion/detail/block_view.hpp"
 
 namespace selion::coherence {
 
@@ -27,9 +28,8 @@ public:
     directory(protocol_host& host, std::uint32_t rank, std::uint64_t block_bytes)
         : host_(host), rank_(rank), block_bytes_(block_bytes) {}
 
-    enum class own_right : std::uint8_t { nothing, read, write };
     /// What the home may do with a block at once. @param block address of its first byte.
-    own_right right_to(std::uint64_t block) const;
+    detail::own_state state_of(std::uint64_t block) const;
     /// Whether nobody else has ever had it.
     bool is_untouched(std::uint64_t block) const { return blocks_.find(block) == blocks_.end(); }
     /// An access of the home's own that is not its right now.

@@ -32,7 +32,8 @@ void coherent_part::call_for_attention(std::uint32_t rank) {
     if (mapped == nullptr) return;
     auto& view = *reinterpret_cast<detail::block_view*>(mapped);
     // release: after the message, which is sent already; pairs with show_table [view.attention]
-    std::atomic_ref(view.mask).store(0, std::memory_order_release);
+    std::atomic_ref(view.own_bytes).store(0, std::memory_order_release);
+    std::atomic_ref(view.mask).store(0, std::memory_order_release);  // [view.attention]
 }
 
 /// One after another: what is sent while a send waits for room is sent after it.
@@ -81,6 +82,7 @@ void coherent_part::transmit(std::uint32_t rank, const message_head& head,
                                             .data = data.data(),
                                             .bytes = data.size()});
     }
+    if (context_.spends_time && !is_handling_) sent_until_ps_ = context_.clock->stamp_ps();
     call_for_attention(rank);
 }
 
@@ -128,6 +130,7 @@ void coherent_part::handle(std::uint32_t origin, const message_head& head,
     using enum message_kind;
     is_handling_ = true;
     const block_message message{head.kind(), head.block(), data};
+    wait_until(sent_until_ps_);  // what the rank has sent knows nothing of this message
     answering_ = has_one_answer(message.kind) ? origin : nobody;
     charge(costs_.serve());
     if (!data.empty()) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <source_location>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -43,6 +44,10 @@ public:
     /// What a floor above keeps for this rank, as long as messages may come for it.
     std::shared_ptr<void> kept_above;
     std::shared_ptr<coherence::coherent_parts> coherent;
+    /// Ends the job where memory that is being kept coherent is accessed in another way; null:
+    /// there is none. For the checking build.
+    void (*check_uncached)(detail::rank_context&, std::uint64_t bits, std::size_t bytes,
+                           std::source_location site) = nullptr;
 
 private:
     void grow();

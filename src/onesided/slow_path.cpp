@@ -63,6 +63,12 @@ void expect_range([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::s
                      fmt::format("offset {} of rank {} is not a multiple of {}, the alignment of "
                                  "the element",
                                  offset, rank, alignment));
+    if constexpr (SELION_CHECK_LEVEL >= 2) {
+        rank_context& caller = *current_context;
+        const bool is_kept =
+            caller.messages != nullptr && caller.messages->check_uncached != nullptr;
+        if (is_kept) caller.messages->check_uncached(caller, target, bytes, site);
+    }
 }
 
 void put_slow(std::uint64_t target, const void* source, std::size_t bytes,

@@ -148,6 +148,24 @@ void mistake_alone(selion::world& world, std::string_view what) {
     world.barrier();
 }
 
+/// All ranks make the array; rank 1 makes the mistake.
+void mistake_with_copies(selion::world& world, std::string_view what) {
+    if (!what.starts_with("cached_")) return;
+    const selion::cached how{.block_bytes = what == "cached_block" ? 48u : 64u,
+                             .protocol = selion::cache_protocol::always};
+    const std::size_t n = 8 * std::size_t{world.size()};
+    const selion::cached_array<int, 1> array(world, {n}, selion::runs{8}, how, "heights");
+    if (world.rank() == 1) {
+        if (what == "cached_index") array(n + 3) = 1;  // site: cached_index
+        if (what == "cached_mixed") {
+            static_cast<void>(array(0).get());
+            std::printf("%d\n", int{array.memory()(0)});  // site: cached_mixed
+        }
+    }
+    world.barrier();
+    selion::deallocate(world, array);
+}
+
 void mistake_together(selion::world& world, std::string_view what) {
     const bool is_odd = world.rank() == 1;
     if (what == "root") static_cast<void>(world.broadcast(1, 99));  // site: root
@@ -327,6 +345,7 @@ int main(int argc, char** argv) {
     if (what == "stale") return use_counter_in_two_jobs(argc, argv);
     return selion::run(argc, argv, [&](selion::world& world) {
         mistake_alone(world, what);
+        mistake_with_copies(world, what);
         mistake_together(world, what);
         mistake_about_teams(world, what);
         mistake_about_blocks(world, what);

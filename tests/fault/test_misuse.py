@@ -123,6 +123,28 @@ def test_a_mistake_of_all_ranks_is_told_once(machine: str, what: str):
     expect(machine, what, together[what], rf"rank \d of {machines[machine]}")
 
 
+with_copies = {
+    "cached_index": r"index \(\d+\) is out of range: heights has \d+ elements in dimension 0, so "
+                    r"legal are 0 to \d+$",
+    "cached_mixed": r"coherent memory of rank 0 is accessed without its protocol while this rank "
+                    r"keeps a copy of it: call invalidate\(\) of its space on all ranks, and a "
+                    r"barrier, between the two$",
+}
+
+
+@pytest.mark.skipif(check_level < 2, reason="noticed from check level 2 on")
+@pytest.mark.parametrize("what", with_copies)
+@pytest.mark.parametrize("machine", machines)
+def test_a_mistake_with_coherent_memory(machine: str, what: str):
+    expect(machine, what, with_copies[what], f"rank 1 of {machines[machine]}")
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_blocks_of_a_size_that_is_not_possible(machine: str):
+    [line] = complaint(machine, "cached_block")
+    assert re.search(r"blocks of 48 bytes: legal are powers of two from 8 to 65536", line)
+
+
 in_completion = {
     "completion_barrier": "barrier",
     "completion_reduce": "all_reduce",

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes that are put into copies of the code of coherent memory, to see that they are found.
+
+    coherence_mistakes.py NAME COPY
+
+writes the source that has the mistake, with it, to the file COPY.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+folder = Path(__file__).resolve().parents[2] / "src" / "coherence"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    source: str
+    right: str  # a piece of the source that is there once
+    wrong: str  # what stands there instead
+
+
+mistakes = {
+    # The first that has acknowledged an invalidation counts for all.
+    "early_grant": Mistake(
+        "directory.cpp",
+        "if (--block.busy->missing == 0) carry_out(which);",
+        "if (block.busy == nullptr || block.busy->missing == 0) return;\n"
+        "            block.busy->missing = 0;\n"
+        "            carry_out(which);",
+    ),
+    # An upgrade without data, though the copy was invalidated on the way.
+    "empty_upgrade": Mistake(
+        "directory.cpp",
+        "to.kind == message_kind::upgrade && block.sharers.contains(to.rank);",
+        "to.kind == message_kind::upgrade;",
+    ),
+    # A write-back that meets a flush is not taken for its answer.
+    "unheard_write_back": Mistake(
+        "directory.cpp",
+        "if (block.busy == nullptr || !std::exchange(block.busy->wants_data, false)) return;\n"
+        "            return carry_out(which);",
+        "return;",
+    ),
+    # Who was flushed and keeps a copy to read is not told when another writes.
+    "forgotten_sharer": Mistake(
+        "directory.cpp",
+        "if (block.busy->served.kind == message_kind::get_shared) block.sharers.insert(from);",
+        "static_cast<void>(from);",
+    ),
+    # An invalidation is acknowledged, and the copy stays.
+    "kept_copy": Mistake(
+        "copy_store.cpp",
+        "drop(*which, miss_cause::invalidated);",
+        "static_cast<void>(miss_cause::invalidated);",
+    ),
+    # The copy is given up, and the table of what may be used at once still has it.
+    "kept_place": Mistake(
+        "copy_store.cpp",
+        "    host_.forget(block);\n    copy.state = copy_state::invalid;",
+        "    copy.state = copy_state::invalid;",
+    ),
+    # A copy that was flushed, and is kept to be read, is written without asking.
+    "kept_right": Mistake(
+        "copy_store.cpp",
+        "            host_.forget(message.block);\n            which->second.state",
+        "            which->second.state",
+    ),
+}
+
+
+def replace_once(text: str, right: str, wrong: str) -> str:
+    count = text.count(right)
+    if count != 1:
+        raise ValueError(f"what the mistake replaces is there {count} times, not once: {right}")
+    return text.replace(right, wrong)
+
+
+def main() -> None:
+    mistake = mistakes[sys.argv[1]]
+    text = (folder / mistake.source).read_text(encoding="utf-8")
+    Path(sys.argv[2]).write_text(replace_once(text, mistake.right, mistake.wrong),
+                                 encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
