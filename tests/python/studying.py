@@ -35,9 +35,12 @@ class Study:
     def __init__(self, selion: Selion, name: str, where: dict[str, str]) -> None:
         self._selion, self._name, self._where = selion, name, where
 
-    def __call__(self, experiment: str, *settings: str, machine: str | None = None) -> Rows:
+    def __call__(
+        self, experiment: str, *settings: str, machine: str | None = None, repetitions: int = 1
+    ) -> Rows:
         """Rows of an experiment; further arguments are settings."""
         on = ("--machine", machine) if machine else ()
+        on += ("--repetitions", str(repetitions))
         axes = [part for setting in settings for part in ("--set", setting)]
         asked = ("study", self._name, "--experiment", experiment, "--json", *axes, *on)
         done = self._selion(*asked, **self._where)
