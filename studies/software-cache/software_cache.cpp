@@ -18,7 +18,7 @@ software_cache::measurement read_point(const study::arguments& given) {
     if (experiment == "table-1" || experiment == "table-2") {
         return software_cache::read_naive_counts(given.params, given.seed, experiment == "table-1");
     }
-    if (experiment == "table-3") {
+    if (experiment == "table-3" || experiment == "skewed-table-3") {
         return software_cache::read_version_counts(given.params, given.seed);
     }
     if (experiment == "start-skew") {

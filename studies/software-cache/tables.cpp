@@ -106,7 +106,8 @@ measurement read_start_skew(const nlohmann::ordered_json& params, std::uint64_t 
 
 measurement read_version_counts(const nlohmann::ordered_json& params, std::uint64_t seed) {
     const multiplication what = read_multiplication(params);
-    const setting how{.block_bytes = read_block_bytes(params, false), .seed = seed};
+    setting how{.block_bytes = read_block_bytes(params, false), .seed = seed};
+    if (params.contains("skew_us")) how.skew_us = study::parameter<double>(params, "skew_us");
     return [=](selion::world& world, const study::row_frame& frame) {
         const multiplied done = multiply(world, what, how, frame.repetition);
         check_result(world, done);
