@@ -16,6 +16,14 @@ enum class cache_protocol : std::uint8_t {
     always,  ///< also there: to study it, to count, or for its order
 };
 
+/// Which blocks a read that misses asks for besides its own. They come while the rank goes on.
+enum class prefetch_kind : std::uint8_t {
+    none,
+    next,     ///< the blocks behind it
+    strided,  ///< as far on as it is from the last miss at the same home, if that was as far from
+              ///< the one before
+};
+
 /// How coherent memory is kept.
 struct cached {
     /// Unit of copies: a power of two, 8 to 65536.
@@ -23,6 +31,9 @@ struct cached {
     /// Copies that a rank keeps at most, in bytes; 0: as many as it uses.
     std::size_t capacity_bytes = 0;
     cache_protocol protocol = cache_protocol::where_needed;
+    /// Goes on when a block that came so is used for the first time.
+    prefetch_kind prefetch = prefetch_kind::none;
+    std::size_t prefetch_blocks = 2;  ///< that are asked for at a time
     /// Counts accesses, by array and by line of the program. Every access is then a call.
     bool has_statistics = false;
 };
@@ -58,7 +69,17 @@ struct cache_counts {
     std::uint64_t invalidations_sent = 0;  ///< as a home: to forget, or to give back to the home
     std::uint64_t invalidations_received = 0;
     std::uint64_t evictions = 0;
-    std::uint64_t write_backs = 0;  ///< of those, and of `flush`
+    std::uint64_t write_backs = 0;      ///< of those, and of `flush`
+    std::uint64_t prefetched = 0;       ///< blocks that came before they were wanted, or by a hint
+    std::uint64_t prefetched_used = 0;  ///< of those, the ones that were used before they were lost
+};
+
+/// Bytes that ranks have wanted to use at the same time though they shared none of them.
+struct false_sharing {
+    std::string array;
+    std::uint64_t offset = 0;  ///< of the block's first byte in each rank's part of the array
+    std::uint32_t home = 0;    ///< whose part it is
+    std::uint64_t useless_misses = 0;  ///< of the caller: `access_counts::useless`
 };
 
 /// One place in the program that has accessed an array.

@@ -88,6 +88,12 @@ public:
     access_counts accesses() const { return detail::count_accesses(*view_); }
     /// The same by array and line of the program.
     std::vector<access_line> accesses_by_line() const { return detail::count_by_line(*view_); }
+    /// Blocks that were taken from the caller and brought back though what it wanted of them had
+    /// not changed, the worst ones first: smaller blocks, or data that lie farther apart, spare
+    /// these misses. @pre `cached::has_statistics`
+    std::vector<selion::false_sharing> false_sharing(std::size_t most = 20) const {
+        return detail::list_false_sharing(*view_, most);
+    }
     /// What the caller has done for the protocol.
     cache_counts counts() const { return detail::count_blocks(*view_); }
 

@@ -2,6 +2,9 @@
 #include "coherence/access_meter.hpp"
 
 #include <algorithm>
+#include <tuple>
+
+#include "onesided/global_address.hpp"
 
 namespace selion::coherence {
 
@@ -41,9 +44,23 @@ std::vector<access_line> access_meter::lines() const {
     return all;
 }
 
-void access_meter::clear() {
-    counts_.clear();
-    last_ = nullptr;
+std::vector<false_sharing> access_meter::worst_blocks(std::size_t most) const {
+    std::vector<false_sharing> all;
+    for (const auto& [block, count] : useless_) {
+        const std::uint64_t offset = block & detail::offset_mask;
+        const auto found = std::ranges::find_if(
+            arrays_, [&](const array& one) { return offset - one.offset < one.bytes; });
+        const bool is_known = found != arrays_.end();
+        all.push_back({.array = is_known ? names_[found->number] : std::string(),
+                       .offset = is_known ? offset - found->offset : offset,
+                       .home = detail::rank_of(block),
+                       .useless_misses = count});
+    }
+    std::ranges::sort(all, {}, [](const false_sharing& one) {
+        return std::tuple(~one.useless_misses, one.home, one.offset);
+    });
+    if (all.size() > most) all.resize(most);
+    return all;
 }
 
 }  // namespace selion::coherence

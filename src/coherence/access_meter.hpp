@@ -28,11 +28,14 @@ public:
         return *last_;
     }
 
+    /// @param block global address of its first byte.
+    void note_useless(std::uint64_t block) { ++useless_[block]; }
+    std::vector<false_sharing> worst_blocks(std::size_t most) const;
+
     access_counts total() const;
     /// @param offset where the array begins.
     access_counts of_array(std::uint64_t offset) const;
     std::vector<access_line> lines() const;
-    void clear();
 
 private:
     static constexpr std::uint32_t no_array = UINT32_MAX;
@@ -57,6 +60,7 @@ private:
     std::vector<array> arrays_;
     std::vector<std::string> names_;
     std::unordered_map<key, access_counts, hash> counts_;
+    std::unordered_map<std::uint64_t, std::uint64_t> useless_;  ///< by block
     array last_array_;
     key last_key_;
     access_counts* last_ = nullptr;

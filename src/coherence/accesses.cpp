@@ -140,6 +140,11 @@ std::vector<access_line> count_by_line(const block_view& view) {
     return meter == nullptr ? std::vector<access_line>{} : meter->lines();
 }
 
+std::vector<false_sharing> list_false_sharing(const block_view& view, std::size_t most) {
+    const coherence::access_meter* const meter = view.part->meter();
+    return meter == nullptr ? std::vector<false_sharing>{} : meter->worst_blocks(most);
+}
+
 cache_counts count_blocks(const block_view& view) { return view.part->counts(); }
 
 }  // namespace selion::detail

@@ -195,14 +195,67 @@ bool coherent_part::try_own(block_access& one) {
 }
 
 bool coherent_part::try_copy(block_access& one) {
-    const copy_store::entry* const found = copies_.find(block_of(one.address));
+    copy_store::entry* const found = copies_.find(block_of(one.address));
     if (found == nullptr || !copy_store::may(found->second, one.kind)) return false;
-    const auto& [block, copy] = *found;
+    auto& [block, copy] = *found;
+    const bool is_first_use = copy.is_early && one.kind != access_kind::touch;
     const bool may_write = copy.state == copy_state::modified;
     if (table_.remember(block, copy.data, may_write)) show_table();
     if (meter_) count_hit(one, false);
     one.perform(copy.data + (one.address - block));
+    if (is_first_use) {
+        copy.is_early = false;
+        ++prefetched_used_;
+        prefetch_behind(block, one.site);
+    }
     return true;
+}
+
+/// How far on the next miss at this home may be; 0: nobody knows.
+std::uint64_t coherent_part::stride_to(std::uint64_t block) {
+    if (shape_.how.prefetch == prefetch_kind::next) return block_bytes_;
+    miss& last = last_misses_[detail::rank_of(block)];
+    const std::uint64_t stride = block - last.block;
+    const bool is_again = stride == last.stride;
+    last = {block, stride};
+    return is_again ? stride : 0;
+}
+
+/// Of an access that asks for a copy, or waits for one that has been asked for.
+void coherent_part::note_prefetch(block_copy& copy, access_kind what) {
+    if (what != access_kind::touch) {
+        prefetched_used_ += copy.is_early ? 1 : 0;
+        copy.is_early = false;
+    } else if (!copy.is_asked_for) {
+        ++prefetched_;
+        copy.is_early = true;
+    }
+}
+
+/// Asks for blocks that may be wanted next, as far as there is room without waiting.
+void coherent_part::prefetch_behind(std::uint64_t block, std::source_location site) {
+    if (shape_.how.prefetch == prefetch_kind::none || is_prefetching_ || is_own(block)) return;
+    const std::uint64_t stride = stride_to(block);
+    if (stride == 0) return;
+    is_prefetching_ = true;
+    block_access one;
+    one.kind = access_kind::touch;
+    one.bytes = 1;
+    one.address = block;
+    one.site = site;
+    const block_copy none;
+    for (std::size_t i = 0; i < shape_.how.prefetch_blocks; ++i) {
+        one.address += stride;
+        const std::uint64_t offset = (one.address & detail::offset_mask) - shape_.offset;
+        const bool is_inside =
+            detail::rank_of(one.address) == detail::rank_of(block) && offset < shape_.bytes;
+        if (!is_inside) break;
+        const copy_store::entry* const known = std::as_const(copies_).find(one.address);
+        const block_copy& copy = known == nullptr ? none : known->second;
+        const bool is_wanted = copy.state == copy_state::invalid && !copy.is_asked_for;
+        if (is_wanted && copies_.has_room_for(copy)) run_kept(keep(one));
+    }
+    is_prefetching_ = false;
 }
 
 /// Asks for what an access needs, or finds that it needs nothing any more.
@@ -220,7 +273,11 @@ bool coherent_part::ask(block_access& one) {
             const copy_state state = which.second.state;
             const bool is_upgrade = state == copy_state::shared;
             note_miss(one, is_upgrade ? miss_cause::upgrade : which.second.lost_by);
+            const bool is_read = one.kind == access_kind::read;
+            note_prefetch(which.second, one.kind);
+            const std::source_location site = one.site;  // it may be done when `ask` returns
             copies_.ask(which, one);
+            if (is_read) prefetch_behind(block, site);
             return false;
         }
         await_change(one.site);
@@ -301,7 +358,10 @@ void coherent_part::finish(block_access& one) {
     if (meter_) {
         access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
         counts.waited_ps += context_.clock->stamp_ps() - one.begun_ps;
-        if (one.is_useless) ++counts.useless;
+        if (one.is_useless) {
+            ++counts.useless;
+            meter_->note_useless(block_of(one.address));
+        }
     }
     one.is_done = true;
     if (one.is_kept) {
@@ -398,7 +458,9 @@ cache_counts coherent_part::counts() const {
             .invalidations_sent = directory_.invalidations() + directory_.flushes(),
             .invalidations_received = copies_.invalidations(),
             .evictions = copies_.evictions(),
-            .write_backs = copies_.write_backs()};
+            .write_backs = copies_.write_backs(),
+            .prefetched = prefetched_,
+            .prefetched_used = prefetched_used_};
 }
 
 }  // namespace selion::coherence

@@ -9,6 +9,7 @@
 #include <optional>
 #include <source_location>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "coherence/access_meter.hpp"
@@ -98,6 +99,9 @@ private:
     bool try_own(block_access& one);
     bool try_copy(block_access& one);
     bool ask(block_access& one);
+    void prefetch_behind(std::uint64_t block, std::source_location site);
+    std::uint64_t stride_to(std::uint64_t block);
+    void note_prefetch(block_copy& copy, access_kind what);
     void await_change(std::source_location site);
     void await_change_after(std::uint64_t seen, std::source_location site);
     kept_access& keep(const block_access& one);
@@ -157,6 +161,15 @@ private:
     std::uint32_t answering_ = nobody;   ///< whose message is being handled
     std::int64_t handled_until_ps_ = 0;  ///< in virtual time: the last handler's end
     std::int64_t sent_until_ps_ = 0;     ///< and when the rank's own last message has left
+    /// A read that missed.
+    struct miss {
+        std::uint64_t block = 0;
+        std::uint64_t stride = 0;  ///< from the one before it
+    };
+    std::unordered_map<std::uint32_t, miss> last_misses_;  ///< by home
+    bool is_prefetching_ = false;
+    std::uint64_t prefetched_ = 0;
+    std::uint64_t prefetched_used_ = 0;
     std::uint64_t blocks_sent_ = 0;
     std::uint64_t blocks_received_ = 0;
     std::atomic<std::uint32_t> kept_messages_ = 0;  ///< left to the rank's own thread

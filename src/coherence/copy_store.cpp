@@ -67,6 +67,7 @@ void copy_store::forget(entry& which, miss_cause why) {
     auto& [block, copy] = which;
     host_.forget(block);
     copy.state = copy_state::invalid;
+    copy.is_early = false;
     copy.lost_by = why;
     if (!remembers_ || why != miss_cause::invalidated) return;
     copy.last_seen = std::make_unique<std::byte[]>(block_bytes_);

@@ -28,8 +28,9 @@ struct block_copy {
     std::byte* data = nullptr;  ///< a frame; null: none
     copy_state state = copy_state::invalid;
     miss_cause lost_by = miss_cause::cold;
-    bool is_asked_for = false;               ///< the home has been asked, and has not answered
-    std::uint32_t seat = 0;                  ///< among those that have a frame
+    bool is_asked_for = false;  ///< the home has been asked, and has not answered
+    bool is_early = false;      ///< it came before it was wanted, and has not been used
+    std::uint32_t seat = 0;     ///< among those that have a frame
     std::unique_ptr<std::byte[]> last_seen;  ///< what was invalidated, where it is remembered
     access_queue waiting;
 };

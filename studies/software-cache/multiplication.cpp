@@ -184,6 +184,7 @@ multiplied multiply(selion::world& world, const multiplication& what, const sett
                                        how.base_offset + 3 * sizeof(double) * layout.local_size(),
                                        {.block_bytes = how.block_bytes,
                                         .protocol = selion::cache_protocol::always,
+                                        .prefetch = how.prefetch,
                                         .has_statistics = how.has_statistics});
     space.skip(how.base_offset);
     const auto make = [&](const char* name) { return cached_matrix(space, extents, tile, name); };

@@ -21,6 +21,7 @@ struct setting {
     std::uint64_t seed = 1;
     double skew_us = 0;  ///< each rank begins up to so much later
     bool has_statistics = true;
+    selion::prefetch_kind prefetch = selion::prefetch_kind::none;  ///< of two blocks at a time
 };
 
 /// What plain Split-C takes for a shared variable that is local: a call that finds out where it

@@ -24,7 +24,9 @@ software_cache::measurement read_point(const study::arguments& given) {
     if (experiment == "start-skew") {
         return software_cache::read_start_skew(given.params, given.seed);
     }
-    if (experiment == "figure-8" || experiment == "figure-9" || experiment == "figure-10") {
+    const bool is_rate = experiment == "prefetch" || experiment == "figure-8" ||
+                         experiment == "figure-9" || experiment == "figure-10";
+    if (is_rate) {
         return software_cache::read_rate(given.params, given.seed);
     }
     using software_cache::field_table;

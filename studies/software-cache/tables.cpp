@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t largest_d = 4096;
 
+selion::prefetch_kind read_prefetch(const nlohmann::ordered_json& params) {
+    const auto name = study::parameter<std::string>(params, "prefetch");
+    if (name == "none") return selion::prefetch_kind::none;
+    if (name == "next") return selion::prefetch_kind::next;
+    if (name == "strided") return selion::prefetch_kind::strided;
+    throw study::bad_argument("'prefetch' is '" + name + "'; legal: none, next, strided.");
+}
+
 /// @param otherwise_d rows where the parameters name none.
 multiplication read_multiplication(const nlohmann::ordered_json& params,
                                    std::size_t otherwise_d = 128) {
@@ -121,8 +129,9 @@ measurement read_version_counts(const nlohmann::ordered_json& params, std::uint6
 
 measurement read_rate(const nlohmann::ordered_json& params, std::uint64_t seed) {
     const multiplication what = read_multiplication(params, params.contains("version") ? 512 : 128);
-    const setting how{
+    setting how{
         .block_bytes = read_block_bytes(params, true), .seed = seed, .has_statistics = false};
+    if (params.contains("prefetch")) how.prefetch = read_prefetch(params);
     return [=](selion::world& world, const study::row_frame& frame) {
         const multiplied done = multiply(world, what, how, frame.repetition);
         check_result(world, done);

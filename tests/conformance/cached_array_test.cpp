@@ -211,9 +211,40 @@ SPMD_TEST(cached_array, accesses_are_counted) {
         test.equal(std::uint64_t{array(6)}, std::uint64_t{6});
         test.equal(array.accesses().invalidated, std::uint64_t{2});
         test.equal(array.accesses().useless, std::uint64_t{1});
+        const auto worst = array.space().false_sharing();
+        test.equal(worst.size(), std::size_t{1});
+        if (!worst.empty()) {
+            test.equal(worst[0].array, std::string("counted"));
+            test.equal(worst[0].offset, std::uint64_t{0});
+            test.equal(worst[0].home, std::uint32_t{0});
+        }
     }
     world.barrier();
     selion::deallocate(world, array);
+}
+
+SPMD_TEST(cached_array, blocks_come_before_they_are_wanted) {
+    const std::size_t each = 256;
+    const std::size_t size = each * world.size();
+    for (const auto kind : {selion::prefetch_kind::next, selion::prefetch_kind::strided}) {
+        selion::cached how = with_protocol(32);
+        how.prefetch = kind;
+        const numbers array(world, {size}, selion::runs{each}, how);
+        array.for_mine([](auto element, std::size_t i) { element = 3 * i; });
+        world.barrier();
+        const std::size_t theirs = each * std::size_t{test.neighbour()};
+        const std::size_t step = kind == selion::prefetch_kind::next ? 1 : 12;
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < each; i += step) {
+            if (array(theirs + i) != 3 * (theirs + i)) ++wrong;
+        }
+        test.equal(wrong, std::size_t{0});
+        const selion::cache_counts counts = array.space().counts();
+        if (world.size() > 1) test.at_least(counts.prefetched_used, std::uint64_t{8});
+        test.at_least(counts.prefetched, counts.prefetched_used);
+        world.barrier();
+        selion::deallocate(world, array);
+    }
 }
 
 SPMD_TEST(cached_array, without_the_protocol_it_is_the_same) {

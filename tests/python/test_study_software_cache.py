@@ -104,6 +104,15 @@ def test_times_of_fields(study):
     assert fast[8192, 40] < ms[8192, 40] / 2  # where the network's 38 MB/s are all that counts
 
 
+def test_blocks_that_come_early_help_most_where_they_are_small(study):
+    rate = values(study("prefetch", "d=64", "block_bytes=8,256"), "mflops", "block_bytes",
+                  "prefetch")
+    for size in (8, 256):
+        assert rate[size, "next"] > rate[size, "none"]
+        assert rate[size, "strided"] > rate[size, "none"]
+    assert rate[8, "next"] / rate[8, "none"] > rate[256, "next"] / rate[256, "none"]
+
+
 def test_it_runs_on_real_ranks(study):
     rows = study("table-2", "d=16,32", machine="processes:2")
     reads = values(rows, "shared_reads_per_rank", "d")

@@ -46,6 +46,7 @@ SELION_API const cached& how_of(const block_view& view);
 SELION_API access_counts count_accesses(const block_view& view);
 SELION_API access_counts count_accesses_of_array(const block_view& view, std::uint64_t offset);
 SELION_API std::vector<access_line> count_by_line(const block_view& view);
+SELION_API std::vector<false_sharing> list_false_sharing(const block_view& view, std::size_t most);
 SELION_API cache_counts count_blocks(const block_view& view);
 
 }  // namespace selion::detail

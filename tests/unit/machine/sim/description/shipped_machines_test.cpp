@@ -155,7 +155,7 @@ TEST(now_ultrasparc, costs_of_the_cache_are_exposed) {
     const machine_model model = load("now-ultrasparc");
     EXPECT_EQ(model.extras.at("coherence.read_hit").time, 350'000);
     EXPECT_EQ(model.extras.at("coherence.write_hit").time, 180'000);
-    EXPECT_EQ(model.extras.at("coherence.most_message").number, 8192);
+    EXPECT_EQ(model.extras.at("facts.most_message").number, 8192);
     EXPECT_EQ(model.processor.flop.of(3), 999'000);
 }
 
