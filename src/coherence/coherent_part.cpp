@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "coherence/coherent_parts.hpp"
 #include "machine/call_record.hpp"
@@ -66,6 +67,7 @@ coherent_part::coherent_part(rank_context& context, const space_shape& shape)
     view_.part = this;
     view_.is_direct =
         shape.how.protocol == cache_protocol::where_needed && context.mapped_count == context.ranks;
+    if (states_ == nullptr) throw std::bad_alloc();
     show_table();
     if (shape.how.has_statistics) meter_.emplace();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -140,6 +141,13 @@ measurement read_latency(const nlohmann::ordered_json& params, bool is_write) {
         throw study::bad_argument("'case' is '" + name + "': no read makes a home do that.");
     }
     return [=](selion::world& world, const study::row_frame& frame) {
+        if (world.size() <= third) {
+            if (world.rank() != measured) return;
+            const std::string reason = "it is about three ranks, and " + world.machine().spec +
+                                       " has " + std::to_string(std::uint32_t{world.size()});
+            std::printf("%s\n", nlohmann::json{{"skipped", reason}}.dump().c_str());
+            return;
+        }
         const study::spread ns = is_plain ? time_plain(world, name, is_write)
                                           : time_cached(world, *found, block_bytes, is_write);
         if (world.rank() == measured) study::print_row(frame, {"latency_ns", "ns"}, ns);
