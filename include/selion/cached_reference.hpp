@@ -41,9 +41,7 @@ public:
         if (view_->is_direct) return selion::get(where_, site_);
         return get_slowly(view_, where_.bits(), site_);
     }
-    const cached_reference& operator=(const T& value) const
-        requires(!std::is_const_v<T>)
-    {
+    const cached_reference& operator=(const T& value) const {
         set(value);
         return *this;
     }
@@ -52,9 +50,9 @@ public:
         set(other.get());
         return *this;
     }
-    void set(const value_type& value) const
-        requires(!std::is_const_v<T>)
-    {
+    void set(const value_type& value) const {
+        static_assert(!std::is_const_v<T>,
+                      "selion: a reference to constant elements cannot be written");
         if (is_inside()) [[likely]] {
             if (std::byte* place = view_->writable(where_.bits())) [[likely]] {
                 *reinterpret_cast<T*>(place) = value;
