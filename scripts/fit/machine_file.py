@@ -7,10 +7,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-# Where the largest error leaves a constant some room, the linear algebra of a processor settles it:
-# they differ by a hundredth or two.
-_freedom = 0.02
-
 _folder = Path(__file__).resolve().parents[2] / "machines"
 
 
@@ -27,7 +23,7 @@ def differences(machine: str, fitted: dict[str, float], digits: int) -> list[str
     sentences = []
     for key, value in fitted.items():
         written = constant(machine, key)
-        if abs(written - value) > max(0.5000001 * 10**-digits, _freedom * abs(value)):
+        if abs(written - value) > 0.5000001 * 10**-digits:
             sentences.append(f"{machine}: {key} is {written}, and the fit gives {value:.{digits}f}")
     return sentences
 
