@@ -24,6 +24,28 @@ enum class prefetch_kind : std::uint8_t {
               ///< the one before
 };
 
+/// When a rank sees what others have written.
+enum class memory_consistency : std::uint8_t {
+    /// At once: all ranks see one order of all accesses.
+    sequential,
+    /// When they have synchronised. A write that misses is started, and is done before the rank's
+    /// next release: a collective, `notify`, `put_signal`, a put with a target counter, `store`, a
+    /// message, `fence` or `quiet`. A rank sees its own writes at once, and all ranks agree on the
+    /// order of changes to one element. Releases of handlers, and of threads that have joined the
+    /// rank, announce nothing of its coherent memory.
+    release,
+};
+
+/// What becomes of others' copies of a block that a rank writes.
+enum class write_protocol : std::uint8_t {
+    invalidate,  ///< they are given up, and asked for again when they are needed
+    /// They get the changed bytes at the writer's next release. It pays where what has been read
+    /// once is read again each time that it has been written. Ranks may write different bytes of a
+    /// block at the same time; of those that write the same bytes one wins. Elements cannot be
+    /// changed atomically. With `memory_consistency::release`.
+    update,
+};
+
 /// How coherent memory is kept.
 struct cached {
     /// Unit of copies: a power of two, 8 to 65536.
@@ -31,6 +53,8 @@ struct cached {
     /// Copies that a rank keeps at most, in bytes; 0: as many as it uses.
     std::size_t capacity_bytes = 0;
     cache_protocol protocol = cache_protocol::where_needed;
+    memory_consistency consistency = memory_consistency::sequential;
+    write_protocol writes = write_protocol::invalidate;
     /// Goes on when a block that came so is used for the first time.
     prefetch_kind prefetch = prefetch_kind::none;
     std::size_t prefetch_blocks = 2;  ///< that are asked for at a time
@@ -69,7 +93,9 @@ struct cache_counts {
     std::uint64_t invalidations_sent = 0;  ///< as a home: to forget, or to give back to the home
     std::uint64_t invalidations_received = 0;
     std::uint64_t evictions = 0;
-    std::uint64_t write_backs = 0;      ///< of those, and of `flush`
+    std::uint64_t write_backs = 0;   ///< of those, and of `flush`
+    std::uint64_t updates_sent = 0;  ///< messages with bytes of a block that have changed
+    std::uint64_t updates_received = 0;
     std::uint64_t prefetched = 0;       ///< blocks that came before they were wanted, or by a hint
     std::uint64_t prefetched_used = 0;  ///< of those, the ones that were used before they were lost
 };

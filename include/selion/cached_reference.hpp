@@ -66,11 +66,13 @@ public:
     /// Calls `what` with the element, which no other rank reads or writes meanwhile: any change is
     /// atomic.
     /// @param what changes the element and does nothing else: it may be called more than once, and
-    /// while the caller waits.
+    /// while the caller waits. @pre not `write_protocol::update`
     template <std::invocable<T&> Function>
     void change(Function&& what) const
         requires atomic_element<T>
     {
+        if (view_->has_updates) [[unlikely]]
+            detail::end_for_change(site_);
         if (view_->is_direct) return change_directly(what);
         using function = std::remove_reference_t<Function>;
         auto* const argument = const_cast<std::remove_const_t<function>*>(std::addressof(what));

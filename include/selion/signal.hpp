@@ -43,7 +43,7 @@ inline void notify(global_ptr<signal> target, detail::signal_update update,
                    std::source_location site = std::source_location::current()) {
     detail::check_access(target.bits(), sizeof(signal), alignof(signal), site);
     detail::rank_context& context = *detail::current_context;
-    std::byte* address = detail::local_address(context, target.bits());
+    std::byte* address = detail::signal_address(context, target.bits());
     if (address == nullptr) [[unlikely]]
         return detail::signal_slow(target.bits(), update, site);
     detail::shared_word& word = reinterpret_cast<signal*>(address)->word();

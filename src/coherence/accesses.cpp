@@ -4,6 +4,7 @@
 
 #include "coherence/coherent_part.hpp"
 #include "selion/detail/coherent_access.hpp"
+#include "selion/expect.hpp"
 
 namespace selion::detail {
 namespace {
@@ -118,6 +119,15 @@ void change_coherent(block_view& view, std::uint64_t bits, std::size_t bytes,
     one.argument = argument;
     one.site = site;
     view.part->access(one);
+}
+
+void end_for_change(std::source_location site) {
+    end_job_for_bug(
+        "coherent memory whose writes are sent as updates is changed atomically, which would "
+        "change "
+        "this rank's copy alone: assign what has been read and computed, or use "
+        "write_protocol::invalidate",
+        site);
 }
 
 void flush_copies(block_view& view, std::source_location site) { view.part->flush(site); }

@@ -39,24 +39,21 @@ struct block_access {
 
     /// @param place of the first byte.
     void perform(std::byte* place) const {
-        constexpr std::uint32_t word = sizeof(std::uint64_t);
         switch (kind) {
-            case access_kind::read:
-                if (bytes == word) {
-                    std::memcpy(data, place, word);
-                } else {
-                    std::memcpy(data, place, bytes);
-                }
-                return;
-            case access_kind::write:
-                if (bytes == word) {
-                    std::memcpy(place, data, word);
-                } else {
-                    std::memcpy(place, data, bytes);
-                }
-                return;
+            case access_kind::read: return move(data, place);
+            case access_kind::write: return move(place, data);
             case access_kind::change: change(place, argument); return;
             case access_kind::touch: return;
+        }
+    }
+
+private:
+    void move(std::byte* to, const std::byte* from) const {
+        constexpr std::uint32_t word = sizeof(std::uint64_t);
+        if (bytes == word) {
+            std::memcpy(to, from, word);
+        } else {
+            std::memcpy(to, from, bytes);
         }
     }
 };

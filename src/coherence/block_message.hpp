@@ -16,19 +16,29 @@ enum class message_kind : std::uint8_t {
     flushed,
     write_back,
     acknowledged,
+    written,
+    gone,
     // from the home
     invalidate,
     flush_to_shared,
     flush_to_invalid,
     grant_shared,
     grant_modified,
+    update,
+    taken,
+    // to who has written
+    updated,
     // either way
     echo_request,  ///< when it is answered, all that was sent before it has been seen to
     echo,
 };
 
-/// @param block global address of its first byte, a multiple of 8: the kind is kept in bits that an
-/// address of the symmetric heap does not use.
+/// Whether its data are changed bytes of blocks, not a block.
+constexpr bool has_changes(message_kind what) {
+    return what == message_kind::written || what == message_kind::update;
+}
+
+/// @param block global address of its first byte; of changes: see change_batches.hpp.
 struct block_message {
     message_kind kind;
     std::uint64_t block;
@@ -37,15 +47,14 @@ struct block_message {
 
 /// What stands in front of the data.
 struct message_head {
-    std::uint64_t kind_and_block;
-    std::uint64_t space;
+    std::uint64_t block;
+    std::uint32_t space;
+    std::uint32_t kind;
 
-    static constexpr unsigned kind_shift = 60;
     static message_head of(const block_message& message, std::uint64_t space) {
-        return {static_cast<std::uint64_t>(message.kind) << kind_shift | message.block, space};
+        return {message.block, static_cast<std::uint32_t>(space),
+                static_cast<std::uint32_t>(message.kind)};
     }
-    message_kind kind() const { return static_cast<message_kind>(kind_and_block >> kind_shift); }
-    std::uint64_t block() const { return kind_and_block & ((std::uint64_t{1} << kind_shift) - 1); }
 };
 
 }  // namespace selion::coherence

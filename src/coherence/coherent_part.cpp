@@ -13,7 +13,6 @@
 #include "machine/call_record.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
-#include "onesided/operation_meter.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
@@ -27,6 +26,7 @@ using detail::rank_context;
 constexpr std::uint32_t accesses_per_turn = 64;
 /// Bytes of an access whose copying is part of what a hit costs.
 constexpr std::uint32_t few_bytes = 16;
+bool has_updates(const cached& how) { return how.writes == write_protocol::update; }
 
 std::size_t capacity_of(const cached& how) {
     if (how.capacity_bytes == 0) return SIZE_MAX;
@@ -58,8 +58,10 @@ coherent_part::coherent_part(rank_context& context, const space_shape& shape)
       replies_keep_order_(context.transport->replies_keep_order()),
       states_(static_cast<detail::own_state*>(std::calloc(shape.bytes / block_bytes_ + 1, 1))),
       table_(static_cast<unsigned>(std::countr_zero(block_bytes_))),
+      written_(has_updates(shape.how) ? std::optional<written_blocks>(block_bytes_) : std::nullopt),
       directory_(*this, context.rank, block_bytes_),
-      copies_(*this, block_bytes_, capacity_of(shape.how), shape.how.has_statistics) {
+      copies_(*this, block_bytes_, capacity_of(shape.how), shape.how.has_statistics,
+              written_ ? &*written_ : nullptr) {
     view_.block_bits = static_cast<std::uint64_t>(std::countr_zero(block_bytes_));
     view_.own_first = detail::global_address(context.rank, shape.offset);
     view_.own_memory = memory_;
@@ -67,6 +69,7 @@ coherent_part::coherent_part(rank_context& context, const space_shape& shape)
     view_.part = this;
     view_.is_direct =
         shape.how.protocol == cache_protocol::where_needed && context.mapped_count == context.ranks;
+    view_.has_updates = has_updates(shape.how);
     if (states_ == nullptr) throw std::bad_alloc();
     show_table();
     if (shape.how.has_statistics) meter_.emplace();
@@ -190,7 +193,11 @@ bool coherent_part::try_own(block_access& one) {
     const auto most = writes(one.kind) ? writable : readable;
     detail::own_state& state = state_of(one.address);
     if (state > most) state = directory_.state_of(block_of(one.address));
-    if (state > most) return false;
+    if (state > most) {
+        if (!written_) return false;
+        begin_write(block_of(one.address), memory_of(block_of(one.address)));
+        state = writable;
+    }
     if (meter_) count_hit(one, state == untouched);
     one.perform(memory_of(one.address));
     return true;
@@ -198,10 +205,11 @@ bool coherent_part::try_own(block_access& one) {
 
 bool coherent_part::try_copy(block_access& one) {
     copy_store::entry* const found = copies_.find(block_of(one.address));
-    if (found == nullptr || !copy_store::may(found->second, one.kind)) return false;
+    if (found == nullptr || !copies_.may(found->second, one.kind)) return false;
     auto& [block, copy] = *found;
     const bool is_first_use = copy.is_early && one.kind != access_kind::touch;
-    const bool may_write = copy.state == copy_state::modified;
+    if (writes(one.kind)) begin_write(block, copy.data);
+    const bool may_write = written_ ? written_->is_open(block) : copy.state == copy_state::modified;
     if (table_.remember(block, copy.data, may_write)) show_table();
     if (meter_) count_hit(one, false);
     one.perform(copy.data + (one.address - block));
@@ -303,11 +311,22 @@ void coherent_part::await_change_after(std::uint64_t seen, std::source_location 
     wait_until(handled_until_ps_);
 }
 
+void coherent_part::await_at_most(std::uint64_t most, const std::uint64_t& count,
+                                  std::source_location site) {
+    while (true) {
+        const std::uint64_t seen = detail::word_load(changes_);
+        if (count <= most) return;
+        await_change_after(seen, site);
+    }
+}
+
 void coherent_part::access(block_access& one) {
     expect_own_thread(one.site);
     if (context_.spends_time) charge_hit(one);
     enter();
-    if (try_now(one) || ask(one)) return;
+    if (try_now(one)) return;
+    if (may_be_late(one)) return write_later(one);
+    if (ask(one)) return;
     while (true) {
         const std::uint64_t seen = detail::word_load(changes_);
         if (one.is_done) return;
@@ -323,6 +342,14 @@ coherent_part::kept_access& coherent_part::keep(const block_access& one) {
     free_.pop_back();
     static_cast<block_access&>(kept) = one;
     kept.is_kept = true;
+    kept.is_late = false;
+    return kept;
+}
+
+coherent_part::kept_access& coherent_part::keep_copied(const block_access& one) {
+    kept_access& kept = keep(one);
+    std::memcpy(kept.copy, one.data, one.bytes);
+    kept.data = kept.copy;
     return kept;
 }
 
@@ -339,9 +366,7 @@ void coherent_part::start_copied_write(const block_access& one) {
     expect_own_thread(one.site);
     if (context_.spends_time) charge_hit(one);
     enter();
-    kept_access& kept = keep(one);
-    std::memcpy(kept.copy, one.data, one.bytes);
-    kept.data = kept.copy;
+    kept_access& kept = keep_copied(one);
     if (!try_now(kept)) return run_kept(kept);
     detail::count_here(context_, kept.completion, kept.site);
     free_.push_back(&kept);
@@ -371,35 +396,11 @@ void coherent_part::finish(block_access& one) {
         if (one.completion != nullptr) {
             detail::count_together(context_, counter_access::word(*one.completion));
         }
-        free_.push_back(static_cast<kept_access*>(&one));
+        auto& kept = static_cast<kept_access&>(one);
+        if (kept.is_late) --late_writes_;
+        free_.push_back(&kept);
     }
     detail::count_together(context_, changes_);
-}
-
-// ---- all of them
-
-void coherent_part::flush(std::source_location site) {
-    expect_own_thread(site);
-    enter();
-    while (true) {
-        const std::uint64_t seen = detail::word_load(changes_);
-        if (unfinished_ == 0) break;
-        await_change_after(seen, site);
-    }
-    copies_.write_all_back();
-    const rank_set homes = std::exchange(unconfirmed_, {});
-    echoes_ += homes.size();
-    for (const std::uint32_t home : homes) send(home, {message_kind::echo_request, 0});
-    while (true) {
-        const std::uint64_t seen = detail::word_load(changes_);
-        if (echoes_ == 0) return;
-        await_change_after(seen, site);
-    }
-}
-
-void coherent_part::drop_all(std::source_location site) {
-    flush(site);
-    copies_.drop_all();
 }
 
 // ---- counts
@@ -461,6 +462,8 @@ cache_counts coherent_part::counts() const {
             .invalidations_received = copies_.invalidations(),
             .evictions = copies_.evictions(),
             .write_backs = copies_.write_backs(),
+            .updates_sent = updates_sent_,
+            .updates_received = updates_received_,
             .prefetched = prefetched_,
             .prefetched_used = prefetched_used_};
 }

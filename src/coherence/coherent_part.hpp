@@ -13,11 +13,14 @@
 #include <vector>
 
 #include "coherence/access_meter.hpp"
+#include "coherence/change_batches.hpp"
 #include "coherence/coherence_costs.hpp"
 #include "coherence/copy_store.hpp"
 #include "coherence/directory.hpp"
 #include "coherence/place_table.hpp"
+#include "coherence/written_blocks.hpp"
 #include "machine/machine.hpp"
+#include "onesided/release_observers.hpp"
 #include "selion/cached.hpp"
 #include "selion/detail/block_view.hpp"
 
@@ -35,7 +38,7 @@ struct space_shape {
 /// One rank's part of a coherent space: the directory of its own blocks, and its copies of others'.
 /// Accesses are made by the rank's own thread alone, and so is all that messages change; see
 /// protocol.md.
-class coherent_part final : private protocol_host {
+class coherent_part final : public onesided::release_observer, private protocol_host {
 public:
     coherent_part(detail::rank_context& context, const space_shape& shape);
     ~coherent_part() override = default;
@@ -50,6 +53,8 @@ public:
     void start_copied_write(const block_access& one);
     static constexpr std::size_t most_copied = 16;
 
+    /// Others get what the rank has written, where that waits for its releases.
+    void on_release(std::source_location site) override;
     /// Sends home what the rank has written and waits until it is there.
     void flush(std::source_location site);
     /// And forgets what it has read.
@@ -57,7 +62,6 @@ public:
     /// The next bytes of the space. @return their offset.
     std::uint64_t take(std::size_t bytes, std::size_t alignment, std::string_view name,
                        std::source_location site);
-    bool is_dirty() const { return copies_.is_dirty(); }
 
     /// A message of the protocol, on whatever thread it is served.
     void receive(const detail::rank_context& server, const detail::incoming_message& message);
@@ -76,6 +80,7 @@ private:
     /// A started access, and room for a few bytes to write.
     struct kept_access : block_access {
         std::byte copy[most_copied];
+        bool is_late = false;  ///< a write that the rank's next release waits for
     };
     struct kept_message {
         std::uint32_t rank;  ///< its origin or its target
@@ -99,12 +104,25 @@ private:
     bool try_own(block_access& one);
     bool try_copy(block_access& one);
     bool ask(block_access& one);
+    void release_changes(std::source_location site);
+    void close(std::uint64_t block, const std::byte* here, change_batches& to);
+    void send_batch(const change_batch& batch, message_kind what);
+    void take_changes(std::uint32_t writer, const block_message& message);
+    void take_update(const block_message& message);
+    void note_taken(std::uint64_t count_and_number);
+    void note_update();
+    bool may_be_late(const block_access& one) const;
+    void write_later(block_access& one);
     void prefetch_behind(std::uint64_t block, std::source_location site);
     std::uint64_t stride_to(std::uint64_t block);
     void note_prefetch(block_copy& copy, access_kind what);
     void await_change(std::source_location site);
     void await_change_after(std::uint64_t seen, std::source_location site);
+    /// Waits until a count of what is under way is down to so many.
+    void await_at_most(std::uint64_t most, const std::uint64_t& count, std::source_location site);
     kept_access& keep(const block_access& one);
+    /// With its bytes. @pre at most `most_copied`.
+    kept_access& keep_copied(const block_access& one);
     void run_kept(kept_access& kept);
 
     void wait_until(std::int64_t ps);
@@ -116,13 +134,17 @@ private:
     void keep_message(std::uint32_t origin, const message_head& head,
                       std::span<const std::byte> data);
     void transmit(std::uint32_t rank, const message_head& head, std::span<const std::byte> data);
+    void empty_outbox();
     void call_for_attention(std::uint32_t rank);
 
     // protocol_host
     void send(std::uint32_t rank, const block_message& message) override;
     std::byte* memory_of(std::uint64_t block) override;
+    const std::byte* released_memory_of(std::uint64_t block) override;
     void forget(std::uint64_t block) override;
     bool was_used(std::uint64_t block) override { return table_.forget(block); }
+    void begin_write(std::uint64_t block, const std::byte* here) override;
+    void send_changes(std::uint64_t block, const std::byte* here) override;
     void finish(block_access& access) override;
 
     detail::rank_context& context_;
@@ -139,6 +161,7 @@ private:
     /// Of own blocks; zeroed pages cost nothing until they are touched.
     std::unique_ptr<detail::own_state[], free_states> states_;
     place_table table_;
+    std::optional<written_blocks> written_;  ///< where others get updates
     directory directory_;
     copy_store copies_;
     std::optional<access_meter> meter_;
@@ -146,7 +169,13 @@ private:
     detail::shared_word
         changes_{};                 ///< accesses that have been finished while they were waited for
     std::uint64_t unfinished_ = 0;  ///< started, and not finished
-    std::uint64_t echoes_ = 0;      ///< answers that are still to come
+    std::uint64_t late_writes_ = 0;      ///< of them, those that the next release waits for
+    std::uint64_t untaken_batches_ = 0;  ///< of changes, sent home
+    std::uint64_t missing_answers_ = 0;  ///< of those who have copies; modulo 2^64, because some
+                                         ///< come before their number is known
+    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> under_way_;  ///< batches' blocks
+    std::uint32_t last_batch_ = 0;
+    std::uint64_t echoes_ = 0;  ///< answers that are still to come
     std::vector<std::unique_ptr<kept_access>> all_kept_;
     std::vector<kept_access*> free_;
 
@@ -172,6 +201,8 @@ private:
     std::uint64_t prefetched_used_ = 0;
     std::uint64_t blocks_sent_ = 0;
     std::uint64_t blocks_received_ = 0;
+    std::uint64_t updates_sent_ = 0;
+    std::uint64_t updates_received_ = 0;
     std::atomic<std::uint32_t> kept_messages_ = 0;  ///< left to the rank's own thread
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coherence/copy_store.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -12,8 +11,8 @@ namespace selion::coherence {
 std::uint32_t copy_store::home_of(std::uint64_t block) { return detail::rank_of(block); }
 
 /// What the home has to be asked for so that the first access that waits can go on.
-message_kind copy_store::wish_of(const block_copy& copy) {
-    if (!writes(copy.waiting.front().kind)) return message_kind::get_shared;
+message_kind copy_store::wish_of(const block_copy& copy) const {
+    if (!writes(copy.waiting.front().kind) || written_ != nullptr) return message_kind::get_shared;
     return copy.state == copy_state::shared ? message_kind::upgrade : message_kind::get_modified;
 }
 
@@ -22,37 +21,39 @@ void copy_store::ask(entry& which, block_access& access) {
     copy.waiting.push(access);
     if (copy.is_asked_for) return;
     copy.is_asked_for = true;
+    ++asked_for_;
     if (copy.data == nullptr) {
         make_room();
         copy.data = frames_.take();
         copy.seat = static_cast<std::uint32_t>(seats_.size());
         seats_.push_back(&which);
     }
-    ++asked_;
     host_.send(home_of(block), {wish_of(copy), block});
 }
 
-/// @return the seat of a copy that can go; `nobody`: all are waited for. One that has been used
-/// since the hand came by last is passed over once.
-std::size_t copy_store::find_victim() const {
-    for (std::size_t looked = 0; looked < 2 * seats_.size(); ++looked) {
-        const std::size_t seat = hand_;
+/// @return a copy that can go. One that has been used since the hand came by last is passed over
+/// once. @pre not all are waited for.
+copy_store::entry& copy_store::find_victim() {
+    for (std::size_t looked = 0;; ++looked) {
+        entry& next = *seats_[hand_];
         hand_ = hand_ + 1 < seats_.size() ? hand_ + 1 : 0;
-        const auto& [block, copy] = *seats_[seat];
-        if (copy.is_asked_for) continue;
-        if (looked < seats_.size() && host_.was_used(block)) continue;
-        return seat;
+        if (next.second.is_asked_for) continue;
+        if (looked >= seats_.size() || !host_.was_used(next.first)) return next;
     }
-    return nobody;
 }
 
 void copy_store::make_room() {
     if (seats_.size() < capacity_) return;
-    entry& gone = *seats_[find_victim()];
+    entry& gone = find_victim();
     ++evictions_;
     if (gone.second.state == copy_state::modified) {
         ++write_backs_;
         return send_away(gone, message_kind::write_back, miss_cause::evicted);
+    }
+    if (written_ != nullptr && written_->is_open(gone.first)) {
+        forget(gone, miss_cause::evicted);
+        host_.send_changes(gone.first, gone.second.data);
+        return release(gone);
     }
     drop(gone, miss_cause::evicted);
 }
@@ -116,15 +117,16 @@ void copy_store::take_in(entry& which, const block_message& message) {
         message.kind == message_kind::grant_shared ? copy_state::shared : copy_state::modified;
     while (!copy.waiting.empty()) {
         block_access& next = copy.waiting.front();
-        if (writes(next.kind) && copy.state != copy_state::modified) {
-            ++asked_;
+        if (!is_enough(copy, next.kind)) {
             return host_.send(home_of(block), {message_kind::upgrade, block});
         }
+        if (writes(next.kind)) host_.begin_write(block, copy.data);
         next.perform(copy.data + (next.address - block));
         copy.waiting.pop();
         host_.finish(next);
     }
     copy.is_asked_for = false;
+    --asked_for_;
 }
 
 void copy_store::receive(std::uint32_t from, const block_message& message) {
@@ -150,6 +152,16 @@ void copy_store::receive(std::uint32_t from, const block_message& message) {
     }
 }
 
+void copy_store::take_changes(std::uint64_t block, std::span<const std::byte> changes) {
+    const entry* const which = find(block);
+    if (which != nullptr && which->second.state != copy_state::invalid) {
+        return written_->merge(block, which->second.data, changes);
+    }
+    // One that has been asked for comes with them, and its home knows again who has it.
+    const bool is_asked_for = which != nullptr && which->second.is_asked_for;
+    if (!is_asked_for) host_.send(home_of(block), {message_kind::gone, block});
+}
+
 std::vector<std::uint64_t> copy_store::all_in(copy_state state) const {
     std::vector<std::uint64_t> found;
     for (const entry* one : seats_) {
@@ -172,11 +184,6 @@ void copy_store::drop_all() {
     for (const std::uint64_t block : all_in(copy_state::shared)) {
         drop(*find(block), miss_cause::evicted);
     }
-}
-
-bool copy_store::is_dirty() const {
-    return std::ranges::any_of(
-        seats_, [](const entry* one) { return one->second.state == copy_state::modified; });
 }
 
 }  // namespace selion::coherence

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "coherence/frame_store.hpp"
 #include "coherence/protocol_host.hpp"
+#include "coherence/written_blocks.hpp"
 
 namespace selion::coherence {
 
@@ -40,8 +42,11 @@ class copy_store {
 public:
     /// @param capacity blocks that it keeps at most, from 1; those that are waited for count.
     /// @param remembers also blocks that it has lost, and why.
-    copy_store(protocol_host& host, std::size_t block_bytes, std::size_t capacity, bool remembers)
+    /// @param written null: who writes a block has it alone. Else what is written is kept there.
+    copy_store(protocol_host& host, std::size_t block_bytes, std::size_t capacity, bool remembers,
+               written_blocks* written)
         : host_(host),
+          written_(written),
           block_bytes_(block_bytes),
           capacity_(capacity),
           remembers_(remembers),
@@ -60,19 +65,20 @@ public:
         return found == copies_.end() ? nullptr : &*found;
     }
     entry& find_or_make(std::uint64_t block) { return *copies_.try_emplace(block).first; }
-    static bool may(const block_copy& copy, access_kind what) {
+    bool may(const block_copy& copy, access_kind what) const {
         if (!copy.waiting.empty()) return false;  // in their order
-        return writes(what) ? copy.state == copy_state::modified
-                            : copy.state != copy_state::invalid;
+        return is_enough(copy, what);
     }
     /// Whether another block can be asked for, perhaps after one that is not waited for has gone.
     bool has_room_for(const block_copy& copy) const {
-        return copy.data != nullptr || seats_.size() < capacity_ || find_victim() != nobody;
+        return copy.data != nullptr || seats_.size() < capacity_ || asked_for_ < seats_.size();
     }
     /// An access that the copy does not allow. @pre has_room_for(copy)
     void ask(entry& which, block_access& access);
 
     void receive(std::uint32_t from, const block_message& message);
+    /// What others have written to a block that the rank may have.
+    void take_changes(std::uint64_t block, std::span<const std::byte> changes);
 
     /// Sends home what has been written, and forgets it. @pre nothing is waited for.
     void write_all_back();
@@ -80,18 +86,18 @@ public:
     void drop_all();
 
     std::uint64_t entries() const { return copies_.size(); }
-    std::uint64_t asked() const { return asked_; }
     std::uint64_t evictions() const { return evictions_; }
     std::uint64_t write_backs() const { return write_backs_; }
     /// Copies that others have taken away.
     std::uint64_t invalidations() const { return invalidations_; }
-    bool is_dirty() const;
 
 private:
-    static constexpr std::size_t nobody = SIZE_MAX;
-
+    bool is_enough(const block_copy& copy, access_kind what) const {
+        const bool alone = writes(what) && written_ == nullptr;
+        return alone ? copy.state == copy_state::modified : copy.state != copy_state::invalid;
+    }
     static std::uint32_t home_of(std::uint64_t block);
-    std::size_t find_victim() const;
+    entry& find_victim();
     void make_room();
     void drop(entry& which, miss_cause why);
     void forget(entry& which, miss_cause why);
@@ -100,17 +106,18 @@ private:
     void send_home(const entry& which, message_kind kind);
     std::vector<std::uint64_t> all_in(copy_state state) const;
     void take_in(entry& which, const block_message& message);
-    static message_kind wish_of(const block_copy& copy);
+    message_kind wish_of(const block_copy& copy) const;
 
     protocol_host& host_;
+    written_blocks* written_;
     std::size_t block_bytes_;
     std::size_t capacity_;
     bool remembers_;
     frame_store frames_;
     copy_map copies_;
-    std::vector<entry*> seats_;     ///< those that have a frame
-    mutable std::size_t hand_ = 0;  ///< the next one to go, unless it has been used
-    std::uint64_t asked_ = 0;
+    std::vector<entry*> seats_;  ///< those that have a frame
+    std::size_t hand_ = 0;       ///< the next one to go, unless it has been used
+    std::size_t asked_for_ = 0;  ///< of them, those that their homes have been asked for
     std::uint64_t evictions_ = 0;
     std::uint64_t write_backs_ = 0;
     std::uint64_t invalidations_ = 0;

@@ -15,6 +15,17 @@ detail::own_state directory::state_of(std::uint64_t block) const {
     return known.sharers.empty() ? writable : readable;
 }
 
+const rank_set& directory::sharers_of(std::uint64_t block) const {
+    static const rank_set nobody_at_all;
+    const auto found = blocks_.find(block);
+    return found == blocks_.end() ? nobody_at_all : found->second.sharers;
+}
+
+void directory::forget_sharer(std::uint64_t block, std::uint32_t rank) {
+    const auto found = blocks_.find(block);
+    if (found != blocks_.end()) found->second.sharers.erase(rank);
+}
+
 void directory::ask(block_access& access, std::uint64_t block) {
     const auto kind = writes(access.kind) ? message_kind::get_modified : message_kind::get_shared;
     ask(*blocks_.try_emplace(block).first, {rank_, kind, &access});
@@ -77,13 +88,13 @@ void directory::grant(block_map::value_type& which, const block_request& to) {
     host_.forget(address);
     if (to_read) {
         block.sharers.insert(to.rank);
-        ++grants_with_data_;
-        return host_.send(to.rank, {message_kind::grant_shared, address, {memory, block_bytes_}});
+        return host_.send(to.rank, {message_kind::grant_shared,
+                                    address,
+                                    {host_.released_memory_of(address), block_bytes_}});
     }
     const bool has_copy = to.kind == message_kind::upgrade && block.sharers.contains(to.rank);
     block.sharers.clear();
     block.owner = to.rank;
-    if (!has_copy) ++grants_with_data_;
     const std::size_t bytes = has_copy ? 0 : block_bytes_;
     host_.send(to.rank, {message_kind::grant_modified, address, {memory, bytes}});
 }

@@ -38,10 +38,14 @@ public:
 
     void receive(std::uint32_t from, const block_message& message);
 
+    /// Who may have copies.
+    const rank_set& sharers_of(std::uint64_t block) const;
+    /// One of them has none any more.
+    void forget_sharer(std::uint64_t block, std::uint32_t rank);
+
     std::uint64_t entries() const { return blocks_.size(); }
     std::uint64_t invalidations() const { return invalidations_; }
     std::uint64_t flushes() const { return flushes_; }
-    std::uint64_t grants_with_data() const { return grants_with_data_; }
 
 private:
     /// What is being done for one rank, and who waits.
@@ -71,7 +75,6 @@ private:
     block_map blocks_;
     std::uint64_t invalidations_ = 0;
     std::uint64_t flushes_ = 0;
-    std::uint64_t grants_with_data_ = 0;
 };
 
 }  // namespace selion::coherence

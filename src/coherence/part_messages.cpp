@@ -17,10 +17,11 @@ namespace {
 using detail::rank_context;
 
 /// Whether a message causes at most one to who has sent it, which can be its answer: what gives a
-/// block free causes a grant, and perhaps the next request's call for the same block.
+/// block free causes a grant, and perhaps the next request's call for the same block; an update may
+/// find that some copies are gone.
 bool has_one_answer(message_kind what) {
     using enum message_kind;
-    return what != flushed && what != write_back && what != acknowledged;
+    return what != flushed && what != write_back && what != acknowledged && what != update;
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ void coherent_part::call_for_attention(std::uint32_t rank) {
 /// One after another: what is sent while a send waits for room is sent after it.
 void coherent_part::send(std::uint32_t rank, const block_message& message) {
     if (!message.data.empty()) {
-        ++blocks_sent_;
+        if (!has_changes(message.kind)) ++blocks_sent_;
         charge(costs_.moved(message.data.size()));
     }
     if (message.kind == message_kind::write_back) unconfirmed_.insert(rank);
@@ -51,12 +52,16 @@ void coherent_part::send(std::uint32_t rank, const block_message& message) {
     }
     is_sending_ = true;
     transmit(rank, message_head::of(message, shape_.number), message.data);
+    empty_outbox();
+    is_sending_ = false;
+}
+
+void coherent_part::empty_outbox() {
     while (!outbox_.empty()) {
         const kept_message next = std::move(outbox_.front());
         outbox_.pop_front();
         transmit(next.rank, next.head, next.data);
     }
-    is_sending_ = false;
 }
 
 void coherent_part::transmit(std::uint32_t rank, const message_head& head,
@@ -129,12 +134,12 @@ void coherent_part::handle(std::uint32_t origin, const message_head& head,
                            std::span<const std::byte> data) {
     using enum message_kind;
     is_handling_ = true;
-    const block_message message{head.kind(), head.block(), data};
+    const block_message message{static_cast<message_kind>(head.kind), head.block, data};
     wait_until(sent_until_ps_);  // what the rank has sent knows nothing of this message
     answering_ = has_one_answer(message.kind) ? origin : nobody;
     charge(costs_.serve());
     if (!data.empty()) {
-        ++blocks_received_;
+        if (!has_changes(message.kind)) ++blocks_received_;
         charge(costs_.moved(data.size()));
     }
     switch (message.kind) {
@@ -146,6 +151,11 @@ void coherent_part::handle(std::uint32_t origin, const message_head& head,
         case flushed:
         case write_back:
         case acknowledged: directory_.receive(origin, message); break;
+        case gone: directory_.forget_sharer(message.block, origin); break;
+        case written: take_changes(origin, message); break;
+        case update: take_update(message); break;
+        case taken: note_taken(message.block); break;
+        case updated: note_update(); break;
         case echo_request: send(origin, {echo, 0}); break;
         case echo:
             --echoes_;

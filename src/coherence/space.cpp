@@ -7,6 +7,7 @@
 
 #include "coherence/coherent_parts.hpp"
 #include "onesided/global_address.hpp"
+#include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/coherent_space.hpp"
 #include "selion/error.hpp"
@@ -38,10 +39,19 @@ void check_options(const cached& how) {
                                 "many as are used",
                                 how.capacity_bytes, how.block_bytes));
     }
+    if (how.writes == write_protocol::update && how.consistency != memory_consistency::release) {
+        throw error(status::bad_argument,
+                    "write_protocol::update has others see what was written when the ranks have "
+                    "synchronised: it goes with memory_consistency::release");
+    }
 }
 
 void meet(rank_context& context) {
     state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
+}
+
+bool keeps_writes_back(const block_view& view, const cached& how) {
+    return how.consistency == memory_consistency::release && !view.is_direct;
 }
 
 }  // namespace
@@ -61,14 +71,16 @@ block_view* make_space(rank_context& context, std::size_t bytes, const cached& h
     const std::uint64_t first =
         (start + sizeof(block_view) + how.block_bytes - 1) & ~(how.block_bytes - 1);
     coherent_parts& parts = coherence::parts_of(context);
-    parts.make(context, {.number = parts.next_number(),
-                         .offset = first,
-                         .bytes = whole,
-                         .view_offset = start,
-                         .how = how});
+    coherent_part& part = parts.make(context, {.number = parts.next_number(),
+                                               .offset = first,
+                                               .bytes = whole,
+                                               .view_offset = start,
+                                               .how = how});
+    auto* const view =
+        reinterpret_cast<block_view*>(mapped_address(context, global_address(context.rank, start)));
+    if (keeps_writes_back(*view, how)) context.messages->releases.add(context, part);
     meet(context);
-    return reinterpret_cast<block_view*>(
-        mapped_address(context, global_address(context.rank, start)));
+    return view;
 }
 
 void remove_space(block_view* view, std::source_location site) {
@@ -77,6 +89,9 @@ void remove_space(block_view* view, std::source_location site) {
     part.flush(site);
     meet(context);
     part.finish_calls();
+    if (keeps_writes_back(*view, part.shape().how)) {
+        context.messages->releases.remove(context, part);
+    }
     const std::uint64_t start = part.shape().view_offset;
     coherence::parts_of(context).remove(part.shape().number);
     deallocate_symmetric(context, global_address(context.rank, start), site);

@@ -9,6 +9,7 @@
 
 #include "machine/machine.hpp"
 #include "onesided/completion_queue.hpp"
+#include "onesided/release_observers.hpp"
 #include "selion/future.hpp"
 
 namespace selion::coherence {
@@ -44,6 +45,7 @@ public:
     /// What a floor above keeps for this rank, as long as messages may come for it.
     std::shared_ptr<void> kept_above;
     std::shared_ptr<coherence::coherent_parts> coherent;
+    release_observers releases;
     /// Ends the job where memory that is being kept coherent is accessed in another way; null:
     /// there is none. For the checking build.
     void (*check_uncached)(detail::rank_context&, std::uint64_t bits, std::size_t bytes,

@@ -14,6 +14,7 @@
 #include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/operation_meter.hpp"
+#include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
@@ -171,7 +172,7 @@ std::uint64_t most_message_bytes() {
 void send_plain_message(std::uint32_t target, std::uint64_t function, const std::byte* arguments,
                         std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    if (context.recorder != nullptr) [[unlikely]] {
+    if (context.recorder != nullptr || context.announces_writes) [[unlikely]] {
         return send_any_message(
             {.target = target, .function = function, .arguments = {arguments, bytes}}, site);
     }
@@ -187,6 +188,7 @@ void send_any_message(const outgoing& message, std::source_location site) {
     if (when.completion != nullptr) claim_counter(context, *when.completion, site);
     const operation_meter meter(context, message.state != 0 ? "rpc" : "send", message.bytes, site,
                                 message.target);
+    release_writes(context, site);
     machine::message_request request{.target = message.target,
                                      .kind = 0,
                                      .handler = message.function,

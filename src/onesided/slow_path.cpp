@@ -12,6 +12,7 @@
 #include "meters/record/recorder.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
+#include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/charge.hpp"
 #include "selion/detail/caller.hpp"
@@ -123,6 +124,7 @@ void put_signal_slow(const put_request& request, std::source_location site) {
                                  rank_of(request.target), rank_of(request.signal)));
     const operation_meter meter(context, "put_signal", request.bytes, site,
                                 rank_of(request.target));
+    release_writes(context, site);
     context.transport->put(context, request);
 }
 
@@ -130,6 +132,7 @@ void quiet_slow(std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_may_wait(context, site);
     const operation_meter meter(context, "quiet", 0, site);
+    release_writes(context, site);
     context.transport->quiet(context);
 }
 
@@ -140,6 +143,7 @@ void quiet_target_slow(std::uint32_t target, std::source_location site) {
         fmt::format("quiet: there is no rank {}; ranks are 0 to {}", target, context.ranks - 1));
     expect_may_wait(context, site);
     const operation_meter meter(context, "quiet", 0, site, target);
+    release_writes(context, site);
     context.transport->quiet(context, target);
 }
 

@@ -9,6 +9,7 @@
 #include "machine/simulated_memory.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
+#include "onesided/release_observers.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
 
@@ -41,6 +42,7 @@ rank_context& context_for(const Request& request, std::uint64_t there, std::sour
 void start_put(const put_request& request, std::source_location site) {
     rank_context& context = context_for(request, request.target, site);
     const operation_meter meter(context, "put", request.bytes, site, rank_of(request.target));
+    if (request.signal != null_address) release_writes(context, site);
     std::byte* const address = mapped_address(context, request.target);
     if (address == nullptr || request.signal != null_address) {
         return context.transport->put(context, request);
@@ -88,6 +90,7 @@ void store_bytes(std::uint64_t target, const void* source, std::size_t bytes,
     rank_context& context = context_of_caller(site);
     expect_range(target, bytes, 1, site);
     const operation_meter meter(context, "store", bytes, site, rank_of(target));
+    release_writes(context, site);
     const std::uint64_t received = (target & ~offset_mask) | context.store_offset;
     context.transport->put(context, {.target = target,
                                      .source = source,

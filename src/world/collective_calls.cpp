@@ -7,6 +7,7 @@
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
+#include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/detail/started_call.hpp"
@@ -148,6 +149,7 @@ rank_context& caller_for(const team_view& team, operation what, std::source_loca
         fmt::format("{} of a team whose last collective ended in an error: its members "
                     "may be in different ones; make a new team",
                     name_of(what)));
+    release_writes(caller, site);
     return caller;
 }
 

@@ -11,6 +11,7 @@
 #include "machine/call_record.hpp"
 #include "meters/record/recorder.hpp"
 #include "onesided/global_address.hpp"
+#include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/error.hpp"
@@ -78,6 +79,7 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
                                  std::source_location site) {
     expect_may_wait(context, site);
     expect_not_in_completion(*current_context, operation::allocate, site);
+    release_writes(context, site);
     const machine::call_scope scope(context, operation::allocate, site);
     const std::uint64_t bytes = checked_bytes(request, site);
     onesided::symmetric_heap& heap = state_of(context).heap;
@@ -103,6 +105,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     if (bits == null_address) return;
     expect_may_wait(context, site);
     expect_not_in_completion(*current_context, operation::deallocate, site);
+    release_writes(context, site);
     const machine::call_scope scope(context, operation::deallocate, site);
     // Nobody's last access may fall into memory that is already someone else's.
     let_handlers_return(context);

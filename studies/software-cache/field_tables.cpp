@@ -28,6 +28,16 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
+void read_writes(const nlohmann::ordered_json& params, setting& how) {
+    const auto name = study::parameter<std::string>(params, "writes");
+    if (name == "sequential") return;
+    how.consistency = selion::memory_consistency::release;
+    if (name == "release") return;
+    how.writes = selion::write_protocol::update;
+    if (name == "update") return;
+    throw study::bad_argument("'writes' is '" + name + "'; legal: sequential, release, update.");
+}
+
 measurement read_field_counts(const nlohmann::ordered_json& params, const setting& how,
                               field_table which) {
     const field_graph graph = read_graph(params);

@@ -18,4 +18,7 @@ measurement read_field_counts(const nlohmann::ordered_json& params, const settin
                               field_table which);
 measurement read_field_time(const nlohmann::ordered_json& params, const setting& how);
 
+/// How writes reach others: `sequential`, `release` or `update`. @error study::bad_argument
+void read_writes(const nlohmann::ordered_json& params, setting& how);
+
 }  // namespace software_cache

@@ -211,6 +211,8 @@ field_run run_fields(selion::world& world, const field_graph& graph, const setti
     const selion::coherent_space space(world, how.base_offset + 2 * graph.nodes * sizeof(node),
                                        {.block_bytes = how.block_bytes,
                                         .protocol = selion::cache_protocol::always,
+                                        .consistency = how.consistency,
+                                        .writes = how.writes,
                                         .has_statistics = how.has_statistics});
     space.skip(how.base_offset);
     const auto electric = space.take<node>(graph.nodes, "electric");

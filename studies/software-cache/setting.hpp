@@ -22,6 +22,8 @@ struct setting {
     double skew_us = 0;  ///< each rank begins up to so much later
     bool has_statistics = true;
     selion::prefetch_kind prefetch = selion::prefetch_kind::none;  ///< of two blocks at a time
+    selion::memory_consistency consistency = selion::memory_consistency::sequential;
+    selion::write_protocol writes = selion::write_protocol::invalidate;
 };
 
 /// What plain Split-C takes for a shared variable that is local: a call that finds out where it

@@ -37,7 +37,8 @@ software_cache::measurement read_point(const study::arguments& given) {
         const auto which = experiment == "table-4" ? field_table::remote : field_table::local;
         return software_cache::read_field_counts(given.params, how, which);
     }
-    if (experiment == "figure-11" || experiment == "figure-12") {
+    if (experiment == "update") software_cache::read_writes(given.params, how);
+    if (experiment == "figure-11" || experiment == "figure-12" || experiment == "update") {
         how.has_statistics = false;
         return software_cache::read_field_time(given.params, how);
     }

@@ -18,6 +18,16 @@ constexpr selion::cached with_protocol(std::size_t block_bytes, std::size_t capa
             .protocol = selion::cache_protocol::always};
 }
 
+constexpr selion::cached with_releases(std::size_t block_bytes, selion::write_protocol writes,
+                                       std::size_t capacity_bytes = 0) {
+    selion::cached how = with_protocol(block_bytes, capacity_bytes);
+    how.consistency = selion::memory_consistency::release;
+    how.writes = writes;
+    return how;
+}
+constexpr selion::write_protocol both_ways[] = {selion::write_protocol::invalidate,
+                                                selion::write_protocol::update};
+
 /// Small ones are of few elements, large ones of elements of one rank only.
 constexpr std::size_t block_sizes[] = {8, 64, 1024};
 
@@ -61,6 +71,109 @@ SPMD_TEST(cached_array, what_was_written_last_is_read) {
 SPMD_TEST(cached_array, room_for_few_copies) {
     const numbers array(world, {96}, selion::runs{1}, with_protocol(16, 48));
     write_and_read(test, world, array, test.rounds(12, 3));
+    selion::deallocate(world, array);
+}
+
+SPMD_TEST(cached_array, what_was_written_before_a_release_is_read_after_it) {
+    for (const selion::write_protocol writes : both_ways) {
+        for (const std::size_t block_bytes : block_sizes) {
+            const numbers array(world, {96}, selion::runs{5}, with_releases(block_bytes, writes));
+            write_and_read(test, world, array, test.rounds(12, 3));
+            selion::deallocate(world, array);
+        }
+        const numbers array(world, {96}, selion::runs{1}, with_releases(16, writes, 48));
+        write_and_read(test, world, array, test.rounds(12, 3));
+        selion::deallocate(world, array);
+    }
+}
+
+/// What a rank tells its neighbour in.
+struct mailbox {
+    selion::signal told;
+    std::uint64_t data;
+    std::uint64_t count;
+};
+selion::global_ptr<selion::signal> signal_in(selion::global_ptr<mailbox> box) {
+    return box.member(&mailbox::told);
+}
+
+/// One of the calls that are releases. @return whether it has told the neighbour too.
+bool release_in_way(std::uint64_t way, selion::global_ptr<mailbox> box, std::uint32_t neighbour) {
+    switch (way) {
+        case 0: selion::notify(signal_in(box), selion::signal_add(1)); return true;
+        case 1:
+            selion::put_signal(box.member(&mailbox::data), way, signal_in(box),
+                               selion::signal_add(1));
+            return true;
+        case 2: {
+            constexpr auto tell = [](selion::global_ptr<selion::signal> own) {
+                selion::notify(own, selion::signal_add(1));
+            };
+            selion::rpc(neighbour, tell, signal_in(box)).get();
+            return true;
+        }
+        case 3: selion::fence(); return false;
+        case 4: selion::quiet(); return false;
+        default: selion::quiet(selion::rank_id(neighbour)); return false;
+    }
+}
+
+SPMD_TEST(cached_array, all_that_announces_is_a_release) {
+    const auto boxes = selion::allocate<mailbox>(world, 1);
+    const auto next = boxes.on(test.neighbour());
+    const auto mine = boxes.on(world.rank());
+    const std::uint32_t writer = (world.rank() + world.size() - 1) % world.size();
+    std::uint64_t signals = 0;
+    std::uint64_t counts = 0;
+    for (const selion::write_protocol writes : both_ways) {
+        const numbers array(world, {std::size_t{world.size()}}, selion::runs{1},
+                            with_releases(64, writes));
+        std::uint64_t wrong = 0;
+        for (std::size_t i = 0; i < array.extent(0); ++i) wrong += array(i) != 0;
+        for (std::uint64_t way = 0; way < 6; ++way) {
+            world.barrier();
+            array(test.neighbour()) = (way + 1) * 100 + world.rank();
+            if (release_in_way(way, next, test.neighbour())) {
+                selion::wait_until(signal_in(mine), ++signals);
+            } else {
+                selion::fetch_add(next.member(&mailbox::count), 1);
+                ++counts;
+                const auto count = mine.member(&mailbox::count);
+                while (selion::atomic_get(count) < counts) selion::progress();
+            }
+            wrong += array(world.rank()) != (way + 1) * 100 + writer;
+        }
+        test.equal(wrong, std::uint64_t{0});
+        world.barrier();
+        selion::deallocate(world, array);
+    }
+    selion::deallocate(world, boxes);
+}
+
+/// Ranks that write different elements of a block take it from nobody.
+SPMD_TEST(cached_array, updates_leave_copies_where_they_are) {
+    const std::uint32_t ranks = world.size();
+    const numbers array(world, {std::size_t{ranks} * 8}, selion::runs{8},
+                        with_releases(64, selion::write_protocol::update));
+    const std::size_t theirs = std::size_t{test.neighbour()} * 8;
+    std::uint64_t wrong = array(theirs) != 0 ? 1u : 0u;
+    world.barrier();
+    for (std::uint64_t round = 1; round <= test.rounds(20, 5); ++round) {
+        array(world.rank() * std::size_t{8} + 1) = round;
+        array(theirs + 2) = round + 1;
+        world.barrier();
+        wrong += array(theirs + 1) != round;
+        wrong += array(world.rank() * std::size_t{8} + 2) != round + 1;
+        world.barrier();
+    }
+    test.equal(wrong, std::uint64_t{0});
+    const selion::cache_counts counts = array.space().counts();
+    const bool is_alone = ranks == 1;
+    test.equal(counts.invalidations_received, std::uint64_t{0});
+    test.equal(counts.blocks_received, std::uint64_t{is_alone ? 0u : 1u});
+    // One of what the rank has written elsewhere, and one of its own for who has a copy.
+    if (!is_alone) test.equal(counts.updates_sent, 2 * std::uint64_t{test.rounds(20, 5)});
+    world.barrier();
     selion::deallocate(world, array);
 }
 

@@ -151,12 +151,15 @@ void mistake_alone(selion::world& world, std::string_view what) {
 /// All ranks make the array; rank 1 makes the mistake.
 void mistake_with_copies(selion::world& world, std::string_view what) {
     if (!what.starts_with("cached_")) return;
-    const selion::cached how{.block_bytes = what == "cached_block" ? 48u : 64u,
-                             .protocol = selion::cache_protocol::always};
+    selion::cached how{.block_bytes = what == "cached_block" ? 48u : 64u,
+                       .protocol = selion::cache_protocol::always};
+    if (what.starts_with("cached_update")) how.writes = selion::write_protocol::update;
+    if (what == "cached_update") how.consistency = selion::memory_consistency::release;
     const std::size_t n = 8 * std::size_t{world.size()};
     const selion::cached_array<int, 1> array(world, {n}, selion::runs{8}, how, "heights");
     if (world.rank() == 1) {
         if (what == "cached_index") array(n + 3) = 1;  // site: cached_index
+        if (what == "cached_update") array(3) += 1;    // site: cached_update
         if (what == "cached_mixed") {
             static_cast<void>(array(0).get());
             std::printf("%d\n", int{array.memory()(0)});  // site: cached_mixed

@@ -145,6 +145,21 @@ def test_blocks_of_a_size_that_is_not_possible(machine: str):
     assert re.search(r"blocks of 48 bytes: legal are powers of two from 8 to 65536", line)
 
 
+@pytest.mark.parametrize("machine", machines)
+def test_an_atomic_change_where_writes_are_updates(machine: str):
+    expect(machine, "cached_update",
+           r"coherent memory whose writes are sent as updates is changed atomically, which would "
+           r"change this rank's copy alone: assign what has been read and computed, or use "
+           r"write_protocol::invalidate$", f"rank 1 of {machines[machine]}")
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_updates_want_release_consistency(machine: str):
+    [line] = complaint(machine, "cached_update_alone")
+    assert re.search(r"write_protocol::update has others see what was written when the ranks have "
+                     r"synchronised: it goes with memory_consistency::release", line)
+
+
 in_completion = {
     "completion_barrier": "barrier",
     "completion_reduce": "all_reduce",

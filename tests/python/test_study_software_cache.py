@@ -117,3 +117,13 @@ def test_it_runs_on_real_ranks(study):
     rows = study("table-2", "d=16,32", machine="processes:2")
     reads = values(rows, "shared_reads_per_rank", "d")
     assert reads[32] == (2 * 32**3 + 32**2) // 2
+
+
+def test_updates_spare_the_misses_that_invalidations_cause(study):
+    rows = study("update", "block_bytes=8,1024", "remote=16")
+    times = {
+        (row["params"]["block_bytes"], row["params"]["writes"]): row["value"] for row in rows
+    }
+    for block_bytes in (8, 1024):
+        assert times[block_bytes, "release"] < times[block_bytes, "sequential"]
+        assert times[block_bytes, "update"] < 0.6 * times[block_bytes, "sequential"]

@@ -18,6 +18,7 @@ class Mistake:
     source: str
     right: str  # a piece of the source that is there once
     wrong: str  # what stands there instead
+    checks: tuple[str, ...] = ("locations", "litmus")  # each of which must find it
 
 
 mistakes = {
@@ -65,6 +66,56 @@ mistakes = {
         "copy_store.cpp",
         "            host_.forget(message.block);\n            which->second.state",
         "            which->second.state",
+    ),
+    # A release does not wait for the writes that have missed.
+    "early_release": Mistake(
+        "part_releases.cpp",
+        "    await_at_most(0, late_writes_, site);\n    if (written_)",
+        "    if (written_)",
+        ("releases",),
+    ),
+    # A release does not wait for those who have copies.
+    "early_end": Mistake(
+        "part_updates.cpp",
+        "    await_at_most(0, missing_answers_, site);\n",
+        "",
+        ("releases",),
+    ),
+    # An update takes the place of what the rank has sent and its home has not taken yet.
+    "overtaken_change": Mistake(
+        "written_blocks.cpp",
+        "where &= ~bytes_of(mine->under_way[word]);",
+        "where &= ~std::uint64_t{0};",
+        ("releases",),
+    ),
+    # After a release the block is written without a note of what it was.
+    "unnoticed_write": Mistake(
+        "part_updates.cpp",
+        "    forget(block);\n    const std::vector<std::byte> changes",
+        "    const std::vector<std::byte> changes",
+        ("releases",),
+    ),
+    # What has been written goes with the copy that has to make room.
+    "lost_with_copy": Mistake(
+        "copy_store.cpp",
+        "        host_.send_changes(gone.first, gone.second.data);\n",
+        "        static_cast<void>(written_->close(gone.first, gone.second.data));\n"
+        "        written_->forget(gone.first);\n",
+        ("releases",),
+    ),
+    # Who asks for a block gets what its home is still writing.
+    "unreleased_grant": Mistake(
+        "part_updates.cpp",
+        "return before != nullptr ? before : memory_of(block);",
+        "return before == nullptr ? memory_of(block) : memory_of(block);",
+        ("releases",),
+    ),
+    # Who has asked for a block again tells its home that it has none.
+    "gone_again": Mistake(
+        "copy_store.cpp",
+        "if (!is_asked_for) host_.send",
+        "if (is_asked_for || which == nullptr) host_.send",
+        ("releases",),
     ),
 }
 

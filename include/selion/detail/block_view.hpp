@@ -51,7 +51,8 @@ struct alignas(line_bytes) block_view {
     std::uint64_t block_bits;  ///< in a place within a block
     const block_place* places;
     coherence::coherent_part* part;
-    bool is_direct;  ///< every rank's memory is mapped, and no copies are kept
+    bool is_direct;    ///< every rank's memory is mapped, and no copies are kept
+    bool has_updates;  ///< others get what the rank writes at its next release
 
     static constexpr std::uint64_t hash_of(std::uint64_t block) {
         return (block * 0x9e3779b97f4a7c15) >> 32;  // 2^64 by the golden ratio

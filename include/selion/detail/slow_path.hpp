@@ -56,6 +56,10 @@ SELION_API void put_signal_slow(const put_request& request, std::source_location
 SELION_API void quiet_slow(std::source_location site);
 SELION_API void quiet_target_slow(std::uint32_t target, std::source_location site);
 
+/// What is to be done before what the caller has written is announced to others: by floors above
+/// that keep writes back.
+SELION_API void release_writes_slow(std::source_location site);
+
 /// Ends the job unless `bytes` bytes at `target` lie in the address space and `target` is aligned.
 SELION_API void expect_range(std::uint64_t target, std::size_t bytes, std::size_t alignment,
                              std::source_location site);

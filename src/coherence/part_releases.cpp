@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a rank has written, on its way to others: at its releases, and when it flushes.
+#include <cstring>
+#include <utility>
+
+#include "coherence/coherent_part.hpp"
+#include "onesided/global_address.hpp"
+#include "onesided/waiting.hpp"
+
+namespace selion::coherence {
+namespace {
+
+/// Writes that have missed and nobody waits for: as many as can be of use to one rank.
+constexpr std::uint64_t most_late_writes = 64;
+
+}  // namespace
+
+/// Whether the rank can go on before the access is done.
+bool coherent_part::may_be_late(const block_access& one) const {
+    return shape_.how.consistency == memory_consistency::release &&
+           one.kind == access_kind::write && one.bytes <= most_copied;
+}
+
+void coherent_part::write_later(block_access& one) {
+    detail::expect_may_wait(context_, one.site);
+    while (late_writes_ == most_late_writes) {
+        await_at_most(most_late_writes - 1, late_writes_, one.site);
+        if (try_now(one)) return;
+    }
+    kept_access& kept = keep_copied(one);
+    forget(block_of(one.address));  // what the rank reads there now waits behind it
+    kept.is_late = true;
+    ++late_writes_;
+    run_kept(kept);
+}
+
+void coherent_part::on_release(std::source_location site) {
+    await_at_most(0, late_writes_, site);
+    if (written_) release_changes(site);
+}
+
+void coherent_part::flush(std::source_location site) {
+    expect_own_thread(site);
+    enter();
+    await_at_most(0, unfinished_, site);
+    on_release(site);
+    copies_.write_all_back();
+    const rank_set homes = std::exchange(unconfirmed_, {});
+    echoes_ += homes.size();
+    for (const std::uint32_t home : homes) send(home, {message_kind::echo_request, 0});
+    await_at_most(0, echoes_, site);
+}
+
+void coherent_part::drop_all(std::source_location site) {
+    flush(site);
+    copies_.drop_all();
+}
+
+}  // namespace selion::coherence
