@@ -33,6 +33,7 @@ NB_MODULE(_core, module) {
         }
     });
     bindings::add_machines(module);
+    bindings::add_accesses(module);
     bindings::add_schedules(module);
     nanobind::class_<selion::team> team = bindings::add_team(module);
     bindings::add_collectives(module, team);

@@ -11,6 +11,7 @@ namespace bindings {
 namespace nb = nanobind;
 
 void add_machines(nb::module_& module);
+void add_accesses(nb::module_& module);
 void add_schedules(nb::module_& module);
 void add_run(nb::module_& module);
 /// Makes Team, without what other parts add to it, and Subteam.

@@ -94,6 +94,12 @@ def usable_cores() -> int:
 def version() -> str:
     """Version of the library."""
 
+def replay_accesses(folder: str, block_sizes: list[int]) -> list[dict[str, Any]]:
+    """What traced accesses to coherent memory would have cost with other blocks.
+
+    A dictionary for each space, with the fields of `selion.cache_advice.Space`.
+    """
+
 def collective_names() -> list[str]:
     """Collectives that have schedules."""
 

@@ -45,14 +45,18 @@ def _own_terminal() -> int | None:
 
 
 class _ForegroundJob:
-    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str], stdout: int | None = None
+    ) -> None:
         self._terminal = _own_terminal()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever started us may ignore its children
         self._mask = signal.pthread_sigmask(
             signal.SIG_BLOCK, (*_forwarded, signal.SIGCHLD, signal.SIGTTOU)
         )
         try:
-            self._child: subprocess.Popen[bytes] = job.start(command, env, in_child=self._in_child)
+            self._child: subprocess.Popen[bytes] = job.start(
+                command, env, in_child=self._in_child, stdout=stdout
+            )
         except BaseException:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
             raise
@@ -142,10 +146,16 @@ class _ForegroundJob:
         return job.exit_status(self._child.wait())
 
 
-def run(command: Sequence[str], env: Mapping[str, str], time_limit: float | None = None) -> Outcome:
+def run(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    time_limit: float | None = None,
+    stdout: int | None = None,
+) -> Outcome:
     """Runs a job to its end, with this process' standard streams.
 
     @param time_limit seconds after which the whole job is ended; None for no limit.
+    @param stdout another file descriptor for its standard output.
     @error Mistake if the program cannot be started.
     """
-    return _ForegroundJob(command, env).wait(time_limit)
+    return _ForegroundJob(command, env, stdout).wait(time_limit)

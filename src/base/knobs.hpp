@@ -13,6 +13,8 @@ namespace selion::base {
 /// Every SELION_* variable. Their names, defaults and help lines stand in one table (knobs.cpp).
 enum class knob : std::uint8_t {
     bind,
+    cache_block,
+    cache_trace,
     crash_report,
     hang_action,
     hang_timeout,

@@ -407,6 +407,7 @@ void coherent_part::finish(block_access& one) {
 
 void coherent_part::count_hit(const block_access& one, bool is_untouched) {
     if (one.kind == access_kind::touch) return;
+    if (trace_) trace_->add(one, context_.clock->stamp_ps());
     access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
     const bool is_remote = !is_own(one.address);
     if (writes(one.kind)) {
@@ -437,6 +438,21 @@ void coherent_part::note_miss(block_access& one, miss_cause cause) {
     }
 }
 
+void coherent_part::trace_into(const std::string& folder, std::uint64_t number) {
+    trace_.emplace(folder, trace_head{.rank = context_.rank,
+                                      .ranks = context_.ranks,
+                                      .space = number,
+                                      .block_bytes = block_bytes_,
+                                      .offset = shape_.offset,
+                                      .bytes = shape_.bytes});
+}
+
+coherent_part::~coherent_part() {
+    if (!trace_) return;
+    const access_counts all = meter_->total();
+    trace_->finish(all.read_misses + all.write_misses, all.waited_ps);
+}
+
 std::uint64_t coherent_part::take(std::size_t bytes, std::size_t alignment, std::string_view name,
                                   std::source_location site) {
     expect_own_thread(site);
@@ -450,6 +466,7 @@ std::uint64_t coherent_part::take(std::size_t bytes, std::size_t alignment, std:
     }
     taken_bytes_ = start + bytes - shape_.offset;
     if (meter_ && !name.empty()) meter_->add_array(start, bytes, name);
+    if (trace_ && !name.empty()) trace_->add_array(start, bytes, name);
     return start;
 }
 

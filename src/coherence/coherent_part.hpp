@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coherence/access_meter.hpp"
+#include "coherence/access_trace.hpp"
 #include "coherence/change_batches.hpp"
 #include "coherence/coherence_costs.hpp"
 #include "coherence/copy_store.hpp"
@@ -41,7 +42,7 @@ struct space_shape {
 class coherent_part final : public onesided::release_observer, private protocol_host {
 public:
     coherent_part(detail::rank_context& context, const space_shape& shape);
-    ~coherent_part() override = default;
+    ~coherent_part() override;
 
     const space_shape& shape() const { return shape_; }
     /// Makes an access to bytes of one block, and returns when it is done.
@@ -66,6 +67,9 @@ public:
     /// A message of the protocol, on whatever thread it is served.
     void receive(const detail::rank_context& server, const detail::incoming_message& message);
 
+    /// All accesses are written to a file in a folder. @param number of spaces made before.
+    /// @pre `cached::has_statistics`
+    void trace_into(const std::string& folder, std::uint64_t number);
     const access_meter* meter() const { return meter_ ? &*meter_ : nullptr; }
     cache_counts counts() const;
     void finish_calls();
@@ -165,6 +169,7 @@ private:
     directory directory_;
     copy_store copies_;
     std::optional<access_meter> meter_;
+    std::optional<access_trace> trace_;
 
     detail::shared_word
         changes_{};                 ///< accesses that have been finished while they were waited for

@@ -25,6 +25,7 @@ std::uint64_t coherent_parts::next_number() const {
 }
 
 coherent_part& coherent_parts::make(detail::rank_context& context, const space_shape& shape) {
+    ++made_;
     if (shape.number == parts_.size()) parts_.emplace_back();
     parts_[shape.number] = std::make_unique<coherent_part>(context, shape);
     context.messages->check_uncached = check_uncached;

@@ -15,6 +15,8 @@ class coherent_parts {
 public:
     /// The lowest free number: the same on all ranks, because spaces are made collectively.
     std::uint64_t next_number() const;
+    /// Those that there have been.
+    std::uint64_t made() const { return made_; }
     /// @pre `shape.number` is `next_number()`.
     coherent_part& make(detail::rank_context& context, const space_shape& shape);
     void remove(std::uint64_t number) { parts_[number].reset(); }
@@ -24,6 +26,7 @@ public:
 
 private:
     std::vector<std::unique_ptr<coherent_part>> parts_;
+    std::uint64_t made_ = 0;
 };
 
 /// Those of the rank, made when they are asked for.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/knobs.hpp"
 #include "coherence/coherent_parts.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
@@ -46,8 +47,28 @@ void check_options(const cached& how) {
     }
 }
 
+/// With what the environment says.
+cached with_knobs(cached how) {
+    if (base::knob_text(base::knob::cache_block)) {
+        how.block_bytes = base::knob_whole(base::knob::cache_block);
+        if (how.capacity_bytes != 0)
+            how.capacity_bytes = std::max(how.capacity_bytes, how.block_bytes);
+    }
+    if (base::knob_is_on(base::knob::cache_trace)) {
+        how.protocol = cache_protocol::always;
+        how.has_statistics = true;
+    }
+    return how;
+}
+
 void meet(rank_context& context) {
     state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
+}
+
+void trace_accesses(rank_context& context, coherent_part& part) {
+    const std::uint64_t number = coherence::parts_of(context).made() - 1;
+    if (!base::knob_is_on(base::knob::cache_trace)) return;
+    part.trace_into(*base::knob_text(base::knob::cache_trace), number);
 }
 
 bool keeps_writes_back(const block_view& view, const cached& how) {
@@ -56,8 +77,9 @@ bool keeps_writes_back(const block_view& view, const cached& how) {
 
 }  // namespace
 
-block_view* make_space(rank_context& context, std::size_t bytes, const cached& how,
+block_view* make_space(rank_context& context, std::size_t bytes, const cached& asked,
                        std::source_location site) {
+    const cached how = with_knobs(asked);
     check_options(how);
     // The views lie in front, and blocks begin at multiples of their size.
     const std::size_t alignment =
@@ -76,6 +98,7 @@ block_view* make_space(rank_context& context, std::size_t bytes, const cached& h
                                                .bytes = whole,
                                                .view_offset = start,
                                                .how = how});
+    trace_accesses(context, part);
     auto* const view =
         reinterpret_cast<block_view*>(mapped_address(context, global_address(context.rank, start)));
     if (keeps_writes_back(*view, how)) context.messages->releases.add(context, part);

@@ -9,6 +9,7 @@ import typer
 
 from selion.cli import (
     bench,
+    cache_advice,
     calibrate,
     doctor,
     explain,
@@ -37,6 +38,7 @@ app.command("bench")(bench.command)
 app.command("calibrate")(calibrate.command)
 app.command("tune")(tune.command)
 app.command("explain")(explain.command)
+app.command("cache-advice", context_settings=cache_advice.context_settings)(cache_advice.command)
 app.command("doctor")(doctor.command)
 
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coherence/access_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "selion/error.hpp"
+
+namespace selion::coherence {
+
+using trace_format::fold_sign;
+using trace_format::record;
+
+access_trace::access_trace(const std::string& folder, const trace_head& head) {
+    std::error_code trouble;
+    std::filesystem::create_directories(folder, trouble);
+    path_ = fmt::format("{}/space-{}-rank-{}.trace", folder, head.space, head.rank);
+    file_.reset(std::fopen(path_.c_str(), "wb"));
+    if (file_ == nullptr) {
+        throw error(status::bad_argument,
+                    fmt::format("the trace {} cannot be written: {}", path_, std::strerror(errno)));
+    }
+    buffer_.assign(trace_format::magic.begin(), trace_format::magic.end());
+    for (const std::uint64_t number : {std::uint64_t{head.rank}, std::uint64_t{head.ranks},
+                                       head.space, head.block_bytes, head.offset, head.bytes}) {
+        put(number);
+    }
+}
+
+access_trace::~access_trace() {
+    if (!is_finished_) write_out();
+}
+
+void access_trace::put(std::uint64_t number) {
+    constexpr unsigned bits = 7;
+    constexpr std::uint64_t more = 1 << bits;
+    for (; number >= more; number >>= bits) {
+        buffer_.push_back(static_cast<char>(number % more | more));
+    }
+    buffer_.push_back(static_cast<char>(number));
+}
+
+void access_trace::add_array(std::uint64_t offset, std::uint64_t bytes, std::string_view name) {
+    put(record::array);
+    put(offset);
+    put(bytes);
+    put(name.size());
+    buffer_.insert(buffer_.end(), name.begin(), name.end());
+}
+
+void access_trace::add(const block_access& one, std::int64_t now_ps) {
+    if (one.kind == access_kind::touch) return;
+    if (accesses_ == most_accesses) {
+        ++left_out_;
+        return;
+    }
+    ++accesses_;
+    constexpr std::int64_t ps_per_ns = 1000;
+    const std::int64_t now_ns = now_ps / ps_per_ns;
+    put(writes(one.kind) ? record::write : record::read);
+    put(fold_sign(static_cast<std::int64_t>(one.address - last_end_)));
+    put(one.bytes);
+    put(fold_sign(now_ns - last_ns_));
+    last_end_ = one.address + one.bytes;
+    last_ns_ = now_ns;
+    if (buffer_.size() >= full_bytes) write_out();
+}
+
+void access_trace::finish(std::uint64_t misses, std::int64_t waited_ps) {
+    put(record::totals);
+    put(misses);
+    put(static_cast<std::uint64_t>(waited_ps));
+    put(left_out_);
+    write_out();
+    is_finished_ = true;
+}
+
+/// A file that takes no more ends there, which who reads it notices.
+void access_trace::write_out() {
+    if (file_ == nullptr) return;
+    const bool is_written =
+        std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size() &&
+        std::fflush(file_.get()) == 0;
+    buffer_.clear();
+    if (is_written) return;
+    std::fprintf(stderr, "selion: the trace %s takes no more: %s\n", path_.c_str(),
+                 std::strerror(errno));
+    file_.reset();
+}
+
+}  // namespace selion::coherence

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Traces of accesses, replayed with blocks of other sizes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <tuple>
+
+#include "coherence/replayed_blocks.hpp"
+#include "coherence/trace_reader.hpp"
+#include "onesided/global_address.hpp"
+#include "selion/access_replay.hpp"
+#include "selion/error.hpp"
+
+namespace selion {
+namespace {
+
+using coherence::replayed_blocks;
+using coherence::trace_head;
+using coherence::trace_reader;
+using coherence::traced_access;
+using coherence::traced_array;
+using coherence::word_history;
+
+using readers = std::vector<std::unique_ptr<trace_reader>>;
+
+/// The traces of all ranks of each space.
+std::map<std::uint64_t, readers> open_all(const std::string& folder) {
+    std::map<std::uint64_t, readers> found;
+    std::error_code trouble;
+    std::vector<std::filesystem::path> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, trouble)) {
+        if (entry.path().extension() == ".trace") paths.push_back(entry.path());
+    }
+    std::ranges::sort(paths);
+    for (const auto& path : paths) {
+        auto reader = std::make_unique<trace_reader>(path.string());
+        readers& all = found[reader->head().space];
+        all.push_back(std::move(reader));
+    }
+    if (found.empty()) {
+        throw error(status::bad_argument,
+                    fmt::format("there are no traces of accesses in {}", folder));
+    }
+    return found;
+}
+
+void expect_complete(const readers& all) {
+    const trace_head& head = all.front()->head();
+    const bool are_alike = std::ranges::all_of(all, [&](const auto& one) {
+        const trace_head& other = one->head();
+        return std::tie(other.ranks, other.block_bytes, other.offset, other.bytes) ==
+               std::tie(head.ranks, head.block_bytes, head.offset, head.bytes);
+    });
+    if (are_alike && all.size() == head.ranks) return;
+    throw error(status::bad_argument,
+                fmt::format("the traces of space {} are not those of one run of {} ranks: there "
+                            "are {}",
+                            head.space, head.ranks, all.size()));
+}
+
+/// One space and its traces.
+class replay {
+public:
+    replay(readers& all, std::span<const std::size_t> block_sizes)
+        : readers_(all), head_(all.front()->head()), words_(head_.ranks, head_.bytes) {
+        std::vector<std::size_t> sizes(block_sizes.begin(), block_sizes.end());
+        sizes.push_back(head_.block_bytes);
+        std::ranges::sort(sizes);
+        sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+        for (const std::size_t one : sizes) {
+            blocks_.emplace_back(one, head_.ranks);
+        }
+    }
+
+    replayed_space run(std::size_t most_worst) {
+        // By time, then by rank: the earliest at the front.
+        const auto later = [&](std::size_t left, std::size_t right) {
+            return std::pair(readers_[left]->access().at_ns, left) >
+                   std::pair(readers_[right]->access().at_ns, right);
+        };
+        std::vector<std::size_t> next;
+        for (std::size_t i = 0; i < readers_.size(); ++i) {
+            if (readers_[i]->advance()) next.push_back(i);
+        }
+        std::ranges::make_heap(next, later);
+        while (!next.empty()) {
+            std::ranges::pop_heap(next, later);
+            trace_reader& reader = *readers_[next.back()];
+            access(reader.head().rank, reader.access());
+            if (reader.advance()) {
+                std::ranges::push_heap(next, later);
+            } else {
+                next.pop_back();
+            }
+        }
+        return result(most_worst);
+    }
+
+private:
+    void access(std::uint32_t rank, const traced_access& one) {
+        const std::uint32_t home = detail::rank_of(one.address);
+        const std::uint64_t place = (one.address & detail::offset_mask) - head_.offset;
+        if (home >= head_.ranks || one.bytes == 0 || place > head_.bytes ||
+            one.bytes > head_.bytes - place) {
+            throw error(status::bad_argument,
+                        fmt::format("the trace of rank {} has an access outside of space {}", rank,
+                                    head_.space));
+        }
+        words_.begin();
+        const std::size_t array = array_at(place + head_.offset);
+        for (replayed_blocks& with_size : blocks_) {
+            with_size.access({rank, home, place, one.bytes, one.is_write, array}, words_);
+        }
+        if (one.is_write) words_.write(home, place, one.bytes);
+    }
+
+    /// Number of the array that has a byte; 0: none. All ranks name the same ones, some earlier.
+    std::size_t array_at(std::uint64_t offset) {
+        if (offset - last_array_.offset < last_array_.bytes) return last_number_;
+        for (const auto& reader : readers_) {
+            for (const traced_array& one : reader->arrays()) {
+                if (offset - one.offset >= one.bytes) continue;
+                last_array_ = one;
+                last_number_ = number_of(one);
+                return last_number_;
+            }
+        }
+        return 0;
+    }
+    std::size_t number_of(const traced_array& array) {
+        const auto same = [&](const traced_array& one) { return one.offset == array.offset; };
+        const auto found = std::ranges::find_if(arrays_, same);
+        if (found != arrays_.end()) return static_cast<std::size_t>(found - arrays_.begin()) + 1;
+        arrays_.push_back(array);
+        return arrays_.size();
+    }
+
+    replayed_space result(std::size_t most_worst) const {
+        replayed_space space{.number = head_.space,
+                             .ranks = head_.ranks,
+                             .block_bytes = head_.block_bytes,
+                             .arrays = {},
+                             .worst = {}};
+        for (const auto& reader : readers_) {
+            space.misses += reader->misses();
+            space.waited_ps += reader->waited_ps();
+            space.left_out += reader->left_out();
+            space.is_whole = space.is_whole && reader->is_whole();
+        }
+        for (const replayed_blocks& with_size : blocks_) {
+            for (std::size_t number = 0; number < with_size.counts().size(); ++number) {
+                replayed_array counts = with_size.counts()[number];
+                if (counts.accesses == 0) continue;
+                if (number != 0) counts.array = arrays_[number - 1].name;
+                space.arrays.push_back(counts);
+            }
+            if (with_size.block_bytes() == head_.block_bytes)
+                name_worst(with_size, most_worst, space);
+        }
+        return space;
+    }
+    void name_worst(const replayed_blocks& own, std::size_t most, replayed_space& space) const {
+        for (false_sharing one : own.worst(most)) {
+            const std::uint64_t offset = one.offset + head_.offset;
+            // The first array of which the block has bytes.
+            for (const traced_array& array : arrays_) {
+                const bool is_in = array.offset < offset + head_.block_bytes &&
+                                   offset < array.offset + array.bytes;
+                if (!is_in) continue;
+                one.array = array.name;
+                one.offset = offset > array.offset ? offset - array.offset : 0;
+                break;
+            }
+            space.worst.push_back(one);
+        }
+    }
+
+    readers& readers_;
+    trace_head head_;
+    word_history words_;
+    std::vector<replayed_blocks> blocks_;
+    std::vector<traced_array> arrays_;
+    traced_array last_array_;
+    std::size_t last_number_ = 0;
+};
+
+}  // namespace
+
+std::vector<replayed_space> replay_accesses(const std::string& folder,
+                                            std::span<const std::size_t> block_sizes,
+                                            std::size_t most_worst) {
+    for (const std::size_t one : block_sizes) {
+        if (std::has_single_bit(one) && one >= 8 && one <= 65536) continue;
+        throw error(
+            status::bad_argument,
+            fmt::format("blocks of {} bytes: legal are powers of two from 8 to 65536", one));
+    }
+    std::vector<replayed_space> spaces;
+    for (auto& [number, all] : open_all(folder)) {
+        expect_complete(all);
+        spaces.push_back(replay(all, block_sizes).run(most_worst));
+    }
+    return spaces;
+}
+
+}  // namespace selion

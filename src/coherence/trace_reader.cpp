@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coherence/trace_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "selion/error.hpp"
+
+namespace selion::coherence {
+
+using trace_format::record;
+using trace_format::unfold_sign;
+
+trace_reader::trace_reader(const std::string& path) : path_(path), buffer_(1 << 16) {
+    file_.rdbuf()->pubsetbuf(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    file_.open(path, std::ios::binary);
+    std::string magic(trace_format::magic.size(), '\0');
+    file_.read(magic.data(), static_cast<std::streamsize>(magic.size()));
+    head_.rank = static_cast<std::uint32_t>(number());
+    head_.ranks = static_cast<std::uint32_t>(number());
+    head_.space = number();
+    head_.block_bytes = number();
+    head_.offset = number();
+    head_.bytes = number();
+    if (!file_ || magic != trace_format::magic || head_.rank >= head_.ranks) {
+        throw error(status::bad_argument, fmt::format("{} is no trace of accesses", path));
+    }
+}
+
+/// 0 at the end of the file.
+std::uint64_t trace_reader::number() {
+    constexpr unsigned bits = 7;
+    constexpr unsigned most_bits = 64;
+    constexpr std::uint64_t more = 1 << bits;
+    std::uint64_t found = 0;
+    for (unsigned shift = 0; shift < most_bits; shift += bits) {
+        const int byte = file_.get();
+        if (byte == std::ifstream::traits_type::eof()) return 0;
+        const auto part = static_cast<std::uint64_t>(byte);
+        found |= part % more << shift;
+        if (part < more) return found;
+    }
+    file_.setstate(std::ios::failbit);
+    return 0;
+}
+
+void trace_reader::read_array() {
+    traced_array array;
+    array.offset = number();
+    array.bytes = number();
+    array.name.resize(std::min<std::uint64_t>(number(), head_.bytes + 1024));
+    file_.read(array.name.data(), static_cast<std::streamsize>(array.name.size()));
+    if (file_) arrays_.push_back(array);
+}
+
+bool trace_reader::advance() {
+    while (true) {
+        const int what = file_.get();
+        if (!file_) return false;
+        switch (static_cast<record>(what)) {
+            case record::array: read_array(); continue;
+            case record::totals:
+                misses_ = number();
+                waited_ps_ = static_cast<std::int64_t>(number());
+                left_out_ = number();
+                is_whole_ = static_cast<bool>(file_);
+                return false;
+            case record::read:
+            case record::write: break;
+            default:
+                throw error(status::bad_argument,
+                            fmt::format("{} has a record of kind {} near byte {}, which no trace "
+                                        "of accesses has",
+                                        path_, what, static_cast<std::int64_t>(file_.tellg())));
+        }
+        const std::uint64_t last_end = access_.address + access_.bytes;
+        access_.is_write = static_cast<record>(what) == record::write;
+        access_.address = last_end + static_cast<std::uint64_t>(unfold_sign(number()));
+        access_.bytes = number();
+        access_.at_ns += unfold_sign(number());
+        return static_cast<bool>(file_);
+    }
+}
+
+}  // namespace selion::coherence

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "coherence/access_trace.hpp"
+
+namespace selion::coherence {
+
+/// An access as a trace has it.
+struct traced_access {
+    bool is_write = false;
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t at_ns = 0;
+};
+
+struct traced_array {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::string name;
+};
+
+/// Reads one file that `access_trace` has written.
+class trace_reader {
+public:
+    /// @error selion::error: it is no such file.
+    explicit trace_reader(const std::string& path);
+
+    const trace_head& head() const { return head_; }
+    /// Goes on to the next access. @return false: there is none.
+    bool advance();
+    const traced_access& access() const { return access_; }
+
+    // After the last access:
+    const std::vector<traced_array>& arrays() const { return arrays_; }
+    bool is_whole() const { return is_whole_; }
+    std::uint64_t misses() const { return misses_; }
+    std::int64_t waited_ps() const { return waited_ps_; }
+    std::uint64_t left_out() const { return left_out_; }
+
+private:
+    std::uint64_t number();
+    void read_array();
+
+    std::string path_;
+    std::vector<char> buffer_;
+    std::ifstream file_;
+    trace_head head_;
+    traced_access access_;
+    std::vector<traced_array> arrays_;
+    bool is_whole_ = false;
+    std::uint64_t misses_ = 0;
+    std::int64_t waited_ps_ = 0;
+    std::uint64_t left_out_ = 0;
+};
+
+}  // namespace selion::coherence

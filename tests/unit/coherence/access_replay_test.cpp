@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/access_replay.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "coherence/access_trace.hpp"
+#include "coherence/trace_reader.hpp"
+#include "onesided/global_address.hpp"
+#include "selion/error.hpp"
+
+namespace selion {
+namespace {
+
+using coherence::access_kind;
+using coherence::access_trace;
+using coherence::block_access;
+using testing::HasSubstr;
+
+constexpr std::uint64_t space_offset = 4096;
+constexpr std::uint64_t space_bytes = 256;
+
+/// Accesses of two ranks to a space with blocks of 64 bytes, in the order in which they are given.
+class AccessReplay : public testing::Test {
+protected:
+    AccessReplay() {
+        std::string pattern = testing::TempDir() + "accesses-XXXXXX";
+        folder_ = mkdtemp(pattern.data());
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+            traces_.push_back(std::make_unique<access_trace>(
+                folder_, coherence::trace_head{rank, 2, 0, 64, space_offset, space_bytes}));
+            traces_[rank]->add_array(space_offset, 128, "left");
+            traces_[rank]->add_array(space_offset + 128, 128, "right");
+        }
+    }
+    ~AccessReplay() override { std::filesystem::remove_all(folder_); }
+
+    void access(std::uint32_t rank, access_kind kind, std::uint32_t home, std::uint64_t place,
+                std::uint32_t bytes = 8) {
+        block_access one;
+        one.kind = kind;
+        one.address = detail::global_address(home, space_offset + place);
+        one.bytes = bytes;
+        now_ps_ += 5000;
+        traces_[rank]->add(one, now_ps_);
+    }
+    void read(std::uint32_t rank, std::uint32_t home, std::uint64_t place,
+              std::uint32_t bytes = 8) {
+        access(rank, access_kind::read, home, place, bytes);
+    }
+    void write(std::uint32_t rank, std::uint32_t home, std::uint64_t place) {
+        access(rank, access_kind::write, home, place);
+    }
+    void finish() {
+        for (const auto& one : traces_) one->finish(7, 1000);
+    }
+    replayed_space replay(std::vector<std::size_t> sizes) const {
+        auto spaces = replay_accesses(folder_, sizes);
+        EXPECT_EQ(spaces.size(), 1u);
+        return spaces.at(0);
+    }
+    static replayed_array of(const replayed_space& space, std::string_view array,
+                             std::size_t block_bytes) {
+        for (const replayed_array& one : space.arrays) {
+            if (one.array == array && one.block_bytes == block_bytes) return one;
+        }
+        return {};
+    }
+
+    std::string folder_;
+    std::vector<std::unique_ptr<access_trace>> traces_;
+    std::int64_t now_ps_ = 0;
+};
+
+TEST_F(AccessReplay, CausesOfMissesDependOnTheSizeOfBlocks) {
+    read(1, 0, 0);   // cold
+    write(0, 0, 8);  // takes the copy away where both lie in one block
+    read(1, 0, 0);   // and nothing of it has changed
+    write(0, 0, 0);
+    read(1, 0, 0);  // it has
+    finish();
+    const replayed_space space = replay({8});
+    const replayed_array small = of(space, "left", 8);
+    EXPECT_EQ(small.accesses, 5u);
+    EXPECT_EQ(small.remote_accesses, 3u);
+    EXPECT_EQ(small.cold, 1u);
+    EXPECT_EQ(small.false_sharing, 0u);
+    EXPECT_EQ(small.invalidated, 1u);
+    EXPECT_EQ(small.at_home, 1u);
+    EXPECT_EQ(small.messages, 6u);
+    EXPECT_EQ(small.moved_bytes, 16u);
+    const replayed_array own = of(space, "left", 64);
+    EXPECT_EQ(own.cold, 1u);
+    EXPECT_EQ(own.false_sharing, 1u);
+    EXPECT_EQ(own.invalidated, 1u);
+    EXPECT_EQ(own.at_home, 2u);
+    EXPECT_EQ(own.misses(), 5u);
+    EXPECT_EQ(own.moved_bytes, 192u);
+    ASSERT_EQ(space.worst.size(), 1u);
+    EXPECT_EQ(space.worst[0].array, "left");
+    EXPECT_EQ(space.worst[0].offset, 0u);
+    EXPECT_EQ(space.worst[0].useless_misses, 1u);
+    EXPECT_EQ(space.misses, 14u);
+    EXPECT_EQ(space.waited_ps, 2000);
+    EXPECT_TRUE(space.is_whole);
+}
+
+TEST_F(AccessReplay, AnOwnerIsAskedForWhatItHasWritten) {
+    write(1, 0, 128);  // cold
+    write(1, 0, 136);  // its own now
+    read(0, 0, 128);   // the home gets it back
+    write(1, 0, 128);  // it may still read it
+    finish();
+    const replayed_array all = of(replay({}), "right", 64);
+    EXPECT_EQ(all.cold, 1u);
+    EXPECT_EQ(all.at_home, 1u);
+    EXPECT_EQ(all.upgrades, 1u);
+    EXPECT_EQ(all.misses(), 3u);
+    EXPECT_EQ(all.messages, 6u);
+    EXPECT_EQ(all.moved_bytes, 128u);
+}
+
+TEST_F(AccessReplay, LongAccessesMeetEveryBlock) {
+    read(1, 0, 0, 256);
+    finish();
+    const replayed_space space = replay({16, 65536});
+    EXPECT_EQ(of(space, "left", 16).cold, 16u);
+    EXPECT_EQ(of(space, "left", 64).cold, 4u);
+    EXPECT_EQ(of(space, "left", 65536).cold, 1u);
+}
+
+TEST_F(AccessReplay, ATraceThatEndsEarlyIsRead) {
+    for (int i = 0; i < 100; ++i) read(1, 0, 8);
+    traces_.clear();
+    const std::string path = folder_ + "/space-0-rank-1.trace";
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - 2);
+    const replayed_space space = replay({});
+    EXPECT_FALSE(space.is_whole);
+    EXPECT_EQ(of(space, "left", 64).accesses, 99u);
+}
+
+TEST_F(AccessReplay, WhatIsNoTraceIsRefused) {
+    finish();
+    const auto sentence = [&](std::vector<std::size_t> sizes) -> std::string {
+        try {
+            static_cast<void>(replay_accesses(folder_, sizes));
+        } catch (const error& trouble) {
+            return trouble.what();
+        }
+        return "none";
+    };
+    EXPECT_THAT(sentence({48}), HasSubstr("blocks of 48 bytes: legal are powers of two"));
+    std::filesystem::remove(folder_ + "/space-0-rank-1.trace");
+    EXPECT_THAT(sentence({}), HasSubstr("not those of one run of 2 ranks: there are 1"));
+    std::ofstream(folder_ + "/space-0-rank-1.trace") << "something else";
+    EXPECT_THAT(sentence({}), HasSubstr("is no trace of accesses"));
+    std::filesystem::remove_all(folder_);
+    EXPECT_THAT(sentence({}), HasSubstr("there are no traces of accesses in"));
+}
+
+}  // namespace
+}  // namespace selion
