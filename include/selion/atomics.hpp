@@ -56,7 +56,7 @@ constexpr element_kind kind_of =
 /// The element if its memory is mapped and operations are not recorded, else null.
 template <class T>
 inline T* atomic_address(global_ptr<T> target, std::source_location site) {
-    check_access(target.bits(), sizeof(T), alignof(T), site);
+    check_access(target.bits(), sizeof(T), alignof(T), site, access_purpose::write);
     return reinterpret_cast<T*>(local_address(*current_context, target.bits()));
 }
 

@@ -21,8 +21,9 @@ namespace detail {
 /// Range check of an inline access; only the checking build pays for it.
 inline void check_access([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::size_t bytes,
                          [[maybe_unused]] std::size_t alignment,
-                         [[maybe_unused]] std::source_location site) {
-    if constexpr (SELION_CHECK_LEVEL >= 2) expect_range(target, bytes, alignment, site);
+                         [[maybe_unused]] std::source_location site,
+                         [[maybe_unused]] access_purpose purpose = access_purpose::read) {
+    if constexpr (SELION_CHECK_LEVEL >= 2) expect_range(target, bytes, alignment, site, purpose);
 }
 
 }  // namespace detail
@@ -37,7 +38,7 @@ inline void put(global_ptr<T> target, const std::type_identity_t<T>& value,
                 std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
     static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
-    detail::check_access(target.bits(), sizeof(T), alignof(T), site);
+    detail::check_access(target.bits(), sizeof(T), alignof(T), site, detail::access_purpose::write);
     if (std::byte* address = detail::local_address(*detail::current_context, target.bits()))
         [[likely]] {
         *reinterpret_cast<T*>(address) = value;
@@ -55,7 +56,8 @@ inline void put(global_ptr<T> target, std::span<const std::type_identity_t<T>> s
                 std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
     if (source.empty()) return;
-    detail::check_access(target.bits(), source.size_bytes(), alignof(T), site);
+    detail::check_access(target.bits(), source.size_bytes(), alignof(T), site,
+                         detail::access_purpose::write);
     if (std::byte* address = detail::local_address(*detail::current_context, target.bits()))
         [[likely]] {
         std::memcpy(address, source.data(), source.size_bytes());

@@ -63,7 +63,8 @@ inline void put(global_ptr<T> target, std::span<const std::type_identity_t<T>> s
     const detail::put_request what{target.bits(),      source.data(), source.size_bytes(),
                                    when.target.bits(), {1, true},     when.origin,
                                    when.completion};
-    detail::check_access(target.bits(), source.size_bytes(), alignof(T), site);
+    detail::check_access(target.bits(), source.size_bytes(), alignof(T), site,
+                         detail::access_purpose::write);
     detail::rank_context& context = *detail::current_context;
     std::byte* const address = detail::local_address(context, target.bits());
     const bool is_plain = !when.target || (detail::is_of_rank_of(target.bits(), what.signal) &&

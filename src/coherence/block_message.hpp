@@ -33,9 +33,10 @@ enum class message_kind : std::uint8_t {
     echo,
 };
 
-/// Whether its data are changed bytes of blocks, not a block.
-constexpr bool has_changes(message_kind what) {
-    return what == message_kind::written || what == message_kind::update;
+/// Whether its data, if any, are a block.
+constexpr bool has_block(message_kind what) {
+    using enum message_kind;
+    return what == flushed || what == write_back || what == grant_shared || what == grant_modified;
 }
 
 /// @param block global address of its first byte; of changes: see change_batches.hpp.

@@ -87,21 +87,32 @@ void coherent_part::expect_own_thread(std::source_location site) const {
                                  context_.rank));
 }
 
+/// For sentences.
+std::string coherent_part::name_at(std::uint64_t address) const {
+    const std::uint64_t offset = address & detail::offset_mask;
+    for (const named_array& one : arrays_) {
+        if (offset - one.offset < one.bytes) return one.name;
+    }
+    return "coherent memory";
+}
+
 void coherent_part::expect_uncached(std::uint64_t address, std::size_t bytes,
+                                    detail::access_purpose purpose,
                                     std::source_location site) const {
     const std::uint64_t end = address + bytes;
     for (std::uint64_t block = block_of(address); block < end; block += block_bytes_) {
         const copy_store::entry* const copy = copies_.find(block);
         const bool is_kept = copy != nullptr && copy->second.state != copy_state::invalid;
-        const bool is_elsewhere =
-            is_own(block) && directory_.state_of(block) == detail::own_state::elsewhere;
+        const auto most = purpose == detail::access_purpose::write ? detail::own_state::writable
+                                                                   : detail::own_state::readable;
+        const bool is_elsewhere = is_own(block) && directory_.state_of(block) > most;
         SELION_EXPECT_AT(
             !is_kept && !is_elsewhere, site,
-            fmt::format("coherent memory of rank {} is accessed without its protocol "
-                        "while {}: call invalidate() of its space on all ranks, and "
-                        "a barrier, between the two",
-                        detail::rank_of(block),
-                        is_kept ? "this rank keeps a copy of it" : "another rank has it"));
+            fmt::format("{} of rank {} is accessed without its protocol while {}: "
+                        "call invalidate() of its space on all ranks, and a barrier, "
+                        "between the two",
+                        name_at(std::max(block, address)), detail::rank_of(block),
+                        is_kept ? "this rank keeps a copy of it" : "other ranks have it"));
     }
 }
 
@@ -465,6 +476,7 @@ std::uint64_t coherent_part::take(std::size_t bytes, std::size_t alignment, std:
                                 shape_.bytes, end - std::min(start, end), bytes));
     }
     taken_bytes_ = start + bytes - shape_.offset;
+    if (!name.empty()) arrays_.push_back({start, bytes, std::string(name)});
     if (meter_ && !name.empty()) meter_->add_array(start, bytes, name);
     if (trace_ && !name.empty()) trace_->add_array(start, bytes, name);
     return start;

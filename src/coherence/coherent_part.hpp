@@ -9,6 +9,7 @@
 #include <optional>
 #include <source_location>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -58,8 +59,10 @@ public:
     void on_release(std::source_location site) override;
     /// Sends home what the rank has written and waits until it is there.
     void flush(std::source_location site);
-    /// And forgets what it has read.
+    /// And forgets what it has read, and homes know that.
     void drop_all(std::source_location site);
+    /// Waits until homes have seen to what they have been told and nobody has waited for.
+    void confirm(std::source_location site);
     /// The next bytes of the space. @return their offset.
     std::uint64_t take(std::size_t bytes, std::size_t alignment, std::string_view name,
                        std::source_location site);
@@ -75,8 +78,10 @@ public:
     void finish_calls();
 
     /// Ends the job if the rank knows that bytes which are accessed without the protocol are not
-    /// what others see: it has a copy of them, or they are its own and another rank has them.
-    void expect_uncached(std::uint64_t address, std::size_t bytes, std::source_location site) const;
+    /// what others see: it has a copy of them, or they are its own and another rank has written
+    /// them or has copies of what is to be written.
+    void expect_uncached(std::uint64_t address, std::size_t bytes, detail::access_purpose purpose,
+                         std::source_location site) const;
     /// Ends the job if another thread calls, or another rank.
     void expect_own_thread(std::source_location site) const;
 
@@ -115,6 +120,7 @@ private:
     void take_update(const block_message& message);
     void note_taken(std::uint64_t count_and_number);
     void note_update();
+    void send_written(std::source_location site);
     bool may_be_late(const block_access& one) const;
     void write_later(block_access& one);
     void prefetch_behind(std::uint64_t block, std::source_location site);
@@ -187,6 +193,14 @@ private:
     std::uint64_t taken_bytes_ = 0;
     rank_set unconfirmed_;       ///< homes that write-backs are on their way to
     std::uint32_t entered_ = 0;  ///< accesses that were calls
+
+    struct named_array {
+        std::uint64_t offset;
+        std::uint64_t bytes;
+        std::string name;
+    };
+    std::vector<named_array> arrays_;
+    std::string name_at(std::uint64_t address) const;
 
     static constexpr std::uint32_t nobody = UINT32_MAX;
     bool is_sending_ = false;

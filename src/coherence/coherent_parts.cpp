@@ -10,10 +10,10 @@ namespace selion::coherence {
 namespace {
 
 void check_uncached(detail::rank_context& caller, std::uint64_t bits, std::size_t bytes,
-                    std::source_location site) {
+                    detail::access_purpose purpose, std::source_location site) {
     const coherent_parts& parts = *caller.messages->coherent;
     if (const coherent_part* const part = parts.find(bits & detail::offset_mask)) {
-        part->expect_uncached(bits, bytes, site);
+        part->expect_uncached(bits, bytes, purpose, site);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "coherence/copy_store.hpp"
 
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "onesided/global_address.hpp"
@@ -159,7 +160,7 @@ void copy_store::take_changes(std::uint64_t block, std::span<const std::byte> ch
     }
     // One that has been asked for comes with them, and its home knows again who has it.
     const bool is_asked_for = which != nullptr && which->second.is_asked_for;
-    if (!is_asked_for) host_.send(home_of(block), {message_kind::gone, block});
+    if (!is_asked_for) tell_gone(home_of(block), std::span(&block, 1));
 }
 
 std::vector<std::uint64_t> copy_store::all_in(copy_state state) const {
@@ -181,9 +182,21 @@ void copy_store::write_all_back() {
 }
 
 void copy_store::drop_all() {
+    std::map<std::uint32_t, std::vector<std::uint64_t>> by_home;
     for (const std::uint64_t block : all_in(copy_state::shared)) {
-        drop(*find(block), miss_cause::evicted);
+        // Its home may have taken it while others were told.
+        entry* const one = find(block);
+        if (one == nullptr || one->second.state != copy_state::shared) continue;
+        drop(*one, miss_cause::evicted);
+        std::vector<std::uint64_t>& blocks = by_home[home_of(block)];
+        blocks.push_back(block);
+        if (blocks.size() == most_told) tell_gone(home_of(block), std::exchange(blocks, {}));
     }
+    for (const auto& [home, blocks] : by_home) tell_gone(home, blocks);
+}
+
+void copy_store::tell_gone(std::uint32_t home, std::span<const std::uint64_t> blocks) {
+    if (!blocks.empty()) host_.send(home, {message_kind::gone, 0, std::as_bytes(blocks)});
 }
 
 }  // namespace selion::coherence

@@ -82,7 +82,7 @@ public:
 
     /// Sends home what has been written, and forgets it. @pre nothing is waited for.
     void write_all_back();
-    /// Forgets all copies. @pre nothing is waited for, or has been written.
+    /// Forgets all copies, and tells their homes. @pre nothing is waited for, or has been written.
     void drop_all();
 
     std::uint64_t entries() const { return copies_.size(); }
@@ -96,6 +96,7 @@ private:
         const bool alone = writes(what) && written_ == nullptr;
         return alone ? copy.state == copy_state::modified : copy.state != copy_state::invalid;
     }
+    static constexpr std::size_t most_told = 1024;  ///< blocks in a message
     static std::uint32_t home_of(std::uint64_t block);
     entry& find_victim();
     void make_room();
@@ -105,6 +106,7 @@ private:
     void send_away(entry& which, message_kind kind, miss_cause why);
     void send_home(const entry& which, message_kind kind);
     std::vector<std::uint64_t> all_in(copy_state state) const;
+    void tell_gone(std::uint32_t home, std::span<const std::uint64_t> blocks);
     void take_in(entry& which, const block_message& message);
     message_kind wish_of(const block_copy& copy) const;
 

@@ -40,8 +40,6 @@ public:
 
     /// Who may have copies.
     const rank_set& sharers_of(std::uint64_t block) const;
-    /// One of them has none any more.
-    void forget_sharer(std::uint64_t block, std::uint32_t rank);
 
     std::uint64_t entries() const { return blocks_.size(); }
     std::uint64_t invalidations() const { return invalidations_; }
@@ -67,6 +65,7 @@ private:
     bool begin(block_map::value_type& which);
     void carry_out(block_map::value_type& which);
     void grant(block_map::value_type& which, const block_request& to);
+    void forget_sharer(std::uint32_t rank, std::span<const std::byte> blocks);
     void come_home(home_block& block, std::uint64_t address, std::span<const std::byte> data);
 
     protocol_host& host_;

@@ -40,10 +40,12 @@ void coherent_part::call_for_attention(std::uint32_t rank) {
 /// One after another: what is sent while a send waits for room is sent after it.
 void coherent_part::send(std::uint32_t rank, const block_message& message) {
     if (!message.data.empty()) {
-        if (!has_changes(message.kind)) ++blocks_sent_;
+        if (has_block(message.kind)) ++blocks_sent_;
         charge(costs_.moved(message.data.size()));
     }
-    if (message.kind == message_kind::write_back) unconfirmed_.insert(rank);
+    const bool is_awaited =
+        message.kind == message_kind::write_back || message.kind == message_kind::gone;
+    if (is_awaited) unconfirmed_.insert(rank);
     if (is_sending_) {
         const std::span data = message.data;
         outbox_.push_back(
@@ -139,7 +141,7 @@ void coherent_part::handle(std::uint32_t origin, const message_head& head,
     answering_ = has_one_answer(message.kind) ? origin : nobody;
     charge(costs_.serve());
     if (!data.empty()) {
-        if (!has_changes(message.kind)) ++blocks_received_;
+        if (has_block(message.kind)) ++blocks_received_;
         charge(costs_.moved(data.size()));
     }
     switch (message.kind) {
@@ -150,8 +152,8 @@ void coherent_part::handle(std::uint32_t origin, const message_head& head,
             [[fallthrough]];
         case flushed:
         case write_back:
-        case acknowledged: directory_.receive(origin, message); break;
-        case gone: directory_.forget_sharer(message.block, origin); break;
+        case acknowledged:
+        case gone: directory_.receive(origin, message); break;
         case written: take_changes(origin, message); break;
         case update: take_update(message); break;
         case taken: note_taken(message.block); break;

@@ -39,21 +39,32 @@ void coherent_part::on_release(std::source_location site) {
     if (written_) release_changes(site);
 }
 
-void coherent_part::flush(std::source_location site) {
+/// What the rank has written is on its way home.
+void coherent_part::send_written(std::source_location site) {
     expect_own_thread(site);
     enter();
     await_at_most(0, unfinished_, site);
     on_release(site);
     copies_.write_all_back();
+}
+
+/// And it is there, and homes know which copies are gone.
+void coherent_part::confirm(std::source_location site) {
     const rank_set homes = std::exchange(unconfirmed_, {});
     echoes_ += homes.size();
     for (const std::uint32_t home : homes) send(home, {message_kind::echo_request, 0});
     await_at_most(0, echoes_, site);
 }
 
+void coherent_part::flush(std::source_location site) {
+    send_written(site);
+    confirm(site);
+}
+
 void coherent_part::drop_all(std::source_location site) {
-    flush(site);
+    send_written(site);
     copies_.drop_all();
+    confirm(site);
 }
 
 }  // namespace selion::coherence

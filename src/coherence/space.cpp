@@ -111,6 +111,8 @@ void remove_space(block_view* view, std::source_location site) {
     coherent_part& part = *view->part;
     part.flush(site);
     meet(context);
+    part.confirm(site);  // updates of others may have found that copies are gone
+    meet(context);
     part.finish_calls();
     if (keeps_writes_back(*view, part.shape().how)) {
         context.messages->releases.remove(context, part);

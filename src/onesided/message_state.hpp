@@ -49,7 +49,7 @@ public:
     /// Ends the job where memory that is being kept coherent is accessed in another way; null:
     /// there is none. For the checking build.
     void (*check_uncached)(detail::rank_context&, std::uint64_t bits, std::size_t bytes,
-                           std::source_location site) = nullptr;
+                           detail::access_purpose purpose, std::source_location site) = nullptr;
 
 private:
     void grow();

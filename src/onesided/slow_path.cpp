@@ -43,7 +43,8 @@ void end_for_stray_thread(std::source_location site) {
 }
 
 void expect_range([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::size_t bytes,
-                  [[maybe_unused]] std::size_t alignment, std::source_location site) {
+                  [[maybe_unused]] std::size_t alignment, std::source_location site,
+                  [[maybe_unused]] access_purpose purpose) {
     [[maybe_unused]] const rank_context& context = context_of_caller(site);
     [[maybe_unused]] const auto rank = rank_of(target);
     [[maybe_unused]] const std::uint64_t offset = target & offset_mask;
@@ -68,14 +69,14 @@ void expect_range([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::s
         rank_context& caller = *current_context;
         const bool is_kept =
             caller.messages != nullptr && caller.messages->check_uncached != nullptr;
-        if (is_kept) caller.messages->check_uncached(caller, target, bytes, site);
+        if (is_kept) caller.messages->check_uncached(caller, target, bytes, purpose, site);
     }
 }
 
 void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
               std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_range(target, bytes, 1, site);
+    expect_range(target, bytes, 1, site, access_purpose::write);
     const operation_meter meter(context, "put", bytes, site, rank_of(target));
     if (std::byte* address = mapped_address(context, target)) {
         machine::announce_write(context, address, bytes);
@@ -100,7 +101,7 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
 
 std::uint64_t atomic_slow(const atomic_request& request, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_range(request.target, request.width, request.width, site);
+    expect_range(request.target, request.width, request.width, site, access_purpose::write);
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     if (request.fetches && mapped_address(context, request.target) == nullptr) {
         expect_may_wait(context, site);
@@ -116,7 +117,7 @@ void signal_slow(std::uint64_t signal, signal_update update, std::source_locatio
 
 void put_signal_slow(const put_request& request, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_range(request.target, request.bytes, 1, site);
+    expect_range(request.target, request.bytes, 1, site, access_purpose::write);
     expect_range(request.signal, sizeof(shared_word), alignof(shared_word), site);
     SELION_EXPECT_AT((request.target ^ request.signal) >> offset_bits == 0, site,
                      fmt::format("put_signal: the data go to rank {}, the signal to rank {}; both "

@@ -28,9 +28,10 @@ void expect_target_counter(std::uint64_t signal, std::uint64_t data, std::source
 
 /// Checks a put or a get. @param there its place in the global address space.
 template <class Request>
-rank_context& context_for(const Request& request, std::uint64_t there, std::source_location site) {
+rank_context& context_for(const Request& request, std::uint64_t there, access_purpose purpose,
+                          std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_range(there, request.bytes, 1, site);
+    expect_range(there, request.bytes, 1, site, purpose);
     expect_target_counter(request.signal, there, site);
     if (request.origin != nullptr) claim_counter(context, *request.origin, site);
     if (request.completion != nullptr) claim_counter(context, *request.completion, site);
@@ -40,7 +41,7 @@ rank_context& context_for(const Request& request, std::uint64_t there, std::sour
 }  // namespace
 
 void start_put(const put_request& request, std::source_location site) {
-    rank_context& context = context_for(request, request.target, site);
+    rank_context& context = context_for(request, request.target, access_purpose::write, site);
     const operation_meter meter(context, "put", request.bytes, site, rank_of(request.target));
     if (request.signal != null_address) release_writes(context, site);
     std::byte* const address = mapped_address(context, request.target);
@@ -56,7 +57,7 @@ void start_put(const put_request& request, std::source_location site) {
 }
 
 void start_get(const get_request& request, std::source_location site) {
-    rank_context& context = context_for(request, request.source, site);
+    rank_context& context = context_for(request, request.source, access_purpose::read, site);
     const operation_meter meter(context, "get", request.bytes, site, rank_of(request.source));
     const std::byte* const address = mapped_address(context, request.source);
     if (address == nullptr) return context.transport->start_get(context, request);
@@ -79,7 +80,7 @@ void start_get(const get_request& request, std::source_location site) {
 void start_atomic(const atomic_request& request, const atomic_answer& answer,
                   std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_range(request.target, request.width, request.width, site);
+    expect_range(request.target, request.width, request.width, site, access_purpose::write);
     if (answer.completion != nullptr) claim_counter(context, *answer.completion, site);
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     context.transport->start_atomic(context, request, answer);
@@ -88,7 +89,7 @@ void start_atomic(const atomic_request& request, const atomic_answer& answer,
 void store_bytes(std::uint64_t target, const void* source, std::size_t bytes,
                  std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_range(target, bytes, 1, site);
+    expect_range(target, bytes, 1, site, access_purpose::write);
     const operation_meter meter(context, "store", bytes, site, rank_of(target));
     release_writes(context, site);
     const std::uint64_t received = (target & ~offset_mask) | context.store_offset;

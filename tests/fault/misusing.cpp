@@ -157,9 +157,12 @@ void mistake_with_copies(selion::world& world, std::string_view what) {
     if (what == "cached_update") how.consistency = selion::memory_consistency::release;
     const std::size_t n = 8 * std::size_t{world.size()};
     const selion::cached_array<int, 1> array(world, {n}, selion::runs{8}, how, "heights");
+    if (world.rank() == 0 && what == "cached_own") static_cast<void>(array(8).get());
+    world.barrier();
     if (world.rank() == 1) {
-        if (what == "cached_index") array(n + 3) = 1;  // site: cached_index
-        if (what == "cached_update") array(3) += 1;    // site: cached_update
+        if (what == "cached_own") array.memory()(8) = 1;  // site: cached_own
+        if (what == "cached_index") array(n + 3) = 1;     // site: cached_index
+        if (what == "cached_update") array(3) += 1;       // site: cached_update
         if (what == "cached_mixed") {
             static_cast<void>(array(0).get());
             std::printf("%d\n", int{array.memory()(0)});  // site: cached_mixed

@@ -126,7 +126,9 @@ def test_a_mistake_of_all_ranks_is_told_once(machine: str, what: str):
 with_copies = {
     "cached_index": r"index \(\d+\) is out of range: heights has \d+ elements in dimension 0, so "
                     r"legal are 0 to \d+$",
-    "cached_mixed": r"coherent memory of rank 0 is accessed without its protocol while this rank "
+    "cached_own": r"heights of rank 1 is accessed without its protocol while other ranks have it: "
+                  r"call invalidate\(\) of its space on all ranks, and a barrier, between the two$",
+    "cached_mixed": r"heights of rank 0 is accessed without its protocol while this rank "
                     r"keeps a copy of it: call invalidate\(\) of its space on all ranks, and a "
                     r"barrier, between the two$",
 }

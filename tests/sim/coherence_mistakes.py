@@ -99,8 +99,9 @@ mistakes = {
     "lost_with_copy": Mistake(
         "copy_store.cpp",
         "        host_.send_changes(gone.first, gone.second.data);\n",
-        "        static_cast<void>(written_->close(gone.first, gone.second.data));\n"
-        "        written_->forget(gone.first);\n",
+        "        if (!written_->close(gone.first, gone.second.data).empty()) {\n"
+        "            written_->forget(gone.first);\n"
+        "        }\n",
         ("releases",),
     ),
     # Who asks for a block gets what its home is still writing.
@@ -113,8 +114,8 @@ mistakes = {
     # Who has asked for a block again tells its home that it has none.
     "gone_again": Mistake(
         "copy_store.cpp",
-        "if (!is_asked_for) host_.send",
-        "if (is_asked_for || which == nullptr) host_.send",
+        "if (!is_asked_for) tell_gone",
+        "if (is_asked_for || which == nullptr) tell_gone",
         ("releases",),
     ),
 }

@@ -60,9 +60,13 @@ SELION_API void quiet_target_slow(std::uint32_t target, std::source_location sit
 /// that keep writes back.
 SELION_API void release_writes_slow(std::source_location site);
 
+/// What becomes of the bytes that an operation accesses.
+enum class access_purpose : std::uint8_t { read, write };
+
 /// Ends the job unless `bytes` bytes at `target` lie in the address space and `target` is aligned.
 SELION_API void expect_range(std::uint64_t target, std::size_t bytes, std::size_t alignment,
-                             std::source_location site);
+                             std::source_location site,
+                             access_purpose purpose = access_purpose::read);
 
 /// Looks at a word `brief_yields` times and lets other threads run in between: where ranks are more
 /// than cores, the way to wait touches more memory than a rank's turn is worth.
