@@ -36,7 +36,8 @@ struct replayed_array {
 
 /// A space of which there are traces.
 struct replayed_space {
-    std::uint64_t number = 0;  ///< spaces that the program has made before it
+    std::uint64_t run = 0;     ///< of the program: its first `selion::run` is 1
+    std::uint64_t number = 0;  ///< spaces that the run has made before it
     std::uint32_t ranks = 0;
     std::size_t block_bytes = 0;         ///< that it had
     std::uint64_t misses = 0;            ///< that it had

@@ -25,7 +25,8 @@ public:
     /// @param target aligned to its size, of any rank.
     explicit atomic_ref(global_ptr<T> target,
                         std::source_location site = std::source_location::current())
-        : target_(target), address_(detail::atomic_address(target, site)) {}
+        : target_(target),
+          address_(detail::atomic_address(target, detail::access_purpose::read, site)) {}
 
     [[nodiscard]] T get(std::source_location site = std::source_location::current()) const {
         return update<detail::atomic_operation::load>(T{}, T{}, site);

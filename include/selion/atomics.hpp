@@ -55,8 +55,8 @@ constexpr element_kind kind_of =
 
 /// The element if its memory is mapped and operations are not recorded, else null.
 template <class T>
-inline T* atomic_address(global_ptr<T> target, std::source_location site) {
-    check_access(target.bits(), sizeof(T), alignof(T), site, access_purpose::write);
+inline T* atomic_address(global_ptr<T> target, access_purpose purpose, std::source_location site) {
+    check_access(target.bits(), sizeof(T), alignof(T), site, purpose);
     return reinterpret_cast<T*>(local_address(*current_context, target.bits()));
 }
 
@@ -117,15 +117,15 @@ inline T update_at(T* address, global_ptr<T> target, T operand, T compare,
 
 template <atomic_operation Operation, bool Fetches = true, atomic_element T>
 inline T update(global_ptr<T> target, T operand, T compare, std::source_location site) {
-    return update_at<Operation, Fetches>(atomic_address(target, site), target, operand, compare,
-                                         site);
+    return update_at<Operation, Fetches>(atomic_address(target, purpose_of(Operation), site),
+                                         target, operand, compare, site);
 }
 
 /// Split phase.
 template <atomic_operation Operation, atomic_element T>
 inline void start_update(T* before, global_ptr<T> target, T operand, T compare, counter& done,
                          std::source_location site) {
-    if (T* address = atomic_address(target, site)) [[likely]] {
+    if (T* address = atomic_address(target, purpose_of(Operation), site)) [[likely]] {
         const T found = apply_atomically<Operation>(*address, operand, compare);
         if (before != nullptr) *before = found;
         return count_here(*current_context, &done, site);

@@ -30,9 +30,9 @@ enum class memory_consistency : std::uint8_t {
     sequential,
     /// When they have synchronised. A write that misses is started, and is done before the rank's
     /// next release: a collective, `notify`, `put_signal`, a put with a target counter, `store`, a
-    /// message, `fence` or `quiet`. A rank sees its own writes at once, and all ranks agree on the
-    /// order of changes to one element. Releases of handlers, and of threads that have joined the
-    /// rank, announce nothing of its coherent memory.
+    /// message, `fence` or `quiet`, which may wait for it and serve messages meanwhile. A rank sees
+    /// its own writes at once. Releases in handlers and completion handlers, and of threads that
+    /// have joined the rank, announce nothing of its coherent memory.
     release,
 };
 
@@ -41,8 +41,9 @@ enum class write_protocol : std::uint8_t {
     invalidate,  ///< they are given up, and asked for again when they are needed
     /// They get the changed bytes at the writer's next release. It pays where what has been read
     /// once is read again each time that it has been written. Ranks may write different bytes of a
-    /// block at the same time; of those that write the same bytes one wins. Elements cannot be
-    /// changed atomically. With `memory_consistency::release`.
+    /// block at the same time. If several write one element between two synchronisations, all end
+    /// with the same, of which each byte is one writer's. Elements cannot be changed atomically.
+    /// With `memory_consistency::release`.
     update,
 };
 
@@ -73,7 +74,7 @@ struct access_counts {
     std::uint64_t untouched_writes = 0;
     std::uint64_t read_misses = 0;  ///< that had to ask, at home for what others have
     std::uint64_t write_misses = 0;
-    // Misses by cause; what is left of them is of blocks at home.
+    // Misses by cause; what is left of them is of blocks at home, or on their way already.
     std::uint64_t cold = 0;         ///< never had before
     std::uint64_t invalidated = 0;  ///< written by another rank since
     std::uint64_t evicted = 0;      ///< given away for want of room
@@ -94,7 +95,7 @@ struct cache_counts {
     std::uint64_t invalidations_received = 0;
     std::uint64_t evictions = 0;
     std::uint64_t write_backs = 0;   ///< of those, and of `flush`
-    std::uint64_t updates_sent = 0;  ///< messages with bytes of a block that have changed
+    std::uint64_t updates_sent = 0;  ///< blocks whose changed bytes were sent, by receiver
     std::uint64_t updates_received = 0;
     std::uint64_t prefetched = 0;       ///< blocks that came before they were wanted, or by a hint
     std::uint64_t prefetched_used = 0;  ///< of those, the ones that were used before they were lost

@@ -19,7 +19,8 @@
 namespace selion {
 
 /// An element of coherent memory: reading it and assigning to it are accesses that are done when
-/// they return. A variable that is declared `auto` holds the reference, and reads when it is used.
+/// they return (assigning with `memory_consistency::release`: when the rank releases). A variable
+/// that is declared `auto` holds the reference, and reads when it is used.
 template <class T>
 class cached_reference {
 public:

@@ -34,7 +34,8 @@ SELION_API std::uint64_t take_from_space(block_view& view, std::size_t bytes, st
 /// in one space may share blocks. A handle is the rank's own; copies of it are the same space.
 ///
 /// Accesses of one rank take effect in their order, and all ranks see one order of all accesses
-/// (sequential consistency), but for those that are started and not yet awaited. Only the rank's
+/// (sequential consistency), but for those that are started and not yet awaited, and unless
+/// `cached::consistency` says otherwise. Only the rank's
 /// own thread may access it. A rank that neither accesses coherent memory nor waits serves nobody.
 class coherent_space {
 public:
@@ -72,8 +73,8 @@ public:
         return {view_, where, site};
     }
 
-    /// What the caller has written is in its home's memory on return, and copies that it wrote are
-    /// given up: then others may read that memory without the protocol, after a barrier.
+    /// What the caller has written is in its home's memory on return, and copies that it alone had
+    /// are given up: then others may read that memory without the protocol, after a barrier.
     void flush(std::source_location site = std::source_location::current()) const {
         detail::flush_copies(*view_, site);
     }

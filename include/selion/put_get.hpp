@@ -101,7 +101,7 @@ inline void get(std::span<std::remove_const_t<T>> target, global_ptr<T> source,
 /// Orders: every put, signal and atomic that this rank starts after the fence takes effect, at each
 /// target, after those that it started before.
 inline void fence(std::source_location site = std::source_location::current()) {
-    if (detail::current_context->announces_writes) [[unlikely]]
+    if (detail::current_context->own.announces_writes) [[unlikely]]
         detail::release_writes_slow(site);
     // release: earlier puts before later ones; pairs with the reader's acquire [word.signal]
     std::atomic_thread_fence(std::memory_order_release);

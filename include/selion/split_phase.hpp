@@ -68,7 +68,7 @@ inline void put(global_ptr<T> target, std::span<const std::type_identity_t<T>> s
     detail::rank_context& context = *detail::current_context;
     std::byte* const address = detail::local_address(context, target.bits());
     const bool is_plain = !when.target || (detail::is_of_rank_of(target.bits(), what.signal) &&
-                                           !context.announces_writes);
+                                           !context.own.announces_writes);
     if (address != nullptr && is_plain) [[likely]] {
         return detail::put_here(context, address, what, site);
     }

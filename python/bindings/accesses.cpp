@@ -58,6 +58,7 @@ nb::list replay(const std::string& folder, const std::vector<std::size_t>& block
     nb::list spaces;
     for (const selion::replayed_space& from : replay_unlocked(folder, block_sizes)) {
         nb::dict to;
+        to["run"] = from.run;
         to["number"] = from.number;
         to["ranks"] = from.ranks;
         to["block_bytes"] = from.block_bytes;

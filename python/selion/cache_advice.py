@@ -61,8 +61,10 @@ class Worst:
 class Space:
     """A coherent space of a run that was traced."""
 
+    run: int
+    """Of the program: its first is 1."""
     number: int
-    """Spaces that the program had made before."""
+    """Spaces that the run had made before."""
     ranks: int
     block_bytes: int
     """That it had in the run; `misses` and `waited_ps` are the run's own."""
@@ -138,8 +140,17 @@ def costs_of(runs: Sequence[Sequence[Space]]) -> Costs:
     """
     points = []
     for run in runs:
-        whole = _sum(space.sum(space.block_bytes) for space in run if space.arrays)
-        points.append((whole.messages, whole.moved_bytes, sum(one.waited_ps for one in run)))
+        spaces = [space for space in run if space.arrays]
+        # Waiting of a space whose traces lack accesses is not of those that are replayed.
+        whole = [space for space in spaces if space.is_whole and not space.left_out] or spaces
+        sums = [space.sum(space.block_bytes) for space in whole]
+        points.append(
+            (
+                sum(one.messages for one in sums),
+                sum(one.moved_bytes for one in sums),
+                sum(one.waited_ps for one in whole),
+            )
+        )
     (messages, moved, waited), (messages_2, moved_2, waited_2) = points
     determinant = messages * moved_2 - messages_2 * moved
     if determinant:

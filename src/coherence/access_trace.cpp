@@ -18,17 +18,20 @@ using trace_format::record;
 access_trace::access_trace(const std::string& folder, const trace_head& head) {
     std::error_code trouble;
     std::filesystem::create_directories(folder, trouble);
-    path_ = fmt::format("{}/space-{}-rank-{}.trace", folder, head.space, head.rank);
+    path_ =
+        fmt::format("{}/run-{}-space-{}-rank-{}.trace", folder, head.run, head.space, head.rank);
     file_.reset(std::fopen(path_.c_str(), "wb"));
     if (file_ == nullptr) {
         throw error(status::bad_argument,
                     fmt::format("the trace {} cannot be written: {}", path_, std::strerror(errno)));
     }
     buffer_.assign(trace_format::magic.begin(), trace_format::magic.end());
-    for (const std::uint64_t number : {std::uint64_t{head.rank}, std::uint64_t{head.ranks},
-                                       head.space, head.block_bytes, head.offset, head.bytes}) {
+    for (const std::uint64_t number :
+         {std::uint64_t{head.rank}, std::uint64_t{head.ranks}, head.run, head.space,
+          head.block_bytes, head.offset, head.bytes}) {
         put(number);
     }
+    write_out();
 }
 
 access_trace::~access_trace() {
@@ -53,7 +56,7 @@ void access_trace::add_array(std::uint64_t offset, std::uint64_t bytes, std::str
 }
 
 void access_trace::add(const block_access& one, std::int64_t now_ps) {
-    if (one.kind == access_kind::touch) return;
+    if (one.kind == access_kind::touch || file_ == nullptr) return;
     if (accesses_ == most_accesses) {
         ++left_out_;
         return;
@@ -81,7 +84,7 @@ void access_trace::finish(std::uint64_t misses, std::int64_t waited_ps) {
 
 /// A file that takes no more ends there, which who reads it notices.
 void access_trace::write_out() {
-    if (file_ == nullptr) return;
+    if (file_ == nullptr) return buffer_.clear();
     const bool is_written =
         std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size() &&
         std::fflush(file_.get()) == 0;

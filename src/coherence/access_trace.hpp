@@ -17,6 +17,7 @@ namespace selion::coherence {
 struct trace_head {
     std::uint32_t rank = 0;
     std::uint32_t ranks = 0;
+    std::uint64_t run = 0;    ///< of the program: from 1
     std::uint64_t space = 0;  ///< spaces that were made before
     std::uint64_t block_bytes = 0;
     std::uint64_t offset = 0;  ///< of the space in each rank's memory

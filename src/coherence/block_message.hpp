@@ -18,6 +18,7 @@ enum class message_kind : std::uint8_t {
     acknowledged,
     written,
     gone,
+    all_gone,
     // from the home
     invalidate,
     flush_to_shared,
@@ -39,7 +40,7 @@ constexpr bool has_block(message_kind what) {
     return what == flushed || what == write_back || what == grant_shared || what == grant_modified;
 }
 
-/// @param block global address of its first byte; of changes: see change_batches.hpp.
+/// @param block global address of its first byte; of changes another number: part_updates.cpp.
 struct block_message {
     message_kind kind;
     std::uint64_t block;
@@ -49,13 +50,15 @@ struct block_message {
 /// What stands in front of the data.
 struct message_head {
     std::uint64_t block;
-    std::uint32_t space;
-    std::uint32_t kind;
+    std::uint64_t kind_and_view;
 
-    static message_head of(const block_message& message, std::uint64_t space) {
-        return {message.block, static_cast<std::uint32_t>(space),
-                static_cast<std::uint32_t>(message.kind)};
+    static constexpr unsigned kind_shift = 56;
+    /// @param view offset of the space's view in each rank's memory.
+    static message_head of(const block_message& message, std::uint64_t view) {
+        return {message.block, static_cast<std::uint64_t>(message.kind) << kind_shift | view};
     }
+    message_kind kind() const { return static_cast<message_kind>(kind_and_view >> kind_shift); }
+    std::uint64_t view() const { return kind_and_view & ((std::uint64_t{1} << kind_shift) - 1); }
 };
 
 }  // namespace selion::coherence

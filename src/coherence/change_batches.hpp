@@ -23,7 +23,9 @@ public:
     /// @param changes as `written_blocks` makes them; whole words.
     void add(std::uint32_t rank, std::uint64_t block, std::span<const std::byte> changes) {
         const auto [open, is_new] = open_.try_emplace(rank, all_.size());
-        if (!is_new && all_[open->second].data.size() >= full_bytes) open->second = all_.size();
+        const std::size_t bytes_more = sizeof(head) + changes.size();
+        const bool is_full = !is_new && all_[open->second].data.size() + bytes_more > full_bytes;
+        if (is_full) open->second = all_.size();
         if (open->second == all_.size()) all_.push_back({.rank = rank, .data = {}, .blocks = {}});
         change_batch& batch = all_[open->second];
         const head of{block, changes.size()};
@@ -33,6 +35,11 @@ public:
         batch.blocks.push_back(block);
     }
     const std::vector<change_batch>& all() const { return all_; }
+    /// The longest message for blocks of a size.
+    static constexpr std::size_t most_bytes(std::size_t block_bytes) {
+        const std::size_t one = sizeof(head) + block_bytes + block_bytes / 8 + 16;
+        return one > full_bytes ? one : full_bytes;
+    }
 
     /// Calls `what` with each block and its changes.
     template <class Function>
@@ -46,7 +53,7 @@ public:
     }
 
 private:
-    /// From so many on, what comes next is another message: larger ones cost no less for a byte.
+    /// Of a message of more than one block: larger ones cost no less for a byte.
     static constexpr std::size_t full_bytes = 8192;
     struct head {
         std::uint64_t block;

@@ -160,7 +160,7 @@ void coherent_part::enter() {
     if (is_shown_ && is_called()) show_table();
     context_.transport->poll(context_);
     detail::run_completions(context_);  // messages that others have served are some
-    wait_until(handled_until_ps_);
+    catch_up();
     if (context_.group_size > 1 && ++entered_ % accesses_per_turn == 0) {
         detail::let_others_run(context_);
     }
@@ -176,6 +176,15 @@ void coherent_part::wait_until(std::int64_t ps) {
         const std::int64_t before_ps = std::exchange(now_ps, context_.clock->stamp_ps());
         if (now_ps == before_ps) return;  // the host's time is spent, not what is charged
     }
+}
+
+/// Handlers that have begun have ended, also those that begin while the rank waits for that.
+void coherent_part::catch_up() {
+    std::int64_t seen_ps = 0;
+    do {
+        seen_ps = handled_until_ps_;
+        wait_until(seen_ps);
+    } while (handled_until_ps_ != seen_ps);
 }
 
 void coherent_part::charge_hit(const block_access& one) {
@@ -293,7 +302,10 @@ bool coherent_part::ask(block_access& one) {
         if (copies_.has_room_for(which.second)) {
             const copy_state state = which.second.state;
             const bool is_upgrade = state == copy_state::shared;
-            note_miss(one, is_upgrade ? miss_cause::upgrade : which.second.lost_by);
+            const miss_cause cause = which.second.is_asked_for ? miss_cause::asked_for
+                                     : is_upgrade              ? miss_cause::upgrade
+                                                               : which.second.lost_by;
+            note_miss(one, cause);
             const bool is_read = one.kind == access_kind::read;
             note_prefetch(which.second, one.kind);
             const std::source_location site = one.site;  // it may be done when `ask` returns
@@ -314,12 +326,23 @@ void coherent_part::await_change(std::source_location site) {
 
 void coherent_part::await_change_after(std::uint64_t seen, std::source_location site) {
     detail::expect_may_wait(context_, site);
+    expect_no_completion(site);
     const machine::call_scope scope(context_, machine::operation::coherent_access, site);
-    detail::await(context_, {.word = changes_,
-                             .at_least = seen + 1,
-                             .reason = machine::wait_reason::message,
-                             .others = {}});
-    wait_until(handled_until_ps_);
+    const std::int64_t deadline_ns = context_.own.deadline_ns;  // of a collective that releases
+    const bool has_changed = detail::await(context_, {.word = changes_,
+                                                      .at_least = seen + 1,
+                                                      .reason = machine::wait_reason::message,
+                                                      .deadline_ns = deadline_ns,
+                                                      .others = {}});
+    if (!has_changed) detail::end_collective_wait(context_);
+    catch_up();
+}
+
+/// Its answer may be left to the rank's own stack, which the handler is in the way of.
+void coherent_part::expect_no_completion(std::source_location site) const {
+    SELION_EXPECT_AT(!onesided::in_completion(context_), site,
+                     std::string("a completion handler must not wait for coherent memory: it may "
+                                 "use what the rank has"));
 }
 
 void coherent_part::await_at_most(std::uint64_t most, const std::uint64_t& count,
@@ -395,7 +418,8 @@ void coherent_part::run_kept(kept_access& kept) {
 void coherent_part::finish(block_access& one) {
     if (meter_) {
         access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
-        counts.waited_ps += context_.clock->stamp_ps() - one.begun_ps;
+        const bool is_awaited = !one.is_kept || !static_cast<kept_access&>(one).is_late;
+        if (is_awaited) counts.waited_ps += context_.clock->stamp_ps() - one.begun_ps;
         if (one.is_useless) {
             ++counts.useless;
             meter_->note_useless(block_of(one.address));
@@ -412,89 +436,6 @@ void coherent_part::finish(block_access& one) {
         free_.push_back(&kept);
     }
     detail::count_together(context_, changes_);
-}
-
-// ---- counts
-
-void coherent_part::count_hit(const block_access& one, bool is_untouched) {
-    if (one.kind == access_kind::touch) return;
-    if (trace_) trace_->add(one, context_.clock->stamp_ps());
-    access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
-    const bool is_remote = !is_own(one.address);
-    if (writes(one.kind)) {
-        ++counts.writes;
-        counts.remote_writes += is_remote;
-        counts.untouched_writes += is_untouched;
-    } else {
-        ++counts.reads;
-        counts.remote_reads += is_remote;
-        counts.untouched_reads += is_untouched;
-    }
-}
-
-void coherent_part::note_miss(block_access& one, miss_cause cause) {
-    if (context_.spends_time && cause == miss_cause::cold) charge(costs_.create_entry());
-    if (!meter_) return;
-    one.begun_ps = context_.clock->stamp_ps();
-    if (one.kind == access_kind::touch) return;
-    count_hit(one, false);
-    access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
-    ++(writes(one.kind) ? counts.write_misses : counts.read_misses);
-    switch (cause) {
-        case miss_cause::cold: ++counts.cold; break;
-        case miss_cause::invalidated: ++counts.invalidated; break;
-        case miss_cause::evicted: ++counts.evicted; break;
-        case miss_cause::upgrade: ++counts.upgrades; break;
-        case miss_cause::at_home: break;
-    }
-}
-
-void coherent_part::trace_into(const std::string& folder, std::uint64_t number) {
-    trace_.emplace(folder, trace_head{.rank = context_.rank,
-                                      .ranks = context_.ranks,
-                                      .space = number,
-                                      .block_bytes = block_bytes_,
-                                      .offset = shape_.offset,
-                                      .bytes = shape_.bytes});
-}
-
-coherent_part::~coherent_part() {
-    if (!trace_) return;
-    const access_counts all = meter_->total();
-    trace_->finish(all.read_misses + all.write_misses, all.waited_ps);
-}
-
-std::uint64_t coherent_part::take(std::size_t bytes, std::size_t alignment, std::string_view name,
-                                  std::source_location site) {
-    expect_own_thread(site);
-    const std::uint64_t start = (shape_.offset + taken_bytes_ + alignment - 1) & ~(alignment - 1);
-    const std::uint64_t end = shape_.offset + shape_.bytes;
-    if (start > end || bytes > end - start) {
-        throw error(status::out_of_memory,
-                    fmt::format("a coherent space of {} bytes for each rank has {} left, and {} "
-                                "are asked for",
-                                shape_.bytes, end - std::min(start, end), bytes));
-    }
-    taken_bytes_ = start + bytes - shape_.offset;
-    if (!name.empty()) arrays_.push_back({start, bytes, std::string(name)});
-    if (meter_ && !name.empty()) meter_->add_array(start, bytes, name);
-    if (trace_ && !name.empty()) trace_->add_array(start, bytes, name);
-    return start;
-}
-
-cache_counts coherent_part::counts() const {
-    return {.home_entries = directory_.entries(),
-            .copy_entries = copies_.entries(),
-            .blocks_sent = blocks_sent_,
-            .blocks_received = blocks_received_,
-            .invalidations_sent = directory_.invalidations() + directory_.flushes(),
-            .invalidations_received = copies_.invalidations(),
-            .evictions = copies_.evictions(),
-            .write_backs = copies_.write_backs(),
-            .updates_sent = updates_sent_,
-            .updates_received = updates_received_,
-            .prefetched = prefetched_,
-            .prefetched_used = prefetched_used_};
 }
 
 }  // namespace selion::coherence

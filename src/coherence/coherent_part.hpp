@@ -43,7 +43,7 @@ struct space_shape {
 class coherent_part final : public onesided::release_observer, private protocol_host {
 public:
     coherent_part(detail::rank_context& context, const space_shape& shape);
-    ~coherent_part() override;
+    ~coherent_part() override { finish_trace(); }
 
     const space_shape& shape() const { return shape_; }
     /// Makes an access to bytes of one block, and returns when it is done.
@@ -73,6 +73,8 @@ public:
     /// All accesses are written to a file in a folder. @param number of spaces made before.
     /// @pre `cached::has_statistics`
     void trace_into(const std::string& folder, std::uint64_t number);
+    /// Nothing more is written there.
+    void finish_trace();
     const access_meter* meter() const { return meter_ ? &*meter_ : nullptr; }
     cache_counts counts() const;
     void finish_calls();
@@ -114,6 +116,7 @@ private:
     bool try_copy(block_access& one);
     bool ask(block_access& one);
     void release_changes(std::source_location site);
+    void send_all_changes(std::span<const std::uint64_t> open);
     void close(std::uint64_t block, const std::byte* here, change_batches& to);
     void send_batch(const change_batch& batch, message_kind what);
     void take_changes(std::uint32_t writer, const block_message& message);
@@ -128,6 +131,7 @@ private:
     void note_prefetch(block_copy& copy, access_kind what);
     void await_change(std::source_location site);
     void await_change_after(std::uint64_t seen, std::source_location site);
+    void expect_no_completion(std::source_location site) const;
     /// Waits until a count of what is under way is down to so many.
     void await_at_most(std::uint64_t most, const std::uint64_t& count, std::source_location site);
     kept_access& keep(const block_access& one);
@@ -136,6 +140,7 @@ private:
     void run_kept(kept_access& kept);
 
     void wait_until(std::int64_t ps);
+    void catch_up();
     void charge_hit(const block_access& one);
     void count_hit(const block_access& one, bool is_untouched);
     void note_miss(block_access& one, miss_cause cause);
@@ -144,6 +149,10 @@ private:
     void keep_message(std::uint32_t origin, const message_head& head,
                       std::span<const std::byte> data);
     void transmit(std::uint32_t rank, const message_head& head, std::span<const std::byte> data);
+    void note_sent(std::uint32_t home, message_kind what);
+    /// What `body` changes and sends comes before any other message.
+    template <class Body>
+    void at_once(const Body& body);
     void empty_outbox();
     void call_for_attention(std::uint32_t rank);
 
@@ -184,14 +193,20 @@ private:
     std::uint64_t untaken_batches_ = 0;  ///< of changes, sent home
     std::uint64_t missing_answers_ = 0;  ///< of those who have copies; modulo 2^64, because some
                                          ///< come before their number is known
-    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> under_way_;  ///< batches' blocks
+    struct sent_batch {
+        std::uint32_t round;
+        std::vector<std::uint64_t> blocks;
+    };
+    std::unordered_map<std::uint32_t, sent_batch> under_way_;  ///< by number
+    std::uint32_t round_ = 0;                                  ///< of closing blocks
     std::uint32_t last_batch_ = 0;
     std::uint64_t echoes_ = 0;  ///< answers that are still to come
     std::vector<std::unique_ptr<kept_access>> all_kept_;
     std::vector<kept_access*> free_;
 
     std::uint64_t taken_bytes_ = 0;
-    rank_set unconfirmed_;       ///< homes that write-backs are on their way to
+    rank_set unconfirmed_;  ///< homes that have not said that they have what `confirm` waits for
+    rank_set asked_homes_;  ///< homes that may list the rank as one that has copies
     std::uint32_t entered_ = 0;  ///< accesses that were calls
 
     struct named_array {

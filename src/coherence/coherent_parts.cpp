@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
 
 namespace selion::coherence {
@@ -17,6 +18,8 @@ void check_uncached(detail::rank_context& caller, std::uint64_t bits, std::size_
     }
 }
 
+void end_traces(detail::rank_context& context) { context.messages->coherent->finish_traces(); }
+
 }  // namespace
 
 std::uint64_t coherent_parts::next_number() const {
@@ -29,7 +32,14 @@ coherent_part& coherent_parts::make(detail::rank_context& context, const space_s
     if (shape.number == parts_.size()) parts_.emplace_back();
     parts_[shape.number] = std::make_unique<coherent_part>(context, shape);
     context.messages->check_uncached = check_uncached;
+    context.messages->at_end = end_traces;
     return *parts_[shape.number];
+}
+
+void coherent_parts::finish_traces() {
+    for (const auto& part : parts_) {
+        if (part != nullptr) part->finish_trace();
+    }
 }
 
 coherent_part* coherent_parts::find(std::uint64_t offset) const {
@@ -49,8 +59,11 @@ coherent_parts& parts_of(detail::rank_context& context) {
 void receive_block(detail::delivery& here) {
     message_head head;
     std::memcpy(&head, here.message.arguments.data(), sizeof head);
+    // By the rank's own view, because the list of parts may be growing on another thread.
     const detail::rank_context& server = *detail::current_context;
-    server.messages->coherent->at(head.space).receive(server, here.message);
+    const std::uint64_t place = detail::global_address(server.rank, head.view());
+    const auto* view = reinterpret_cast<detail::block_view*>(mapped_address(server, place));
+    view->part->receive(server, here.message);
 }
 
 }  // namespace selion::coherence

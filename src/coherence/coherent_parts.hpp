@@ -20,7 +20,8 @@ public:
     /// @pre `shape.number` is `next_number()`.
     coherent_part& make(detail::rank_context& context, const space_shape& shape);
     void remove(std::uint64_t number) { parts_[number].reset(); }
-    coherent_part& at(std::uint64_t number) { return *parts_[number]; }
+    /// Of those that have not been given back.
+    void finish_traces();
     /// @return the part whose space has the byte; null: none has.
     coherent_part* find(std::uint64_t offset) const;
 

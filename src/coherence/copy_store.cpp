@@ -2,7 +2,6 @@
 #include "coherence/copy_store.hpp"
 
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "onesided/global_address.hpp"
@@ -51,12 +50,7 @@ void copy_store::make_room() {
         ++write_backs_;
         return send_away(gone, message_kind::write_back, miss_cause::evicted);
     }
-    if (written_ != nullptr && written_->is_open(gone.first)) {
-        forget(gone, miss_cause::evicted);
-        host_.send_changes(gone.first, gone.second.data);
-        return release(gone);
-    }
-    drop(gone, miss_cause::evicted);
+    give_up(gone);
 }
 
 /// The copy is not to be used any more.
@@ -160,7 +154,7 @@ void copy_store::take_changes(std::uint64_t block, std::span<const std::byte> ch
     }
     // One that has been asked for comes with them, and its home knows again who has it.
     const bool is_asked_for = which != nullptr && which->second.is_asked_for;
-    if (!is_asked_for) tell_gone(home_of(block), std::span(&block, 1));
+    if (!is_asked_for) host_.send(home_of(block), {message_kind::gone, block});
 }
 
 std::vector<std::uint64_t> copy_store::all_in(copy_state state) const {
@@ -182,21 +176,21 @@ void copy_store::write_all_back() {
 }
 
 void copy_store::drop_all() {
-    std::map<std::uint32_t, std::vector<std::uint64_t>> by_home;
     for (const std::uint64_t block : all_in(copy_state::shared)) {
-        // Its home may have taken it while others were told.
+        // Its home may have taken it while changes were sent.
         entry* const one = find(block);
-        if (one == nullptr || one->second.state != copy_state::shared) continue;
-        drop(*one, miss_cause::evicted);
-        std::vector<std::uint64_t>& blocks = by_home[home_of(block)];
-        blocks.push_back(block);
-        if (blocks.size() == most_told) tell_gone(home_of(block), std::exchange(blocks, {}));
+        if (one != nullptr && one->second.state == copy_state::shared) give_up(*one);
     }
-    for (const auto& [home, blocks] : by_home) tell_gone(home, blocks);
 }
 
-void copy_store::tell_gone(std::uint32_t home, std::span<const std::uint64_t> blocks) {
-    if (!blocks.empty()) host_.send(home, {message_kind::gone, 0, std::as_bytes(blocks)});
+/// A copy that may be open.
+void copy_store::give_up(entry& which) {
+    if (written_ == nullptr || !written_->is_open(which.first)) {
+        return drop(which, miss_cause::evicted);
+    }
+    forget(which, miss_cause::evicted);
+    host_.send_changes(which.first, which.second.data);
+    release(which);
 }
 
 }  // namespace selion::coherence

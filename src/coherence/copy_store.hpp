@@ -23,6 +23,7 @@ enum class miss_cause : std::uint8_t {
     evicted,      ///< it needed the room
     upgrade,      ///< it may read it, and wants to write
     at_home,      ///< it is the rank's own, and others have it
+    asked_for,    ///< another access has asked for it already
 };
 
 /// A block of another rank's.
@@ -82,8 +83,10 @@ public:
 
     /// Sends home what has been written, and forgets it. @pre nothing is waited for.
     void write_all_back();
-    /// Forgets all copies, and tells their homes. @pre nothing is waited for, or has been written.
+    /// Gives up all copies. @pre nothing is waited for, or is the rank's alone.
     void drop_all();
+
+    bool has_modified() const { return !all_in(copy_state::modified).empty(); }
 
     std::uint64_t entries() const { return copies_.size(); }
     std::uint64_t evictions() const { return evictions_; }
@@ -96,17 +99,16 @@ private:
         const bool alone = writes(what) && written_ == nullptr;
         return alone ? copy.state == copy_state::modified : copy.state != copy_state::invalid;
     }
-    static constexpr std::size_t most_told = 1024;  ///< blocks in a message
     static std::uint32_t home_of(std::uint64_t block);
     entry& find_victim();
     void make_room();
     void drop(entry& which, miss_cause why);
+    void give_up(entry& which);
     void forget(entry& which, miss_cause why);
     void release(entry& which);
     void send_away(entry& which, message_kind kind, miss_cause why);
     void send_home(const entry& which, message_kind kind);
     std::vector<std::uint64_t> all_in(copy_state state) const;
-    void tell_gone(std::uint32_t home, std::span<const std::uint64_t> blocks);
     void take_in(entry& which, const block_message& message);
     message_kind wish_of(const block_copy& copy) const;
 

@@ -21,14 +21,9 @@ const rank_set& directory::sharers_of(std::uint64_t block) const {
     return found == blocks_.end() ? nobody_at_all : found->second.sharers;
 }
 
-/// A rank has no copies of some blocks any more.
-void directory::forget_sharer(std::uint32_t rank, std::span<const std::byte> blocks) {
-    std::uint64_t block;
-    for (; !blocks.empty(); blocks = blocks.subspan(sizeof block)) {
-        std::memcpy(&block, blocks.data(), sizeof block);
-        const auto found = blocks_.find(block);
-        if (found != blocks_.end()) found->second.sharers.erase(rank);
-    }
+/// A rank has no copies any more.
+void directory::forget_sharer(std::uint32_t rank) {
+    for (auto& [address, block] : blocks_) block.sharers.erase(rank);
 }
 
 void directory::ask(block_access& access, std::uint64_t block) {
@@ -112,7 +107,7 @@ void directory::come_home(home_block& block, std::uint64_t address,
 }
 
 void directory::receive(std::uint32_t from, const block_message& message) {
-    if (message.kind == message_kind::gone) return forget_sharer(from, message.data);
+    if (message.kind == message_kind::all_gone) return forget_sharer(from);
     auto& which = *blocks_.try_emplace(message.block).first;
     home_block& block = which.second;
     switch (message.kind) {
@@ -126,6 +121,7 @@ void directory::receive(std::uint32_t from, const block_message& message) {
             block.busy->wants_data = false;
             if (block.busy->served.kind == message_kind::get_shared) block.sharers.insert(from);
             return carry_out(which);
+        case message_kind::gone: block.sharers.erase(from); return;
         case message_kind::acknowledged:
             block.sharers.erase(from);
             if (--block.busy->missing == 0) carry_out(which);

@@ -65,7 +65,7 @@ private:
     bool begin(block_map::value_type& which);
     void carry_out(block_map::value_type& which);
     void grant(block_map::value_type& which, const block_request& to);
-    void forget_sharer(std::uint32_t rank, std::span<const std::byte> blocks);
+    void forget_sharer(std::uint32_t rank);
     void come_home(home_block& block, std::uint64_t address, std::span<const std::byte> data);
 
     protocol_host& host_;

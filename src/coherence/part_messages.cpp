@@ -37,23 +37,27 @@ void coherent_part::call_for_attention(std::uint32_t rank) {
     std::atomic_ref(view.mask).store(0, std::memory_order_release);  // [view.attention]
 }
 
+void coherent_part::note_sent(std::uint32_t home, message_kind what) {
+    using enum message_kind;
+    if (what == write_back || what == gone || what == all_gone) unconfirmed_.insert(home);
+    if (what == get_shared || what == get_modified) asked_homes_.insert(home);
+}
+
 /// One after another: what is sent while a send waits for room is sent after it.
 void coherent_part::send(std::uint32_t rank, const block_message& message) {
     if (!message.data.empty()) {
         if (has_block(message.kind)) ++blocks_sent_;
         charge(costs_.moved(message.data.size()));
     }
-    const bool is_awaited =
-        message.kind == message_kind::write_back || message.kind == message_kind::gone;
-    if (is_awaited) unconfirmed_.insert(rank);
+    note_sent(rank, message.kind);
     if (is_sending_) {
         const std::span data = message.data;
         outbox_.push_back(
-            {rank, message_head::of(message, shape_.number), {data.begin(), data.end()}});
+            {rank, message_head::of(message, shape_.view_offset), {data.begin(), data.end()}});
         return;
     }
     is_sending_ = true;
-    transmit(rank, message_head::of(message, shape_.number), message.data);
+    transmit(rank, message_head::of(message, shape_.view_offset), message.data);
     empty_outbox();
     is_sending_ = false;
 }
@@ -136,7 +140,7 @@ void coherent_part::handle(std::uint32_t origin, const message_head& head,
                            std::span<const std::byte> data) {
     using enum message_kind;
     is_handling_ = true;
-    const block_message message{static_cast<message_kind>(head.kind), head.block, data};
+    const block_message message{head.kind(), head.block, data};
     wait_until(sent_until_ps_);  // what the rank has sent knows nothing of this message
     answering_ = has_one_answer(message.kind) ? origin : nobody;
     charge(costs_.serve());
@@ -153,7 +157,8 @@ void coherent_part::handle(std::uint32_t origin, const message_head& head,
         case flushed:
         case write_back:
         case acknowledged:
-        case gone: directory_.receive(origin, message); break;
+        case gone:
+        case all_gone: directory_.receive(origin, message); break;
         case written: take_changes(origin, message); break;
         case update: take_update(message); break;
         case taken: note_taken(message.block); break;

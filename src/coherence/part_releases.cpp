@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "coherence/at_once.hpp"
 #include "coherence/coherent_part.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/waiting.hpp"
@@ -39,13 +40,16 @@ void coherent_part::on_release(std::source_location site) {
     if (written_) release_changes(site);
 }
 
-/// What the rank has written is on its way home.
+/// What the rank has written is on its way home. Handlers may access more while it waits.
 void coherent_part::send_written(std::source_location site) {
     expect_own_thread(site);
     enter();
-    await_at_most(0, unfinished_, site);
-    on_release(site);
-    copies_.write_all_back();
+    do {
+        await_at_most(0, unfinished_, site);
+        on_release(site);
+        copies_.write_all_back();
+    } while (unfinished_ != 0 || copies_.has_modified() ||
+             (written_ && !written_->all_open().empty()));
 }
 
 /// And it is there, and homes know which copies are gone.
@@ -63,7 +67,12 @@ void coherent_part::flush(std::source_location site) {
 
 void coherent_part::drop_all(std::source_location site) {
     send_written(site);
-    copies_.drop_all();
+    at_once([this] {
+        copies_.drop_all();
+        for (const std::uint32_t home : std::exchange(asked_homes_, {})) {
+            send(home, {message_kind::all_gone, 0});
+        }
+    });
     confirm(site);
 }
 

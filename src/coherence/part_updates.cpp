@@ -2,6 +2,7 @@
 /// Where others get what a rank has written: how changed bytes are found, sent and taken in.
 #include <utility>
 
+#include "coherence/at_once.hpp"
 #include "coherence/change_batches.hpp"
 #include "coherence/coherent_part.hpp"
 #include "onesided/global_address.hpp"
@@ -34,15 +35,19 @@ const std::byte* coherent_part::released_memory_of(std::uint64_t block) {
 void coherent_part::close(std::uint64_t block, const std::byte* here, change_batches& to) {
     charge(copied(block_bytes_));
     forget(block);
-    const std::vector<std::byte> changes = written_->close(block, here);
+    if (!is_own(block)) {
+        const std::vector<std::byte> changes = written_->close(block, here, round_);
+        if (!changes.empty()) to.add(detail::rank_of(block), block, changes);
+        return;
+    }
+    const std::vector<std::byte> changes = written_->close(block, here, {});
     if (changes.empty()) return;
-    if (!is_own(block)) return to.add(detail::rank_of(block), block, changes);
     for (const std::uint32_t rank : directory_.sharers_of(block)) to.add(rank, block, changes);
-    written_->forget(block);
 }
 
 void coherent_part::send_changes(std::uint64_t block, const std::byte* here) {
     change_batches batches;
+    ++round_;
     close(block, here, batches);
     for (const change_batch& one : batches.all()) send_batch(one, message_kind::written);
 }
@@ -51,25 +56,22 @@ void coherent_part::send_changes(std::uint64_t block, const std::byte* here) {
 /// looked at: so of two ranks that write the same bytes, everybody gets the later one later.
 void coherent_part::release_changes(std::source_location site) {
     const std::vector<std::uint64_t> open = written_->all_open();
-    if (!open.empty()) {
-        is_handling_ = true;
-        change_batches homes;
-        change_batches sharers;
-        for (const std::uint64_t block : open) {
-            const bool is_mine = is_own(block);
-            const std::byte* const here =
-                is_mine ? memory_of(block) : copies_.find(block)->second.data;
-            close(block, here, is_mine ? sharers : homes);
-        }
-        is_sending_ = true;
-        for (const change_batch& one : homes.all()) send_batch(one, message_kind::written);
-        for (const change_batch& one : sharers.all()) send_batch(one, message_kind::update);
-        is_handling_ = false;
-        empty_outbox();
-        is_sending_ = false;
-    }
+    if (!open.empty()) at_once([&] { send_all_changes(open); });
     await_at_most(0, untaken_batches_, site);
     await_at_most(0, missing_answers_, site);
+}
+
+void coherent_part::send_all_changes(std::span<const std::uint64_t> open) {
+    change_batches homes;
+    change_batches sharers;
+    ++round_;
+    for (const std::uint64_t block : open) {
+        const bool is_mine = is_own(block);
+        const std::byte* const here = is_mine ? memory_of(block) : copies_.find(block)->second.data;
+        close(block, here, is_mine ? sharers : homes);
+    }
+    for (const change_batch& one : homes.all()) send_batch(one, message_kind::written);
+    for (const change_batch& one : sharers.all()) send_batch(one, message_kind::update);
 }
 
 void coherent_part::send_batch(const change_batch& batch, message_kind what) {
@@ -80,7 +82,7 @@ void coherent_part::send_batch(const change_batch& batch, message_kind what) {
     }
     ++untaken_batches_;
     const std::uint32_t number = ++last_batch_;
-    under_way_.emplace(number, batch.blocks);
+    under_way_.emplace(number, sent_batch{round_, batch.blocks});
     send(batch.rank, {what, number, batch.data});
 }
 
@@ -117,8 +119,8 @@ void coherent_part::take_update(const block_message& message) {
 /// The home has put a batch into its memory. What it sends from now on comes later in its order.
 void coherent_part::note_taken(std::uint64_t count_and_number) {
     const auto number = static_cast<std::uint32_t>(count_and_number);
-    for (const std::uint64_t block : under_way_.at(number)) written_->forget(block);
-    under_way_.erase(number);
+    const sent_batch sent = std::move(under_way_.extract(number).mapped());
+    for (const std::uint64_t block : sent.blocks) written_->forget(block, sent.round);
     --untaken_batches_;
     missing_answers_ += count_and_number >> count_shift;
     detail::count_together(context_, changes_);

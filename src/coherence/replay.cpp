@@ -9,6 +9,7 @@
 #include <memory>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "coherence/replayed_blocks.hpp"
 #include "coherence/trace_reader.hpp"
@@ -28,19 +29,18 @@ using coherence::word_history;
 
 using readers = std::vector<std::unique_ptr<trace_reader>>;
 
-/// The traces of all ranks of each space.
-std::map<std::uint64_t, readers> open_all(const std::string& folder) {
-    std::map<std::uint64_t, readers> found;
+/// A space of a run of the program.
+using space_name = std::pair<std::uint64_t, std::uint64_t>;
+
+/// The files of each space.
+std::map<space_name, std::vector<std::string>> find_all(const std::string& folder) {
+    std::map<space_name, std::vector<std::string>> found;
     std::error_code trouble;
-    std::vector<std::filesystem::path> paths;
     for (const auto& entry : std::filesystem::directory_iterator(folder, trouble)) {
-        if (entry.path().extension() == ".trace") paths.push_back(entry.path());
-    }
-    std::ranges::sort(paths);
-    for (const auto& path : paths) {
-        auto reader = std::make_unique<trace_reader>(path.string());
-        readers& all = found[reader->head().space];
-        all.push_back(std::move(reader));
+        if (entry.path().extension() != ".trace") continue;
+        const std::string path = entry.path().string();
+        const trace_head head = trace_reader(path).head();
+        found[{head.run, head.space}].push_back(path);
     }
     if (found.empty()) {
         throw error(status::bad_argument,
@@ -49,14 +49,20 @@ std::map<std::uint64_t, readers> open_all(const std::string& folder) {
     return found;
 }
 
-void expect_complete(const readers& all) {
+/// The traces of one space, by rank.
+readers open_all(const std::vector<std::string>& paths) {
+    readers all;
+    for (const std::string& path : paths) all.push_back(std::make_unique<trace_reader>(path));
+    std::ranges::sort(all, {}, [](const auto& one) { return one->head().rank; });
     const trace_head& head = all.front()->head();
-    const bool are_alike = std::ranges::all_of(all, [&](const auto& one) {
-        const trace_head& other = one->head();
-        return std::tie(other.ranks, other.block_bytes, other.offset, other.bytes) ==
-               std::tie(head.ranks, head.block_bytes, head.offset, head.bytes);
-    });
-    if (are_alike && all.size() == head.ranks) return;
+    bool are_alike = all.size() == head.ranks;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const trace_head& other = all[i]->head();
+        are_alike = are_alike && other.rank == i &&
+                    std::tie(other.ranks, other.block_bytes, other.offset, other.bytes) ==
+                        std::tie(head.ranks, head.block_bytes, head.offset, head.bytes);
+    }
+    if (are_alike) return all;
     throw error(status::bad_argument,
                 fmt::format("the traces of space {} are not those of one run of {} ranks: there "
                             "are {}",
@@ -141,7 +147,8 @@ private:
     }
 
     replayed_space result(std::size_t most_worst) const {
-        replayed_space space{.number = head_.space,
+        replayed_space space{.run = head_.run,
+                             .number = head_.space,
                              .ranks = head_.ranks,
                              .block_bytes = head_.block_bytes,
                              .arrays = {},
@@ -201,8 +208,8 @@ std::vector<replayed_space> replay_accesses(const std::string& folder,
             fmt::format("blocks of {} bytes: legal are powers of two from 8 to 65536", one));
     }
     std::vector<replayed_space> spaces;
-    for (auto& [number, all] : open_all(folder)) {
-        expect_complete(all);
+    for (const auto& [name, paths] : find_all(folder)) {
+        readers all = open_all(paths);
         spaces.push_back(replay(all, block_sizes).run(most_worst));
     }
     return spaces;

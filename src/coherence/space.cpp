@@ -55,7 +55,10 @@ cached with_knobs(cached how) {
             how.capacity_bytes = std::max(how.capacity_bytes, how.block_bytes);
     }
     if (base::knob_is_on(base::knob::cache_trace)) {
+        // What is replayed is the protocol that promises most.
         how.protocol = cache_protocol::always;
+        how.consistency = memory_consistency::sequential;
+        how.writes = write_protocol::invalidate;
         how.has_statistics = true;
     }
     return how;
@@ -63,6 +66,19 @@ cached with_knobs(cached how) {
 
 void meet(rank_context& context) {
     state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
+}
+
+/// The largest message of the protocol must be possible.
+void expect_room(const rank_context& context, const cached& how) {
+    const std::size_t bytes = how.writes == write_protocol::update
+                                  ? coherence::change_batches::most_bytes(how.block_bytes)
+                                  : how.block_bytes;
+    const std::uint64_t most = context.transport->most_message_bytes();
+    if (bytes <= most) return;
+    throw error(status::bad_argument,
+                fmt::format("blocks of {} bytes take messages of {}, and {} are possible: set "
+                            "SELION_MESSAGE_MEMORY to more than twice as much, or use smaller ones",
+                            how.block_bytes, bytes, most));
 }
 
 void trace_accesses(rank_context& context, coherent_part& part) {
@@ -81,6 +97,7 @@ block_view* make_space(rank_context& context, std::size_t bytes, const cached& a
                        std::source_location site) {
     const cached how = with_knobs(asked);
     check_options(how);
+    expect_room(context, how);
     // The views lie in front, and blocks begin at multiples of their size.
     const std::size_t alignment =
         std::clamp(how.block_bytes, alignof(block_view), largest_alignment);

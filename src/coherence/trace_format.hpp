@@ -6,13 +6,12 @@
 
 /// Traces of accesses to coherent memory. A file is one rank's, of one space: a head, and then
 /// records. A record is a byte that says what it is, and numbers of seven bits a byte, the lowest
-/// first; signed ones have their sign in the lowest bit.
+/// first; signed ones have their sign in the lowest bit. The numbers of a head: rank, ranks, run,
+/// number of the space, bytes of a block, offset and bytes of the space.
 namespace selion::coherence::trace_format {
 
 constexpr std::string_view magic = "selion access trace 1\n";
 
-/// The numbers of a head: rank, ranks, number of the space, bytes of a block, offset and bytes of
-/// the space.
 enum class record : std::uint8_t {
     read,    ///< address from the last one's end, bytes, nanoseconds since the last one
     write,   ///< as read; an atomic change is one

@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
 
+#include "selion/detail/rank_context.hpp"
 #include "selion/error.hpp"
 
 namespace selion::coherence {
@@ -15,15 +19,24 @@ using trace_format::unfold_sign;
 trace_reader::trace_reader(const std::string& path) : path_(path), buffer_(1 << 16) {
     file_.rdbuf()->pubsetbuf(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
     file_.open(path, std::ios::binary);
+    if (!file_) {
+        throw error(status::bad_argument,
+                    fmt::format("the trace {} cannot be read: {}", path, std::strerror(errno)));
+    }
     std::string magic(trace_format::magic.size(), '\0');
     file_.read(magic.data(), static_cast<std::streamsize>(magic.size()));
     head_.rank = static_cast<std::uint32_t>(number());
     head_.ranks = static_cast<std::uint32_t>(number());
+    head_.run = number();
     head_.space = number();
     head_.block_bytes = number();
     head_.offset = number();
     head_.bytes = number();
-    if (!file_ || magic != trace_format::magic || head_.rank >= head_.ranks) {
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << detail::offset_bits;
+    const bool is_possible = head_.rank < head_.ranks && std::has_single_bit(head_.block_bytes) &&
+                             head_.block_bytes >= 8 && head_.block_bytes <= 65536 &&
+                             head_.bytes <= most_bytes && head_.offset <= most_bytes;
+    if (!file_ || magic != trace_format::magic || !is_possible) {
         throw error(status::bad_argument, fmt::format("{} is no trace of accesses", path));
     }
 }

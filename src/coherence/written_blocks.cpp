@@ -75,18 +75,19 @@ std::vector<std::uint64_t> written_blocks::all_open() const {
     return found;
 }
 
-std::vector<std::byte> written_blocks::close(std::uint64_t block, const std::byte* here) {
+std::vector<std::byte> written_blocks::close(std::uint64_t block, const std::byte* here,
+                                             std::optional<std::uint32_t> round) {
     twin& mine = twins_[block];
     const std::unique_ptr<std::byte[]> before = std::move(mine.before);
-    mine.under_way.assign(words_, 0);
+    marks changed(words_);
     std::vector<std::byte> changes;
     std::size_t word = 0;
     while (word < words_) {
         const std::size_t first = word;
         for (; word < words_; ++word) {
             const std::size_t place = word * word_bytes;
-            mine.under_way[word] = bits_of(load(here + place) ^ load(before.get() + place));
-            if (mine.under_way[word] == 0) break;
+            changed[word] = bits_of(load(here + place) ^ load(before.get() + place));
+            if (changed[word] == 0) break;
         }
         if (word == first) {
             ++word;
@@ -95,21 +96,26 @@ std::vector<std::byte> written_blocks::close(std::uint64_t block, const std::byt
         const run_head head{static_cast<std::uint16_t>(first),
                             static_cast<std::uint16_t>(word - first)};
         append(changes, &head, sizeof head);
-        append(changes, &mine.under_way[first], word - first);
+        append(changes, &changed[first], word - first);
         append(changes, here + first * word_bytes, (word - first) * word_bytes);
     }
-    if (changes.empty()) twins_.erase(block);
     changes.resize((changes.size() + word_bytes - 1) / word_bytes * word_bytes);
+    if (!changes.empty() && round) mine.under_way.push_back({*round, std::move(changed)});
+    if (mine.under_way.empty()) twins_.erase(block);
     return changes;
 }
 
-void written_blocks::forget(std::uint64_t block) {
+void written_blocks::forget(std::uint64_t block, std::uint32_t round) {
     const auto found = twins_.find(block);
-    if (found->second.before == nullptr) {
-        twins_.erase(found);
-    } else {
-        found->second.under_way.clear();
-    }
+    twin& mine = found->second;
+    std::erase_if(mine.under_way, [&](const sent_bytes& one) { return one.round == round; });
+    if (mine.under_way.empty() && mine.before == nullptr) twins_.erase(found);
+}
+
+std::uint8_t written_blocks::twin::bytes_under_way(std::size_t word) const {
+    std::uint8_t all = 0;
+    for (const sent_bytes& one : under_way) all |= one.which[word];
+    return all;
 }
 
 void written_blocks::merge_word(twin* mine, std::size_t word, std::byte* here, std::uint8_t which,
@@ -118,7 +124,7 @@ void written_blocks::merge_word(twin* mine, std::size_t word, std::byte* here, s
     const std::uint64_t news = load(changed);
     const std::uint64_t old = load(here + place);
     std::uint64_t where = bytes_of(which);
-    if (mine != nullptr && !mine->under_way.empty()) where &= ~bytes_of(mine->under_way[word]);
+    if (mine != nullptr) where &= ~bytes_of(mine->bytes_under_way(word));
     if (mine != nullptr && mine->before != nullptr) {
         std::byte* const before = mine->before.get() + place;
         const std::uint64_t own = nonzero_bytes(old ^ load(before)) * 0xff;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -24,11 +25,13 @@ public:
     /// Before the first write. @param here where the block lies.
     void open(std::uint64_t block, const std::byte* here);
     std::vector<std::uint64_t> all_open() const;
+    /// @param round that its changes are sent in, if they have to be taken.
     /// @return what has changed since it was opened, for `merge`; it is under way now. Empty:
     /// nothing is.
-    std::vector<std::byte> close(std::uint64_t block, const std::byte* here);
-    /// What was under way has been taken.
-    void forget(std::uint64_t block);
+    std::vector<std::byte> close(std::uint64_t block, const std::byte* here,
+                                 std::optional<std::uint32_t> round);
+    /// What was sent in a round has been taken.
+    void forget(std::uint64_t block, std::uint32_t round);
     /// Puts in what another rank has changed. The rank's own changes stay: they come later in the
     /// home's order.
     void merge(std::uint64_t block, std::byte* here, std::span<const std::byte> changes);
@@ -36,9 +39,15 @@ public:
 private:
     static constexpr std::size_t word_bytes = 8;
 
+    using marks = std::vector<std::uint8_t>;  ///< for each word: which of its bytes
+    struct sent_bytes {
+        std::uint32_t round;
+        marks which;
+    };
     struct twin {
         std::unique_ptr<std::byte[]> before;  ///< null: not open
-        std::vector<std::uint8_t> under_way;  ///< for each word: which of its bytes; empty: none
+        std::vector<sent_bytes> under_way;
+        std::uint8_t bytes_under_way(std::size_t word) const;
     };
     void merge_word(twin* mine, std::size_t word, std::byte* here, std::uint8_t which,
                     const std::byte* changed) const;

@@ -46,6 +46,8 @@ public:
     std::shared_ptr<void> kept_above;
     std::shared_ptr<coherence::coherent_parts> coherent;
     release_observers releases;
+    /// What a floor above does when the rank's function has ended and all have; null: nothing.
+    void (*at_end)(detail::rank_context&) = nullptr;
     /// Ends the job where memory that is being kept coherent is accessed in another way; null:
     /// there is none. For the checking build.
     void (*check_uncached)(detail::rank_context&, std::uint64_t bits, std::size_t bytes,

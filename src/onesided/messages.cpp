@@ -172,7 +172,7 @@ std::uint64_t most_message_bytes() {
 void send_plain_message(std::uint32_t target, std::uint64_t function, const std::byte* arguments,
                         std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    if (context.recorder != nullptr || context.announces_writes) [[unlikely]] {
+    if (context.recorder != nullptr || context.own.announces_writes) [[unlikely]] {
         return send_any_message(
             {.target = target, .function = function, .arguments = {arguments, bytes}}, site);
     }

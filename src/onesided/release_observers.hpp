@@ -38,7 +38,7 @@ namespace selion::detail {
 
 /// Called by whatever tells others that the rank has written.
 inline void release_writes(const rank_context& context, std::source_location site) {
-    if (context.announces_writes) [[unlikely]]
+    if (context.own.announces_writes) [[unlikely]]
         release_writes_slow(site);
 }
 

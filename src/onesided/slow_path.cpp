@@ -101,7 +101,7 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
 
 std::uint64_t atomic_slow(const atomic_request& request, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_range(request.target, request.width, request.width, site, access_purpose::write);
+    expect_range(request.target, request.width, request.width, site, purpose_of(request.operation));
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     if (request.fetches && mapped_address(context, request.target) == nullptr) {
         expect_may_wait(context, site);

@@ -80,7 +80,7 @@ void start_get(const get_request& request, std::source_location site) {
 void start_atomic(const atomic_request& request, const atomic_answer& answer,
                   std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_range(request.target, request.width, request.width, site, access_purpose::write);
+    expect_range(request.target, request.width, request.width, site, purpose_of(request.operation));
     if (answer.completion != nullptr) claim_counter(context, *answer.completion, site);
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     context.transport->start_atomic(context, request, answer);

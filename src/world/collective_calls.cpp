@@ -118,6 +118,7 @@ void run_on_terms(rank_context& context, const team_view& team,
                   const collectives::call_signature& signature, std::source_location site,
                   const Body& body) {
     deadline_scope deadline(context, team);
+    release_writes(context, site);
     const collective_scope scope(context, team, signature, site);
     if (team.sync.entry == sync_mode::all) meet(team);
     body();
@@ -149,7 +150,6 @@ rank_context& caller_for(const team_view& team, operation what, std::source_loca
         fmt::format("{} of a team whose last collective ended in an error: its members "
                     "may be in different ones; make a new team",
                     name_of(what)));
-    release_writes(caller, site);
     return caller;
 }
 
@@ -157,7 +157,8 @@ rank_context& caller_for(const team_view& team, operation what, std::source_loca
 /// and the fewest of them count where two ranks share a core.
 bool is_plain(const rank_context& context) {
     return SELION_CHECK_LEVEL < 2 && context.recorder == nullptr && context.world != nullptr &&
-           !context.own.in_handler && !onesided::in_completion(context);
+           !context.own.announces_writes && !context.own.in_handler &&
+           !onesided::in_completion(context);
 }
 
 /// As its own function it takes no stack from those who need not wait long. Only now the rank is
@@ -201,6 +202,7 @@ inline void synchronise_plainly(operation what, const team_view& team, std::sour
         return;
     }
     deadline_scope deadline(context, team);
+    release_writes(context, site);
     const collective_scope scope(context, team, signature_of(what), site);
     team.state->meet();
     deadline.set_done();
@@ -244,6 +246,7 @@ void arrive(const team_view& team, std::source_location site) {
     expect_may_meet(context, operation::barrier, site);
     if (!context.words_mapped) context.transport->quiet(context);
     SELION_EXPECT_AT(!team.state->has_arrived(), site, "arrive() twice, without wait() between");
+    release_writes(context, site);
     // Ranks are not compared, as the checking build does it: that would wait.
     const machine::call_scope call(context, operation::barrier, site, team.size_in_report);
     team.state->meeting().arrive();
@@ -327,6 +330,7 @@ future<> start_block_call(const team_view& team, started_call what, std::source_
     expect_may_begin(context, team, name, site);
     const recorded_call record(context, name, site);
     if (has_root(what.call.what)) expect_root(name, what.call.root, team, site);
+    release_writes(context, site);
     collectives::call_signature signature = signature_of(what.call);
     signature.site = machine::encode_site(site);
     const bool meets =

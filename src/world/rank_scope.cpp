@@ -15,6 +15,7 @@ rank_scope::rank_scope(const world& all, std::source_location site)
                      "{.thread_level = selion::thread_level::multiple} to selion::run, or set "
                      "SELION_THREAD_LEVEL=multiple");
     SELION_EXPECT_AT(outer_->ranks == 0, site, "rank_scope: this thread works for a rank already");
+    context_.own.signal_count = context_.bypass_count;
     context_.is_foreign_thread = true;
     context_.recorder = nullptr;  // a recorder belongs to one thread
     context_.waiter = context_.host->launcher().join_thread(context_);

@@ -125,6 +125,7 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     } else {
         end_together(context, state.everybody, body.site);
     }
+    if (context.messages->at_end != nullptr) context.messages->at_end(context);
     files.end_rank(context.rank);
     context.messages->above.move = nullptr;
     context.started = nullptr;

@@ -32,7 +32,7 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     context.heap = &heap;
     context.world = this;
     // While operations are recorded they must come by the slow path.
-    if (recorder != nullptr) context.bypass_count = context.signal_count = 0;
+    if (recorder != nullptr) context.bypass_count = context.own.signal_count = 0;
     if (SELION_CHECK_LEVEL < 2 && recorder == nullptr && context.simulated == nullptr) {
         context.own.plain_caller = &context;
     }

@@ -283,6 +283,29 @@ SPMD_TEST(cached_array, what_was_flushed_is_in_its_home) {
     selion::deallocate(world, array);
 }
 
+/// Homes know of copies that made room without a word, too: nothing stands against direct access.
+SPMD_TEST(cached_array, all_copies_are_given_up) {
+    for (const selion::write_protocol writes : both_ways) {
+        const std::size_t each = 40;
+        const numbers array(world, {each * world.size()}, selion::runs{each},
+                            with_releases(16, writes, 48));
+        const std::size_t theirs = each * test.neighbour();
+        std::uint64_t wrong = 0;
+        for (std::size_t i = 0; i < each; ++i) wrong += array(theirs + i) != 0;
+        array(theirs + 7) = 5;
+        array.space().invalidate();
+        world.barrier();
+        const std::size_t mine = each * world.rank();
+        wrong += array.memory()(mine + 7) != 5;
+        for (std::size_t i = 0; i < each; ++i) array.memory()(mine + i) = i;
+        world.barrier();
+        for (std::size_t i = 0; i < each; ++i) wrong += array(theirs + i) != i;
+        test.equal(wrong, std::uint64_t{0});
+        world.barrier();
+        selion::deallocate(world, array);
+    }
+}
+
 SPMD_TEST(cached_array, accesses_are_counted) {
     selion::cached how = with_protocol(64);
     how.has_statistics = true;

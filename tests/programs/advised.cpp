@@ -44,8 +44,7 @@ int main(int argc, char** argv) {
                         static_cast<unsigned long long>(of_counts),
                         static_cast<unsigned long long>(of_table));
         }
-        selion::deallocate(world, table);
-        selion::deallocate(world, counts);
+        selion::deallocate(world, counts);  // the table is left to the end of the job
         return is_right ? 0 : 1;
     });
 }

@@ -55,6 +55,14 @@ def test_each_array_gets_the_blocks_that_it_wants(selion, program):
     assert by_size(table)[8]["cold"] == 640 * 3
 
 
+def test_ranks_that_are_processes_leave_their_traces_too(selion, program):
+    done = selion("cache-advice", "--json", "-m", "processes:2", program, "10")
+    assert done.returncode == 0, done.stderr
+    spaces = json.loads(done.stdout)["spaces"]
+    assert [space["is_whole"] for space in spaces] == [True, True]
+    assert all(space["misses"] > 0 for space in spaces)
+
+
 def test_the_replay_of_a_run_has_its_misses(selion, program):
     for space in advice(selion, program, "40"):
         assert misses(by_size(space)[64]) == pytest.approx(space["misses"], rel=0.1)
@@ -106,13 +114,13 @@ def test_blocks_from_the_environment_are_checked(selion, program):
 def test_a_trace_that_cannot_be_written(selion, program):
     done = selion("run", "-m", machine, program, "4", SELION_CACHE_TRACE="/proc/nowhere")
     assert done.returncode != 0
-    assert "the trace /proc/nowhere/space-0-rank-" in done.stderr
+    assert "the trace /proc/nowhere/run-1-space-0-rank-" in done.stderr
     assert "cannot be written" in done.stderr
 
 
 def run_with(block_bytes: int, messages: int, moved_bytes: int, waited_ps: int) -> list[Space]:
     array = Array("a", block_bytes, 10, 10, 10, 0, 0, 0, 0, messages, moved_bytes)
-    return [Space(0, 4, block_bytes, 10, waited_ps, 0, True, [array], [])]
+    return [Space(1, 0, 4, block_bytes, 10, waited_ps, 0, True, [array], [])]
 
 
 def test_costs_are_fitted_on_both_runs():

@@ -84,24 +84,22 @@ mistakes = {
     # An update takes the place of what the rank has sent and its home has not taken yet.
     "overtaken_change": Mistake(
         "written_blocks.cpp",
-        "where &= ~bytes_of(mine->under_way[word]);",
+        "where &= ~bytes_of(mine->bytes_under_way(word));",
         "where &= ~std::uint64_t{0};",
         ("releases",),
     ),
     # After a release the block is written without a note of what it was.
     "unnoticed_write": Mistake(
         "part_updates.cpp",
-        "    forget(block);\n    const std::vector<std::byte> changes",
-        "    const std::vector<std::byte> changes",
+        "    forget(block);\n    if (!is_own(block)) {",
+        "    if (!is_own(block)) {",
         ("releases",),
     ),
     # What has been written goes with the copy that has to make room.
     "lost_with_copy": Mistake(
         "copy_store.cpp",
-        "        host_.send_changes(gone.first, gone.second.data);\n",
-        "        if (!written_->close(gone.first, gone.second.data).empty()) {\n"
-        "            written_->forget(gone.first);\n"
-        "        }\n",
+        "    host_.send_changes(which.first, which.second.data);\n",
+        "    static_cast<void>(written_->close(which.first, which.second.data, {}));\n",
         ("releases",),
     ),
     # Who asks for a block gets what its home is still writing.
@@ -114,8 +112,8 @@ mistakes = {
     # Who has asked for a block again tells its home that it has none.
     "gone_again": Mistake(
         "copy_store.cpp",
-        "if (!is_asked_for) tell_gone",
-        "if (is_asked_for || which == nullptr) tell_gone",
+        "if (!is_asked_for) host_.send",
+        "if (is_asked_for || which == nullptr) host_.send",
         ("releases",),
     ),
 }

@@ -56,6 +56,9 @@ struct thread_state {
     /// The context, while a collective is its bare steps: nothing is recorded or compared, and this
     /// is the rank's own thread, outside of handlers.
     const void* plain_caller = &no_plain_caller;
+    std::uint64_t signal_count = 0;  ///< ranks that inline signals reach: as `bypass_count`, but 0
+                                     ///< while something is to be done before each
+    bool announces_writes = false;   ///< that is so: somebody observes releases (`release_writes`)
 
     thread_state() = default;
     thread_state(const thread_state&) noexcept {}
@@ -73,8 +76,7 @@ struct alignas(line_bytes) rank_context {
     std::uint64_t first_mapped = 0;
     std::uint64_t bypass_count = 0;  ///< ranks that inline puts and gets reach; 0 while operations
                                      ///< are recorded or the bypass is switched off
-    std::uint64_t signal_count = 0;  ///< the same for inline signals; 0 also while something is to
-                                     ///< be done before each (`announces_writes`)
+    std::uint64_t mapped_count = 0;  ///< ranks whose memory this process can address
     std::uint32_t rank = 0;
     std::uint32_t ranks = 0;         ///< 0: this thread belongs to no rank
     std::uint32_t brief_looks = 0;   ///< looks at a word before the way to wait is taken; 0 where
@@ -83,8 +85,6 @@ struct alignas(line_bytes) rank_context {
                                      ///< that is the business of the rank's way to wait
     std::uint32_t* sleepers = nullptr;  ///< threads of the job that sleep or are about to; in a
                                         ///< line that is written only when one does
-    std::uint64_t mapped_count = 0;     ///< ranks whose memory this process can address
-    bool announces_writes = false;      ///< somebody observes releases: `release_writes`
     bool fence_signals = true;          ///< a signalling store needs a full fence of its own
     bool words_mapped = false;          ///< every rank's shared words can be addressed
     bool spends_time = false;           ///< `charge` counts: time is virtual
@@ -160,7 +160,7 @@ inline std::byte* local_address(const rank_context& context, std::uint64_t bits)
 
 /// Where a signal lies that nothing has to be done before.
 inline std::byte* signal_address(const rank_context& context, std::uint64_t bits) noexcept {
-    return address_within(context, bits, context.signal_count);
+    return address_within(context, bits, context.own.signal_count);
 }
 
 /// Whether or not operations are recorded.

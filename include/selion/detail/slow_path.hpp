@@ -62,6 +62,9 @@ SELION_API void release_writes_slow(std::source_location site);
 
 /// What becomes of the bytes that an operation accesses.
 enum class access_purpose : std::uint8_t { read, write };
+constexpr access_purpose purpose_of(atomic_operation what) noexcept {
+    return what == atomic_operation::load ? access_purpose::read : access_purpose::write;
+}
 
 /// Ends the job unless `bytes` bytes at `target` lie in the address space and `target` is aligned.
 SELION_API void expect_range(std::uint64_t target, std::size_t bytes, std::size_t alignment,

@@ -185,6 +185,7 @@ void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_me
     copy.is_foreign_thread = true;
     copy.recorder = nullptr;
     copy.own.in_handler = true;
+    copy.own.signal_count = copy.bypass_count;
     detail::rank_context* const outer = std::exchange(detail::current_context, &copy);
     office_.deliver_(copy, message);
     detail::current_context = outer;

@@ -60,7 +60,7 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     context.map_ranks(mapping_.slice(first_mapped), first_mapped,
                       setting_.is_direct ? control.ranks : 1, control.stride_bytes);
     context.bypass_count = context.mapped_count;
-    context.signal_count = context.mapped_count;
+    context.own.signal_count = context.mapped_count;
     context.reserve_bytes = control.reserve_bytes;
     context.fence_signals = control.fence_signals != 0;
     context.words_mapped = setting_.is_direct;

@@ -32,7 +32,7 @@ protected:
         folder_ = mkdtemp(pattern.data());
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             traces_.push_back(std::make_unique<access_trace>(
-                folder_, coherence::trace_head{rank, 2, 0, 64, space_offset, space_bytes}));
+                folder_, coherence::trace_head{rank, 2, 1, 0, 64, space_offset, space_bytes}));
             traces_[rank]->add_array(space_offset, 128, "left");
             traces_[rank]->add_array(space_offset + 128, 128, "right");
         }
@@ -136,7 +136,7 @@ TEST_F(AccessReplay, LongAccessesMeetEveryBlock) {
 TEST_F(AccessReplay, ATraceThatEndsEarlyIsRead) {
     for (int i = 0; i < 100; ++i) read(1, 0, 8);
     traces_.clear();
-    const std::string path = folder_ + "/space-0-rank-1.trace";
+    const std::string path = folder_ + "/run-1-space-0-rank-1.trace";
     std::filesystem::resize_file(path, std::filesystem::file_size(path) - 2);
     const replayed_space space = replay({});
     EXPECT_FALSE(space.is_whole);
@@ -154,9 +154,9 @@ TEST_F(AccessReplay, WhatIsNoTraceIsRefused) {
         return "none";
     };
     EXPECT_THAT(sentence({48}), HasSubstr("blocks of 48 bytes: legal are powers of two"));
-    std::filesystem::remove(folder_ + "/space-0-rank-1.trace");
+    std::filesystem::remove(folder_ + "/run-1-space-0-rank-1.trace");
     EXPECT_THAT(sentence({}), HasSubstr("not those of one run of 2 ranks: there are 1"));
-    std::ofstream(folder_ + "/space-0-rank-1.trace") << "something else";
+    std::ofstream(folder_ + "/run-1-space-0-rank-1.trace") << "something else";
     EXPECT_THAT(sentence({}), HasSubstr("is no trace of accesses"));
     std::filesystem::remove_all(folder_);
     EXPECT_THAT(sentence({}), HasSubstr("there are no traces of accesses in"));

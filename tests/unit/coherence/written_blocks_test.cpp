@@ -43,7 +43,7 @@ TEST_P(WrittenBlocks, ChangesMakeACopyWhatTheBlockIs) {
         mine.open(here, block.data());
         EXPECT_TRUE(mine.is_open(here));
         scribble(block, random);
-        const bytes changes = mine.close(here, block.data());
+        const bytes changes = mine.close(here, block.data(), 1);
         EXPECT_FALSE(mine.is_open(here));
         EXPECT_EQ(changes.empty(), block == copy);
         // What is sent is little more than what has changed.
@@ -71,10 +71,10 @@ TEST_P(WrittenBlocks, ChangesOfDifferentBytesMeet) {
             both[at] = static_cast<std::byte>(random());
             (random() % 2 == 0 ? left : right)[at] = both[at];
         }
-        const bytes from_left = of_left.close(here, left.data());
+        const bytes from_left = of_left.close(here, left.data(), 1);
         const bool is_early = random() % 2 == 0;
         if (is_early) of_right.merge(here, right.data(), from_left);
-        const bytes from_right = of_right.close(here, right.data());
+        const bytes from_right = of_right.close(here, right.data(), 1);
         if (!is_early) of_right.merge(here, right.data(), from_left);
         of_left.merge(here, left.data(), from_right);
         written_blocks of_home(GetParam());
@@ -93,7 +93,7 @@ TEST_P(WrittenBlocks, OwnChangesStay) {
     bytes mine = before;
     written_blocks of_theirs(GetParam());
     of_theirs.open(here, before.data());
-    const bytes update = of_theirs.close(here, theirs.data());
+    const bytes update = of_theirs.close(here, theirs.data(), 1);
     written_blocks of_mine(GetParam());
     of_mine.open(here, mine.data());
     mine[3] = std::byte{9};
@@ -101,31 +101,45 @@ TEST_P(WrittenBlocks, OwnChangesStay) {
     bytes expected = theirs;
     expected[3] = std::byte{9};
     EXPECT_EQ(mine, expected);
-    const bytes changes = of_mine.close(here, mine.data());
+    const bytes changes = of_mine.close(here, mine.data(), 1);
     bytes home = theirs;
     written_blocks(GetParam()).merge(here, home.data(), changes);
     EXPECT_EQ(home, expected);
     of_mine.merge(here, mine.data(), update);  // its own are under way
     EXPECT_EQ(mine, expected);
-    of_mine.forget(here);
+    of_mine.forget(here, 1);
     of_mine.merge(here, mine.data(), update);
     EXPECT_EQ(mine, theirs);
 }
 
-/// A block that is written again before its changes have been taken.
+/// A block that is written again before its changes have been taken, and sent again.
 TEST_P(WrittenBlocks, ABlockIsOpenedAgainWhileItIsUnderWay) {
     bytes block(GetParam(), std::byte{1});
+    const bytes theirs(GetParam(), std::byte{7});
+    written_blocks of_theirs(GetParam());
+    of_theirs.open(here, block.data());
+    const bytes update = of_theirs.close(here, theirs.data(), 1);
     written_blocks mine(GetParam());
     mine.open(here, block.data());
     block[0] = std::byte{2};
-    EXPECT_FALSE(mine.close(here, block.data()).empty());
+    EXPECT_FALSE(mine.close(here, block.data(), 1).empty());
     EXPECT_EQ(mine.all_open(), std::vector<std::uint64_t>{});
     mine.open(here, block.data());
     block[5] = std::byte{3};
-    mine.forget(here);
+    const bytes second = mine.close(here, block.data(), 2);
+    bytes expected = theirs;
+    expected[0] = std::byte{2};
+    expected[5] = std::byte{3};
+    mine.merge(here, block.data(), update);  // earlier than both in the home's order
+    EXPECT_EQ(block, expected);
+    mine.open(here, block.data());
+    mine.forget(here, 1);
     EXPECT_EQ(mine.all_open(), std::vector<std::uint64_t>{here});
+    mine.forget(here, 2);
+    mine.merge(here, block.data(), update);
+    EXPECT_EQ(block, theirs);
     bytes home(GetParam(), std::byte{1});
-    written_blocks(GetParam()).merge(here, home.data(), mine.close(here, block.data()));
+    written_blocks(GetParam()).merge(here, home.data(), second);
     EXPECT_EQ(home[5], std::byte{3});
     EXPECT_EQ(home[0], std::byte{1});
 }
