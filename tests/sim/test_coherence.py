@@ -94,6 +94,11 @@ def test_writes_are_seen_after_a_release(mode, machine, seeds):
     assert min(updates, blocks) > 50 * seeds and evictions > 10 * seeds
 
 
+def test_the_release_of_a_collective_has_its_time_out():
+    done = run("sim:crossbar,ranks=2,reception.kind=polling", "test_late_release")
+    assert (done.returncode, done.stdout) == (0, "given up after 100 us\n"), done.stderr
+
+
 @pytest.mark.parametrize("mistake,check,mode", cases)
 def test_a_mistake_is_found_and_replayed(mistake, check, mode):
     program = f"test_mistaken_{mistake}"
