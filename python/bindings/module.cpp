@@ -37,6 +37,7 @@ NB_MODULE(_core, module) {
     bindings::add_schedules(module);
     nanobind::class_<selion::team> team = bindings::add_team(module);
     bindings::add_collectives(module, team);
+    bindings::add_varying(module, team);
     bindings::add_started(module, team);
     bindings::add_world(module);
     bindings::add_arrays(module);

@@ -20,6 +20,8 @@ void add_world(nb::module_& module);
 void add_arrays(nb::module_& module);
 /// Methods of Team for blocks, and what they are made of.
 void add_collectives(nb::module_& module, nb::class_<selion::team>& team);
+/// The same of blocks that differ in size.
+void add_varying(nb::module_& module, nb::class_<selion::team>& team);
 /// Collectives in two phases.
 void add_started(nb::module_& module, nb::class_<selion::team>& team);
 

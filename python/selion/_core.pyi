@@ -213,6 +213,20 @@ class Team:
 
         Of an array, part r of the first extent goes to member r.
         """
+    def gatherv(self, value: _Array | bytes, root: int = 0) -> list[Any] | None:
+        """At `root` every member's array or bytes, in order; elsewhere None.
+
+        They may differ in size, dtype and shape; so in all_gatherv, scatterv and exchangev.
+        """
+    def all_gatherv(self, value: _Array | bytes) -> list[Any]:
+        """Every member's array or bytes, in order."""
+    def scatterv(self, values: Sequence[_Array | bytes] | None, root: int = 0) -> Any:
+        """Each member gets its own of the root's arrays or bytes.
+
+        Elsewhere `values` is not looked at.
+        """
+    def exchangev(self, values: Sequence[_Array | bytes]) -> list[Any]:
+        """Array or bytes r goes to member r; returns what each has sent here, in order."""
     @overload
     def reduce(self, value: int, operation: _Operation = "plus", root: int = 0) -> int | None: ...
     @overload
@@ -376,6 +390,14 @@ def move_blocks(
     root: int,
 ) -> None:
     """gather, all_gather, scatter or exchange of contiguous memory."""
+
+def move_varying(
+    team: Team, what: str, source: bytes | None, counts: list[int], root: int
+) -> tuple[bytes, list[int]]:
+    """gatherv, all_gatherv, scatterv or exchangev of bytes.
+
+    Returns what has come, and where each block starts and the last one ends.
+    """
 
 def combine(team: Team, what: str, array: NDArray[Any], operation: str, root: int) -> None:
     """all_reduce, reduce, scan or exscan of an array, in place."""

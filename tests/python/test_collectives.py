@@ -73,6 +73,45 @@ def test_arrays(job, machine):
     )
 
 
+@pytest.mark.parametrize("machine", machines)
+def test_blocks_that_differ(job, machine):
+    job.expect_no_fault(
+        """
+        r, n = world.rank, world.size
+        def block(i, j=0):
+            kinds = [np.arange(i * 3 + j, dtype="f4"), b"x" * (i + j), np.zeros((0, 4), "i2"),
+                     np.full((2, i + 1), 1j * j, "c16")]
+            return kinds[(i + j) % 4]
+        def same(left, right):
+            if isinstance(right, bytes):
+                return left == right
+            return left.dtype == right.dtype and np.array_equal(left, right)
+        def all_same(left, right):
+            return len(left) == len(right) and all(map(same, left, right))
+        everybody = [block(i) for i in range(n)]
+        assert all_same(world.all_gatherv(block(r)), everybody)
+        for root in range(n):
+            found = world.gatherv(block(r), root)
+            assert all_same(found, everybody) if r == root else found is None
+            given = [block(i, root) for i in range(n)] if r == root else None
+            assert same(world.scatterv(given, root), block(r, root))
+        found = world.exchangev([block(r, i) for i in range(n)])
+        assert all_same(found, [block(i, r) for i in range(n)])
+        if isinstance(found[0], np.ndarray):
+            found[0][...] = 0  # it is the caller's own
+        assert world.all_gatherv(b"") == [b""] * n
+        mine = np.arange(12).reshape(3, 4).T[::2]
+        assert same(world.all_gatherv(mine)[r], mine)
+        try:
+            world.scatterv([b""] * (n + 1) if r == 0 else None)
+            raise AssertionError("one too many")
+        except ValueError as mistake:
+            assert ("needs one array, or bytes, for each" in str(mistake)) == (r == 0)
+        """,
+        machine,
+    )
+
+
 refused = {
     "world.gather(1, 7)": "ValueError: The root is 7; legal: 0 to 1.",
     "world.gather('text')": "TypeError: gather moves None, bools, ints, floats and NumPy arrays; "
@@ -84,6 +123,12 @@ refused = {
     "or an array whose first extent is a multiple of that; this has the shape (3,).",
     "world.exchange(np.zeros(5))": "ValueError: exchange needs one value for each of the 2 "
     "members, or an array whose first extent is a multiple of that; this has the shape (5,).",
+    "world.gatherv(3)": "TypeError: gatherv moves bytes and NumPy arrays; this is int. Single "
+    "values go by gather.",
+    "world.exchangev([b'']*3)": "ValueError: exchangev needs one array, or bytes, for each of the "
+    "2 members; these are 3.",
+    "world.all_gatherv(np.array([None]))": "TypeError: all_gatherv cannot move dtype object: it "
+    "holds references.",
     "world.scan('a')": "TypeError: scan combines an int, a float or a NumPy array of numbers.",
     "world.scan(1, 'minus')": "ValueError: The operation is 'minus'; legal: plus, times, minimum, "
     "maximum.",

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collectives of blocks that differ in size, dtype and shape: what they leave to Python."""
+
+from __future__ import annotations
+
+import ast
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from selion._core import Team, move_varying
+from selion.collectives import expect_no_references, root_in
+
+# A block tells what it is: the length of a description, the description, and the data. Bytes have
+# none; of an array it is its dtype and shape.
+_head = struct.Struct("=q")
+
+
+def _pack(value: Any, what: str) -> bytes:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _head.pack(0) + bytes(value)
+    if not isinstance(value, np.ndarray):
+        raise TypeError(
+            f"{what} moves bytes and NumPy arrays; this is {type(value).__name__}. Single values "
+            f"go by {what.removesuffix('v')}."
+        )
+    expect_no_references(value, what)
+    described = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape)).encode()
+    return _head.pack(len(described)) + described + value.tobytes()
+
+
+def _unpack(block: bytes) -> Any:
+    (length,) = _head.unpack_from(block)
+    start = _head.size + length
+    if length == 0:
+        return block[start:]
+    description, shape = ast.literal_eval(block[_head.size : start].decode())
+    dtype = np.lib.format.descr_to_dtype(description)
+    array = np.empty(shape, dtype)
+    array.reshape(-1).view("u1")[:] = np.frombuffer(block, "u1", offset=start)
+    return array
+
+
+def _cut(values: bytes, starts: Sequence[int]) -> list[Any]:
+    return [_unpack(values[start:end]) for start, end in zip(starts, starts[1:], strict=False)]
+
+
+def _packed_for_all(team: Team, values: Any, what: str) -> list[bytes]:
+    blocks = [_pack(value, what) for value in values]
+    if len(blocks) != team.size:
+        raise ValueError(
+            f"{what} needs one array, or bytes, for each of the {team.size} members; these are "
+            f"{len(blocks)}."
+        )
+    return blocks
+
+
+def gatherv(team: Team, value: Any, root: Any) -> Any:
+    """What `Team.gatherv` does."""
+    number = root_in(team, root)
+    found = _cut(*move_varying(team, "gatherv", _pack(value, "gatherv"), [], number))
+    return found if team.rank == number else None
+
+
+def all_gatherv(team: Team, value: Any) -> list[Any]:
+    """What `Team.all_gatherv` does."""
+    return _cut(*move_varying(team, "all_gatherv", _pack(value, "all_gatherv"), [], 0))
+
+
+def scatterv(team: Team, values: Any, root: Any) -> Any:
+    """What `Team.scatterv` does."""
+    number = root_in(team, root)
+    blocks, trouble = None, None
+    if team.rank == number:
+        try:
+            blocks = _packed_for_all(team, values, "scatterv")
+        except (TypeError, ValueError) as mistake:
+            trouble = mistake
+    is_sound = team.broadcast(trouble is None, number)  # others would wait for what never comes
+    if trouble is not None:
+        raise trouble
+    if not is_sound:
+        raise ValueError(f"The root, member {number}, has nothing that can be scattered.")
+    counts = [len(block) for block in blocks] if blocks else []
+    source = b"".join(blocks) if blocks else None
+    (own,) = _cut(*move_varying(team, "scatterv", source, counts, number))
+    return own
+
+
+def exchangev(team: Team, values: Any) -> list[Any]:
+    """What `Team.exchangev` does."""
+    blocks = _packed_for_all(team, values, "exchangev")
+    counts = [len(block) for block in blocks]
+    return _cut(*move_varying(team, "exchangev", b"".join(blocks), counts, 0))
