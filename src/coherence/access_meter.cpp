@@ -8,15 +8,11 @@
 
 namespace selion::coherence {
 
-void access_meter::add_array(std::uint64_t offset, std::uint64_t bytes, std::string_view name) {
-    arrays_.push_back({offset, bytes, static_cast<std::uint32_t>(names_.size())});
-    names_.emplace_back(name);
-}
-
-void access_meter::find_array(std::uint64_t offset) {
-    const auto found = std::ranges::find_if(
-        arrays_, [&](const array& one) { return offset - one.offset < one.bytes; });
-    last_array_ = found == arrays_.end() ? array{offset, 1, no_array} : *found;
+void access_meter::look_up(std::uint64_t offset) {
+    const named_array* const found = find_array(arrays_, offset);
+    last_array_ = found == nullptr ? place{offset, 1, no_array}
+                                   : place{found->offset, found->bytes,
+                                           static_cast<std::uint32_t>(found - arrays_.data())};
 }
 
 access_counts access_meter::total() const {
@@ -37,7 +33,8 @@ std::vector<access_line> access_meter::lines() const {
     std::vector<access_line> all;
     for (const auto& [where, counts] : counts_) {
         all.push_back({where.file, where.line,
-                       where.array == no_array ? std::string() : names_[where.array], counts});
+                       where.array == no_array ? std::string() : arrays_[where.array].name,
+                       counts});
     }
     std::ranges::sort(
         all, {}, [](const access_line& one) { return std::tie(one.file, one.line, one.array); });
@@ -48,11 +45,9 @@ std::vector<false_sharing> access_meter::worst_blocks(std::size_t most) const {
     std::vector<false_sharing> all;
     for (const auto& [block, count] : useless_) {
         const std::uint64_t offset = block & detail::offset_mask;
-        const auto found = std::ranges::find_if(
-            arrays_, [&](const array& one) { return offset - one.offset < one.bytes; });
-        const bool is_known = found != arrays_.end();
-        all.push_back({.array = is_known ? names_[found->number] : std::string(),
-                       .offset = is_known ? offset - found->offset : offset,
+        const named_array* const array = find_array(arrays_, offset);
+        all.push_back({.array = array == nullptr ? std::string() : array->name,
+                       .offset = array == nullptr ? offset : offset - array->offset,
                        .home = detail::rank_of(block),
                        .useless_misses = count});
     }

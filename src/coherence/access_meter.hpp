@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "coherence/named_array.hpp"
 #include "selion/cached.hpp"
 
 namespace selion::coherence {
@@ -14,12 +15,12 @@ namespace selion::coherence {
 /// Counts one rank's accesses to one space, by array and place in the program.
 class access_meter {
 public:
-    /// @param offset of the array's elements in each rank's memory.
-    void add_array(std::uint64_t offset, std::uint64_t bytes, std::string_view name);
+    /// @param arrays of the space; more may be added.
+    explicit access_meter(const std::vector<named_array>& arrays) : arrays_(arrays) {}
 
     /// @return where to count an access.
     access_counts& at(std::uint64_t offset, std::source_location site) {
-        if (offset - last_array_.offset >= last_array_.bytes) find_array(offset);
+        if (offset - last_array_.offset >= last_array_.bytes) look_up(offset);
         const key wanted{site.file_name(), site.line(), last_array_.number};
         if (wanted != last_key_ || last_ == nullptr) {
             last_key_ = wanted;
@@ -39,7 +40,7 @@ public:
 
 private:
     static constexpr std::uint32_t no_array = UINT32_MAX;
-    struct array {
+    struct place {
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;
         std::uint32_t number = no_array;
@@ -55,13 +56,12 @@ private:
             return std::hash<const char*>()(of.file) * 31 + of.line * 7 + of.array;
         }
     };
-    void find_array(std::uint64_t offset);
+    void look_up(std::uint64_t offset);
 
-    std::vector<array> arrays_;
-    std::vector<std::string> names_;
+    const std::vector<named_array>& arrays_;
     std::unordered_map<key, access_counts, hash> counts_;
     std::unordered_map<std::uint64_t, std::uint64_t> useless_;  ///< by block
-    array last_array_;
+    place last_array_;
     key last_key_;
     access_counts* last_ = nullptr;
 };

@@ -47,12 +47,12 @@ void access_trace::put(std::uint64_t number) {
     buffer_.push_back(static_cast<char>(number));
 }
 
-void access_trace::add_array(std::uint64_t offset, std::uint64_t bytes, std::string_view name) {
+void access_trace::add_array(const named_array& array) {
     put(record::array);
-    put(offset);
-    put(bytes);
-    put(name.size());
-    buffer_.insert(buffer_.end(), name.begin(), name.end());
+    put(array.offset);
+    put(array.bytes);
+    put(array.name.size());
+    buffer_.insert(buffer_.end(), array.name.begin(), array.name.end());
 }
 
 void access_trace::add(const block_access& one, std::int64_t now_ps) {

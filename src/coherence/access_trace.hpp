@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "coherence/block_access.hpp"
+#include "coherence/named_array.hpp"
 #include "coherence/trace_format.hpp"
 
 namespace selion::coherence {
@@ -33,7 +33,7 @@ public:
     access_trace(const access_trace&) = delete;
     access_trace& operator=(const access_trace&) = delete;
 
-    void add_array(std::uint64_t offset, std::uint64_t bytes, std::string_view name);
+    void add_array(const named_array& array);
     /// @param now_ps of the rank's clock.
     void add(const block_access& one, std::int64_t now_ps);
     /// The end. @param misses that the rank has had. @param waited_ps in them.

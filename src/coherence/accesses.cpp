@@ -124,8 +124,7 @@ void change_coherent(block_view& view, std::uint64_t bits, std::size_t bytes,
 void end_for_change(std::source_location site) {
     end_job_for_bug(
         "coherent memory whose writes are sent as updates is changed atomically, which would "
-        "change "
-        "this rank's copy alone: assign what has been read and computed, or use "
+        "change this rank's copy alone: assign what has been read and computed, or use "
         "write_protocol::invalidate",
         site);
 }

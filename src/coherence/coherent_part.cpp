@@ -72,7 +72,7 @@ coherent_part::coherent_part(rank_context& context, const space_shape& shape)
     view_.has_updates = has_updates(shape.how);
     if (states_ == nullptr) throw std::bad_alloc();
     show_table();
-    if (shape.how.has_statistics) meter_.emplace();
+    if (shape.how.has_statistics) meter_.emplace(arrays_);
 }
 
 void coherent_part::expect_own_thread(std::source_location site) const {
@@ -89,11 +89,8 @@ void coherent_part::expect_own_thread(std::source_location site) const {
 
 /// For sentences.
 std::string coherent_part::name_at(std::uint64_t address) const {
-    const std::uint64_t offset = address & detail::offset_mask;
-    for (const named_array& one : arrays_) {
-        if (offset - one.offset < one.bytes) return one.name;
-    }
-    return "coherent memory";
+    const named_array* const found = find_array(arrays_, address & detail::offset_mask);
+    return found == nullptr ? "coherent memory" : found->name;
 }
 
 void coherent_part::expect_uncached(std::uint64_t address, std::size_t bytes,

@@ -19,6 +19,7 @@
 #include "coherence/coherence_costs.hpp"
 #include "coherence/copy_store.hpp"
 #include "coherence/directory.hpp"
+#include "coherence/named_array.hpp"
 #include "coherence/place_table.hpp"
 #include "coherence/written_blocks.hpp"
 #include "machine/machine.hpp"
@@ -183,6 +184,7 @@ private:
     std::optional<written_blocks> written_;  ///< where others get updates
     directory directory_;
     copy_store copies_;
+    std::vector<named_array> arrays_;
     std::optional<access_meter> meter_;
     std::optional<access_trace> trace_;
 
@@ -209,12 +211,6 @@ private:
     rank_set asked_homes_;  ///< homes that may list the rank as one that has copies
     std::uint32_t entered_ = 0;  ///< accesses that were calls
 
-    struct named_array {
-        std::uint64_t offset;
-        std::uint64_t bytes;
-        std::string name;
-    };
-    std::vector<named_array> arrays_;
     std::string name_at(std::uint64_t address) const;
 
     static constexpr std::uint32_t nobody = UINT32_MAX;

@@ -76,8 +76,7 @@ std::uint64_t coherent_part::take(std::size_t bytes, std::size_t alignment, std:
     }
     taken_bytes_ = start + bytes - shape_.offset;
     if (!name.empty()) arrays_.push_back({start, bytes, std::string(name)});
-    if (meter_ && !name.empty()) meter_->add_array(start, bytes, name);
-    if (trace_ && !name.empty()) trace_->add_array(start, bytes, name);
+    if (trace_ && !name.empty()) trace_->add_array(arrays_.back());
     return start;
 }
 

@@ -20,11 +20,11 @@
 namespace selion {
 namespace {
 
+using coherence::named_array;
 using coherence::replayed_blocks;
 using coherence::trace_head;
 using coherence::trace_reader;
 using coherence::traced_access;
-using coherence::traced_array;
 using coherence::word_history;
 
 using readers = std::vector<std::unique_ptr<trace_reader>>;
@@ -127,19 +127,18 @@ private:
 
     /// Number of the array that has a byte; 0: none. All ranks name the same ones, some earlier.
     std::size_t array_at(std::uint64_t offset) {
-        if (offset - last_array_.offset < last_array_.bytes) return last_number_;
+        if (last_array_.has(offset)) return last_number_;
         for (const auto& reader : readers_) {
-            for (const traced_array& one : reader->arrays()) {
-                if (offset - one.offset >= one.bytes) continue;
-                last_array_ = one;
-                last_number_ = number_of(one);
-                return last_number_;
-            }
+            const named_array* const found = coherence::find_array(reader->arrays(), offset);
+            if (found == nullptr) continue;
+            last_array_ = *found;
+            last_number_ = number_of(*found);
+            return last_number_;
         }
         return 0;
     }
-    std::size_t number_of(const traced_array& array) {
-        const auto same = [&](const traced_array& one) { return one.offset == array.offset; };
+    std::size_t number_of(const named_array& array) {
+        const auto same = [&](const named_array& one) { return one.offset == array.offset; };
         const auto found = std::ranges::find_if(arrays_, same);
         if (found != arrays_.end()) return static_cast<std::size_t>(found - arrays_.begin()) + 1;
         arrays_.push_back(array);
@@ -175,7 +174,7 @@ private:
         for (false_sharing one : own.worst(most)) {
             const std::uint64_t offset = one.offset + head_.offset;
             // The first array of which the block has bytes.
-            for (const traced_array& array : arrays_) {
+            for (const named_array& array : arrays_) {
                 const bool is_in = array.offset < offset + head_.block_bytes &&
                                    offset < array.offset + array.bytes;
                 if (!is_in) continue;
@@ -191,8 +190,8 @@ private:
     trace_head head_;
     word_history words_;
     std::vector<replayed_blocks> blocks_;
-    std::vector<traced_array> arrays_;
-    traced_array last_array_;
+    std::vector<named_array> arrays_;
+    named_array last_array_;
     std::size_t last_number_ = 0;
 };
 

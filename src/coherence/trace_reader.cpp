@@ -59,7 +59,7 @@ std::uint64_t trace_reader::number() {
 }
 
 void trace_reader::read_array() {
-    traced_array array;
+    named_array array;
     array.offset = number();
     array.bytes = number();
     array.name.resize(std::min<std::uint64_t>(number(), head_.bytes + 1024));

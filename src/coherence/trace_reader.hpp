@@ -17,12 +17,6 @@ struct traced_access {
     std::int64_t at_ns = 0;
 };
 
-struct traced_array {
-    std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;
-    std::string name;
-};
-
 /// Reads one file that `access_trace` has written.
 class trace_reader {
 public:
@@ -35,7 +29,7 @@ public:
     const traced_access& access() const { return access_; }
 
     // After the last access:
-    const std::vector<traced_array>& arrays() const { return arrays_; }
+    const std::vector<named_array>& arrays() const { return arrays_; }
     bool is_whole() const { return is_whole_; }
     std::uint64_t misses() const { return misses_; }
     std::int64_t waited_ps() const { return waited_ps_; }
@@ -50,7 +44,7 @@ private:
     std::ifstream file_;
     trace_head head_;
     traced_access access_;
-    std::vector<traced_array> arrays_;
+    std::vector<named_array> arrays_;
     bool is_whole_ = false;
     std::uint64_t misses_ = 0;
     std::int64_t waited_ps_ = 0;

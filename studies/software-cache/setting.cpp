@@ -28,6 +28,14 @@ std::size_t read_block_bytes(const nlohmann::ordered_json& params, bool may_be_p
     return value;
 }
 
+std::size_t read_base_offset(const nlohmann::ordered_json& params) {
+    if (!params.contains("base_offset")) return setting{}.base_offset;
+    const auto value = study::parameter<std::size_t>(params, "base_offset");
+    if (value % sizeof(double) == 0) return value;
+    throw study::bad_argument("'base_offset' is " + std::to_string(value) +
+                              "; legal are multiples of 8, the size of an element.");
+}
+
 void begin_at_random(selion::world& world, const setting& how, std::uint32_t repetition) {
     world.barrier();
     if (how.skew_us == 0) return;

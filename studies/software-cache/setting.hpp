@@ -38,6 +38,10 @@ std::size_t read_size(const nlohmann::ordered_json& params, const char* key, std
 std::size_t read_block_bytes(const nlohmann::ordered_json& params, bool may_be_plain);
 
 /// Ranks begin at random times, as their seed says.
+/// Of the first array; where the parameter is missing, the setting's own. @error
+/// study::bad_argument
+std::size_t read_base_offset(const nlohmann::ordered_json& params);
+
 void begin_at_random(selion::world& world, const setting& how, std::uint32_t repetition);
 
 /// What the source's runs count of one rank.

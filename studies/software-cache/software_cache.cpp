@@ -30,7 +30,8 @@ software_cache::measurement read_point(const study::arguments& given) {
         return software_cache::read_rate(given.params, given.seed);
     }
     using software_cache::field_table;
-    software_cache::setting how{.seed = given.seed};
+    software_cache::setting how{.base_offset = software_cache::read_base_offset(given.params),
+                                .seed = given.seed};
     how.block_bytes =
         software_cache::read_block_bytes(given.params, experiment.starts_with("figure"));
     if (experiment == "table-4" || experiment == "table-5") {

@@ -74,7 +74,9 @@ void print_counts(const study::row_frame& frame, const read_counts& all, std::ui
 measurement read_naive_counts(const nlohmann::ordered_json& params, std::uint64_t seed,
                               bool is_table_1) {
     const multiplication what = read_multiplication(params);
-    const setting how{.block_bytes = read_block_bytes(params, false), .seed = seed};
+    const setting how{.block_bytes = read_block_bytes(params, false),
+                      .base_offset = read_base_offset(params),
+                      .seed = seed};
     return [=](selion::world& world, const study::row_frame& frame) {
         const multiplied done = multiply(world, what, how, frame.repetition);
         check_result(world, done);
@@ -95,6 +97,7 @@ measurement read_start_skew(const nlohmann::ordered_json& params, std::uint64_t 
     multiplication what;
     what.d = read_size(params, "d", largest_d);
     const setting how{.block_bytes = read_block_bytes(params, false),
+                      .base_offset = read_base_offset(params),
                       .seed = seed,
                       .skew_us = study::parameter<double>(params, "skew_us")};
     return [=](selion::world& world, const study::row_frame& frame) {
@@ -114,7 +117,9 @@ measurement read_start_skew(const nlohmann::ordered_json& params, std::uint64_t 
 
 measurement read_version_counts(const nlohmann::ordered_json& params, std::uint64_t seed) {
     const multiplication what = read_multiplication(params);
-    setting how{.block_bytes = read_block_bytes(params, false), .seed = seed};
+    setting how{.block_bytes = read_block_bytes(params, false),
+                .base_offset = read_base_offset(params),
+                .seed = seed};
     if (params.contains("skew_us")) how.skew_us = study::parameter<double>(params, "skew_us");
     return [=](selion::world& world, const study::row_frame& frame) {
         const multiplied done = multiply(world, what, how, frame.repetition);

@@ -127,3 +127,10 @@ def test_updates_spare_the_misses_that_invalidations_cause(study):
     for block_bytes in (8, 1024):
         assert times[block_bytes, "release"] < times[block_bytes, "sequential"]
         assert times[block_bytes, "update"] < 0.6 * times[block_bytes, "sequential"]
+
+
+def test_where_arrays_begin_is_a_parameter(study):
+    rows = study("table-2", "d=16", "base_offset=0,112")
+    entries = values(rows, "directory_entries_per_rank", "base_offset")
+    # Arrays of 256 bytes a rank that begin with a block share none with each other.
+    assert entries == {0: 8, 112: 16}

@@ -3,28 +3,26 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from selion import cache_advice, job, spec
+from selion import cache_advice, job
 from selion.cache_advice import Costs, Space
+from selion.cli.options import (
+    AsJson,
+    Machine,
+    Program,
+    ProgramArguments,
+    Ranks,
+    before_a_program,
+    chosen_machine,
+)
 from selion.cli.output import answers_mistakes, print_json, print_table
 
-# Everything after the program is the program's.
-context_settings = {"allow_interspersed_args": False}
+context_settings = before_a_program
 
 _columns = ("block_bytes", "misses", "cold", "invalidated", "false_sharing", "upgrades", "at_home",
             "messages", "moved_KiB", "waiting_ms")  # fmt: skip
-
-
-def _changes(machine: str | None, ranks: int | None) -> dict[str, str]:
-    chosen = machine or os.environ.get("SELION_MACHINE")
-    if ranks is not None:
-        chosen = spec.with_ranks(chosen or "threads", ranks)
-    return {"SELION_MACHINE": chosen} if chosen else {}
 
 
 def _print_sizes(space: Space, costs: Costs) -> None:
@@ -82,20 +80,11 @@ def _as_json(spaces: list[Space], costs: Costs) -> dict[str, Any]:
 
 @answers_mistakes("cache-advice")
 def command(
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="Program to run.")],
-    arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="ARGUMENTS", help="Its arguments.")
-    ] = None,
-    machine: Annotated[
-        str | None,
-        typer.Option("-m", "--machine", metavar="SPEC",
-                     help="Machine; default: SELION_MACHINE, or threads."),
-    ] = None,
-    ranks: Annotated[
-        int | None,
-        typer.Option("-n", "--ranks", metavar="N", help="Ranks, where SPEC leaves them open."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    program: Program,
+    arguments: ProgramArguments = None,
+    machine: Machine = None,
+    ranks: Ranks = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run a program twice, and say which blocks its coherent memory should have.
 
@@ -104,7 +93,8 @@ def command(
     have blocks of different sizes. Counting slows the program down.
     """
     line = [job.find_program(program), *(arguments or [])]
-    spaces, costs = cache_advice.advise(line, _changes(machine, ranks))
+    chosen = chosen_machine(machine, ranks)
+    spaces, costs = cache_advice.advise(line, {"SELION_MACHINE": chosen} if chosen else {})
     if as_json:
         print_json(_as_json(spaces, costs))
         return

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from selion import schedules, spec
+from selion import schedules
+from selion.cli.options import AsJson, Machine, Ranks, chosen_machine
 from selion.cli.output import answers_mistakes, print_json
 from selion.mistake import Mistake, listing
 from selion.tuning import program
@@ -30,24 +30,15 @@ def command(
     size: Annotated[
         str, typer.Option("--bytes", metavar="N", help="Bytes of one block (K, M, G).")
     ] = "8",
-    machine: Annotated[
-        str | None,
-        typer.Option("-m", "--machine", metavar="SPEC",
-                     help="Machine; default: SELION_MACHINE, or threads."),
-    ] = None,
-    ranks: Annotated[
-        int | None,
-        typer.Option("-n", "--ranks", metavar="N", help="Ranks, where SPEC leaves them open."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    machine: Machine = None,
+    ranks: Ranks = None,
+    as_json: AsJson = False,
 ) -> None:
     """Say which way a collective goes, why, and what the alternatives have taken."""
     legal = schedules.collectives()
     if collective not in legal:
         raise Mistake(f"There is no collective '{collective}'; legal: {listing(legal)}.")
-    chosen = machine or os.environ.get("SELION_MACHINE") or "threads"
-    if ranks is not None:
-        chosen = spec.with_ranks(chosen, ranks)
+    chosen = chosen_machine(machine, ranks) or "threads"
     found = program.explain(chosen, collective, _size(size))
     if as_json:
         print_json({"machine": chosen, **asdict(found)})

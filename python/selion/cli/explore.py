@@ -12,11 +12,11 @@ from typing import Annotated
 import typer
 
 from selion import job
+from selion.cli.options import Program, ProgramArguments, before_a_program
 from selion.cli.output import answers_mistakes
 from selion.mistake import Mistake
 
-# Everything after the program is the program's.
-context_settings = {"allow_interspersed_args": False}
+context_settings = before_a_program
 
 _modes = ("random", "delays")
 _time_is_over = 124
@@ -36,10 +36,8 @@ def _replay(machine: str, line: list[str]) -> str:
 
 @answers_mistakes("explore")
 def command(
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="Program to run.")],
-    arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="ARGUMENTS", help="Its arguments.")
-    ] = None,
+    program: Program,
+    arguments: ProgramArguments = None,
     machine: Annotated[
         str, typer.Option("-m", "--machine", metavar="SPEC", help="A simulated machine.")
     ] = "sim:crossbar",

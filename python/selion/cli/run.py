@@ -10,12 +10,19 @@ from typing import Annotated
 
 import typer
 
-from selion import foreground, job, spec
+from selion import foreground, job
+from selion.cli.options import (
+    Machine,
+    Program,
+    ProgramArguments,
+    Ranks,
+    before_a_program,
+    chosen_machine,
+)
 from selion.cli.output import answers_mistakes, complain
 from selion.mistake import Mistake
 
-# Everything after the program is the program's.
-context_settings = {"allow_interspersed_args": False}
+context_settings = before_a_program
 
 _time_is_over = 124
 
@@ -23,11 +30,7 @@ _time_is_over = 124
 def _changes(
     machine: str | None, ranks: int | None, verbose: bool, trace: str | None, prefix: bool
 ) -> dict[str, str]:
-    chosen = (
-        machine or os.environ.get("SELION_MACHINE") or ("threads" if ranks is not None else None)
-    )
-    if chosen and ranks is not None:
-        chosen = spec.with_ranks(chosen, ranks)
+    chosen = chosen_machine(machine, ranks)
     changes = {"SELION_PREFIX": "1" if prefix else "0"}
     if chosen:
         changes["SELION_MACHINE"] = chosen
@@ -40,23 +43,10 @@ def _changes(
 
 @answers_mistakes("run")
 def command(
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="Program to run.")],
-    arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="ARGUMENTS", help="Its arguments.")
-    ] = None,
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            "-m",
-            "--machine",
-            metavar="SPEC",
-            help="Machine: threads, threads:N@C, processes:N, processes:PxT, ...",
-        ),
-    ] = None,
-    ranks: Annotated[
-        int | None,
-        typer.Option("-n", "--ranks", metavar="N", help="Ranks, where SPEC leaves them open."),
-    ] = None,
+    program: Program,
+    arguments: ProgramArguments = None,
+    machine: Machine = None,
+    ranks: Ranks = None,
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Say what the runtime chose.")
     ] = False,

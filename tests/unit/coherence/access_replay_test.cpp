@@ -33,8 +33,8 @@ protected:
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             traces_.push_back(std::make_unique<access_trace>(
                 folder_, coherence::trace_head{rank, 2, 1, 0, 64, space_offset, space_bytes}));
-            traces_[rank]->add_array(space_offset, 128, "left");
-            traces_[rank]->add_array(space_offset + 128, 128, "right");
+            traces_[rank]->add_array({space_offset, 128, "left"});
+            traces_[rank]->add_array({space_offset + 128, 128, "right"});
         }
     }
     ~AccessReplay() override { std::filesystem::remove_all(folder_); }

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands have, and what they choose together."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from selion import spec
+
+# Everything after a program is the program's.
+before_a_program = {"allow_interspersed_args": False}
+
+Program = Annotated[str, typer.Argument(metavar="PROGRAM", help="Program to run.")]
+ProgramArguments = Annotated[
+    list[str] | None, typer.Argument(metavar="ARGUMENTS", help="Its arguments.")
+]
+Machine = Annotated[
+    str | None,
+    typer.Option("-m", "--machine", metavar="SPEC",
+                 help="Machine: threads, threads:N@C, processes:N, sim:NAME, ... Default: "
+                      "SELION_MACHINE, or threads."),
+]
+Ranks = Annotated[
+    int | None,
+    typer.Option("-n", "--ranks", metavar="N", help="Ranks, where SPEC leaves them open."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def chosen_machine(machine: str | None, ranks: int | None) -> str | None:
+    """The machine that is asked for here or in the environment; None: the library's own choice.
+
+    @error Mistake if it has another number of ranks.
+    """
+    chosen = (
+        machine or os.environ.get("SELION_MACHINE") or ("threads" if ranks is not None else None)
+    )
+    return spec.with_ranks(chosen, ranks) if chosen and ranks is not None else chosen
