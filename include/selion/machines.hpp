@@ -36,7 +36,8 @@ struct machine_description {
     std::string kind;  ///< "threads", "processes"
     std::uint32_t ranks = 0;
     std::uint32_t processes = 0;
-    std::uint32_t carriers = 0;  ///< operating-system threads that run ranks, of all processes
+    std::uint32_t carriers = 0;      ///< operating-system threads that run ranks, of all processes
+    std::uint32_t mesh_columns = 0;  ///< ranks in a row, where they are on a mesh; else 0
     machine_capabilities capabilities;
 };
 

@@ -42,6 +42,12 @@ enum class schedule_algorithm {
     scatter_ring,        ///< scattered over a tree, and then round a ring
     bruck,               ///< few messages that carry what belongs to others
     pairwise,            ///< everybody with everybody, one after another
+    // Everybody to everybody at once, in the orders of mesh_order.hpp:
+    pass_up,    ///< the next higher rank first, and from the last one on with rank 0
+    zero_to_n,  ///< from rank 0 up
+    random,     ///< another order for each rank
+    mapped,     ///< the nearest ones first, beginning in another direction in each row
+    spread,     ///< at any time different targets, and ways evenly over the links
 };
 
 SELION_API std::string_view name_of(collective_kind collective);
@@ -55,6 +61,7 @@ SELION_API std::vector<schedule_algorithm> algorithms_for(collective_kind collec
 SELION_API bool has_root(collective_kind collective);
 SELION_API bool uses_radix(schedule_algorithm algorithm);
 SELION_API bool uses_group(schedule_algorithm algorithm);
+SELION_API bool uses_seed(schedule_algorithm algorithm);
 /// Whether the vector may go in segments: broadcast, reduce and all-reduce over trees.
 SELION_API bool uses_segments(collective_kind collective, schedule_algorithm algorithm);
 
@@ -67,10 +74,12 @@ struct schedule_request {
     std::uint32_t ranks = 1;
     std::uint32_t root = 0;   ///< of broadcast, reduce, gather, scatter
     std::uint32_t radix = 2;  ///< 2 .. max(2, ranks); see `uses_radix`
-    std::uint32_t group = 2;  ///< ranks of a group, all neighbours: hierarchical; of a row: mesh
+    std::uint32_t group = 2;  ///< ranks of a group, all neighbours: hierarchical; of a row: `mesh`,
+                              ///< `mapped`, `spread`
     /// Parts that the vector goes in, one after another, so that a rank passes one on while the
     /// next comes: 1 .. `most_segments`; see `uses_segments`.
     std::uint32_t segments = 1;
+    std::uint32_t seed = 1;  ///< of `random`
     bool operator==(const schedule_request&) const = default;
 };
 

@@ -37,7 +37,8 @@ selion::schedule_request request_of(nb::handle request) {
             number("root"),
             number("radix"),
             number("group"),
-            number("segments")};
+            number("segments"),
+            number("seed")};
 }
 
 block_list parts_of(const std::vector<selion::block_range>& blocks) {
@@ -128,6 +129,12 @@ void add_schedules(nb::module_& module) {
             return selion::uses_group(selion::algorithm_of(algorithm));
         },
         nb::arg("algorithm"), "Whether the group of a request makes a difference.");
+    module.def(
+        "uses_seed",
+        [](std::string_view algorithm) {
+            return selion::uses_seed(selion::algorithm_of(algorithm));
+        },
+        nb::arg("algorithm"), "Whether the seed of a request makes a difference.");
     module.def(
         "uses_segments",
         [](std::string_view collective, std::string_view algorithm) {

@@ -115,6 +115,9 @@ def uses_radix(algorithm: str) -> bool:
 def uses_group(algorithm: str) -> bool:
     """Whether the group of a request makes a difference."""
 
+def uses_seed(algorithm: str) -> bool:
+    """Whether the seed of a request makes a difference."""
+
 def uses_segments(collective: str, algorithm: str) -> bool:
     """Whether the segments of a request make a difference."""
 

@@ -34,7 +34,7 @@ class Request:
     @param ranks at least 1. @param root a rank; 0 where the collective has none.
     @param radix 2 to max(2, ranks); see `uses_radix`. @param group ranks of a group or of a row of
     a mesh, at least 1; see `uses_group`. @param segments parts that the vector goes in, one after
-    another: 1 to 4096; see `uses_segments`.
+    another: 1 to 4096; see `uses_segments`. @param seed of what is random; see `uses_seed`.
     @error ValueError for a number that is negative or beyond 32 bits; all else is checked by what
     the request is given to.
     """
@@ -46,9 +46,10 @@ class Request:
     radix: int = 2
     group: int = 2
     segments: int = 1
+    seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("ranks", "root", "radix", "group", "segments"):
+        for name in ("ranks", "root", "radix", "group", "segments", "seed"):
             value = operator.index(getattr(self, name))
             if not 0 <= value <= _most:
                 raise ValueError(f"schedule: {name} cannot be {value}; legal: 0 to {_most}")
@@ -158,6 +159,14 @@ def uses_group(algorithm: str) -> bool:
     @error ValueError for an unknown algorithm, with the legal ones.
     """
     return bool(native.load().uses_group(algorithm))
+
+
+def uses_seed(algorithm: str) -> bool:
+    """Whether the seed of a request makes a difference.
+
+    @error ValueError for an unknown algorithm, with the legal ones.
+    """
+    return bool(native.load().uses_seed(algorithm))
 
 
 def uses_segments(collective: str, algorithm: str) -> bool:

@@ -65,6 +65,8 @@ void add_algorithm(std::vector<collective_choice>& all, selion::collective_kind 
 void add_schedules(std::vector<collective_choice>& all, selion::collective_kind what,
                    const shape& team, collective_way way) {
     for (const schedule_algorithm algorithm : selion::algorithms_for(what)) {
+        // The orders of a mesh differ from `pairwise` only by links, which a host has not.
+        if (selion::is_mesh_order(algorithm)) continue;
         if (uses_group(algorithm) && team.members < 4) continue;
         add_algorithm(all, what, team, {way, {.algorithm = algorithm}});
     }

@@ -107,7 +107,7 @@ def test_json(selion):
     played = schedules.play(schedules.Request("all_gather", "bruck", 6, radix=3))
     assert head == {
         "collective": "all_gather", "algorithm": "bruck", "ranks": 6, "root": None, "radix": 3,
-        "group": None, "segments": None, "blocks": 6, "rounds": played.rounds,
+        "group": None, "segments": None, "seed": None, "blocks": 6, "rounds": played.rounds,
         "messages": len(played.messages),
         "blocks_sent": 30, "keeps_order": True,
     }
@@ -122,8 +122,8 @@ def test_json_of_a_rank(selion):
     arguments = ("--ranks", "4", "--algorithm", "flat", "--root", "1", "--rank", "1", "--json")
     head, *rows = map(json.loads, selion("schedule", "reduce", *arguments).stdout.splitlines())
     assert head == {"collective": "reduce", "algorithm": "flat", "ranks": 4, "root": 1,
-                    "radix": None, "group": None, "segments": 1, "rank": 1, "blocks": 1,
-                    "steps": 1}
+                    "radix": None, "group": None, "segments": 1, "seed": None, "rank": 1,
+                    "blocks": 1, "steps": 1}
     assert rows == [
         {"step": 0, "direction": "receive", "peer": peer, "blocks": [[0, 1]],
          "action": "combine_after"}

@@ -71,6 +71,8 @@ def _as_data(request: Request) -> dict[str, Any]:
         data["group"] = None
     if not schedules.uses_segments(request.collective, request.algorithm):
         data["segments"] = None
+    if not schedules.uses_seed(request.algorithm):
+        data["seed"] = None
     return data
 
 
@@ -115,7 +117,7 @@ def _compare(request: Request, as_json: bool) -> None:
         names = schedules.algorithms(request.collective)
     played = [
         _play(Request(request.collective, name, request.ranks, request.root, request.radix,
-                      request.group, request.segments))
+                      request.group, request.segments, request.seed))
         for name in names
     ]
     if as_json:
@@ -150,6 +152,8 @@ def _command_line(request: Request, path: Path) -> str:
         words += ["--group", str(request.group)]
     if request.segments != 1 and schedules.uses_segments(request.collective, request.algorithm):
         words += ["--segments", str(request.segments)]
+    if schedules.uses_seed(request.algorithm):
+        words += ["--seed", str(request.seed)]
     if request.root:
         words += ["--root", str(request.root)]
     return shlex.join([*words, "--svg", path.name])
@@ -180,11 +184,12 @@ def command(
     ] = 2,
     root: Annotated[int, typer.Option(metavar="RANK", help="Where there is one.")] = 0,
     group: Annotated[
-        int, typer.Option(metavar="N", help="Ranks of a group (hierarchical) or a row (mesh).")
+        int, typer.Option(metavar="N", help="Ranks of a group (hierarchical) or a row of a mesh.")
     ] = 2,
     segments: Annotated[
         int, typer.Option(metavar="N", help="Parts of the vector that follow one another: trees.")
     ] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the order `random`.")] = 1,
     rank: Annotated[
         int | None, typer.Option(metavar="RANK", help="Only the steps of this rank.")
     ] = None,
@@ -204,7 +209,7 @@ def command(
     if rank is not None and svg is not None:
         raise Mistake("--svg draws all ranks; leave --rank out.")
     with _library_s_sentences():
-        request = Request(collective, algorithm or "", ranks, root, radix, group, segments)
+        request = Request(collective, algorithm or "", ranks, root, radix, group, segments, seed)
     if algorithm is None:
         _compare(request, as_json)
         return

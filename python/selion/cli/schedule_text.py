@@ -27,8 +27,10 @@ def title(request: Request) -> str:
         words += f" of radix {request.radix}"
     if request.algorithm == "hierarchical":
         words += f" in groups of {request.group}"
-    if request.algorithm == "mesh":
+    if request.algorithm in ("mesh", "mapped", "spread"):
         words += f" in rows of {request.group}"
+    if schedules.uses_seed(request.algorithm):
+        words += f" with seed {request.seed}"
     if request.segments != 1 and schedules.uses_segments(request.collective, request.algorithm):
         words += f" in {request.segments} segments"
     if schedules.has_root(request.collective):
@@ -236,6 +238,13 @@ def explanation(request: Request) -> str:
         "scatter_ring": "scattered over a tree, then once round a ring",
         "bruck": "few messages, which carry what belongs to others too",
         "pairwise": "everybody with everybody, one after another",
+        "pass_up": "to the next higher rank first, all under way together",
+        "zero_to_n": "to rank 0 first, then up, all under way together",
+        "random": "each rank in an order of its own, all under way together",
+        "mapped": f"to the nearest on a mesh in rows of {request.group} first, all under way "
+        "together",
+        "spread": f"ways evenly over the links of a mesh in rows of {request.group}, all under "
+        "way together",
     }
     special = of_one.get((request.algorithm, collective))
     if special:

@@ -23,17 +23,47 @@ constexpr std::array<std::string_view, 11> collective_names{
     "barrier", "broadcast", "reduce",     "all_reduce", "reduce_scatter", "scan",
     "exscan",  "gather",    "all_gather", "scatter",    "exchange"};
 
-constexpr std::array<std::string_view, 13> algorithm_names{
-    "flat",          "k_nomial",           "binary",
-    "chain",         "hierarchical",       "mesh",
-    "dissemination", "recursive_doubling", "recursive_halving",
-    "ring",          "scatter_ring",       "bruck",
-    "pairwise"};
+constexpr std::array<std::string_view, 18> algorithm_names{"flat",
+                                                           "k_nomial",
+                                                           "binary",
+                                                           "chain",
+                                                           "hierarchical",
+                                                           "mesh",
+                                                           "dissemination",
+                                                           "recursive_doubling",
+                                                           "recursive_halving",
+                                                           "ring",
+                                                           "scatter_ring",
+                                                           "bruck",
+                                                           "pairwise",
+                                                           "pass_up",
+                                                           "zero_to_n",
+                                                           "random",
+                                                           "mapped",
+                                                           "spread"};
 
 struct way {
     schedule_algorithm algorithm;
     maker make;
 };
+
+std::span<const way> ways_of_all_gather() {
+    using namespace collectives;
+    static constexpr way all[] = {{flat, make_tree_schedule},
+                                  {k_nomial, make_tree_schedule},
+                                  {binary, make_tree_schedule},
+                                  {mesh, make_mesh_schedule},
+                                  {recursive_doubling, make_doubling_schedule},
+                                  {ring, make_ring_schedule},
+                                  {bruck, make_digit_schedule},
+                                  {pairwise, make_pairwise_schedule},
+                                  {pass_up, make_mesh_order_schedule},
+                                  {zero_to_n, make_mesh_order_schedule},
+                                  {schedule_algorithm::random, make_mesh_order_schedule},
+                                  {mapped, make_mesh_order_schedule},
+                                  {spread, make_mesh_order_schedule}};
+    return all;
+}
 
 /// Every way of every collective.
 std::span<const way> ways_of(collective_kind collective) {
@@ -80,14 +110,6 @@ std::span<const way> ways_of(collective_kind collective) {
                                       {recursive_doubling, make_scan_schedule}};
     static constexpr way of_gather[] = {
         {flat, tree}, {k_nomial, tree}, {binary, tree}, {chain, tree}};
-    static constexpr way of_all_gather[] = {{flat, tree},
-                                            {k_nomial, tree},
-                                            {binary, tree},
-                                            {mesh, make_mesh_schedule},
-                                            {recursive_doubling, make_doubling_schedule},
-                                            {ring, make_ring_schedule},
-                                            {bruck, make_digit_schedule},
-                                            {pairwise, make_pairwise_schedule}};
     static constexpr way of_exchange[] = {{flat, make_pairwise_schedule},
                                           {bruck, make_digit_schedule},
                                           {pairwise, make_pairwise_schedule}};
@@ -101,7 +123,7 @@ std::span<const way> ways_of(collective_kind collective) {
         case exscan: return of_scan;
         case gather:
         case scatter: return of_gather;
-        case all_gather: return of_all_gather;
+        case all_gather: return ways_of_all_gather();
         case exchange: break;
     }
     return of_exchange;
@@ -192,8 +214,11 @@ bool uses_radix(schedule_algorithm algorithm) {
 }
 
 bool uses_group(schedule_algorithm algorithm) {
-    return algorithm == hierarchical || algorithm == mesh;
+    return algorithm == hierarchical || algorithm == mesh || algorithm == mapped ||
+           algorithm == spread;
 }
+
+bool uses_seed(schedule_algorithm algorithm) { return algorithm == schedule_algorithm::random; }
 
 bool uses_segments(collective_kind collective, schedule_algorithm algorithm) {
     const bool is_one_vector =

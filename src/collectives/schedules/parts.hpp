@@ -47,6 +47,7 @@ void append_receive(rank_schedule& own, schedule_message received);
 rank_schedule make_tree_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_hierarchical_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_mesh_schedule(const schedule_request& request, std::uint32_t rank);
+rank_schedule make_mesh_order_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_scan_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_ring_schedule(const schedule_request& request, std::uint32_t rank);
 rank_schedule make_doubling_schedule(const schedule_request& request, std::uint32_t rank);

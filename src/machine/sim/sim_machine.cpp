@@ -59,6 +59,8 @@ public:
         description_.ranks = model_.ranks;
         description_.processes = 1;
         description_.carriers = 1;
+        if (model_.network == sim::network_kind::mesh)
+            description_.mesh_columns = model_.mesh.columns;
         description_.capabilities = {
             .shares_memory = model_.node && model_.ranks_per_process() >= model_.ranks,
             .isolates_ranks = false,
