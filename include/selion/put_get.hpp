@@ -66,6 +66,37 @@ inline void put(global_ptr<T> target, std::span<const std::type_identity_t<T>> s
     detail::put_slow(target.bits(), source.data(), source.size_bytes(), site);
 }
 
+namespace detail {
+SELION_API void put_elements_slow(std::uint64_t target, const void* source, std::size_t count,
+                                  std::size_t element_bytes, std::source_location site);
+}
+
+/// Writes a span by one store for each element, in their order, as a loop over plain pointers does;
+/// `put` moves as much at a time as it can. A reader who polls sees whole elements appear one after
+/// another. Completion as for `put`.
+/// @pre source and target do not overlap.
+/// @cost a store for each element, also between simulated cores
+template <class T>
+    requires(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)
+inline void put_elements(global_ptr<T> target, std::span<const std::type_identity_t<T>> source,
+                         std::source_location site = std::source_location::current()) {
+    static_assert(transferable<T>,
+                  "selion::put_elements moves bytes: T must be trivially copyable");
+    if (source.empty()) return;
+    detail::check_access(target.bits(), source.size_bytes(), alignof(T), site,
+                         detail::access_purpose::write);
+    if (std::byte* address = detail::local_address(*detail::current_context, target.bits()))
+        [[likely]] {
+        T* const elements = reinterpret_cast<T*>(address);
+        for (std::size_t i = 0; i < source.size(); ++i) {
+            // relaxed: later synchronisation orders it; no two of them become one
+            std::atomic_ref(elements[i]).store(source[i], std::memory_order_relaxed);
+        }
+        return;
+    }
+    detail::put_elements_slow(target.bits(), source.data(), source.size(), sizeof(T), site);
+}
+
 /// Reads one value from the global address space.
 /// @cost a load where the source is mapped; else one message each way.
 template <class T>

@@ -16,6 +16,7 @@
 #include <selion/collective_sync.hpp>
 #include <selion/counter.hpp>
 #include <selion/distribution.hpp>
+#include <selion/dma.hpp>
 #include <selion/error.hpp>
 #include <selion/error_handler.hpp>
 #include <selion/expect.hpp>
@@ -23,7 +24,9 @@
 #include <selion/global_ptr.hpp>
 #include <selion/machines.hpp>
 #include <selion/memory.hpp>
+#include <selion/mesh_order.hpp>
 #include <selion/message.hpp>
+#include <selion/meter.hpp>
 #include <selion/meters.hpp>
 #include <selion/put_get.hpp>
 #include <selion/rank.hpp>

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "meters/record/link_use.hpp"
+#include "meters/record/network_events.hpp"
 #include "selion/charge.hpp"
 #include "selion/detail/incoming_message.hpp"
 #include "selion/detail/rank_context.hpp"
@@ -58,6 +59,12 @@ struct wait_request {
     }
 };
 
+/// What a tick of a machine's clock is.
+struct tick_scale {
+    double per_second = 1e9;
+    double per_cycle = 1;  ///< of the processor that the machine describes; else of the clock
+};
+
 /// Time and waiting.
 class clock {
 public:
@@ -69,6 +76,10 @@ public:
     /// For records: picoseconds since the job began. A look costs the calling rank nothing where
     /// time is virtual, so that records change no run.
     virtual std::int64_t stamp_ps() { return now_ps(); }
+    /// For meters: the finest count that can be read soonest, and steadily. It costs nothing where
+    /// time is virtual.
+    virtual std::int64_t stamp_ticks();
+    virtual tick_scale scale_of_ticks();
     /// Spends the time of some work, where time is virtual.
     virtual void charge(detail::rank_context&, const work&) {}
     /// Blocks the calling rank, never its carrier as long as another rank of it can run.
@@ -136,6 +147,12 @@ public:
     /// Whether something has come for the calling rank, or for one of its carrier, that is not
     /// handled yet. Asked at the end of jobs whose ranks wait for each other there.
     virtual bool has_mail(detail::rank_context&) { return false; }
+    /// What the router of the rank's place in a network has counted so far, where there is one.
+    virtual std::optional<meters::router_events> router_events(detail::rank_context&) { return {}; }
+    /// What the rank has sent so far, where every message is counted; else null.
+    virtual const meters::sent_messages* sent_messages(const detail::rank_context&) const {
+        return nullptr;
+    }
     /// Whether replies come in the order in which they and requests were sent.
     virtual bool replies_keep_order() const { return false; }
     /// Whether another thread runs handlers for the calling rank, or for one of its carrier, now.

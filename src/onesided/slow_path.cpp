@@ -86,6 +86,23 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
     }
 }
 
+void put_elements_slow(std::uint64_t target, const void* source, std::size_t count,
+                       std::size_t element_bytes, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    const std::size_t bytes = count * element_bytes;
+    expect_range(target, bytes, 1, site, access_purpose::write);
+    const operation_meter meter(context, "put", bytes, site, rank_of(target));
+    if (std::byte* address = mapped_address(context, target)) {
+        machine::announce_write(context, address, bytes);
+        std::memcpy(address, source, bytes);
+    } else {
+        context.transport->put(context, {.target = target,
+                                         .source = source,
+                                         .bytes = bytes,
+                                         .store_bytes = static_cast<std::uint8_t>(element_bytes)});
+    }
+}
+
 void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(source, bytes, 1, site);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "collectives/message_inbox.hpp"
 #include "collectives/started_collectives.hpp"
@@ -23,6 +24,7 @@ struct world_state {
     /// Teams that the rank has made; a handle that outlives the job finds it gone.
     std::shared_ptr<collectives::team_register> teams;
     collectives::started_collectives started;
+    std::vector<const char*> hardware_meters;  ///< names of those that the rank has
 };
 
 inline world_state& state_of(rank_context& context) {

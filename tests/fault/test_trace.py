@@ -105,7 +105,7 @@ def test_links(machine: str, tmp_path: Path):
     rows = [row for row in map(json.loads, meters.read_text().splitlines()) if "link" in row]
     assert len(rows) == 2 * machines[machine]  # a port out and a port in for each rank
     for row in rows:
-        assert set(row) == {"link", "messages", "bytes", "busy_ps", "wait_ps"}
+        assert set(row) == {"link", "messages", "bytes", "busy_ps", "wait_ps", "run_ps"}
         assert row["messages"] > puts and row["bytes"] > 4 * puts and row["busy_ps"] > 0
     shown = traces.read(path).metadata("link")
     assert [{key: row[key] for key in rows[0]} for row in shown] == rows

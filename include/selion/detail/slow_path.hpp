@@ -23,6 +23,14 @@ struct signal_update {
     bool adds;
 };
 
+/// What a DMA engine has to do before it moves a put's data.
+enum class dma_stage : std::uint8_t {
+    none,        ///< it has no part in it: the processor puts
+    set_up,      ///< the first block of a chain
+    next_block,  ///< a further one
+    next_row,    ///< of the same block
+};
+
 /// A put, the signal or target counter that announces it, and the origin's own counters.
 struct put_request {
     std::uint64_t target;
@@ -32,6 +40,9 @@ struct put_request {
     signal_update update = {0, false};
     counter* origin = nullptr;
     counter* completion = nullptr;
+    dma_stage stage = dma_stage::none;
+    std::uint8_t store_bytes = 0;  ///< of one store, where the processor puts element by element;
+                                   ///< 0: as is best
 };
 
 /// A get. Its origin counter and its completion counter count at the same moment.

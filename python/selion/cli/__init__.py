@@ -15,6 +15,7 @@ from selion.cli import (
     explain,
     explore,
     machines,
+    meters,
     run,
     schedule,
     study,
@@ -39,6 +40,7 @@ app.command("calibrate")(calibrate.command)
 app.command("tune")(tune.command)
 app.command("explain")(explain.command)
 app.command("cache-advice", context_settings=cache_advice.context_settings)(cache_advice.command)
+app.command("meters")(meters.command)
 app.command("doctor")(doctor.command)
 
 

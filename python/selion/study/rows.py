@@ -203,7 +203,8 @@ class Finished:
                 self._metrics.setdefault((point, row["repetition"]), set()).add(row["metric"])
 
     def holds(self, point: Point, repetition: int) -> bool:
-        due = [m for m in point.experiment.metrics.values() if m.when.holds(point.params)]
+        metrics = point.experiment.metrics.values()
+        due = [m for m in metrics if m.is_due(point.params, point.machine)]
         if point.identity == self._last and any(metric.extra for metric in due):
             return False
         found = self._metrics.get((point.identity, repetition), set())

@@ -47,6 +47,23 @@ std::int64_t simulation::now_ps() {
     return model_.tick.to_ps(rank.self->now);
 }
 
+std::int64_t simulation::stamp_ticks() {
+    // Where a rank's own code takes time of the host, that is spent now; else nothing is.
+    rank_state& rank = calling_rank();
+    const call looked(*this, rank.context, false);
+    return time_of(rank);
+}
+
+tick_scale simulation::scale_of_ticks() {
+    return {.per_second = 1e12 / model_.tick.in_ps(), .per_cycle = model_.cycle_ticks};
+}
+
+std::optional<meters::router_events> simulation::router_events(detail::rank_context& context) {
+    const call looked(*this, context, false);
+    catch_up();  // what has happened by the rank's own time, and nothing later
+    return network_->router_events(context.rank, time_of(looked.rank));
+}
+
 void simulation::charge(detail::rank_context& context, const work& amount) {
     if (setting_.host_time_scale != 0) return;  // the host's time is spent instead
     const processor_costs& costs =

@@ -22,12 +22,7 @@ std::string_view name_of(const transfer& what) {
 
 }  // namespace
 
-std::int64_t simulation::stamp_ps() {
-    // Where a rank's own code takes time of the host, that is spent now; else nothing is.
-    rank_state& rank = calling_rank();
-    const call looked(*this, rank.context, false);
-    return model_.tick.to_ps(time_of(rank));
-}
+std::int64_t simulation::stamp_ps() { return model_.tick.to_ps(stamp_ticks()); }
 
 void simulation::shown_send::begin(rank_state& origin, transfer& what) {
     what.flow = ++host_.flows_;

@@ -66,6 +66,7 @@ struct alignas(64) rank_state {
     rank_event alarm;                      ///< when messages are served that no call has looked at
     std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something
     std::uint32_t creditor = 0;            ///< whose credit it waits for
+    meters::sent_messages sent;            ///< so far
     std::span<const awaited_word> others;  ///< that the wait would also end with
     bool has_returned = false;             ///< from its function
     bool has_left_stack = false;           ///< and has made the calls that followed

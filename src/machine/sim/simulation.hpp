@@ -57,11 +57,17 @@ public:
     std::uint64_t most_message_bytes() const override { return UINT32_MAX; }
     bool poll(detail::rank_context& context) override;
     bool replies_keep_order() const override { return true; }
+    std::optional<meters::router_events> router_events(detail::rank_context& context) override;
+    const meters::sent_messages* sent_messages(const detail::rank_context& context) const override {
+        return &ranks_[context.rank].sent;
+    }
 
     // clock
     std::int64_t now_ns() override { return now_ps() / 1000; }
     std::int64_t now_ps() override;
     std::int64_t stamp_ps() override;
+    std::int64_t stamp_ticks() override;
+    tick_scale scale_of_ticks() override;
     void charge(detail::rank_context& context, const work& amount) override;
     bool wait(detail::rank_context& context, const wait_request& request) override;
     void wake(detail::rank_context& context, detail::shared_word& word) override;

@@ -57,6 +57,8 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
     made.host = this;
     made.origin = made.from = origin.context.rank;
     made.to = rank_of(target);
+    made.store_bytes = 0;
+    made.stage = detail::dma_stage::set_up;
     made.by_dma = what == transfer_kind::put && model_.mesh.dma_from_bytes != 0 &&
                   bytes >= model_.mesh.dma_from_bytes;
     made.target = target;
@@ -88,6 +90,9 @@ void simulation::put(detail::rank_context& context, const detail::put_request& r
     made.signal = request.signal;
     made.update = request.update;
     made.completion = request.completion;
+    made.store_bytes = request.store_bytes;
+    made.stage = request.stage;
+    if (model_.mesh.has_dma() && request.stage != detail::dma_stage::none) made.by_dma = true;
     ++origin.under_way;
     // A signal is a word that travels behind its data.
     const std::uint64_t wire_bytes = request.bytes + (has_signal ? word_bytes : 0);
@@ -195,6 +200,9 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
                       message_class kind, std::uint64_t wire_bytes) {
     const ticks begun = time_of(origin);
     const shown_send shown(*this, origin, what);
+    meters::sent_messages::amount& sent = origin.sent.by_kind[static_cast<std::size_t>(what.what)];
+    ++sent.messages;
+    sent.bytes += what.data_bytes;
     spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));
     what.kind = kind;
     what.bytes = wire_bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace selion::meters {
@@ -15,6 +16,7 @@ enum class slice_kind : std::uint8_t {
     arrival,     ///< a message takes effect here; on a track beside the rank's own
     count,       ///< no slice: a counter has changed to `bytes`
 };
+inline constexpr std::size_t slice_kinds = 7;
 
 /// One arrow of a trace, from what caused something to what it caused. 0: none.
 using flow_id = std::uint64_t;

@@ -12,10 +12,11 @@ constexpr std::int64_t ps_per_ns = 1000;
 
 }  // namespace
 
-void recorder::count(const char* name, std::int64_t amount, std::int64_t at_ps) {
+void recorder::count(const char* name, std::int64_t by, std::int64_t at_ps, const char* unit) {
     slot& into = slots_[name];
+    into.unit = unit;
     ++into.count;
-    into.total += amount;
+    into.total += by;
     draw({.name = name,
           .start_ps = at_ps,
           .end_ps = at_ps,
@@ -36,13 +37,24 @@ void recorder::add(slot& into, const occurrence& what) {
 
 void recorder::record(const occurrence& what) {
     add(slots_[what.name], what);
+    amount& of_kind = amounts_[static_cast<std::size_t>(what.kind)];
+    ++of_kind.count;
+    of_kind.bytes += static_cast<std::int64_t>(what.bytes);
+    of_kind.duration_ps += what.end_ps - what.start_ps;
     if (what.file != nullptr) add(places_[{what.name, what.file, what.line}], what);
     draw(what);
 }
 
+recorder::amount recorder::amount_of(std::string_view name) const {
+    const auto found = slots_.find(name);
+    if (found == slots_.end()) return {};
+    const slot& from = found->second;
+    return {from.count, static_cast<std::int64_t>(from.bytes), from.total};
+}
+
 meter_reading recorder::reading_of(std::string_view name, const slot& from) {
     return {std::string(name),
-            from.is_timer ? "ns" : "events",
+            from.is_timer ? "ns" : from.unit,
             from.count,
             from.is_timer ? from.total / ps_per_ns : from.total,
             static_cast<std::int64_t>(from.bytes),

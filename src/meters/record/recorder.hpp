@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,8 +28,8 @@ public:
     /// @pre has_trace()
     trace_buffer& trace() { return *trace_; }
 
-    /// @param at_ps used only where there is a trace.
-    void count(const char* name, std::int64_t amount, std::int64_t at_ps);
+    /// @param at_ps used only where there is a trace. @param unit a literal
+    void count(const char* name, std::int64_t by, std::int64_t at_ps, const char* unit = "events");
     /// Adds to the meter of its name, and to the trace.
     void record(const occurrence& what);
     /// Adds to the trace alone.
@@ -54,6 +56,15 @@ public:
     void begin_era() { ++era_; }
     std::uint64_t era() const { return era_; }
 
+    /// What has been recorded of a kind, or under one name.
+    struct amount {
+        std::int64_t count = 0;
+        std::int64_t bytes = 0;
+        std::int64_t duration_ps = 0;
+    };
+    amount amount_of(slice_kind kind) const { return amounts_[static_cast<std::size_t>(kind)]; }
+    amount amount_of(std::string_view name) const;
+
     std::vector<meter_reading> readings() const;
     /// What was recorded with a place in the program, a reading for each name and place.
     std::vector<meter_reading> readings_by_line() const;
@@ -63,6 +74,7 @@ public:
 private:
     struct slot {
         bool is_timer = false;
+        const char* unit = "events";  ///< unless it is a timer
         std::int64_t count = 0;
         std::int64_t total = 0;  ///< of a timer: picoseconds
         std::uint64_t bytes = 0;
@@ -80,6 +92,7 @@ private:
         auto operator<=>(const place&) const = default;
     };
     std::map<std::string_view, slot> slots_;
+    std::array<amount, slice_kinds> amounts_{};
     std::map<place, slot> places_;
     std::unique_ptr<trace_buffer> trace_;
     flow_id leaving_ = 0;

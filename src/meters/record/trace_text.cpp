@@ -271,9 +271,9 @@ std::string link_lines(const network_use& what) {
     std::string text;
     for (const link_use& link : what.links) {
         put(text,
-            R"({{"link":{},"messages":{},"bytes":{},"busy_ps":{},"wait_ps":{}}})"
+            R"({{"link":{},"messages":{},"bytes":{},"busy_ps":{},"wait_ps":{},"run_ps":{}}})"
             "\n",
-            quoted(link.name), link.messages, link.bytes, link.busy_ps, link.wait_ps);
+            quoted(link.name), link.messages, link.bytes, link.busy_ps, link.wait_ps, what.run_ps);
     }
     return text;
 }

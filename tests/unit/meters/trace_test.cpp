@@ -191,9 +191,10 @@ TEST(links, are_in_traces_and_meters) {
     EXPECT_EQ(east["run_ps"], 2000);
     EXPECT_EQ(first(all, "C", "east \"1\"")["args"]["mean use in percent"], 25);
     EXPECT_EQ(link_lines(use),
-              R"({"link":"east \"1\"","messages":3,"bytes":24,"busy_ps":500,"wait_ps":60})"
+              R"({"link":"east \"1\"","messages":3,"bytes":24,"busy_ps":500,"wait_ps":60,)"
+              R"("run_ps":2000})"
               "\n"
-              R"({"link":"west","messages":0,"bytes":0,"busy_ps":0,"wait_ps":0})"
+              R"({"link":"west","messages":0,"bytes":0,"busy_ps":0,"wait_ps":0,"run_ps":2000})"
               "\n");
 }
 

@@ -82,6 +82,10 @@ private:
         if (clock == nullptr) return;
         read_table(*clock);
         base_.frequency_hz = draft_.frequency_hz;
+        constexpr double picoseconds_per_second = 1e12;
+        if (base_.frequency_hz != 0) {
+            draft_.model.cycle_ticks = picoseconds_per_second / base_.frequency_hz;
+        }
         if (draft_.tick.empty() || draft_.tick == "picosecond") return;
         if (base_.frequency_hz == 0) {
             reject(clock->place, fmt::format("a tick of a {} needs a frequency", draft_.tick));
@@ -93,6 +97,7 @@ private:
         const std::int64_t common = std::gcd(ps_per_second, ticks_per_second);
         base_.tick = {ps_per_second / common, ticks_per_second / common};
         draft_.model.tick = base_.tick;
+        draft_.model.cycle_ticks = is_half ? 2 : 1;
     }
 
     void set_kinds() {

@@ -84,6 +84,7 @@ constexpr std::array mesh_keys{
                 [](draft& d) -> destination { return &d.model.mesh.read_entry; }},
     machine_key{"read_hop", time, [](draft& d) -> destination { return &d.model.mesh.read_hop; }},
     machine_key{"dma_setup", time, [](draft& d) -> destination { return &d.model.mesh.dma_setup; }},
+    machine_key{"dma_chain", time, [](draft& d) -> destination { return &d.model.mesh.dma_chain; }},
     machine_key{"dma", per_byte,
                 [](draft& d) -> destination { return &d.model.mesh.dma_per_byte; }},
     machine_key{"dma_from", bytes,

@@ -21,6 +21,9 @@ struct tick_length {
     std::int64_t numerator_ps = 1;
     std::int64_t denominator = 1;
 
+    double in_ps() const {
+        return static_cast<double>(numerator_ps) / static_cast<double>(denominator);
+    }
     /// Rounds down.
     std::int64_t to_ps(ticks time) const {
         return static_cast<std::int64_t>(static_cast<wide>(time) * numerator_ps / denominator);

@@ -117,11 +117,14 @@ struct mesh_model {
     ticks read_hop = 0;                   ///< … and this for each hop
     std::uint64_t dma_from_bytes = 0;     ///< puts from this size on are the DMA engine's; 0: none
     ticks dma_setup = 0;
+    ticks dma_chain = 0;  ///< before each further block of a chain
     rate dma_per_byte;
     std::uint32_t loop_unroll = 1;  ///< stores of the copy loop that are written out
     ticks unrolled_store = 0;       ///< each of those
     ticks remainder_store = 0;      ///< each of the rest: (n - 1) mod unroll + 1
     ticks loop_entry = 0;
+
+    bool has_dma() const { return dma_setup != 0 || dma_per_byte.scaled != 0; }
 };
 
 /// Any number of dimensions, for networks whose single flits are not of interest.
@@ -200,6 +203,7 @@ struct machine_model {
     std::string name;
     std::string summary;
     tick_length tick;
+    double cycle_ticks = 1000;             ///< of the clock that the file names; else a nanosecond
     std::uint32_t ranks = 1;               ///< of the default shape
     std::uint32_t nodes = 1;               ///< machines that `node` describes
     std::uint32_t processes_per_node = 0;  ///< 0: one process

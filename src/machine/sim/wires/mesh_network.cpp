@@ -2,6 +2,7 @@
 #include "machine/sim/wires/mesh_network.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/sim/wires/mesh_switches.hpp"
 #include "machine/sim/wires/mesh_train.hpp"
@@ -53,6 +54,9 @@ public:
     }
 
     std::vector<link_use> links() const override;
+
+    std::optional<meters::router_events> router_events(std::uint32_t rank,
+                                                       ticks now) const override;
 
     ticks stalls(std::uint32_t rank) const override {
         return switches_.count(rank * links_per_node + from_core).waiting;
@@ -182,6 +186,28 @@ void mesh_network::read(engine& host, message& what) const {
     }
     what.act = what.arrive;
     host.schedule(what, host.now() + taken, host.rank(what.from));
+}
+
+std::optional<meters::router_events> mesh_network::router_events(std::uint32_t rank,
+                                                                 ticks now) const {
+    using meters::router_port;
+    static constexpr std::pair<router_port, mesh_link> links_at[] = {{router_port::core, from_core},
+                                                                     {router_port::east, east},
+                                                                     {router_port::south, south},
+                                                                     {router_port::west, west},
+                                                                     {router_port::north, north}};
+    const mesh_waits& waits = switches_.waits();
+    meters::router_events seen;
+    for (const auto& [port, which] : links_at) {
+        const auto i = static_cast<std::size_t>(port);
+        const std::uint32_t link = rank * links_per_node + which;
+        seen.waits[i] =
+            port == router_port::core ? waits.of_core(rank) : waits.of_output(link, now);
+        seen.accesses[i] = switches_.count(link).transactions;
+        seen.bytes[i] = switches_.count(link).bytes;
+    }
+    seen.any_wait = waits.of_any(rank, now);
+    return seen;
 }
 
 std::vector<link_use> mesh_network::links() const {

@@ -28,7 +28,8 @@ mesh_switches::mesh_switches(const mesh_model& model)
       links_(std::size_t{layout_.nodes()} * links_per_node),
       places_(links_.size()),
       router_(links_.size()),
-      upstream_(links_.size()) {
+      upstream_(links_.size()),
+      waits_(layout_.nodes()) {
     for (std::uint32_t number = 0; number < links_.size(); ++number) {
         const std::uint32_t node = number / links_per_node;
         const std::uint32_t which = number % links_per_node;
@@ -46,6 +47,9 @@ void mesh_switches::enter(std::uint32_t port, transaction what, ticks at, ticks 
     ++taken.count.transactions;
     taken.count.bytes += what.bytes;
     taken.count.waiting += waited;
+    if (port % links_per_node == from_core) {
+        waits_.core_goes(port / links_per_node, at - waited, at);
+    }
     const arrival due{what.here, port};
     if (entries_.empty() || entries_.back().at <= due.at) {
         entries_.push(due);
@@ -141,7 +145,11 @@ void mesh_switches::arbitrate(std::uint32_t number, ticks now) {
     if (now < output.free_at) return;
     const std::uint32_t which = number % links_per_node;
     const std::uint32_t asking = admitted(output, which);
-    if (asking == 0) return;
+    if (asking == 0) {
+        if (output.requests != 0) waits_.begin(number, now);
+        return;
+    }
+    if (is_direction(which)) waits_.end(number, now);
     const std::uint32_t behind = asking & ~((2U << output.turn) - 1);
     const auto winner = static_cast<std::uint32_t>(std::countr_zero(behind != 0 ? behind : asking));
     output.turn = static_cast<std::uint8_t>(winner);

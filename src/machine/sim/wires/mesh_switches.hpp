@@ -10,6 +10,7 @@
 #include "machine/sim/model/machine_model.hpp"
 #include "machine/sim/wires/delay_line.hpp"
 #include "machine/sim/wires/mesh_layout.hpp"
+#include "machine/sim/wires/mesh_waits.hpp"
 #include "machine/sim/wires/network.hpp"
 
 namespace selion::machine::sim {
@@ -45,7 +46,10 @@ public:
     /// @param port one of the `from_…` links of a node, here and below.
     bool has_room(std::uint32_t port) const { return places(links_[port]) < capacity_; }
     /// Asks for the port to be among `freed_ports` once, when it has room again.
-    void await_room(std::uint32_t port) { links_[port].is_awaited = true; }
+    void await_room(std::uint32_t port) {
+        links_[port].is_awaited = true;
+        if (port % links_per_node == from_core) waits_.core_may_wait(port / links_per_node);
+    }
     /// A transaction goes into a port's link at a time not before that of the last one plus a
     /// slot. @param waited since it was ready. @pre has_room(port).
     void enter(std::uint32_t port, transaction what, ticks at, ticks waited);
@@ -66,6 +70,7 @@ public:
     }
 
     const link_count& count(std::uint32_t number) const { return links_[number].count; }
+    const mesh_waits& waits() const { return waits_; }
 
 private:
     /// A link and the queue at its end. `first`, `here` and `end` count transactions: those from
@@ -130,6 +135,7 @@ private:
     /// Entries that did not come in the order of time.
     std::priority_queue<arrival, std::vector<arrival>, std::greater<>> later_entries_;
     delay_line<end_of_slot> slots_;
+    mesh_waits waits_;
     std::vector<std::uint32_t> candidates_;
     std::vector<message*> delivered_;
     std::vector<std::uint32_t> freed_ports_;

@@ -55,7 +55,12 @@ private:
     }
     ticks work_before_first() const {
         if (source_ == from_core) return model_.loop_entry;
-        return source_ == from_dma ? model_.dma_setup : 0;
+        if (source_ != from_dma) return 0;
+        switch (what_.stage) {
+            case detail::dma_stage::next_row: return 0;
+            case detail::dma_stage::next_block: return model_.dma_chain;
+            default: return model_.dma_setup;
+        }
     }
     ticks work_of_next() const {
         if (source_ == from_core) {

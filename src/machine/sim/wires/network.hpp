@@ -8,6 +8,8 @@
 
 #include "machine/sim/engine/engine.hpp"
 #include "machine/sim/engine/virtual_time.hpp"
+#include "meters/record/network_events.hpp"
+#include "selion/detail/slow_path.hpp"
 
 namespace selion::machine::sim {
 
@@ -29,7 +31,8 @@ struct alignas(64) message : event {
         return static_cast<Network&>(*owner);
     }
     message_class kind = message_class::write;
-    bool by_dma = false;            ///< the origin's DMA engine copies, not its processor
+    bool by_dma = false;  ///< the origin's DMA engine copies, not its processor
+    detail::dma_stage stage = detail::dma_stage::set_up;  ///< of that engine
     std::uint32_t store_bytes = 0;  ///< of one store of the origin's copy loop; 0: as usual
     // For the network's own use while the message is on its way.
     task* sender = nullptr;  ///< that stands still until its last store has gone
@@ -67,6 +70,11 @@ public:
     /// suspended: then both functions above do the same.
     virtual bool frees_senders() const { return false; }
     virtual std::vector<link_use> links() const { return {}; }
+    /// What a rank's router has counted until `now`, if there are routers. @pre the rank does not
+    /// stand still in `inject`.
+    virtual std::optional<meters::router_events> router_events(std::uint32_t, ticks) const {
+        return {};
+    }
     /// Time that a rank's processor has stood still in `inject` because queues were full.
     virtual ticks stalls(std::uint32_t) const { return 0; }
     /// Whether it wants to be told when ranks wait, as a bus does whose transfers need processors.

@@ -128,8 +128,9 @@ TEST(epiphany_iii, copying_one_integer_more_can_take_less) {
     const auto loop = [](const machine_model& model, std::uint64_t ints) {
         return put_journey(model, {.bytes = ints * 4}).origin;
     };
-    const machine_model model = load("epiphany-iii");
-    const machine_model plain = load("epiphany-iii", {{"unroll", "1"}});
+    machine_model model = load("epiphany-iii");
+    machine_model plain = load("epiphany-iii", {{"unroll", "1"}});
+    model.mesh.store_bytes = plain.mesh.store_bytes = 4;  // a loop that stores integer by integer
     for (const std::uint64_t ints : {8, 16, 24}) {
         EXPECT_LT(loop(model, ints + 1), loop(model, ints));
         EXPECT_GT(loop(plain, ints + 1), loop(plain, ints));

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/host_ticks.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include "machine/host.hpp"
+#include "machine/machine.hpp"
+
+namespace selion::machine {
+namespace {
+
+/// Whether the counter counts at the same rate whatever the processor does.
+bool has_steady_counter() {
+#if defined(__x86_64__)
+    constexpr unsigned power_management = 0x80000007;
+    constexpr unsigned invariant_bit = 1U << 8;
+    unsigned words[4] = {};
+    return __get_cpuid(power_management, &words[0], &words[1], &words[2], &words[3]) != 0 &&
+           (words[3] & invariant_bit) != 0;
+#else
+    return false;
+#endif
+}
+
+const bool counts_steadily = has_steady_counter();
+
+double measure_ticks_per_second() {
+    if (!counts_steadily) return 1e9;
+    constexpr std::int64_t long_enough_ns = 5'000'000;
+    const std::int64_t begun_ns = host_time_ns();
+    const std::int64_t begun = host_ticks();
+    std::int64_t now_ns = begun_ns;
+    while (now_ns - begun_ns < long_enough_ns) now_ns = host_time_ns();
+    return static_cast<double>(host_ticks() - begun) * 1e9 / static_cast<double>(now_ns - begun_ns);
+}
+
+}  // namespace
+
+std::int64_t host_ticks() {
+#if defined(__x86_64__)
+    if (counts_steadily) return static_cast<std::int64_t>(__rdtsc());
+#endif
+    return host_time_ns();
+}
+
+double host_ticks_per_second() {
+    static const double rate = measure_ticks_per_second();
+    return rate;
+}
+
+std::int64_t clock::stamp_ticks() { return host_ticks(); }
+
+tick_scale clock::scale_of_ticks() { return {.per_second = host_ticks_per_second()}; }
+
+}  // namespace selion::machine

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/wires/mesh_waits.hpp"
+
+#include <algorithm>
+
+namespace selion::machine::sim {
+
+void mesh_waits::core_goes(std::uint32_t number, ticks ready, ticks gone) {
+    node_waits& node = nodes_[number];
+    if (gone > ready) {
+        node.core += gone - ready;
+        const auto overlap = [&](ticks begin, ticks end) {
+            return std::max<ticks>(std::min(end, gone) - std::max(begin, ready), 0);
+        };
+        for (const span_of_time& past : node.recent) node.both += overlap(past.begin, past.end);
+        if (node.held_up != 0) node.both += overlap(node.since, gone);
+    }
+    node.core_may_wait = false;
+    node.recent.clear();
+}
+
+}  // namespace selion::machine::sim

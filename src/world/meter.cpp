@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/meter.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "machine/machine.hpp"
+#include "meters/record/recorder.hpp"
+#include "selion/error.hpp"
+#include "selion/expect.hpp"
+#include "world/meter_source.hpp"
+#include "world/world_state.hpp"
+
+namespace selion {
+namespace detail {
+
+/// A meter of one rank.
+struct meter_state {
+    rank_context* context = nullptr;
+    const char* name = nullptr;
+    std::string event;
+    std::unique_ptr<meter_source> source;
+    bool takes_hardware = false;
+    bool is_running = false;
+    std::int64_t begun = 0;
+    std::int64_t begun_ps = 0;  ///< where the run is recorded
+    std::int64_t overhead = 0;  ///< counts of a run of nothing
+    std::int64_t total = 0;
+    std::int64_t runs = 0;
+};
+
+namespace {
+
+/// One of the rank's own, for as long as the job runs.
+void take_hardware(rank_context& context, const char* name) {
+    std::vector<const char*>& taken = state_of(context).hardware_meters;
+    if (taken.size() == hardware_meters) {
+        throw error(status::bad_argument,
+                    fmt::format("meter \"{}\": the rank's {} hardware meters are taken, by \"{}\"; "
+                                "let one of them go, or make it a software meter where its event "
+                                "is no processor's",
+                                name, hardware_meters, fmt::join(taken, "\" and \"")));
+    }
+    taken.push_back(name);
+}
+
+void give_hardware_back(rank_context& context, const char* name) {
+    if (context.world == nullptr) return;  // the rank's function has ended
+    std::vector<const char*>& taken = state_of(context).hardware_meters;
+    const auto own = std::ranges::find(taken, name);
+    if (own != taken.end()) taken.erase(own);
+}
+
+/// The usual count of a run of nothing: the middle one of some.
+std::int64_t measure_overhead(meter_source& source) {
+    constexpr std::size_t tries = 33;
+    std::array<std::int64_t, tries> counts{};
+    for (std::int64_t& count : counts) {
+        const std::int64_t begun = source.read();
+        count = source.read() - begun;
+    }
+    std::ranges::nth_element(counts, counts.begin() + tries / 2);
+    return counts[tries / 2];
+}
+
+/// A run goes into what is recorded: as a timer where it is a time, else as a count.
+[[gnu::noinline]] void record_run(const meter_state& meter, std::int64_t amount) {
+    meters::recorder& recorder = *meter.context->recorder;
+    const std::int64_t now_ps = meter.context->clock->stamp_ps();
+    const meter_source& source = *meter.source;
+    if (source.seconds != 0) {
+        recorder.record({.name = meter.name, .start_ps = meter.begun_ps, .end_ps = now_ps});
+        return;
+    }
+    const bool is_time = source.picoseconds != 0;
+    const double counted = static_cast<double>(amount) * (is_time ? source.picoseconds : 1);
+    recorder.count(meter.name, std::llround(counted), now_ps, is_time ? "ps" : source.unit);
+}
+
+}  // namespace
+}  // namespace detail
+
+meter::meter(const char* name, std::string_view event, meter_kind kind)
+    : state_(std::make_unique<detail::meter_state>()) {
+    detail::rank_context& context = *detail::current_context;
+    SELION_EXPECT(context.ranks != 0, "meter: the calling thread belongs to no rank");
+    state_->context = &context;
+    state_->name = name;
+    state_->event = event;
+    state_->source = detail::make_meter_source(context, event);
+    const bool wants_hardware = kind == meter_kind::hardware;
+    if (wants_hardware && !state_->source->may_take_hardware) {
+        throw error(status::bad_argument,
+                    fmt::format("meter \"{}\": no hardware counts {}; make it a software meter",
+                                name, event));
+    }
+    if (wants_hardware || state_->source->needs_hardware) {
+        detail::take_hardware(context, name);
+        state_->takes_hardware = true;
+    }
+    if (!context.spends_time) state_->overhead = detail::measure_overhead(*state_->source);
+}
+
+meter::~meter() {
+    if (state_ == nullptr || !state_->takes_hardware) return;
+    detail::give_hardware_back(*state_->context, state_->name);
+}
+
+meter::meter(meter&& other) noexcept = default;
+meter& meter::operator=(meter&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+}
+
+void meter::start() {
+    detail::meter_state& own = *state_;
+    SELION_EXPECT(!own.is_running, fmt::format("meter \"{}\" runs already", own.name));
+    own.is_running = true;
+    if (own.context->recorder != nullptr) [[unlikely]]
+        own.begun_ps = own.context->clock->stamp_ps();
+    own.begun = own.source->read();
+}
+
+void meter::stop() {
+    detail::meter_state& own = *state_;
+    const std::int64_t now = own.source->read();
+    SELION_EXPECT(own.is_running, fmt::format("meter \"{}\" does not run", own.name));
+    own.is_running = false;
+    const std::int64_t amount = std::max<std::int64_t>(now - own.begun - own.overhead, 0);
+    own.total += amount;
+    ++own.runs;
+    if (own.context->recorder != nullptr) [[unlikely]]
+        detail::record_run(own, amount);
+}
+
+bool meter::is_running() const { return state_->is_running; }
+
+double meter::value() const { return static_cast<double>(state_->total) * state_->source->scale; }
+
+std::string_view meter::unit() const { return state_->source->unit; }
+
+const std::string& meter::event() const { return state_->event; }
+
+const char* meter::name() const { return state_->name; }
+
+std::int64_t meter::runs() const { return state_->runs; }
+
+double meter::overhead() const {
+    return static_cast<double>(state_->overhead) * state_->source->scale;
+}
+
+double meter::seconds_per_unit() const { return state_->source->seconds; }
+
+void meter::reset() {
+    SELION_EXPECT(!state_->is_running,
+                  fmt::format("meter \"{}\" runs: stop it before reset()", state_->name));
+    state_->total = state_->runs = 0;
+}
+
+std::vector<meter_event_info> meter_events() {
+    return detail::list_meter_events(*detail::current_context);
+}
+
+meter_summary summarise(const team& members, const meter& own) {
+    meter_summary all;
+    all.by_member = members.all_gather(own.value());
+    for (const double value : all.by_member) all.sum += value;
+    const auto [least, most] = std::ranges::minmax(all.by_member);
+    all.least = least;
+    all.most = most;
+    all.mean = all.sum / static_cast<double>(all.by_member.size());
+    return all;
+}
+
+}  // namespace selion
