@@ -13,4 +13,11 @@ std::string mesh_layout::name(std::uint32_t link) const {
                        names[link % links_per_node]);
 }
 
+std::uint32_t places_of_link(const mesh_model& model) {
+    const ticks slot = slot_of(model);
+    const ticks longest = std::max({model.hop, model.entry, ticks{1}});
+    const ticks on_the_way = (longest + slot - 1) / slot;
+    return static_cast<std::uint32_t>(std::min<ticks>(on_the_way + model.queue_slots, 1U << 30));
+}
+
 }  // namespace selion::machine::sim

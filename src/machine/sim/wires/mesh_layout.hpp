@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -81,6 +82,13 @@ public:
         }
     }
 
+    /// The node where a link ends.
+    std::uint32_t end_of(std::uint32_t link) const {
+        const std::uint32_t node = link / links_per_node;
+        const std::uint32_t which = link % links_per_node;
+        return which <= north ? neighbour(node, which) : node;
+    }
+
     /// Row, column and what it is, for reports: "(2,3) east".
     std::string name(std::uint32_t link) const;
 
@@ -97,5 +105,12 @@ private:
     std::uint32_t columns_;
     bool wraps_around_;
 };
+
+/// A link is taken so long by a transaction.
+inline ticks slot_of(const mesh_model& model) { return std::max(model.slot, ticks{1}); }
+
+/// Places of a queue and its link: for transactions that are on the link at the same time when it
+/// is never idle, and for those that wait.
+std::uint32_t places_of_link(const mesh_model& model);
 
 }  // namespace selion::machine::sim

@@ -6,23 +6,14 @@
 
 #include "machine/sim/wires/mesh_switches.hpp"
 #include "machine/sim/wires/mesh_train.hpp"
+#include "machine/sim/wires/mesh_wires.hpp"
 
 namespace selion::machine::sim {
 namespace {
 
-/// Trains that leave by one port, one after the other.
-struct source {
-    message* first = nullptr;
-    message* last = nullptr;
-    ticks free_at = 0;  ///< a slot after its last transaction
-};
-
-class mesh_network final : public network {
+class mesh_network final : public mesh_wires {
 public:
-    explicit mesh_network(const mesh_model& model)
-        : model_(model),
-          switches_(model),
-          sources_(std::size_t{switches_.layout().nodes()} * sources_per_node) {
+    explicit mesh_network(const mesh_model& model) : mesh_wires(model), switches_(model) {
         step_.owner = this;
         step_.act = [](engine& host, event& due) {
             static_cast<step_event&>(due).owner->step(host);
@@ -30,81 +21,37 @@ public:
         wires_.next_order = after_all_ranks;
     }
 
-    ticks inject(engine& host, message& what) override {
-        if (what.kind != message_class::write || what.by_dma) {
-            inject_from_event(host, what);
-            return host.now();
-        }
-        what.sender = &host.current();
-        // Behind what handlers of the rank have sent and is still there: order is kept.
-        const bool has_others =
-            source_of(what.from * links_per_node + from_events).first != nullptr;
-        const ticks gone = begin(host, what, has_others ? from_events : from_core);
-        if (gone != end_of_time) return gone;
-        host.suspend();  // `what` may have arrived and may be gone when this returns
-        return host.current().now;
-    }
-
-    void inject_from_event(engine& host, message& what) override {
-        if (what.kind == message_class::read_request || what.kind == message_class::read_reply) {
-            return read(host, what);
-        }
-        what.sender = nullptr;
-        begin(host, what, what.by_dma ? from_dma : from_events);
-    }
-
-    std::vector<link_use> links() const override;
-
     std::optional<meters::router_events> router_events(std::uint32_t rank,
                                                        ticks now) const override;
-
-    ticks stalls(std::uint32_t rank) const override {
-        return switches_.count(rank * links_per_node + from_core).waiting;
-    }
 
 private:
     struct step_event : event {
         mesh_network* owner = nullptr;
     };
 
-    static constexpr std::uint32_t sources_per_node = into_core - from_core;
     /// Above the orders of all ranks: in one tick the wires come last.
     static constexpr std::uint64_t after_all_ranks = ((std::uint64_t{1} << 20) - 1) << 44;
 
-    source& source_of(std::uint32_t port) {
-        return sources_[port / links_per_node * sources_per_node +
-                        (port % links_per_node - from_core)];
+    ticks begin(engine& host, message& what, mesh_link which) override;
+    const mesh_link_count& count(std::uint32_t link) const override {
+        return switches_.count(link);
     }
-
-    ticks begin(engine& host, message& what, mesh_link which);
     ticks send(engine& host, std::uint32_t port, ticks now);
-    void begin_next(std::uint32_t port);
+    void begin_first(std::uint32_t port);
     void step(engine& host);
     void schedule_step(engine& host);
-    void read(engine& host, message& what) const;
 
-    mesh_model model_;
     mesh_switches switches_;
-    std::vector<source> sources_;
     step_event step_;
     ticks step_at_ = 0;
     task wires_;  ///< no rank: the cause of steps
 };
 
-/// @return when its last transaction leaves; `end_of_time` if that is not known yet.
 ticks mesh_network::begin(engine& host, message& what, mesh_link which) {
     const std::uint32_t port = what.from * links_per_node + which;
-    source& queue = source_of(port);
-    task* const sender = what.sender;
-    what.next = nullptr;
-    what.entered = host.now();
-    if (queue.first != nullptr) {
-        queue.last = queue.last->next = &what;
-        return end_of_time;
-    }
-    queue.first = queue.last = &what;
-    mesh_train(model_, what, which).begin(host.now());
-    what.sender = nullptr;  // it is not suspended
+    if (!line_up(port, what, host.now())) return end_of_time;
+    task* const sender = std::exchange(what.sender, nullptr);  // it is not suspended
+    begin_first(port);
     const ticks gone = send(host, port, host.now());
     what.sender = sender;
     schedule_step(host);
@@ -120,8 +67,8 @@ ticks mesh_network::send(engine& host, std::uint32_t port, ticks now) {
     ticks gone = end_of_time;
     while (queue.first != nullptr) {
         message& what = *queue.first;
-        mesh_train train(model_, what, static_cast<mesh_link>(port % links_per_node));
-        const mesh_way way = switches_.layout().way(what.from, what.to);
+        mesh_train train(model(), what, static_cast<mesh_link>(port % links_per_node));
+        const mesh_way way = layout().way(what.from, what.to);
         while (!train.is_at_end()) {
             if (!switches_.has_room(port)) {
                 switches_.await_room(port);
@@ -129,24 +76,19 @@ ticks mesh_network::send(engine& host, std::uint32_t port, ticks now) {
             }
             gone = std::max({train.ready(), queue.free_at, now});
             switches_.enter(port, {&what, 0, train.bytes(), way}, gone, gone - train.ready());
-            queue.free_at = gone + switches_.slot();
+            queue.free_at = gone + slot();
             train.go_on(gone);
         }
         if (what.sender != nullptr) host.resume_at(*what.sender, gone);
         queue.first = what.next;
-        if (queue.first != nullptr) begin_next(port);
+        if (queue.first != nullptr) begin_first(port);
     }
     return gone;
 }
 
-/// A DMA engine starts its next transfer when the last one has gone; answers are ready at once.
-void mesh_network::begin_next(std::uint32_t port) {
-    const source& queue = source_of(port);
+void mesh_network::begin_first(std::uint32_t port) {
     const auto which = static_cast<mesh_link>(port % links_per_node);
-    const ticks gone = queue.free_at - switches_.slot();
-    const ticks asked = queue.first->entered;
-    mesh_train(model_, *queue.first, which)
-        .begin(which == from_dma ? std::max(asked, gone) : asked);
+    mesh_train(model(), *source_of(port).first, which).begin(start_of_work(port));
 }
 
 void mesh_network::step(engine& host) {
@@ -173,21 +115,6 @@ void mesh_network::schedule_step(engine& host) {
     host.schedule(step_, next, wires_);
 }
 
-/// A load stops its core until its word is there, so several words take several times as long: the
-/// answer brings the time of all but the first.
-void mesh_network::read(engine& host, message& what) const {
-    const auto hops = static_cast<ticks>(switches_.layout().way(what.from, what.to).hops());
-    const ticks word = model_.read_entry + model_.read_hop * hops;
-    ticks taken = word / 2;
-    if (what.kind == message_class::read_reply) {
-        const std::uint64_t width = mesh_train::bytes_of_store(model_, what);
-        const std::uint64_t words = std::max<std::uint64_t>((what.bytes + width - 1) / width, 1);
-        taken = word - taken + static_cast<ticks>(words - 1) * word;
-    }
-    what.act = what.arrive;
-    host.schedule(what, host.now() + taken, host.rank(what.from));
-}
-
 std::optional<meters::router_events> mesh_network::router_events(std::uint32_t rank,
                                                                  ticks now) const {
     using meters::router_port;
@@ -208,18 +135,6 @@ std::optional<meters::router_events> mesh_network::router_events(std::uint32_t r
     }
     seen.any_wait = waits.of_any(rank, now);
     return seen;
-}
-
-std::vector<link_use> mesh_network::links() const {
-    std::vector<link_use> all;
-    const mesh_layout& layout = switches_.layout();
-    for (std::uint32_t link = 0; link < layout.nodes() * links_per_node; ++link) {
-        const mesh_switches::link_count& count = switches_.count(link);
-        if (!layout.exists(link / links_per_node, link % links_per_node)) continue;
-        all.push_back({layout.name(link), count.transactions, count.bytes,
-                       static_cast<ticks>(count.transactions) * switches_.slot(), count.waiting});
-    }
-    return all;
 }
 
 }  // namespace

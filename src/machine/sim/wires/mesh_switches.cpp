@@ -7,13 +7,6 @@
 namespace selion::machine::sim {
 namespace {
 
-/// Transactions that are on a link at the same time when it is never idle, and those that wait.
-std::uint32_t capacity(const mesh_model& model, ticks slot) {
-    const ticks longest = std::max({model.hop, model.entry, ticks{1}});
-    const ticks on_the_way = (longest + slot - 1) / slot;
-    return static_cast<std::uint32_t>(std::min<ticks>(on_the_way + model.queue_slots, 1U << 30));
-}
-
 constexpr bool is_direction(std::uint32_t which) { return which <= north; }
 
 }  // namespace
@@ -22,18 +15,17 @@ mesh_switches::mesh_switches(const mesh_model& model)
     : layout_(model),
       entry_(model.entry),
       hop_(model.hop),
-      slot_(std::max(model.slot, ticks{1})),
+      slot_(slot_of(model)),
       keeps_bubble_(model.wraps_around),
-      capacity_(capacity(model, slot_)),
+      capacity_(places_of_link(model)),
       links_(std::size_t{layout_.nodes()} * links_per_node),
       places_(links_.size()),
       router_(links_.size()),
       upstream_(links_.size()),
       waits_(layout_.nodes()) {
     for (std::uint32_t number = 0; number < links_.size(); ++number) {
-        const std::uint32_t node = number / links_per_node;
         const std::uint32_t which = number % links_per_node;
-        const std::uint32_t end = is_direction(which) ? layout_.neighbour(node, which) : node;
+        const std::uint32_t end = layout_.end_of(number);
         links_[number].places = number;
         router_[number] = end * links_per_node;
         upstream_[end * links_per_node + which] = number;

@@ -10,6 +10,7 @@
 #include "machine/sim/model/machine_model.hpp"
 #include "machine/sim/wires/delay_line.hpp"
 #include "machine/sim/wires/mesh_layout.hpp"
+#include "machine/sim/wires/mesh_link_count.hpp"
 #include "machine/sim/wires/mesh_waits.hpp"
 #include "machine/sim/wires/network.hpp"
 
@@ -31,16 +32,9 @@ struct transaction {
 /// @cost two entries in sorted queues for each hop; no allocation once the queues have grown.
 class mesh_switches {
 public:
-    struct link_count {
-        std::uint64_t transactions = 0;
-        std::uint64_t bytes = 0;
-        ticks waiting = 0;
-    };
-
     /// @pre rows and columns 1 .. 32767, queue_slots at least 1. A slot is at least one tick.
     explicit mesh_switches(const mesh_model& model);
 
-    const mesh_layout& layout() const { return layout_; }
     ticks slot() const { return slot_; }
 
     /// @param port one of the `from_…` links of a node, here and below.
@@ -69,7 +63,7 @@ public:
         freed_ports_.clear();
     }
 
-    const link_count& count(std::uint32_t number) const { return links_[number].count; }
+    const mesh_link_count& count(std::uint32_t number) const { return links_[number].count; }
     const mesh_waits& waits() const { return waits_; }
 
 private:
@@ -87,7 +81,7 @@ private:
         bool is_candidate = false;  ///< in `candidates_`
         bool is_awaited = false;
         ticks free_at = 0;
-        link_count count;
+        mesh_link_count count;
     };
     struct arrival {
         ticks at = 0;

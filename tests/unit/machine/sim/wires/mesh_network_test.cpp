@@ -320,6 +320,21 @@ TEST(mesh_network_test, a_dma_transfer_leaves_the_processor_free) {
     EXPECT_EQ(programs[0][1].arrived, 600 + 750 + 600 + 12 + 21);  // one after the other
 }
 
+TEST(mesh_network_test, a_dma_transfer_is_set_up_when_the_last_one_has_gone) {
+    mesh_model model = epiphany();
+    model.dma_setup = 600;
+    model.dma_per_byte = rate::from_ticks(0.75);
+    auto programs = of_rank_0(model);
+    for (int i = 0; i < 3; ++i) {  // each fits into the queue of its link
+        programs[0].emplace_back(0, 0, 15, 16);
+        programs[0].back().by_dma = true;
+    }
+    bed_of(model)->copy(programs);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(programs[0][static_cast<std::size_t>(i)].arrived, (i + 1) * (600 + 12) + 21);
+    }
+}
+
 TEST(mesh_network_test, stores_pass_a_dma_transfer_that_is_slower_than_the_link) {
     mesh_model model = epiphany();
     model.remainder_store = 5;
