@@ -159,7 +159,7 @@ private:
 
     std::string mesh() const {
         const mesh_model& mesh = model_.mesh;
-        return fmt::format(
+        std::string text = fmt::format(
             "messages go along their row, then along their column. A store takes {} and {} for "
             "each hop; a link moves one transaction of at most {} bytes in {}, and {} may wait for "
             "it. A load of a word takes {} and {} for each hop. The copy loop stores {} bytes at a "
@@ -169,6 +169,12 @@ private:
             of(mesh.read_entry), of(mesh.read_hop), mesh.store_bytes, of(mesh.loop_entry),
             of(mesh.unrolled_store), mesh.loop_unroll, of(mesh.remainder_store), of(mesh.dma_setup),
             of(mesh.dma_per_byte));
+        if (mesh.granularity == mesh_granularity::messages) {
+            text +=
+                " Links take whole messages, one after another, and beyond a message's own "
+                "router any number may wait.";
+        }
+        return text;
     }
 
     std::string bus() const {

@@ -140,6 +140,7 @@ private:
         if (kind == "mesh") {
             add_natural("rows", "network.rows");
             add_natural("columns", "network.columns");
+            add_natural("granularity", "network.granularity");
         }
         if (kind == "bus") add_natural("boards", "network.boards");
         if (has_node) {

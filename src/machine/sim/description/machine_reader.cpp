@@ -108,6 +108,9 @@ private:
                         : network == "torus"  ? network_kind::torus
                         : network == "bus"    ? network_kind::bus
                                               : network_kind::none;
+        if (draft_.granularity == "messages") {
+            model.mesh.granularity = mesh_granularity::messages;
+        }
         const std::string& reception = draft_.reception_kind;
         model.reception.kind = reception == "polling"     ? reception_kind::polling
                                : reception == "interrupt" ? reception_kind::interrupt

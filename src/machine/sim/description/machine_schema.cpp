@@ -71,6 +71,8 @@ constexpr std::array mesh_keys{
     machine_key{"columns", count, [](draft& d) -> destination { return &d.model.mesh.columns; }, 1},
     machine_key{"wraps_around", truth,
                 [](draft& d) -> destination { return &d.model.mesh.wraps_around; }},
+    machine_key{"granularity", word, [](draft& d) -> destination { return &d.granularity; }, 0,
+                "transactions,messages"},
     machine_key{"entry", time, [](draft& d) -> destination { return &d.model.mesh.entry; }},
     machine_key{"hop", time, [](draft& d) -> destination { return &d.model.mesh.hop; }},
     machine_key{"slot", time, [](draft& d) -> destination { return &d.model.mesh.slot; }},

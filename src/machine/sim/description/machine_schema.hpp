@@ -22,6 +22,7 @@ struct machine_draft {
     double frequency_hz = 0;
     std::string tick;
     std::string network_kind;
+    std::string granularity;
     std::string reception_kind;
     std::uint32_t ranks = 0;
     std::uint32_t most_ranks = 0;

@@ -102,11 +102,18 @@ struct crossbar_model {
     ticks packet_gap = 0;            ///< of a port, for each packet after the first
 };
 
+/// What a link of a mesh moves as one.
+enum class mesh_granularity : std::uint8_t {
+    transactions,
+    messages,  ///< coarser, for large runs
+};
+
 /// Rows × columns of cores, one rank each; a message goes along its row, then along its column.
 struct mesh_model {
     std::uint32_t rows = 1;
     std::uint32_t columns = 1;
-    bool wraps_around = false;            ///< a torus
+    bool wraps_around = false;  ///< a torus
+    mesh_granularity granularity = mesh_granularity::transactions;
     ticks entry = 0;                      ///< from the core into its own router
     ticks hop = 0;                        ///< from router to router
     ticks slot = 1;                       ///< a link is taken that long by one transaction

@@ -32,6 +32,28 @@ public:
     static std::uint32_t bytes_of_store(const mesh_model& model, const message& what) {
         return what.store_bytes != 0 ? what.store_bytes : model.store_bytes;
     }
+    /// Work for all but the first, each of which takes at least so long. @pre begin.
+    ticks work_of_rest(ticks least) const {
+        const auto count = static_cast<ticks>(transactions());
+        if (source_ == from_core) {
+            const auto unrolled = static_cast<ticks>(what_.at);
+            const ticks first = std::min<ticks>(unrolled, 1);
+            return (unrolled - first) * std::max(model_.unrolled_store, least) +
+                   (count - 1 - (unrolled - first)) * std::max(model_.remainder_store, least);
+        }
+        if (source_ == from_events || count == 1) return (count - 1) * least;
+        // Whole transactions of DMA differ by at most a tick, so all or none of them take longer
+        // than `least`; the last one may be a short one.
+        const rate& pace = model_.dma_per_byte;
+        const std::uint64_t before_last = std::uint64_t{transactions() - 1} * width();
+        const ticks whole = pace.of(width()) < least ? (count - 2) * least
+                                                     : pace.of(before_last) - pace.of(width());
+        return whole + std::max(pace.of(what_.bytes) - pace.of(before_last), least);
+    }
+    std::uint32_t transactions() const {
+        const std::uint64_t full = (what_.bytes + width() - 1) / width();
+        return static_cast<std::uint32_t>(std::max<std::uint64_t>(full, 1));
+    }
     bool is_at_end() const { return what_.step == transactions(); }
     ticks ready() const { return what_.entered; }
     /// The next one has gone.
@@ -48,10 +70,6 @@ public:
 private:
     std::uint32_t width() const {
         return source_ == from_core ? bytes_of_store(model_, what_) : model_.transaction_bytes;
-    }
-    std::uint32_t transactions() const {
-        const std::uint64_t full = (what_.bytes + width() - 1) / width();
-        return static_cast<std::uint32_t>(std::max<std::uint64_t>(full, 1));
     }
     ticks work_before_first() const {
         if (source_ == from_core) return model_.loop_entry;

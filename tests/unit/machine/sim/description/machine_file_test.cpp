@@ -359,6 +359,31 @@ hop_ns = 1
     EXPECT_THAT(trouble_of(mesh, {{"rows", "40000"}}), HasSubstr("at most 32767 rows"));
 }
 
+TEST(machine_options, links_of_a_mesh_move_transactions_or_messages) {
+    const std::string mesh = R"(
+[machine]
+name = "mesh"
+[network]
+kind = "mesh"
+entry_ns = { value = 1, source = "given: x" }
+hop_ns = { value = 1, source = "given: x" }
+)";
+    const auto granularity_of = [&](const std::string& more, const option_map& options) {
+        return read(join(mesh, more), options).mesh.granularity;
+    };
+    const std::string coarse = "granularity = \"messages\"\n";
+    EXPECT_EQ(granularity_of("", {}), mesh_granularity::transactions);
+    EXPECT_EQ(granularity_of(coarse, {}), mesh_granularity::messages);
+    EXPECT_EQ(granularity_of("", {{"granularity", "messages"}}), mesh_granularity::messages);
+    EXPECT_EQ(granularity_of(coarse, {{"granularity", "transactions"}}),
+              mesh_granularity::transactions);
+    EXPECT_THAT(trouble_of(mesh, {{"granularity", "words"}}),
+                AllOf(HasSubstr("option granularity=words"),
+                      HasSubstr("must be one of transactions, messages")));
+    EXPECT_THAT(trouble_of(with(""), {{"granularity", "messages"}}),
+                HasSubstr("there is no such option"));
+}
+
 constexpr std::string_view node = R"(
 [machine]
 name = "node"

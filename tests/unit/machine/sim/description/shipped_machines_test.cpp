@@ -358,6 +358,12 @@ TEST(explain, works_examples) {
                 AllOf(HasSubstr("(6 hops)"), HasSubstr("833 ps (2500/3 ps)")));
 }
 
+TEST(explain, says_what_a_link_of_a_mesh_moves) {
+    constexpr std::string_view sentence = "Links take whole messages";
+    EXPECT_THAT(explain_machine("epiphany-iii"), testing::Not(HasSubstr(sentence)));
+    EXPECT_THAT(explain_machine("epiphany-iii,granularity=messages"), HasSubstr(sentence));
+}
+
 TEST(explain, takes_names_and_specs) {
     EXPECT_EQ(explain_machine("crossbar"), explain_machine("sim:crossbar"));
     EXPECT_THAT(explain_machine("sim:crossbar,ranks=3"), HasSubstr("3 ranks"));
