@@ -21,6 +21,8 @@ from conftest import checking_build
     ("sim:crossbar,loss=0.1", ["loss", "retransmission"]),
     ("sim:crossbar,compute=fast", ["compute=fast", "measured"]),
     ("sim:crossbar,context=stacks", ["context=stacks", "fibers"]),
+    ("sim:crossbar,payload=some", ["payload=some", "bytes or none"]),
+    ("sim:epiphany-iii,granularity=words", ["granularity=words", "transactions, messages"]),
     ("sim:epiphany-iii,ranks=17", ["16", "rows"]),
     ("sim:crossbar,network.latency_us=-1", ["latency_us", "-1"]),
 ])

@@ -131,8 +131,16 @@ private:
             "{} ranks simulated on {} in one process, {}, in virtual time; seed {}", model_.ranks,
             model_.name, setting_.has_threads ? "each on a thread of its own" : "as fibers",
             setting_.seed));
-        if (setting_.is_deterministic()) return;
-        base::say("compute=measured: the host's time is spent, so times differ from run to run");
+        if (!setting_.is_deterministic()) {
+            base::say(
+                "compute=measured: the host's time is spent, so times differ from run to run");
+        }
+        if (!setting_.has_payload) {
+            base::say(
+                fmt::format("payload=none: puts and gets of more than {} bytes take their "
+                            "time and move no data",
+                            sim::least_payload_bytes));
+        }
     }
 
     machine_model model_;

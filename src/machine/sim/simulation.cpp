@@ -33,7 +33,8 @@ simulation::simulation(const machine_model& model, const run_setting& setting, m
               [this] { end_in_deadlock(*this); }),
       network_(make_network(model_)),
       perturbation_(setting, model.tick, model.reception.retransmission),
-      limit_bytes_(memory_limit_bytes()) {
+      limit_bytes_(setting.has_payload ? memory_limit_bytes() : UINT64_MAX),
+      most_moved_bytes_(setting.has_payload ? UINT64_MAX : least_payload_bytes) {
     if (model_.node) {
         ranks_per_process_ = model_.ranks_per_process();
         ranks_per_node_ = model_.ranks_per_node();
@@ -149,7 +150,8 @@ std::byte* simulation::address_of(std::uint64_t bits) const {
     return segments_.slice(rank) + (bits & detail::offset_mask);
 }
 
-/// A machine file may limit each rank's memory; the host's is shared by all.
+/// A machine file may limit each rank's memory; the host's is shared by all, and without data most
+/// of it is never touched.
 bool simulation::commit(std::uint64_t bytes) {
     std::uint64_t& own = own_committed_bytes();
     if (model_.memory_bytes != 0 && bytes > model_.memory_bytes - own) return false;

@@ -268,7 +268,12 @@ private:
     std::uint32_t no_sleepers_ = 0;
     std::uint64_t committed_bytes_ = 0;
     std::uint64_t limit_bytes_ = 0;
+    /// Puts and gets of more bytes take their time and move nothing.
+    const std::uint64_t most_moved_bytes_;
 };
+
+/// Puts and gets of so many bytes move their data always: flags, lengths and addresses stay right.
+inline constexpr std::uint64_t least_payload_bytes = 64;
 
 /// Says who waits for what, and ends the process.
 [[noreturn]] void end_in_deadlock(const simulation& all);

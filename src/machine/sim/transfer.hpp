@@ -34,6 +34,7 @@ struct transfer : message {
     bool is_done = false;     ///< the origin has its answer
     bool is_answer = false;   ///< on its way back
     bool is_awaited = false;  ///< by a call, which gives it back to the pool
+    bool moves_data = true;   ///< else `data_bytes` take their time only
     // … and what only some do.
     ticks sent = 0;                ///< when it began its way
     event::action then = nullptr;  ///< when the processor that received it is done with it
@@ -55,11 +56,12 @@ struct transfer : message {
         return what == transfer_kind::get || (what == transfer_kind::atomic && request.fetches) ||
                has_reply;
     }
-    /// Room for `data_bytes`.
+    bool has_data() const { return moves_data && data_bytes != 0; }
+    /// Room for `data_bytes`, where it moves them.
     std::byte* data() { return data_bytes <= near_.size() ? near_.data() : far_.data(); }
     void make_room(std::uint64_t wanted_bytes) {
         data_bytes = wanted_bytes;
-        if (wanted_bytes > near_.size()) far_.resize(wanted_bytes);
+        if (moves_data && wanted_bytes > near_.size()) far_.resize(wanted_bytes);
     }
     /// Gives large room back; the object itself is used again.
     void clear() {

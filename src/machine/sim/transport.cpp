@@ -65,6 +65,7 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
     made.signal = detail::null_address;
     made.answer = nullptr;
     made.origin_counter = made.completion = nullptr;
+    made.moves_data = bytes <= most_moved_bytes_;
     made.make_room(bytes);
     made.touches = address_of(target);
     made.concerns = ranks_[made.to].self;
@@ -86,7 +87,7 @@ void simulation::put(detail::rank_context& context, const detail::put_request& r
         return count(request.completion);
     }
     transfer& made = make_transfer(origin, transfer_kind::put, request.target, request.bytes);
-    if (request.bytes != 0) std::memcpy(made.data(), request.source, request.bytes);
+    if (made.has_data()) std::memcpy(made.data(), request.source, request.bytes);
     made.signal = request.signal;
     made.update = request.update;
     made.completion = request.completion;
@@ -262,12 +263,12 @@ void simulation::take_effect(transfer& what) {
     std::byte* const address = address_of(what.target);
     switch (what.what) {
         case transfer_kind::get:
-            if (what.data_bytes != 0) std::memcpy(what.data(), address, what.data_bytes);
+            if (what.has_data()) std::memcpy(what.data(), address, what.data_bytes);
             raise(what);
             break;
         case transfer_kind::atomic: what.before = change_element(address, what.request); break;
         case transfer_kind::put:
-            if (what.data_bytes != 0) std::memcpy(address, what.data(), what.data_bytes);
+            if (what.has_data()) std::memcpy(address, what.data(), what.data_bytes);
             raise(what);
             break;
         case transfer_kind::message:
@@ -326,7 +327,7 @@ void simulation::finish(transfer& what) {
     if (model_.reception.credits != 0 && !what.is_deferred) {
         return_credit(origin, rank_of(what.target));
     }
-    if (what.answer != nullptr && what.data_bytes != 0) {
+    if (what.answer != nullptr && what.has_data()) {
         const bool is_get = what.what == transfer_kind::get;
         std::memcpy(what.answer, is_get ? what.data() : reinterpret_cast<std::byte*>(&what.before),
                     is_get ? what.data_bytes : what.request.width);

@@ -97,6 +97,11 @@ bool set_loss(run_setting& setting, std::string_view value) {
     return true;
 }
 
+bool set_payload(run_setting& setting, std::string_view value) {
+    setting.has_payload = value == "bytes";
+    return setting.has_payload || value == "none";
+}
+
 bool add_kill(run_setting& setting, std::string_view value) {
     const auto parts = halves(value, '@');
     if (!parts) return false;
@@ -130,6 +135,8 @@ constexpr run_option run_options[] = {
     {"explore", "off, random or delays", set_exploration},
     {"kill", "RANK@TIME, for example 3@5us", add_kill},
     {"loss", "a probability below 1, for example 0.001", set_loss},
+    {"payload", "bytes or none (times alone: long puts and gets do not move their data)",
+     set_payload},
     {"seed", "a whole number", set_seed},
     {"slow", "RANKxFACTOR, for example 2x1.5", add_slow},
 };

@@ -22,6 +22,7 @@ enum class exploration : std::uint8_t {
 struct run_setting {
     std::uint64_t heap_bytes = 0;   ///< reserve of each rank; 0: chosen by the number of ranks
     std::uint64_t stack_bytes = 0;  ///< of each rank; 0: chosen by the number of ranks
+    bool has_payload = true;        ///< long puts and gets move their data, not only take time
     bool has_threads = false;       ///< a thread for each rank instead of fibers
     std::uint64_t seed = 1;
     exploration explore = exploration::off;
