@@ -158,7 +158,7 @@ std::unique_ptr<meter_source> of_messages(rank_context& context, const named_eve
 
 std::string why_no_routers(rank_context& context) {
     if (context.transport->router_events(context)) return {};
-    return "this machine has no mesh of routers; sim:epiphany-iii has";
+    return "this machine has no mesh whose routers are simulated one by one; sim:epiphany-iii has";
 }
 
 std::unique_ptr<meter_source> of_router_waits(rank_context& context,

@@ -111,10 +111,12 @@ outcome run(selion::world& world, const broadcast& what) {
     std::optional<selion::meter>* const of_mesh[] = {&core_waits, &waits, &accesses, &sent};
     std::mt19937_64 random(what.seed * 1'000'003 + world.rank());
     world.barrier();
-    if (what.start_skew != 0) selion::charge(selion::int_ops(random() % what.start_skew));
+    let_arrive(what);
     for (auto* each : of_mesh) {
         if (*each) (*each)->start();
     }
+    let_arrive(what);  // nobody sends before all meters run
+    if (what.start_skew != 0) selion::charge(selion::int_ops(random() % what.start_skew));
     clock.start();
     for (std::uint32_t i = 0; i < what.iterations; ++i) {
         if (what.has_barrier) world.barrier();
@@ -126,6 +128,7 @@ outcome run(selion::world& world, const broadcast& what) {
     let_arrive(what);
     if (accesses) accesses->stop();
     if (sent) sent->stop();
+    let_arrive(what);  // nobody's barrier begins before all meters have stopped
     world.barrier();
     own.check_and_release();
     const double cores = world.size();

@@ -48,7 +48,7 @@ struct outcome {
     double hops = 0;               ///< of all transactions, from router to router
 };
 
-/// Collective. Lets what is under way in the mesh arrive, without sending anything.
+/// Lets what is under way in the mesh arrive, without sending anything.
 void let_arrive(const broadcast& what);
 
 /// One of the ranks' own programs, for those who meter it in other ways.

@@ -50,11 +50,13 @@ void print_links(selion::world& world, const study::row_frame& frame, const broa
     world.barrier();
     let_arrive(what);  // the barrier's own messages
     for (selion::meter& each : meters) each.start();
+    let_arrive(what);  // nobody sends before all meters run
     clock.start();
     for (std::uint32_t i = 0; i < what.iterations; ++i) own.send_to_all();
     clock.stop();
     let_arrive(what);
     for (selion::meter& each : meters) each.stop();
+    let_arrive(what);  // nobody's barrier begins before all meters have stopped
     world.barrier();
     own.check_and_release();
     const double ticks = selion::summarise(world, clock).mean / what.iterations;

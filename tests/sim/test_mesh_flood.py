@@ -37,9 +37,9 @@ def test_without_a_crowd_both_granularities_take_as_long(flood):
 def test_in_a_crowd_messages_never_take_longer_than_transactions(flood):
     fine = flood(wide, "1024")["ps"]
     coarse = flood(f"{wide},granularity=messages", "1024")["ps"]
-    # Eight rows of one link each way carry half of the messages across the middle, four bytes in a
+    # Eight rows of one link each way carry half of the messages across the middle, eight bytes in a
     # cycle of 600 MHz.
-    across = 32 * 32 * 1024 / 4 / 8 / 600e6 * 1e12
+    across = 32 * 32 * 1024 / 8 / 8 / 600e6 * 1e12
     assert across < coarse < fine
 
 

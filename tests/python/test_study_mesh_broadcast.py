@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study `mesh-broadcast`: beside its source's figures, what it predicts, and on real ranks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from studying import Study, values, where_is
+
+
+@pytest.fixture(scope="module")
+def where() -> dict[str, str]:
+    return where_is("study_mesh_broadcast")
+
+
+@pytest.fixture
+def study(selion, where) -> Study:
+    return Study(selion, "mesh-broadcast", where)
+
+
+def test_mapped_gains_what_the_source_says(study):
+    gain = values(study("gain", "ints=1,2,4,8,9,11,32"), "gain_percent", "ints")
+    assert gain[1] == pytest.approx(25, abs=0.1)  # fitted
+    assert gain[11] == pytest.approx(10, abs=0.5)  # all others are predicted
+    assert gain[32] == pytest.approx(1, abs=0.5)
+    assert all(9 < gain[ints] < 26 for ints in (1, 2, 4, 8, 9, 11))
+
+
+def test_times_drop_where_the_compiler_unrolls(study):
+    rows = study("unrolling", "ints=8,9,16,17,24,25", "unroll=1,8")
+    ticks = values(rows, "ticks", "unroll", "ints")
+    for last in (8, 16, 24):
+        assert ticks[8, last + 1] < ticks[8, last]
+        assert ticks[1, last + 1] > ticks[1, last]
+
+
+def test_waits_grow_and_stay_a_few_per_cent(study):
+    rows = study("orders", "ints=1,8,16,24,32")
+    percent = values(rows, "wait_percent", "order", "ints")
+    for order in ("random", "mapped"):
+        assert percent[order, 1] == 0
+        assert percent[order, 8] <= percent[order, 16] < percent[order, 24] < percent[order, 32]
+        assert 1 < percent[order, 32] < 6
+    increase = values(rows, "wait_increase_percent", "order")
+    ticks = values(rows, "ticks", "order", "ints")
+    waits = values(rows, "wait_ticks", "order", "ints")
+    for order, share in increase.items():
+        expected = 100 * (waits[order, 32] - waits[order, 1]) / ticks[order, 32]
+        assert share == pytest.approx(expected, abs=1e-3)
+    # Those whose program is quicker wait more.
+    assert min(increase["mapped"], increase["random"]) > 2
+    assert max(increase["pass_up"], increase["zero_to_n"]) < 1
+
+
+def test_counts_are_the_schedule_s(study):
+    rows = study("orders", "ints=1,7")
+    assert set(values(rows, "messages", "order", "ints").values()) == {240}
+    for (_order, ints), hops in values(rows, "hops", "order", "ints").items():
+        assert hops == 640 * ints
+
+
+def test_spread_is_never_slower_than_mapped_and_quicker_where_that_waits(study):
+    rows = study("equal-costs", "order=mapped,spread")
+    ticks = values(rows, "ticks", "order", "ints")
+    waits = values(rows, "wait_ticks", "order", "ints")
+    routers = values(rows, "router_wait_ticks", "order", "ints")
+    for ints in range(1, 33):
+        assert ticks["spread", ints] <= ticks["mapped", ints]
+        if waits["mapped", ints] > 0.005 * ticks["mapped", ints]:
+            assert ticks["spread", ints] < ticks["mapped", ints]
+            assert routers["spread", ints] < routers["mapped", ints] / 2
+    assert ticks["spread", 25] < 0.95 * ticks["mapped", 25]
+
+
+def test_links_carry_what_the_schedule_sends(study):
+    rows = study("links", "order=mapped,spread", "ints=4")
+    for order in ("mapped", "spread"):
+        own = [row for row in rows if row["params"]["order"] == order]
+        busy = values(own, "link_busy_ticks", "from", "to")
+        carried = values(own, "link_bytes", "from", "to")
+        assert len(busy) == 48 + 16  # links between neighbours, and out of cores
+        assert all(busy[core, core] == 15 * 4 for core in range(16))
+        between = {link: ticks for link, ticks in busy.items() if link[0] != link[1]}
+        assert sum(between.values()) == 640 * 4
+        assert all(carried[link] == 4 * ticks for link, ticks in busy.items())
+        # Horizontal first: the middle links of a row carry two cores' integers for eight others.
+        assert busy[1, 2] == busy[2, 1] == 16 * 4
+
+
+def test_dma_takes_what_others_have_measured(study):
+    for row in study("dma", "method=dma", "bytes=8,512,2048,4096,8192"):
+        assert row["value"] == pytest.approx(row["published"], rel=0.05)
+
+
+def test_stores_are_quicker_than_dma_for_little_data_only(study):
+    ticks = values(study("dma", "bytes=8,512,8192"), "ticks", "method", "bytes")
+    assert ticks["direct", 8] < ticks["dma", 8] / 5
+    assert ticks["direct", 8192] > ticks["dma", 8192]
+    assert all(ticks["bulk", size] < ticks["direct", size] for size in (512, 8192))
+    rows = study("methods", "bytes=8,1024")
+    chain = values(rows, "ticks", "method", "bytes")
+    assert chain["dma", 8] > chain["direct", 8]
+    assert chain["dma", 1024] > chain["bulk", 1024]
+
+
+def test_agreement_costs_more_than_the_data(study):
+    ticks = values(study("collective", "ints=1,32"), "ticks", "method", "ints")
+    for ints in (1, 32):
+        direct = ticks["direct", ints]
+        barrier = ticks["direct_with_barrier", ints]
+        assert direct < barrier < ticks["broadcast_collective", ints]
+        assert ticks["all_gather", ints] < ticks["broadcast_collective", ints]
+    assert ticks["direct_with_barrier", 1] > 1.3 * ticks["direct", 1]
+
+
+def test_larger_meshes(study):
+    rows = study("larger-meshes", "side=8", "order=mapped,spread", "ints=1,32")
+    ticks = values(rows, "ticks", "order", "ints")
+    assert values(rows, "messages", "order", "ints")["spread", 1] == 64 * 63
+    assert ticks["spread", 1] == ticks["mapped", 1]
+    assert ticks["spread", 32] < ticks["mapped", 32]
+
+
+@pytest.mark.parametrize("machine", ["threads:4", "processes:2"])
+def test_real_ranks(selion, where, machine):
+    done = selion(
+        "study", "mesh-broadcast", "--quick", "--machine", machine, "--json", **where
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["experiment"] for row in rows} >= {"orders", "dma", "collective"}
+    assert not any(row["metric"].startswith(("wait", "hops", "link")) for row in rows)
+    assert all(row["value"] > 0 for row in rows if row["metric"] == "ticks")
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("order=upwards", "pass_up, zero_to_n, random, mapped, spread"),
+        ("ints=33", "1 to 32"),
+    ],
+)
+def test_mistakes(selion, where, setting, says):
+    asked = ("study", "mesh-broadcast", "--experiment", "orders", "--set", setting)
+    done = selion(*asked, **where)
+    assert done.returncode == 2
+    assert says in done.stderr.replace("\n", " ")
