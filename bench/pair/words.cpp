@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <cstdint>
 
 #include "pair/contests.hpp"
@@ -48,6 +49,27 @@ contest get_contest(const selion::world& world) {
         for (std::uint64_t i = 0; i < count; ++i) consume(from[i % words]);
     };
     return {"get 8 B", {{"selion", on_first(world, selion_get)}, {"load", on_first(world, load)}}};
+}
+
+/// A meter of time around nothing, and two looks at a clock.
+contest meter_contest(const selion::world& world) {
+    const auto selion_run = [](std::uint64_t count) {
+        selion::meter clock("nothing");
+        for (std::uint64_t i = 0; i < count; ++i) {
+            clock.start();
+            clock.stop();
+        }
+        consume(static_cast<std::uint64_t>(clock.value()));
+    };
+    const auto looks = [](std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            for (int look = 0; look < 2; ++look) {
+                consume(std::chrono::steady_clock::now().time_since_epoch().count());
+            }
+        }
+    };
+    return {"start and stop of a meter",
+            {{"selion", on_first(world, selion_run)}, {"two looks", on_first(world, looks)}}};
 }
 
 /// What the processor does by itself.
@@ -113,6 +135,7 @@ std::vector<contest> word_contests(const selion::world& world) {
     all.push_back(fetch_add_contest(world));
     all.push_back(atomic_ref_contest(world));
     all.push_back(compare_swap_contest(world));
+    all.push_back(meter_contest(world));
     return all;
 }
 

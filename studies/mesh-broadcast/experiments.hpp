@@ -17,6 +17,8 @@ measurement read_links(const study::arguments& given);
 measurement read_transfer(const study::arguments& given);
 /// All-to-all broadcasts by stores, puts and DMA.
 measurement read_methods(const study::arguments& given);
+/// All-gathers by one algorithm or another.
+measurement read_long_data(const study::arguments& given);
 /// The same data with those who send and those who receive agreeing on it.
 measurement read_collective(const study::arguments& given);
 

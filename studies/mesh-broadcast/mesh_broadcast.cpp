@@ -24,6 +24,7 @@ mesh_broadcast::measurement read_point(const study::arguments& given) {
     if (experiment == "links") return mesh_broadcast::read_links(given);
     if (experiment == "dma") return mesh_broadcast::read_transfer(given);
     if (experiment == "methods") return mesh_broadcast::read_methods(given);
+    if (experiment == "long-data") return mesh_broadcast::read_long_data(given);
     if (experiment == "collective") return mesh_broadcast::read_collective(given);
     throw study::bad_argument("'" + experiment + "' is no experiment.");
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -60,7 +61,15 @@ double time_collective(selion::world& world, std::uint32_t ints, std::uint32_t i
     return selion::summarise(world, clock).mean / iterations;
 }
 
-double time_all_gather(selion::world& world, std::uint32_t ints, std::uint32_t iterations) {
+/// As a collective, whose members tell each other what has arrived.
+double time_all_gather(selion::world& world, std::uint32_t ints, std::uint32_t iterations,
+                       std::optional<selion::schedule_algorithm> algorithm = {}) {
+    if (algorithm) {
+        const selion::schedule_request schedule{.algorithm = *algorithm,
+                                                .group = selion::mesh_of(world.machine()).columns};
+        world.choose(selion::collective_kind::all_gather,
+                     selion::collective_choice{selion::collective_way::messages, schedule});
+    }
     const std::vector<std::int32_t> own(ints, 1);
     std::vector<std::int32_t> all(std::size_t{ints} * world.size());
     selion::meter clock("all-gathers");
@@ -97,6 +106,25 @@ measurement read_methods(const study::arguments& given) {
         const outcome seen = run(world, now);
         if (world.rank() != 0) return;
         study::print_row(frame, {"ticks", "ticks"}, study::detail::rounded(seen.ticks));
+    };
+}
+
+measurement read_long_data(const study::arguments& given) {
+    const std::uint32_t ints = read_count(given.params, "ints", most_collective_ints);
+    const auto name = study::parameter<std::string>(given.params, "algorithm");
+    std::optional<selion::schedule_algorithm> found;
+    std::string legal;
+    for (const auto each : selion::algorithms_for(selion::collective_kind::all_gather)) {
+        if (selion::name_of(each) == name) found = each;
+        legal += (legal.empty() ? "" : ", ") + std::string(selion::name_of(each));
+    }
+    if (!found) {
+        throw study::bad_argument("'algorithm' is '" + name + "'; legal: " + legal + ".");
+    }
+    return [ints, found](selion::world& world, const study::row_frame& frame) {
+        const double ticks = time_all_gather(world, ints, 5, found);
+        if (world.rank() != 0) return;
+        study::print_row(frame, {"ticks", "ticks"}, study::detail::rounded(ticks));
     };
 }
 
