@@ -31,10 +31,10 @@ struct collective_choice {
 
 /// "board", "slots:8192", "lines:k_nomial:4", "messages:hierarchical:2:4", "lines:chain/8": the
 /// way; of slots the bytes of a part, if that is limited; of a schedule the algorithm, where they
-/// matter its radix and its group, and after a slash its segments if there are several.
+/// matter its radix, its group and its seed, and after a slash its segments if there are several.
 SELION_API std::string text_of(const collective_choice& choice);
-/// The same back; a radix or group that is left out is 2, there is one segment, and parts are as
-/// long as there is room.
+/// The same back; a radix or group that is left out is 2, a seed 1, there is one segment, and parts
+/// are as long as there is room.
 /// @error selion::error with what is legal.
 SELION_API collective_choice choice_of(std::string_view text);
 

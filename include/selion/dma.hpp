@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <source_location>
 #include <span>
 #include <type_traits>
@@ -38,6 +39,15 @@ struct erased_descriptor {
     std::ptrdiff_t source_stride;
 };
 
+/// Of so many elements; as many as can be where that is more.
+template <class T, class Count>
+constexpr Count bytes_of(Count elements) {
+    Count bytes{};
+    const bool is_too_much =
+        __builtin_mul_overflow(elements, static_cast<Count>(sizeof(T)), &bytes);
+    return is_too_much ? std::numeric_limits<Count>::max() : bytes;
+}
+
 SELION_API void start_dma(std::span<const erased_descriptor> chain, const counters& when,
                           std::source_location site);
 
@@ -49,7 +59,7 @@ SELION_API void start_dma(std::span<const erased_descriptor> chain, const counte
 ///
 /// Where a simulated machine has DMA engines (`sim:epiphany-iii`), the rank's own engine moves the
 /// data: set up once for a chain, with a little more for each further block. Elsewhere blocks are
-/// puts, which are done on return where the target is mapped.
+/// puts, which are done on return where the target is mapped. Recorded are puts of single rows.
 /// @pre `when.target`, if any, belongs to the rank that owns every block's target.
 /// @cost a memcpy of each row where targets are mapped.
 template <class T>
@@ -57,13 +67,13 @@ inline void start_dma(std::span<const dma_descriptor<T>> chain, const counters& 
                       std::source_location site = std::source_location::current()) {
     static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                   "selion::start_dma moves bytes: T must be trivially copyable and mutable");
-    constexpr auto width = static_cast<std::ptrdiff_t>(sizeof(T));
     std::vector<detail::erased_descriptor> erased;
     erased.reserve(chain.size());
     for (const dma_descriptor<T>& each : chain) {
         erased.push_back({each.target.bits(), reinterpret_cast<const std::byte*>(each.source),
-                          each.columns * sizeof(T), each.rows, each.target_stride * width,
-                          each.source_stride * width});
+                          detail::bytes_of<T>(each.columns), each.rows,
+                          detail::bytes_of<T>(each.target_stride),
+                          detail::bytes_of<T>(each.source_stride)});
     }
     detail::start_dma(erased, when, site);
 }

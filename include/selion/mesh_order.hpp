@@ -16,6 +16,7 @@ namespace selion {
 struct mesh_shape {
     std::uint32_t rows = 1;
     std::uint32_t columns = 1;
+    std::uint32_t ranks = 0;  ///< where the last row is shorter; 0: rows * columns
 };
 
 /// Where so many ranks are on a machine: its own mesh, whose last row may be shorter; on machines
@@ -29,7 +30,7 @@ SELION_API bool is_mesh_order(schedule_algorithm algorithm);
 /// @return to whom `rank` sends, one after another: every other rank once.
 /// @param seed of `random`; other orders do not look at it.
 /// @error selion::error for an algorithm that is no such order, a mesh without ranks or with more
-/// than 2^20, and a rank that is not on it.
+/// than 2^20 or than it has room for, and a rank that is not on it.
 SELION_API std::vector<std::uint32_t> mesh_order(schedule_algorithm order, mesh_shape mesh,
                                                  std::uint32_t rank, std::uint32_t seed = 1);
 

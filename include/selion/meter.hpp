@@ -45,7 +45,7 @@ inline constexpr std::uint32_t hardware_meters = 2;
 ///   those of a name or for a reason: `operations:put`, `collectives:barrier`, `waits:signal`.
 /// - `messages`, `message_bytes`, on simulated machines: what the rank put into a network, the
 ///   runtime's own messages included; all, or `:put`, `:get`, `:atomic`, `:message`.
-/// - `mesh_wait`, on simulated meshes: cycles in which a store of the core stood still (`:core`),
+/// - `mesh_wait`, on simulated meshes: cycles in which a store of the core found no room (`:core`),
 /// or
 ///   a link out of its router found no room at its end (`:east`, `:south`, `:west`, `:north`);
 ///   without a port those in which that was so at one of them or several.
@@ -89,7 +89,7 @@ private:
     std::unique_ptr<detail::meter_state> state_;
 };
 
-/// A run of a meter for as long as this lives.
+/// A run of a meter for as long as this lives, which must not be moved meanwhile.
 class meter_run {
 public:
     explicit meter_run(meter& which) : which_(which) { which_.start(); }

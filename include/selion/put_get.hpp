@@ -71,17 +71,18 @@ SELION_API void put_elements_slow(std::uint64_t target, const void* source, std:
                                   std::size_t element_bytes, std::source_location site);
 }
 
-/// Writes a span by one store for each element, in their order, as a loop over plain pointers does;
-/// `put` moves as much at a time as it can. A reader who polls sees whole elements appear one after
-/// another. Completion as for `put`.
+/// Writes a span by one store for each element, as a loop over plain pointers does; `put` moves as
+/// much at a time as it can. Others see elements whole. Completion as for `put`.
 /// @pre source and target do not overlap.
 /// @cost a store for each element, also between simulated cores
 template <class T>
-    requires(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)
+    requires((sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) &&
+             alignof(T) == sizeof(T))
 inline void put_elements(global_ptr<T> target, std::span<const std::type_identity_t<T>> source,
                          std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>,
                   "selion::put_elements moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put_elements needs a pointer to mutable elements");
     if (source.empty()) return;
     detail::check_access(target.bits(), source.size_bytes(), alignof(T), site,
                          detail::access_purpose::write);

@@ -47,7 +47,7 @@ enum class schedule_algorithm {
     zero_to_n,  ///< from rank 0 up
     random,     ///< another order for each rank
     mapped,     ///< the nearest ones first, beginning in another direction in each row
-    spread,     ///< at any time different targets, and ways evenly over the links
+    spread,     ///< ways evenly over the links at any time
 };
 
 SELION_API std::string_view name_of(collective_kind collective);

@@ -39,7 +39,8 @@ NB_MODULE(_core, module) {
     bindings::add_collectives(module, team);
     bindings::add_varying(module, team);
     bindings::add_started(module, team);
-    bindings::add_world(module);
+    nanobind::class_<selion::world, selion::team> world = bindings::add_world(module);
+    bindings::add_meters(module, world);
     bindings::add_arrays(module);
     bindings::add_run(module);
 }

@@ -16,7 +16,10 @@ void add_schedules(nb::module_& module);
 void add_run(nb::module_& module);
 /// Makes Team, without what other parts add to it, and Subteam.
 nb::class_<selion::team> add_team(nb::module_& module);
-void add_world(nb::module_& module);
+/// Makes World, without what other parts add to it.
+nb::class_<selion::world, selion::team> add_world(nb::module_& module);
+/// Meter, and the methods of World that make one.
+void add_meters(nb::module_& module, nb::class_<selion::world, selion::team>& world);
 void add_arrays(nb::module_& module);
 /// Methods of Team for blocks, and what they are made of.
 void add_collectives(nb::module_& module, nb::class_<selion::team>& team);

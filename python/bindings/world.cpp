@@ -52,7 +52,7 @@ void charge(const selion::world&, std::uint64_t flops, std::uint64_t int_ops, st
 
 }  // namespace
 
-void add_world(nb::module_& module) {
+nb::class_<selion::world, selion::team> add_world(nb::module_& module) {
     using selion::world;
 
     nb::class_<joined_thread>(module, "JoinedThread",
@@ -60,8 +60,8 @@ void add_world(nb::module_& module) {
         .def("__enter__", &joined_thread::enter)
         .def("__exit__", [](joined_thread& self, const nb::args&) { self.leave(); });
 
-    nb::class_<world, selion::team>(module, "World",
-                                    "The team of all ranks, seen from one of them.")
+    return nb::class_<world, selion::team>(module, "World",
+                                           "The team of all ranks, seen from one of them.")
         .def_prop_ro(
             "machine", [](const world& all) { return all.machine().spec; },
             "Complete spec of the machine that the job runs on.")

@@ -341,8 +341,97 @@ class World(Team):
         Its memory is given back by `free`, or when the job ends: never by the garbage collector,
         which runs at different times on different ranks.
         """
+    def meter(
+        self, name: str, event: str = "clock", kind: Literal["software", "hardware"] = "software"
+    ) -> Meter:
+        """A meter of this rank. Events: `meter_events`; "mesh_wait:east" names a part of one.
+
+        @error ValueError for an unknown event, or a third hardware meter; NotImplementedError, with
+        the reason, where this machine cannot count it.
+        """
+    def meter_events(self) -> list[MeterEvent]:
+        """Events, and whether this rank can count them."""
     def joined_thread(self) -> JoinedThread:
         """Context in which a thread that the rank started may use selion; see `thread_level`."""
+
+class MeterSummary:
+    """A meter's values over a team."""
+
+    @property
+    def mean(self) -> float:
+        """Mean of the members' values."""
+    @property
+    def least(self) -> float:
+        """Least of the members' values."""
+    @property
+    def most(self) -> float:
+        """Greatest of the members' values."""
+    @property
+    def sum(self) -> float:
+        """Sum of the members' values."""
+    @property
+    def by_member(self) -> list[float]:
+        """Each member's value."""
+
+class MeterEvent:
+    """An event that a meter can be asked for."""
+
+    @property
+    def name(self) -> str:
+        """Without what may follow a colon."""
+    @property
+    def unit(self) -> str:
+        """What it is counted in."""
+    @property
+    def parts(self) -> list[str]:
+        """What may follow, where that is a fixed list."""
+    @property
+    def is_available(self) -> bool:
+        """To the calling rank."""
+    @property
+    def reason(self) -> str:
+        """Why not; empty if it is."""
+
+class Meter:
+    """Measures one event between start and stop, summed over runs: `with meter: ...`."""
+
+    def start(self) -> None:
+        """Begins a run. @error ValueError where it runs already."""
+    def stop(self) -> None:
+        """Ends it, and adds what it took. @error ValueError where it does not run."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    def reset(self) -> None:
+        """Forgets all runs."""
+    def summary(self, team: Team) -> MeterSummary:
+        """Collective: mean, least, most and each member's value."""
+    @property
+    def value(self) -> float:
+        """Sum over all runs that have ended."""
+    @property
+    def unit(self) -> str:
+        """What the value is counted in."""
+    @property
+    def event(self) -> str:
+        """What is measured, as it was asked for."""
+    @property
+    def name(self) -> str:
+        """What the meter is called."""
+    @property
+    def runs(self) -> int:
+        """Runs that have ended."""
+    @property
+    def overhead(self) -> float:
+        """What a run of nothing would show, which is subtracted from each run."""
+    @property
+    def is_running(self) -> bool:
+        """Whether a run has begun and not ended."""
 
 class GlobalArray:
     """An array of which every rank owns a part of the same shape.

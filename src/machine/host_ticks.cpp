@@ -27,14 +27,34 @@ bool has_steady_counter() {
 
 const bool counts_steadily = has_steady_counter();
 
+/// Both clocks at one moment: of some pairs of looks the one with the least time between.
+struct moment {
+    double ns;
+    double ticks;
+};
+moment look_at_both() {
+    constexpr int tries = 9;
+    moment best{};
+    std::int64_t least = INT64_MAX;
+    for (int i = 0; i < tries; ++i) {
+        const std::int64_t before = host_ticks();
+        const std::int64_t ns = host_time_ns();
+        const std::int64_t after = host_ticks();
+        if (after - before >= least) continue;
+        least = after - before;
+        best = {static_cast<double>(ns), static_cast<double>(before + least / 2)};
+    }
+    return best;
+}
+
 double measure_ticks_per_second() {
     if (!counts_steadily) return 1e9;
-    constexpr std::int64_t long_enough_ns = 5'000'000;
-    const std::int64_t begun_ns = host_time_ns();
-    const std::int64_t begun = host_ticks();
-    std::int64_t now_ns = begun_ns;
-    while (now_ns - begun_ns < long_enough_ns) now_ns = host_time_ns();
-    return static_cast<double>(host_ticks() - begun) * 1e9 / static_cast<double>(now_ns - begun_ns);
+    constexpr double long_enough_ns = 5e6;
+    const moment begun = look_at_both();
+    while (static_cast<double>(host_time_ns()) - begun.ns < long_enough_ns) {
+    }
+    const moment over = look_at_both();
+    return (over.ticks - begun.ticks) * 1e9 / (over.ns - begun.ns);
 }
 
 }  // namespace

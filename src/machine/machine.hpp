@@ -62,7 +62,7 @@ struct wait_request {
 /// What a tick of a machine's clock is.
 struct tick_scale {
     double per_second = 1e9;
-    double per_cycle = 1;  ///< of the processor that the machine describes; else of the clock
+    double per_cycle = 0;  ///< of the clock that the machine's description names; 0: it names none
 };
 
 /// Time and waiting.

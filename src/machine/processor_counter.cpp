@@ -102,7 +102,9 @@ result<std::unique_ptr<processor_counter>> make_processor_counter(const processo
     wanted.size = sizeof(wanted);
     wanted.type = what.type;
     wanted.config = what.config;
-    wanted.exclude_kernel = what.type == PERF_TYPE_HARDWARE;
+    // A switch to another thread is the kernel's own doing; all else counts in user mode.
+    wanted.exclude_kernel =
+        what.type == PERF_TYPE_HARDWARE || what.config != PERF_COUNT_SW_CONTEXT_SWITCHES;
     wanted.exclude_hv = 1;
     constexpr int this_thread = 0;
     constexpr int any_processor = -1;

@@ -21,7 +21,7 @@ struct processor_event {
 /// All that can be asked for: cycles, instructions, cache_misses, page_faults, context_switches.
 std::span<const processor_event> processor_events();
 
-/// Counts one event for the calling thread, in user mode, from its creation on.
+/// Counts one event for the calling thread, switches apart in user mode, from its creation on.
 class processor_counter {
 public:
     virtual ~processor_counter() = default;

@@ -86,6 +86,29 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
     }
 }
 
+namespace {
+
+template <class Word>
+void store_words(std::byte* to, const void* from, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        Word value;
+        std::memcpy(&value, static_cast<const std::byte*>(from) + i * sizeof(Word), sizeof(Word));
+        // relaxed: later synchronisation orders it; others see it whole
+        std::atomic_ref(reinterpret_cast<Word*>(to)[i]).store(value, std::memory_order_relaxed);
+    }
+}
+
+void store_elements(std::byte* to, const void* from, std::size_t count, std::size_t width) {
+    switch (width) {
+        case 1: return store_words<std::uint8_t>(to, from, count);
+        case 2: return store_words<std::uint16_t>(to, from, count);
+        case 4: return store_words<std::uint32_t>(to, from, count);
+        default: return store_words<std::uint64_t>(to, from, count);
+    }
+}
+
+}  // namespace
+
 void put_elements_slow(std::uint64_t target, const void* source, std::size_t count,
                        std::size_t element_bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
@@ -94,7 +117,7 @@ void put_elements_slow(std::uint64_t target, const void* source, std::size_t cou
     const operation_meter meter(context, "put", bytes, site, rank_of(target));
     if (std::byte* address = mapped_address(context, target)) {
         machine::announce_write(context, address, bytes);
-        std::memcpy(address, source, bytes);
+        store_elements(address, source, count, element_bytes);
     } else {
         context.transport->put(context, {.target = target,
                                          .source = source,

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/text_hash.hpp"
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
 #include "selion/error.hpp"
@@ -22,6 +23,7 @@ namespace detail {
 struct meter_state {
     rank_context* context = nullptr;
     const char* name = nullptr;
+    std::uint32_t job = 0;  ///< number of the job that it belongs to
     std::string event;
     std::unique_ptr<meter_source> source;
     bool takes_hardware = false;
@@ -34,6 +36,21 @@ struct meter_state {
 };
 
 namespace {
+
+/// Whether the calling thread is the one of the meter's rank, and of the same job.
+bool is_own(const meter_state& meter) {
+    return current_context == meter.context && meter.job == machine::job_number();
+}
+
+std::string sentence_of_stranger(const meter_state& meter) {
+    return fmt::format("meter \"{}\" belongs to another rank, thread or job", meter.name);
+}
+
+/// @return a meter's state, which one that has been moved away has no more.
+meter_state& own_state(const std::unique_ptr<meter_state>& state) {
+    SELION_EXPECT(state != nullptr, "the meter has been moved away; use the one that it went to");
+    return *state;
+}
 
 /// One of the rank's own, for as long as the job runs.
 void take_hardware(rank_context& context, const char* name) {
@@ -49,7 +66,6 @@ void take_hardware(rank_context& context, const char* name) {
 }
 
 void give_hardware_back(rank_context& context, const char* name) {
-    if (context.world == nullptr) return;  // the rank's function has ended
     std::vector<const char*>& taken = state_of(context).hardware_meters;
     const auto own = std::ranges::find(taken, name);
     if (own != taken.end()) taken.erase(own);
@@ -88,8 +104,10 @@ meter::meter(const char* name, std::string_view event, meter_kind kind)
     : state_(std::make_unique<detail::meter_state>()) {
     detail::rank_context& context = *detail::current_context;
     SELION_EXPECT(context.ranks != 0, "meter: the calling thread belongs to no rank");
+    SELION_EXPECT(name != nullptr, "meter: the name is null");
     state_->context = &context;
     state_->name = name;
+    state_->job = machine::job_number();
     state_->event = event;
     state_->source = detail::make_meter_source(context, event);
     const bool wants_hardware = kind == meter_kind::hardware;
@@ -105,19 +123,23 @@ meter::meter(const char* name, std::string_view event, meter_kind kind)
     if (!context.spends_time) state_->overhead = detail::measure_overhead(*state_->source);
 }
 
+/// A meter may outlive its rank: then there is nobody to give anything back to.
 meter::~meter() {
-    if (state_ == nullptr || !state_->takes_hardware) return;
+    if (state_ == nullptr || !state_->takes_hardware || !detail::is_own(*state_)) return;
     detail::give_hardware_back(*state_->context, state_->name);
 }
 
 meter::meter(meter&& other) noexcept = default;
 meter& meter::operator=(meter&& other) noexcept {
-    std::swap(state_, other.state_);
+    if (this == &other) return *this;
+    const meter gone(std::move(*this));
+    state_ = std::move(other.state_);
     return *this;
 }
 
 void meter::start() {
-    detail::meter_state& own = *state_;
+    detail::meter_state& own = detail::own_state(state_);
+    SELION_EXPECT(detail::is_own(own), detail::sentence_of_stranger(own));
     SELION_EXPECT(!own.is_running, fmt::format("meter \"{}\" runs already", own.name));
     own.is_running = true;
     if (own.context->recorder != nullptr) [[unlikely]]
@@ -126,7 +148,8 @@ void meter::start() {
 }
 
 void meter::stop() {
-    detail::meter_state& own = *state_;
+    detail::meter_state& own = detail::own_state(state_);
+    SELION_EXPECT(detail::is_own(own), detail::sentence_of_stranger(own));
     const std::int64_t now = own.source->read();
     SELION_EXPECT(own.is_running, fmt::format("meter \"{}\" does not run", own.name));
     own.is_running = false;
@@ -137,35 +160,46 @@ void meter::stop() {
         detail::record_run(own, amount);
 }
 
-bool meter::is_running() const { return state_->is_running; }
+bool meter::is_running() const { return detail::own_state(state_).is_running; }
 
-double meter::value() const { return static_cast<double>(state_->total) * state_->source->scale; }
-
-std::string_view meter::unit() const { return state_->source->unit; }
-
-const std::string& meter::event() const { return state_->event; }
-
-const char* meter::name() const { return state_->name; }
-
-std::int64_t meter::runs() const { return state_->runs; }
-
-double meter::overhead() const {
-    return static_cast<double>(state_->overhead) * state_->source->scale;
+double meter::value() const {
+    return static_cast<double>(detail::own_state(state_).total) *
+           detail::own_state(state_).source->scale;
 }
 
-double meter::seconds_per_unit() const { return state_->source->seconds; }
+std::string_view meter::unit() const { return detail::own_state(state_).source->unit; }
+
+const std::string& meter::event() const { return detail::own_state(state_).event; }
+
+const char* meter::name() const { return detail::own_state(state_).name; }
+
+std::int64_t meter::runs() const { return detail::own_state(state_).runs; }
+
+double meter::overhead() const {
+    return static_cast<double>(detail::own_state(state_).overhead) *
+           detail::own_state(state_).source->scale;
+}
+
+double meter::seconds_per_unit() const { return detail::own_state(state_).source->seconds; }
 
 void meter::reset() {
-    SELION_EXPECT(!state_->is_running,
-                  fmt::format("meter \"{}\" runs: stop it before reset()", state_->name));
-    state_->total = state_->runs = 0;
+    SELION_EXPECT(
+        !detail::own_state(state_).is_running,
+        fmt::format("meter \"{}\" runs: stop it before reset()", detail::own_state(state_).name));
+    detail::own_state(state_).total = detail::own_state(state_).runs = 0;
 }
 
 std::vector<meter_event_info> meter_events() {
-    return detail::list_meter_events(*detail::current_context);
+    detail::rank_context& context = *detail::current_context;
+    SELION_EXPECT(context.ranks != 0, "meter_events: the calling thread belongs to no rank");
+    return detail::list_meter_events(context);
 }
 
 meter_summary summarise(const team& members, const meter& own) {
+    const std::uint64_t event = base::text_hash(own.event());
+    SELION_EXPECT(
+        members.all_reduce(event, minimum) == members.all_reduce(event, maximum),
+        fmt::format("summarise: the members' meters count different events, here {}", own.event()));
     meter_summary all;
     all.by_member = members.all_gather(own.value());
     for (const double value : all.by_member) all.sum += value;

@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, meters::router_ports> port_names{"core", 
 constexpr std::array<std::string_view, meters::sent_kinds> kind_names{"put", "get", "atomic",
                                                                       "message"};
 constexpr double picoseconds_per_second = 1e12;
+constexpr double nanoseconds_per_second = 1e9;
 constexpr double picoseconds_per_ns = 1e3;
 
 /// An event and its part: "mesh_wait" and "east".
@@ -57,16 +58,20 @@ std::optional<std::size_t> index_of(const named_event& event, std::string_view w
     return static_cast<std::size_t>(found - legal.begin());
 }
 
+/// Counts of ticks are shown in cycles where the machine names a clock, else in nanoseconds.
+void show_as_time(meter_source& ticks, const machine::tick_scale& scale) {
+    const bool has_cycles = scale.per_cycle != 0;
+    ticks.unit = has_cycles ? "cycles" : "ns";
+    ticks.scale = has_cycles ? 1 / scale.per_cycle : nanoseconds_per_second / scale.per_second;
+    ticks.picoseconds = picoseconds_per_second / scale.per_second;
+}
+
 class clock_source final : public meter_source {
 public:
     explicit clock_source(machine::clock& clock) : clock_(clock) {
         const machine::tick_scale ticks = clock.scale_of_ticks();
-        const bool has_cycles = ticks.per_cycle != 1;
-        const double per_ns = ticks.per_second / 1e9;
-        unit = has_cycles ? "cycles" : "ns";
-        scale = has_cycles ? 1 / ticks.per_cycle : 1 / per_ns;
+        show_as_time(*this, ticks);
         seconds = 1 / (ticks.per_second * scale);
-        picoseconds = picoseconds_per_second / ticks.per_second;
         may_take_hardware = true;
     }
     std::int64_t read() override { return clock_.stamp_ticks(); }
@@ -93,20 +98,32 @@ std::unique_ptr<meter_source> counted(const char* unit, std::function<std::int64
 
 // Events of the recorder.
 
+constexpr std::array<std::string_view, 8> operation_names{"put",    "get",   "put_signal", "store",
+                                                          "atomic", "quiet", "send",       "rpc"};
+constexpr std::array<std::string_view, 12> collective_names{
+    "barrier", "sync",   "broadcast",  "reduce", "all_reduce", "reduce_scatter",
+    "scan",    "exscan", "all_gather", "gather", "scatter",    "exchange"};
+constexpr std::array<std::string_view, 7> wait_names{"signal", "counter", "message", "collective",
+                                                     "quiet",  "start",   "end"};
+
+using meters::slice_kind;
 using recorded_field = std::int64_t meters::recorder::amount::*;
 struct recorded_event {
     std::string_view name;
     const char* unit;
-    meters::slice_kind kind;
+    slice_kind kind;
     recorded_field field;
+    std::span<const std::string_view> parts;
     std::string_view prefix;  ///< of a part, as the recorder writes it
 };
 constexpr std::array<recorded_event, 4> recorded_events{{
-    {"operations", "operations", meters::slice_kind::operation, &meters::recorder::amount::count,
+    {"operations", "operations", slice_kind::operation, &meters::recorder::amount::count,
+     operation_names, ""},
+    {"bytes", "bytes", slice_kind::operation, &meters::recorder::amount::bytes, operation_names,
      ""},
-    {"bytes", "bytes", meters::slice_kind::operation, &meters::recorder::amount::bytes, ""},
-    {"collectives", "calls", meters::slice_kind::collective, &meters::recorder::amount::count, ""},
-    {"waits", "ns", meters::slice_kind::wait, &meters::recorder::amount::duration_ps, "wait: "},
+    {"collectives", "calls", slice_kind::collective, &meters::recorder::amount::count,
+     collective_names, ""},
+    {"waits", "ns", slice_kind::wait, &meters::recorder::amount::duration_ps, wait_names, "wait: "},
 }};
 
 std::string why_not_recorded(rank_context& context) {
@@ -124,8 +141,8 @@ std::unique_ptr<meter_source> recorded(rank_context& context, const recorded_eve
                        [&from, field, kind = what.kind] { return from.amount_of(kind).*field; });
     } else {
         std::string name = fmt::format("{}{}", what.prefix, part);
-        made = counted(what.unit, [&from, field, name = std::move(name)] {
-            return from.amount_of(name).*field;
+        made = counted(what.unit, [&from, field, kind = what.kind, name = std::move(name)] {
+            return from.amount_of(kind, name).*field;
         });
     }
     if (what.field == &meters::recorder::amount::duration_ps) {
@@ -167,9 +184,7 @@ std::unique_ptr<meter_source> of_router_waits(rank_context& context,
         const meters::router_events seen = *context.transport->router_events(context);
         return port ? seen.waits[*port] : seen.any_wait;
     });
-    const machine::tick_scale ticks = context.clock->scale_of_ticks();
-    made->scale = 1 / ticks.per_cycle;
-    made->picoseconds = picoseconds_per_second / ticks.per_second;
+    show_as_time(*made, context.clock->scale_of_ticks());
     made->may_take_hardware = true;
     return made;
 }
@@ -217,7 +232,6 @@ struct event_kind {
     std::string_view name;
     std::string_view unit;
     std::span<const std::string_view> parts;
-    bool has_free_parts;
     std::function<std::string(rank_context&)> why_not;
     std::function<std::unique_ptr<meter_source>(rank_context&, const named_event&)> make;
 };
@@ -227,29 +241,24 @@ std::string always(rank_context&) { return {}; }
 std::vector<event_kind> all_kinds() {
     std::vector<event_kind> all;
     all.push_back(
-        {"clock", "cycles or ns", {}, false, always, [](rank_context& context, const named_event&) {
+        {"clock", "cycles or ns", {}, always, [](rank_context& context, const named_event&) {
              return std::make_unique<clock_source>(*context.clock);
          }});
     for (const recorded_event& each : recorded_events) {
-        all.push_back({each.name,
-                       each.unit,
-                       {},
-                       true,
-                       why_not_recorded,
+        all.push_back({each.name, each.unit, each.parts, why_not_recorded,
                        [each](rank_context& context, const named_event& event) {
                            return recorded(context, each, event.part);
                        }});
     }
-    all.push_back({"messages", "messages", kind_names, false, why_no_messages, of_messages});
-    all.push_back({"message_bytes", "bytes", kind_names, false, why_no_messages, of_messages});
-    all.push_back({"mesh_wait", "cycles", port_names, false, why_no_routers, of_router});
-    all.push_back({"mesh_access", "transactions", port_names, false, why_no_routers, of_router});
-    all.push_back({"mesh_bytes", "bytes", port_names, false, why_no_routers, of_router});
+    all.push_back({"messages", "messages", kind_names, why_no_messages, of_messages});
+    all.push_back({"message_bytes", "bytes", kind_names, why_no_messages, of_messages});
+    all.push_back({"mesh_wait", "cycles", port_names, why_no_routers, of_router});
+    all.push_back({"mesh_access", "transactions", port_names, why_no_routers, of_router});
+    all.push_back({"mesh_bytes", "bytes", port_names, why_no_routers, of_router});
     for (const machine::processor_event& each : machine::processor_events()) {
         all.push_back({each.name,
                        each.unit,
                        {},
-                       false,
                        [each](rank_context& context) { return why_no_processor(context, each); },
                        [each](rank_context&, const named_event&) { return of_processor(each); }});
     }
@@ -268,7 +277,7 @@ std::unique_ptr<meter_source> make_meter_source(rank_context& context, std::stri
         refuse_name("event", event.name, names);
     }
     const bool has_part = text.find(':') != text.npos;
-    if (has_part && found->parts.empty() && !found->has_free_parts) {
+    if (has_part && found->parts.empty()) {
         throw error(status::bad_argument,
                     fmt::format("{} has no parts; leave ':{}' out", event.name, event.part));
     }

@@ -39,6 +39,12 @@ struct broadcast {
     std::uint64_t seed = 1;
 };
 
+/// Whether the machine's routers are metered.
+bool has_routers();
+/// Whether the ranks are on a mesh of so many rows and columns; else rank 0 prints that the point
+/// is skipped. @param side 0: of any size.
+bool is_on_mesh(const selion::world& world, std::uint32_t side);
+
 /// What came out, on rank 0; of one iteration, in the mean over all cores.
 struct outcome {
     double ticks = 0;              ///< of the machine's clock: cycles

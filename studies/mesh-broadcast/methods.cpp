@@ -10,16 +10,15 @@
 namespace mesh_broadcast {
 namespace {
 
-constexpr std::uint32_t most_transfer_bytes = 8192;
-constexpr std::uint32_t most_broadcast_bytes = 1024;  // from each of 16 cores, in 32 KiB
-constexpr std::uint32_t most_collective_ints = 256;
+constexpr std::uint32_t most_bytes = 8192;
+constexpr std::uint32_t most_ints = most_bytes / sizeof(std::int32_t);
 
-/// @error study::bad_argument unless it is a multiple of four from 4 to `most`.
-std::uint32_t read_ints(const nlohmann::ordered_json& params, std::uint32_t most) {
-    const std::uint32_t bytes = read_count(params, "bytes", most);
+/// @error study::bad_argument unless it is a multiple of four from 4 to `most_bytes`.
+std::uint32_t read_ints(const nlohmann::ordered_json& params) {
+    const std::uint32_t bytes = read_count(params, "bytes", most_bytes);
     if (bytes % sizeof(std::int32_t) == 0) return bytes / sizeof(std::int32_t);
     throw study::bad_argument("'bytes' is " + std::to_string(bytes) +
-                              "; legal: multiples of 4 to " + std::to_string(most) + ".");
+                              "; legal: multiples of 4 to " + std::to_string(most_bytes) + ".");
 }
 
 /// From the call until all is there, of which the origin's `quiet` knows.
@@ -85,7 +84,7 @@ double time_all_gather(selion::world& world, std::uint32_t ints, std::uint32_t i
 }  // namespace
 
 measurement read_transfer(const study::arguments& given) {
-    const std::uint32_t ints = read_ints(given.params, most_transfer_bytes);
+    const std::uint32_t ints = read_ints(given.params);
     const method how = read_method(given.params);
     return [ints, how](selion::world& world, const study::row_frame& frame) {
         const double ticks = time_transfer(world, ints, how);
@@ -96,7 +95,7 @@ measurement read_transfer(const study::arguments& given) {
 
 measurement read_methods(const study::arguments& given) {
     const broadcast what{.order = selion::schedule_algorithm::spread,
-                         .ints = read_ints(given.params, most_broadcast_bytes),
+                         .ints = read_ints(given.params),
                          .iterations = 20,
                          .how = read_method(given.params),
                          .seed = given.seed};
@@ -110,7 +109,7 @@ measurement read_methods(const study::arguments& given) {
 }
 
 measurement read_long_data(const study::arguments& given) {
-    const std::uint32_t ints = read_count(given.params, "ints", most_collective_ints);
+    const std::uint32_t ints = read_count(given.params, "ints", most_ints);
     const auto name = study::parameter<std::string>(given.params, "algorithm");
     std::optional<selion::schedule_algorithm> found;
     std::string legal;
@@ -121,7 +120,9 @@ measurement read_long_data(const study::arguments& given) {
     if (!found) {
         throw study::bad_argument("'algorithm' is '" + name + "'; legal: " + legal + ".");
     }
-    return [ints, found](selion::world& world, const study::row_frame& frame) {
+    const std::uint32_t side = read_count(given.params, "side", 16);
+    return [ints, found, side](selion::world& world, const study::row_frame& frame) {
+        if (!is_on_mesh(world, side)) return;
         const double ticks = time_all_gather(world, ints, 5, found);
         if (world.rank() != 0) return;
         study::print_row(frame, {"ticks", "ticks"}, study::detail::rounded(ticks));
@@ -129,7 +130,7 @@ measurement read_long_data(const study::arguments& given) {
 }
 
 measurement read_collective(const study::arguments& given) {
-    const std::uint32_t ints = read_count(given.params, "ints", most_collective_ints);
+    const std::uint32_t ints = read_count(given.params, "ints", most_ints);
     const auto name = study::parameter<std::string>(given.params, "method");
     const bool is_direct = name == "direct" || name == "direct_with_barrier";
     if (!is_direct && name != "broadcast_collective" && name != "all_gather") {

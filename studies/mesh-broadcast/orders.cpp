@@ -12,6 +12,7 @@ namespace mesh_broadcast {
 namespace {
 
 constexpr std::uint32_t most_ints = 32;
+constexpr std::uint32_t most_side = 32;
 
 /// So many that the time of a run does not grow with the mesh.
 std::uint32_t iterations_on(const selion::world& world, std::uint32_t usual) {
@@ -53,11 +54,14 @@ measurement read_orders(const study::arguments& given, bool has_equal_costs) {
     broadcast what = read_broadcast(given);
     what.has_equal_costs = has_equal_costs;
     if (!has_equal_costs) what.has_barrier = study::parameter<bool>(given.params, "barrier");
-    return [what](selion::world& world, const study::row_frame& frame) {
+    const std::uint32_t side =
+        given.params.contains("side") ? read_count(given.params, "side", most_side) : 0;
+    return [what, side](selion::world& world, const study::row_frame& frame) {
+        if (side != 0 && !is_on_mesh(world, side)) return;
         broadcast now = in_repetition(what, frame.repetition);
         now.iterations = iterations_on(world, now.iterations);
         const outcome seen = run(world, now);
-        const bool has_mesh = world.machine().mesh_columns != 0;
+        const bool has_mesh = has_routers();
         const bool is_last = now.ints == most_ints && !now.has_equal_costs && has_mesh;
         broadcast shortest = now;
         shortest.ints = 1;
@@ -103,8 +107,8 @@ measurement read_unrolling(const study::arguments& given) {
 measurement read_links(const study::arguments& given) {
     const broadcast what = read_broadcast(given);
     return [what](selion::world& world, const study::row_frame& frame) {
-        if (world.machine().mesh_columns == 0) {
-            if (world.rank() == 0) std::puts(R"({"skipped":"the machine has no mesh"})");
+        if (!has_routers()) {
+            if (world.rank() == 0) std::puts(R"({"skipped":"no routers are metered here"})");
             return;
         }
         print_links(world, frame, in_repetition(what, frame.repetition));

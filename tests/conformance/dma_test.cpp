@@ -85,6 +85,36 @@ SPMD_TEST(dma, empty_blocks_count_and_the_target_can_wait) {
     world.barrier();
 }
 
+/// What comes after a transfer to the same rank finds it there, however long the engine works.
+SPMD_TEST(dma, what_is_sent_after_it_takes_effect_after_it) {
+    constexpr std::size_t many = 500;
+    spmd::symmetric_array<std::int32_t> field(world, many);
+    spmd::symmetric_array<std::int64_t> words(world, 1);
+    spmd::symmetric_array<selion::signal> arrived(world, 1);
+    const selion::rank_id to = test.neighbour();
+    const std::vector<std::int32_t> ones(many, 1);
+    const descriptor transfer{field.at(to), ones.data(), many};
+    // A put to the same place stays.
+    selion::start_dma(transfer);
+    selion::put(field.at(to), std::int32_t{2});
+    // Who sees a signal sees what was sent before it; so does who is asked for a value.
+    selion::put_signal(words.at(to), std::int64_t{7}, arrived.at(to), selion::signal_set(1));
+    test.equal(selion::get(field.at(to, many - 1)), 1);
+    selion::wait_until(arrived.at(world.rank()), 1);
+    test.equal(field.mine()[0], 2);
+    test.equal(field.mine()[many - 1], 1);
+    world.barrier();
+    // An atomic, and quiet for one rank alone.
+    const std::vector<std::int32_t> threes(many, 3);
+    selion::start_dma(descriptor{field.at(to), threes.data(), many});
+    static_cast<void>(selion::fetch_add(words.at(to), std::int64_t{1}));
+    test.equal(selion::get(field.at(to, many - 1)), 3);
+    selion::start_dma(transfer);
+    selion::quiet(to);
+    test.equal(selion::get(field.at(to)), 1);
+    world.barrier();
+}
+
 SPMD_TEST(put_elements, arrive_whatever_their_size) {
     spmd::symmetric_array<std::int32_t> words(world, 33);
     spmd::symmetric_array<double> reals(world, 3);

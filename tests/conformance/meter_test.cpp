@@ -126,6 +126,22 @@ SPMD_TEST(meter, operations_need_a_recorded_job) {
     test.that(is_listed, "each run is among the readings");
 }
 
+/// What the program calls as the library calls something is another reading all the same.
+SPMD_TEST(meter, equal_names_of_different_things_stay_apart) {
+    if (!is_available("operations")) return test.skip("needs SELION_METERS");
+    spmd::symmetric_array<std::int64_t> cells(world, 1);
+    selion::meter named("put");
+    selion::meter puts("counted", "operations:put");
+    puts.start();
+    for (int i = 0; i < 5; ++i) {
+        const selion::meter_run run(named);
+    }
+    selion::put(cells.at(test.neighbour()), std::int64_t{7});
+    puts.stop();
+    test.equal(puts.value(), 1.0);
+    world.barrier();
+}
+
 SPMD_TEST(meter, members_are_summarised) {
     if (world.machine().capabilities.real_time) return test.skip("time is real");
     selion::meter clock("clock");
@@ -164,6 +180,8 @@ SPMD_TEST(meter, mistakes_name_what_is_legal) {
     test.that(contains(refusal("messages:puts"), "there are put, get, atomic, message"), "kind");
     test.that(contains(refusal("clock:east"), "clock has no parts"), "part");
     test.that(contains(refusal("operations:"), "names no part after its colon"), "no part");
+    test.that(contains(refusal("operations:putt"), "did you mean 'put'"), "operation");
+    test.that(contains(refusal("waits:signals"), "did you mean 'signal'"), "reason");
     test.that(contains(refusal("waits", selion::meter_kind::hardware), "waits"), "software only");
     for (const selion::meter_event_info& each : selion::meter_events()) {
         test.equal(each.is_available, each.reason.empty());

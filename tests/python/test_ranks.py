@@ -324,3 +324,54 @@ def test_a_thread_level_that_is_not_there(job):
     status, _, errors = job.run("pass", options=", thread_level='many'", after="")
     assert status == 1
     assert "thread_level is 'many'; legal: single, serialized, multiple." in errors
+
+
+# --- meters ---------------------------------------------------------------------------------------
+
+
+def test_a_meter_of_time(job):
+    out = job.expect_no_fault(
+        """
+        meter = world.meter("piece")
+        for _ in range(3):
+            with meter as running:
+                world.charge(ns=1000)
+                assert running is meter and meter.is_running
+        assert (meter.runs, meter.name, meter.event, meter.unit) == (3, "piece", "clock", "ns")
+        all = meter.summary(world)
+        assert all.least <= all.mean <= all.most and len(all.by_member) == world.size
+        assert all.by_member[world.rank] == meter.value
+        print(meter.value, meter.overhead, all.sum)
+        meter.reset()
+        assert meter.value == 0
+        """,
+        "sim:crossbar,ranks=2",
+    )
+    assert out.splitlines() == ["3000.0 0.0 6000.0"] * 2
+
+
+def test_a_meter_says_what_it_cannot(job):
+    job.expect_no_fault(
+        """
+        events = {each.name: each for each in world.meter_events()}
+        assert events["clock"].is_available and events["mesh_wait"].reason
+        assert "east" in events["mesh_wait"].parts
+        for arguments, kind, says in [
+            (("a", "clocks"), ValueError, "did you mean 'clock'"),
+            (("b", "mesh_wait:east"), NotImplementedError, "not available here"),
+            (("c", "clock", "soft"), ValueError, "legal: software, hardware"),
+        ]:
+            try:
+                world.meter(*arguments)
+            except kind as mistake:
+                assert says in str(mistake), mistake
+            else:
+                raise AssertionError(arguments)
+        meter = world.meter("d")
+        try:
+            meter.stop()
+        except ValueError as mistake:
+            assert "does not run" in str(mistake)
+        """,
+        "processes:2",
+    )

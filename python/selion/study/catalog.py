@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from selion import spec
 from selion.mistake import Failure, Mistake, listing
 from selion.study.axes import Axis, Legal, Value, check_default_present, read_axis, read_legal
 
@@ -49,7 +48,7 @@ class Metric:
     `when` says at which points it is due; `extra` names params that the program adds, so that one
     point yields several rows; `without` names axes over which it holds, so that its rows lack them:
     `when` names the value at which it is measured; `tolerance` is the relative error that counts as
-    agreement; `machines` names the kinds of machine that can tell it, all if it is empty.
+    agreement; where it is `optional`, some machines cannot tell it.
     """
 
     name: str
@@ -59,12 +58,11 @@ class Metric:
     extra: tuple[str, ...] = ()
     without: Mapping[str, Value] = field(default_factory=dict)
     tolerance: float | None = None
-    machines: tuple[str, ...] = ()
+    optional: bool = False
 
-    def is_due(self, params: Mapping[str, Value], machine: str) -> bool:
-        """Whether a point's run yields it. @param machine a complete spec."""
-        kinds = self.machines
-        return self.when.holds(params) and (not kinds or spec.parse(machine).kind in kinds)
+    def is_due(self, params: Mapping[str, Value]) -> bool:
+        """Whether a point's run yields it on every machine."""
+        return not self.optional and self.when.holds(params)
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ _experiment_keys = {
     "metric",
     "rule",
 }
-_metric_keys = {"unit", "summary", "when", "extra", "without", "tolerance", "machines"}
+_metric_keys = {"unit", "summary", "when", "extra", "without", "tolerance", "optional"}
 
 
 def _expect_keys(where: str, table: Any, legal: Iterable[str]) -> None:
@@ -171,7 +169,7 @@ def _read_metric(
         tuple(table.get("extra", ())),
         _read_without(where, table.get("without", ()), when),
         table.get("tolerance", tolerance),
-        tuple(table.get("machines", ())),
+        bool(table.get("optional", False)),
     )
 
 

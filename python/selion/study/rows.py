@@ -204,11 +204,11 @@ class Finished:
 
     def holds(self, point: Point, repetition: int) -> bool:
         metrics = point.experiment.metrics.values()
-        due = [m for m in metrics if m.is_due(point.params, point.machine)]
+        due = [m for m in metrics if m.is_due(point.params)]
         if point.identity == self._last and any(metric.extra for metric in due):
             return False
         found = self._metrics.get((point.identity, repetition), set())
-        return all(metric.name in found for metric in due)
+        return bool(found) and all(metric.name in found for metric in due)
 
     def keeps(self, row: Row, points: Mapping[tuple[str, str, str], Point]) -> bool:
         """Whether a row stays when the run goes on: all but those of points to be run again."""

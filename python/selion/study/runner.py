@@ -134,7 +134,7 @@ class PointRun:
 
     def _check_complete(self) -> None:
         for metric in self._point.experiment.metrics.values():
-            if not metric.is_due(self._point.params, self._point.machine):
+            if not metric.is_due(self._point.params):
                 continue
             for repetition in range(self._repetitions):
                 if (metric.name, repetition) not in self._seen:

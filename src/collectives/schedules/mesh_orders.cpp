@@ -93,8 +93,9 @@ std::uint32_t spread_place(std::uint32_t which, std::uint32_t count) {
     }
 }
 
-/// In each turn all cores have different targets, and each link about as many ways over it as in
-/// any other turn.
+/// If every core also had a turn with itself, all would have different targets in each turn, and
+/// ways would lie evenly over the links: on 4 x 4 none twice over one. Nobody spends that turn, and
+/// cores have it at different times; so there are a few more, on 4 x 4 two at most.
 ranks spread_evenly(mesh_shape mesh, std::uint32_t count, std::uint32_t rank) {
     const std::uint32_t row = spread_place(rank / mesh.columns, mesh.rows);
     const std::uint32_t column = spread_place(rank % mesh.columns, mesh.columns);
@@ -131,7 +132,7 @@ mesh_shape mesh_of(const machine_description& machine) {
         if (machine.ranks % rows == 0) columns = machine.ranks / rows;
     }
     if (columns == 0) return {};
-    return {(machine.ranks + columns - 1) / columns, columns};
+    return {(machine.ranks + columns - 1) / columns, columns, machine.ranks};
 }
 
 bool is_mesh_order(schedule_algorithm algorithm) {
@@ -150,9 +151,15 @@ std::vector<std::uint32_t> mesh_order(schedule_algorithm order, mesh_shape mesh,
                         "spread",
                         name_of(order)));
     }
-    const std::uint64_t count = std::uint64_t{mesh.rows} * mesh.columns;
+    const std::uint64_t room = std::uint64_t{mesh.rows} * mesh.columns;
+    const std::uint64_t count = mesh.ranks != 0 ? mesh.ranks : room;
     constexpr std::uint64_t most = 1U << 20;
-    if (count == 0 || count > most) {
+    if (count > room) {
+        refuse(
+            fmt::format("{} ranks do not fit on a mesh of {} rows and {} columns; legal: 1 to {}",
+                        count, mesh.rows, mesh.columns, room));
+    }
+    if (count == 0 || room > most) {
         refuse(fmt::format("a mesh of {} rows and {} columns is not possible; legal: 1 to {} ranks",
                            mesh.rows, mesh.columns, most));
     }

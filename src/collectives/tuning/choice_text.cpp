@@ -69,6 +69,7 @@ std::string text_of(const collective_choice& choice) {
     text += fmt::format(":{}", name_of(schedule.algorithm));
     if (uses_radix(schedule.algorithm)) text += fmt::format(":{}", schedule.radix);
     if (uses_group(schedule.algorithm)) text += fmt::format(":{}", schedule.group);
+    if (uses_seed(schedule.algorithm)) text += fmt::format(":{}", schedule.seed);
     if (schedule.segments != 1) text += fmt::format("/{}", schedule.segments);
     return text;
 }
@@ -93,6 +94,7 @@ collective_choice choice_of(std::string_view text) {
         schedule.algorithm = algorithm_of(parts[next++]);
         read(uses_radix(schedule.algorithm), "radix", 2, schedule.radix);
         read(uses_group(schedule.algorithm), "group", 1, schedule.group);
+        read(uses_seed(schedule.algorithm), "seed", 0, schedule.seed);
     }
     if (next != parts.size()) {
         refuse(text, fmt::format("'{}' is one part too many", parts[next]));

@@ -10,6 +10,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/sim/credit_book.hpp"
+#include "machine/sim/dma_order.hpp"
 #include "machine/sim/engine/engine.hpp"
 #include "machine/sim/model/machine_model.hpp"
 #include "machine/sim/transfer.hpp"
@@ -67,6 +68,7 @@ struct alignas(64) rank_state {
     std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something
     std::uint32_t creditor = 0;            ///< whose credit it waits for
     meters::sent_messages sent;            ///< so far
+    dma_order order;                       ///< of what it has sent
     std::span<const awaited_word> others;  ///< that the wait would also end with
     bool has_returned = false;             ///< from its function
     bool has_left_stack = false;           ///< and has made the calls that followed

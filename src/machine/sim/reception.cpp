@@ -35,6 +35,17 @@ void simulation::arrived(transfer& what) {
 }
 
 void simulation::receive_in_turn(transfer& what) {
+    if (what.is_answer) return receive_now(what);
+    dma_order& order = ranks_[what.origin].order;
+    if (order.holds(what)) return;
+    const std::uint64_t number = what.number;
+    const bool is_by_dma = what.by_dma;
+    receive_now(what);  // after which it may be gone
+    if (!is_by_dma) return;
+    for (transfer* const behind : order.arrive(number)) receive_now(*behind);
+}
+
+void simulation::receive_now(transfer& what) {
     const operation_regime& regime = *what.regime;
     if (!what.is_answer) {
         return receive(what, regime.target + regime.target_per_byte.of(what.data_bytes),

@@ -170,6 +170,7 @@ private:
     void await_answer(rank_state& origin, transfer& what);
     void arrived(transfer& what);
     void receive_in_turn(transfer& what);
+    void receive_now(transfer& what);
     void receive(transfer& what, ticks cost, event::action then);
     void notice(transfer& what);
     void set_alarm(rank_state& rank);

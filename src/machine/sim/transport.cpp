@@ -93,7 +93,9 @@ void simulation::put(detail::rank_context& context, const detail::put_request& r
     made.completion = request.completion;
     made.store_bytes = request.store_bytes;
     made.stage = request.stage;
-    if (model_.mesh.has_dma() && request.stage != detail::dma_stage::none) made.by_dma = true;
+    const bool wants_dma = request.stage != detail::dma_stage::none;
+    if (wants_dma && model_.mesh.has_dma()) made.by_dma = true;
+    if (request.store_bytes != 0) made.by_dma = false;  // the processor's own stores are asked for
     ++origin.under_way;
     // A signal is a word that travels behind its data.
     const std::uint64_t wire_bytes = request.bytes + (has_signal ? word_bytes : 0);
@@ -202,6 +204,7 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
     const ticks begun = time_of(origin);
     const shown_send shown(*this, origin, what);
     meters::sent_messages::amount& sent = origin.sent.by_kind[static_cast<std::size_t>(what.what)];
+    origin.order.number(what);
     ++sent.messages;
     sent.bytes += what.data_bytes;
     spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));

@@ -14,7 +14,7 @@ inline constexpr std::size_t router_ports = 5;
 /// What the counters of one router have seen, by its ports.
 struct router_events {
     /// Ticks in which something was to go out by this port and there was no room at its other end;
-    /// at the core's port: ticks in which a store of the core stood still.
+    /// at the core's port: ticks in which a store of the core found no room.
     std::array<std::int64_t, router_ports> waits{};
     std::int64_t any_wait = 0;  ///< ticks in which that was so at one of them or several
     /// Transactions that went out by this port; at the core's port: that the core sent.

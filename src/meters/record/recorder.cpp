@@ -13,8 +13,7 @@ constexpr std::int64_t ps_per_ns = 1000;
 }  // namespace
 
 void recorder::count(const char* name, std::int64_t by, std::int64_t at_ps, const char* unit) {
-    slot& into = slots_[name];
-    into.unit = unit;
+    slot& into = slots_[{name, slice_kind::count, unit}];
     ++into.count;
     into.total += by;
     draw({.name = name,
@@ -36,7 +35,7 @@ void recorder::add(slot& into, const occurrence& what) {
 }
 
 void recorder::record(const occurrence& what) {
-    add(slots_[what.name], what);
+    add(slots_[{what.name, what.kind, time_unit}], what);
     amount& of_kind = amounts_[static_cast<std::size_t>(what.kind)];
     ++of_kind.count;
     of_kind.bytes += static_cast<std::int64_t>(what.bytes);
@@ -45,16 +44,16 @@ void recorder::record(const occurrence& what) {
     draw(what);
 }
 
-recorder::amount recorder::amount_of(std::string_view name) const {
-    const auto found = slots_.find(name);
+recorder::amount recorder::amount_of(slice_kind kind, std::string_view name) const {
+    const auto found = slots_.find({name, kind, time_unit});
     if (found == slots_.end()) return {};
     const slot& from = found->second;
     return {from.count, static_cast<std::int64_t>(from.bytes), from.total};
 }
 
-meter_reading recorder::reading_of(std::string_view name, const slot& from) {
+meter_reading recorder::reading_of(std::string_view name, std::string_view unit, const slot& from) {
     return {std::string(name),
-            from.is_timer ? "ns" : from.unit,
+            std::string(unit),
             from.count,
             from.is_timer ? from.total / ps_per_ns : from.total,
             static_cast<std::int64_t>(from.bytes),
@@ -63,13 +62,17 @@ meter_reading recorder::reading_of(std::string_view name, const slot& from) {
 
 std::vector<meter_reading> recorder::readings() const {
     std::vector<meter_reading> all;
-    for (const auto& [name, from] : slots_) all.push_back(reading_of(name, from));
+    for (const auto& [what, from] : slots_) {
+        all.push_back(reading_of(what.name, what.unit, from));
+    }
     return all;
 }
 
 std::vector<meter_reading> recorder::readings_by_line() const {
     std::vector<meter_reading> all;
-    for (const auto& [where, from] : places_) all.push_back(reading_of(where.name, from));
+    for (const auto& [where, from] : places_) {
+        all.push_back(reading_of(where.name, time_unit, from));
+    }
     return all;
 }
 

@@ -63,7 +63,7 @@ public:
         std::int64_t duration_ps = 0;
     };
     amount amount_of(slice_kind kind) const { return amounts_[static_cast<std::size_t>(kind)]; }
-    amount amount_of(std::string_view name) const;
+    amount amount_of(slice_kind kind, std::string_view name) const;
 
     std::vector<meter_reading> readings() const;
     /// What was recorded with a place in the program, a reading for each name and place.
@@ -74,7 +74,6 @@ public:
 private:
     struct slot {
         bool is_timer = false;
-        const char* unit = "events";  ///< unless it is a timer
         std::int64_t count = 0;
         std::int64_t total = 0;  ///< of a timer: picoseconds
         std::uint64_t bytes = 0;
@@ -82,7 +81,7 @@ private:
         std::uint32_t line = 0;
     };
     static void add(slot& into, const occurrence& what);
-    static meter_reading reading_of(std::string_view name, const slot& from);
+    static meter_reading reading_of(std::string_view name, std::string_view unit, const slot& from);
 
     /// Where in the program something was called, under which name.
     struct place {
@@ -91,7 +90,15 @@ private:
         std::uint32_t line;
         auto operator<=>(const place&) const = default;
     };
-    std::map<std::string_view, slot> slots_;
+    /// What is called the same is one reading only where it is of the same kind and unit.
+    struct slot_key {
+        std::string_view name;
+        slice_kind kind;
+        std::string_view unit;
+        auto operator<=>(const slot_key&) const = default;
+    };
+    static constexpr std::string_view time_unit = "ns";
+    std::map<slot_key, slot> slots_;
     std::array<amount, slice_kinds> amounts_{};
     std::map<place, slot> places_;
     std::unique_ptr<trace_buffer> trace_;

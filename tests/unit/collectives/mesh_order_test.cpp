@@ -142,6 +142,7 @@ TEST(mesh_order, where_ranks_are_on_a_machine) {
         machine.ranks = ranks;
         machine.mesh_columns = columns;
         const mesh_shape mesh = mesh_of(machine);
+        EXPECT_EQ(mesh.ranks, ranks);
         return std::pair(mesh.rows, mesh.columns);
     };
     EXPECT_EQ(shape_of(16, 4), std::pair(4u, 4u));
@@ -150,6 +151,16 @@ TEST(mesh_order, where_ranks_are_on_a_machine) {
     EXPECT_EQ(shape_of(12, 0), std::pair(3u, 4u));
     EXPECT_EQ(shape_of(7, 0), std::pair(1u, 7u));
     EXPECT_EQ(shape_of(1, 0), std::pair(1u, 1u));
+}
+
+TEST(mesh_order, a_last_row_may_be_shorter) {
+    for (const auto order : all_orders) {
+        for (std::uint32_t rank = 0; rank < 14; ++rank) {
+            std::vector<std::uint32_t> to = mesh_order(order, {4, 4, 14}, rank);
+            std::ranges::sort(to);
+            EXPECT_EQ(to, mesh_order(zero_to_n, {1, 14}, rank)) << name_of(order);
+        }
+    }
 }
 
 std::string refusal(schedule_algorithm order, mesh_shape mesh, std::uint32_t rank) {
@@ -167,6 +178,8 @@ TEST(mesh_order, mistakes_are_sentences_with_what_is_legal) {
     EXPECT_THAT(refusal(mapped, {0, 4}, 0), HasSubstr("0 rows and 4 columns is not possible"));
     EXPECT_THAT(refusal(mapped, {1u << 20, 4}, 0), HasSubstr("legal: 1 to 1048576 ranks"));
     EXPECT_THAT(refusal(mapped, {4, 4}, 16), HasSubstr("legal: 0 to 15"));
+    EXPECT_THAT(refusal(mapped, {4, 4, 14}, 14), HasSubstr("legal: 0 to 13"));
+    EXPECT_THAT(refusal(mapped, {4, 4, 17}, 0), HasSubstr("17 ranks do not fit"));
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ struct machine_model {
     std::string name;
     std::string summary;
     tick_length tick;
-    double cycle_ticks = 1000;             ///< of the clock that the file names; else a nanosecond
+    double cycle_ticks = 0;                ///< of the clock that the file names; 0: it names none
     std::uint32_t ranks = 1;               ///< of the default shape
     std::uint32_t nodes = 1;               ///< machines that `node` describes
     std::uint32_t processes_per_node = 0;  ///< 0: one process

@@ -75,7 +75,7 @@ ticks mesh_network::send(engine& host, std::uint32_t port, ticks now) {
                 return end_of_time;
             }
             gone = std::max({train.ready(), queue.free_at, now});
-            switches_.enter(port, {&what, 0, train.bytes(), way}, gone, gone - train.ready());
+            switches_.enter(port, {&what, 0, train.bytes(), way}, gone, {train.ready(), now});
             queue.free_at = gone + slot();
             train.go_on(gone);
         }

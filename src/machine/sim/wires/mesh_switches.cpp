@@ -32,15 +32,15 @@ mesh_switches::mesh_switches(const mesh_model& model)
     }
 }
 
-void mesh_switches::enter(std::uint32_t port, transaction what, ticks at, ticks waited) {
+void mesh_switches::enter(std::uint32_t port, transaction what, ticks at, source_wait before) {
     link& taken = links_[port];
     what.here = at + entry_;
     put(taken, what);
     ++taken.count.transactions;
     taken.count.bytes += what.bytes;
-    taken.count.waiting += waited;
+    taken.count.waiting += at - before.ready;
     if (port % links_per_node == from_core) {
-        waits_.core_goes(port / links_per_node, at - waited, at);
+        waits_.core_goes(port / links_per_node, before.ready, std::max(before.ready, before.room));
     }
     const arrival due{what.here, port};
     if (entries_.empty() || entries_.back().at <= due.at) {

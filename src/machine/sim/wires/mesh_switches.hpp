@@ -24,6 +24,12 @@ struct transaction {
     mesh_way way{0, 0};
 };
 
+/// Of a transaction before it enters: when it was ready, and when its port had room at the latest.
+struct source_wait {
+    ticks ready;
+    ticks room;
+};
+
 /// Routers, links and queues of a mesh, stepped from one tick at which something happens to the
 /// next. Knows nothing of ranks. Its rules are in docs/design/mesh.md; what it does in a tick
 /// depends only on what was so before that tick, so the order in which callers of one tick come
@@ -45,8 +51,8 @@ public:
         if (port % links_per_node == from_core) waits_.core_may_wait(port / links_per_node);
     }
     /// A transaction goes into a port's link at a time not before that of the last one plus a
-    /// slot. @param waited since it was ready. @pre has_room(port).
-    void enter(std::uint32_t port, transaction what, ticks at, ticks waited);
+    /// slot. @pre has_room(port).
+    void enter(std::uint32_t port, transaction what, ticks at, source_wait before);
 
     /// When something happens next, `end_of_time` if nothing is under way.
     ticks next() const;

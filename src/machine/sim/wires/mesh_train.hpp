@@ -69,7 +69,10 @@ public:
 
 private:
     std::uint32_t width() const {
-        return source_ == from_core ? bytes_of_store(model_, what_) : model_.transaction_bytes;
+        const bool is_stores =
+            source_ == from_core || (source_ == from_events && what_.store_bytes != 0);
+        return is_stores ? std::min(bytes_of_store(model_, what_), model_.transaction_bytes)
+                         : model_.transaction_bytes;
     }
     ticks work_before_first() const {
         if (source_ == from_core) return model_.loop_entry;

@@ -39,8 +39,9 @@ public:
 
     /// The core's link has no room: its next store may have to stand still from now on.
     void core_may_wait(std::uint32_t number) { nodes_[number].core_may_wait = true; }
-    /// That store goes. @param ready when it would have gone. @pre ready <= gone
-    void core_goes(std::uint32_t number, ticks ready, ticks gone);
+    /// That store has room. @param ready when it would have gone. @pre ready <= room; where they
+    /// differ, `room` is now.
+    void core_goes(std::uint32_t number, ticks ready, ticks room);
 
     ticks of_output(std::uint32_t link, ticks now) const {
         const output_waits& output = nodes_[link / links_per_node].each[link % links_per_node];
