@@ -33,8 +33,9 @@ enum class meter_kind {
 inline constexpr std::uint32_t hardware_meters = 2;
 
 /// Measures one event between `start` and `stop`, summed over as many runs as one likes. Belongs to
-/// the rank's own thread. While a job is recorded (SELION_METERS, SELION_TRACE) each run also goes
-/// into its readings, and into the trace, under the meter's name.
+/// the thread that makes it; hardware meters are the rank's own thread's. While a job is recorded
+/// (SELION_METERS, SELION_TRACE) each run also goes into its readings, and into the trace, under
+/// the meter's name.
 ///
 /// Events, where they are available (`meter_events` says it for the running machine):
 ///

@@ -54,6 +54,12 @@ meter_state& own_state(const std::unique_ptr<meter_state>& state) {
 
 /// One of the rank's own, for as long as the job runs.
 void take_hardware(rank_context& context, const char* name) {
+    if (context.is_foreign_thread) {
+        throw error(status::not_available,
+                    fmt::format("meter \"{}\": hardware meters are the rank's own thread's, not "
+                                "those of threads that joined it",
+                                name));
+    }
     std::vector<const char*>& taken = state_of(context).hardware_meters;
     if (taken.size() == hardware_meters) {
         throw error(status::bad_argument,
