@@ -21,11 +21,12 @@ enum class progress_kind {
 
 /// What a machine can do, as data.
 struct machine_capabilities {
-    bool shares_memory = false;   ///< every rank can load and store every rank's memory
-    bool isolates_ranks = false;  ///< a rank's private memory is safe from others; libraries
-                                  ///< that are not thread-safe may be used
-    bool real_time = true;        ///< false: time is virtual
-    bool detects_death = false;   ///< a rank that dies is noticed and named
+    bool shares_memory = false;          ///< every rank can load and store every rank's memory
+    bool isolates_ranks = false;         ///< a rank's private memory is safe from others; libraries
+                                         ///< that are not thread-safe may be used
+    bool real_time = true;               ///< false: time is virtual
+    bool moves_idle_ranks_only = false;  ///< nothing is moved to or from a rank that computes
+    bool detects_death = false;          ///< a rank that dies is noticed and named
     progress_kind progress = progress_kind::polling;
     std::uint32_t max_ranks = 0;
 };

@@ -32,6 +32,8 @@
 #include <selion/rank.hpp>
 #include <selion/rank_scope.hpp>
 #include <selion/reduction.hpp>
+#include <selion/routine.hpp>
+#include <selion/routine_call.hpp>
 #include <selion/rpc.hpp>
 #include <selion/run.hpp>
 #include <selion/schedule.hpp>
@@ -47,4 +49,6 @@
 #include <selion/transfers.hpp>
 #include <selion/tuning.hpp>
 #include <selion/varying_blocks.hpp>
+#include <selion/worker_array.hpp>
+#include <selion/worker_pool.hpp>
 #include <selion/world.hpp>

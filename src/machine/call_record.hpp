@@ -32,6 +32,7 @@ enum class operation : std::uint32_t {
     wait_signal,
     wait_counter,
     wait_future,
+    wait_worker,
     send,
     completions,
     coherent_access,
@@ -43,8 +44,8 @@ std::string_view name_of(operation what);
 constexpr bool is_collective(operation what) {
     return what != operation::none && what != operation::wait_signal &&
            what != operation::wait_counter && what != operation::wait_future &&
-           what != operation::send && what != operation::completions &&
-           what != operation::coherent_access;
+           what != operation::wait_worker && what != operation::send &&
+           what != operation::completions && what != operation::coherent_access;
 }
 
 /// What one rank is doing, written by that rank alone with plain stores to its own line, read by

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selion/message.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/exception_text.hpp"
 #include "machine/machine.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
@@ -84,33 +84,15 @@ void count_at_target(rank_context& context, std::uint64_t bits) {
     count_together(context, counter_access::word(counted));
 }
 
-std::string type_name_of_current_exception() {
-    const std::type_info* const type = abi::__cxa_current_exception_type();
-    if (type == nullptr) return "unknown";
-    int failure = 0;
-    const std::unique_ptr<char, void (*)(void*)> name(
-        abi::__cxa_demangle(type->name(), nullptr, nullptr, &failure), std::free);
-    return failure == 0 ? name.get() : type->name();
-}
-
-std::string text_of_current_exception() {
-    try {
-        throw;
-    } catch (const std::exception& known) {
-        return known.what();
-    } catch (...) {
-        return "it is no std::exception";
-    }
-}
-
 /// A function of the program that a message from `origin` calls must let no exception out.
 [[noreturn]] void end_for_exception(rank_context& context, std::string_view which,
                                     std::uint32_t origin) {
     context.host->launcher().end_job(
-        context, fmt::format("rank {} of {}: a {} of a message from rank {} ended with an "
-                             "exception of type {}: {}; the job ends",
-                             context.rank, context.ranks, which, origin,
-                             type_name_of_current_exception(), text_of_current_exception()));
+        context,
+        fmt::format("rank {} of {}: a {} of a message from rank {} ended with an "
+                    "exception of type {}: {}; the job ends",
+                    context.rank, context.ranks, which, origin,
+                    base::type_name_of_current_exception(), base::text_of_current_exception()));
     std::abort();  // compilers do not see that a virtual call never returns
 }
 
@@ -253,8 +235,8 @@ void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, st
 }
 
 void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept {
-    const std::string type = type_name_of_current_exception();
-    const std::string text = text_of_current_exception();
+    const std::string type = base::type_name_of_current_exception();
+    const std::string text = base::text_of_current_exception();
     rank_context& context = *current_context;
     if (state == 0) {
         context.host->launcher().end_job(

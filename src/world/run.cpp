@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selion/run.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -12,11 +11,13 @@
 #include <typeinfo>
 #include <utility>
 
+#include "base/exception_text.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "collectives/call_book.hpp"
 #include "machine/call_record.hpp"
 #include "machine/registry.hpp"
+#include "machine/workers/worker_environment.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/error.hpp"
@@ -28,13 +29,6 @@ namespace selion::detail {
 namespace {
 
 constexpr int usage_status = 2;
-
-std::string type_name(const std::type_info& type) {
-    int trouble = 0;
-    const std::unique_ptr<char, void (*)(void*)> name(
-        abi::__cxa_demangle(type.name(), nullptr, nullptr, &trouble), std::free);
-    return trouble == 0 ? name.get() : type.name();
-}
 
 [[noreturn]] void end_for_exception(rank_context& context, std::string_view what) {
     context.host->launcher().end_job(
@@ -49,7 +43,7 @@ int call_function(const rank_function& body, rank_context& context) {
         return body.call(body.function, all);
     } catch (const std::exception& trouble) {
         end_for_exception(context, fmt::format("an exception of type {}: {}",
-                                               type_name(typeid(trouble)), trouble.what()));
+                                               base::type_name(typeid(trouble)), trouble.what()));
     } catch (...) {
         end_for_exception(context, "an exception that is no std::exception");
     }
@@ -182,6 +176,7 @@ int run_checked(const run_options& options, const rank_function& body) {
 
 int run_job(int, char**, const run_options& options, const rank_function& body) {
     try {
+        if (machine::workers::serve_if_worker()) std::exit(EXIT_SUCCESS);
         return run_checked(options, body);
     } catch (const error& trouble) {
         base::say(trouble.what());

@@ -31,28 +31,28 @@ void host_access::change_sleepers(std::int32_t by) const {
         .fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
 }
 
-void host_access::set_sleeping(doorbell& bell, std::uint32_t value) const {
+void bell_access::set_sleeping(doorbell& bell, std::uint32_t value) const {
     // seq_cst: flag before count; pairs with the ringer's count before flag [bell.sleeping]
     std::atomic_ref(bell.sleeping).store(value, std::memory_order_seq_cst);
 }
 
-bool host_access::is_sleeping(const doorbell& bell) const {
+bool bell_access::is_sleeping(const doorbell& bell) const {
     // seq_cst: see set_sleeping [bell.sleeping]
     return std::atomic_ref(const_cast<doorbell&>(bell).sleeping).load(std::memory_order_seq_cst) !=
            0;
 }
 
-std::uint32_t host_access::bell_count(const doorbell& bell) const {
+std::uint32_t bell_access::bell_count(const doorbell& bell) const {
     // seq_cst: after the flag, and joins the ringer's writes [bell.count]
     return std::atomic_ref(const_cast<doorbell&>(bell).count).load(std::memory_order_seq_cst);
 }
 
-void host_access::raise_count(doorbell& bell) const {
+void bell_access::raise_count(doorbell& bell) const {
     // seq_cst: before looking at the flag; publishes the signal's value [bell.count]
     std::atomic_ref(bell.count).fetch_add(1, std::memory_order_seq_cst);
 }
 
-void host_access::sleep_while_count_is(doorbell& bell, std::uint32_t count) const {
+void bell_access::sleep_while_count_is(doorbell& bell, std::uint32_t count) const {
     timespec until{};
     const bool has_deadline = deadline_ns_ != no_deadline;
     if (has_deadline) {
@@ -64,7 +64,7 @@ void host_access::sleep_while_count_is(doorbell& bell, std::uint32_t count) cons
             FUTEX_BITSET_MATCH_ANY);
 }
 
-void host_access::wake_sleeper(doorbell& bell) const {
+void bell_access::wake_sleeper(doorbell& bell) const {
     const int command = FUTEX_WAKE | (is_shared_ ? 0 : FUTEX_PRIVATE_FLAG);
     syscall(SYS_futex, &bell.count, command, 1, nullptr, nullptr, 0);
 }

@@ -12,16 +12,14 @@ namespace selion::machine::node {
 /// them, so that signalling stores need no fence. Call once per process.
 bool register_heavy_fences();
 
-/// The atomics of `sleep_protocol` on real memory.
-class host_access {
+/// The atomics of `sleep_protocol` on real bells.
+class bell_access {
 public:
-    /// @param control of the job; its count of sleepers is kept up to date.
-    /// @param is_shared words and bells are used by several processes.
+    /// @param is_shared bells are used by several processes.
     /// @param deadline_ns on the steady clock; sleeping ends then at the latest.
-    host_access(control_block& control, bool is_shared, std::int64_t deadline_ns)
-        : control_(control), is_shared_(is_shared), deadline_ns_(deadline_ns) {}
+    bell_access(bool is_shared, std::int64_t deadline_ns)
+        : is_shared_(is_shared), deadline_ns_(deadline_ns) {}
 
-    void change_sleepers(std::int32_t by) const;
     void set_sleeping(doorbell& bell, std::uint32_t value) const;
     bool is_sleeping(const doorbell& bell) const;
     std::uint32_t bell_count(const doorbell& bell) const;
@@ -29,6 +27,20 @@ public:
     void sleep_while_count_is(doorbell& bell, std::uint32_t count) const;
     void wake_sleeper(doorbell& bell) const;
 
+private:
+    bool is_shared_;
+    std::int64_t deadline_ns_;
+};
+
+/// The same with the words of a job.
+class host_access : public bell_access {
+public:
+    /// @param control of the job; its count of sleepers is kept up to date.
+    /// @param is_shared,deadline_ns as above.
+    host_access(control_block& control, bool is_shared, std::int64_t deadline_ns)
+        : bell_access(is_shared, deadline_ns), control_(control) {}
+
+    void change_sleepers(std::int32_t by) const;
     std::uint32_t mark_of(const detail::shared_word& word) const;
     bool replace_mark(detail::shared_word& word, std::uint32_t& seen, std::uint32_t wanted) const;
     std::uint32_t take_mark(detail::shared_word& word) const;
@@ -36,8 +48,6 @@ public:
 
 private:
     control_block& control_;
-    bool is_shared_;
-    std::int64_t deadline_ns_;
 };
 
 /// Nanoseconds of the steady clock.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/shared_mapping.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include "base/units.hpp"
 #include "machine/host.hpp"
+#include "machine/memory_file.hpp"
 
 namespace selion::machine::node {
 namespace {
@@ -79,18 +79,6 @@ error failure(std::string_view what, const control_block& control) {
                     base::bytes_text(control.reserve_bytes), why)};
 }
 
-/// A memfd that nobody can resize or unseal any more; it has no name in any file system.
-int make_sealed_file(std::uint64_t bytes) {
-    const int file = memfd_create("selion", MFD_ALLOW_SEALING | MFD_CLOEXEC);
-    if (file < 0) return -1;
-    if (ftruncate(file, static_cast<off_t>(bytes)) != 0 ||
-        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        close(file);
-        return -1;
-    }
-    return file;
-}
-
 std::byte* map(std::uint64_t bytes, int file) {
     void* range = mmap(nullptr, bytes + slice_alignment, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -121,7 +109,7 @@ result<shared_mapping> shared_mapping::create(const mapping_plan& plan) {
     }
     int file = -1;
     if (plan.is_shared) {
-        file = make_sealed_file(control.total_bytes);
+        file = make_sealed_file("selion", control.total_bytes);
         if (file < 0) return failure("make a memory file of", control);
     }
     std::byte* start = map(control.total_bytes, file);

@@ -21,6 +21,7 @@
 #include "machine/failure.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/processes/job_environment.hpp"
+#include "machine/program_start.hpp"
 
 namespace selion::machine {
 namespace {
@@ -30,25 +31,6 @@ constexpr std::int64_t grace_ns = 500'000'000;
 constexpr int grace_poll_ms = 20;
 /// How late the end of a process is noticed where the program handles SIGCHLD itself.
 constexpr int longest_poll_ms = 1000;
-
-std::vector<std::string> own_arguments() {
-    std::ifstream file("/proc/self/cmdline", std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::vector<std::string> arguments;
-    for (std::size_t start = 0; start < text.size();) {
-        const std::size_t end = std::min(text.find('\0', start), text.size());
-        arguments.push_back(text.substr(start, end - start));
-        start = end + 1;
-    }
-    return arguments;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& strings) {
-    std::vector<char*> pointers;
-    for (std::string& text : strings) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
 
 std::string ranks_of(const node::job_setting& setting, std::uint32_t process) {
     const std::uint32_t each = setting.shape.ranks_per_process;

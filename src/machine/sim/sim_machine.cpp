@@ -65,6 +65,8 @@ public:
             .shares_memory = model_.node && model_.ranks_per_process() >= model_.ranks,
             .isolates_ranks = false,
             .real_time = false,
+            .moves_idle_ranks_only =
+                model_.network == sim::network_kind::bus && model_.bus.idle_boards_only,
             .detects_death = false,
             .progress = progress_of(model_.reception.kind),
             .max_ranks = model_.ranks};

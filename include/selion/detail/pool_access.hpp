@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <selion/detail/call_arguments.hpp>
+#include <selion/detail/export.hpp>
+#include <selion/routine.hpp>
+
+/// How pools, calls and arrays reach the state that they share.
+namespace selion {
+
+struct call_options;
+
+namespace detail {
+
+class pool_state;
+struct pending_call;
+
+SELION_API void hold_pool(pool_state& pool) noexcept;
+SELION_API void drop_pool(pool_state& pool) noexcept;
+
+SELION_API pending_call& begin_call(pool_state& pool, const call_options& options);
+SELION_API call_writer& writer_of(pending_call& call);
+/// @error bad_argument: no routine of that name, or with other parameters.
+SELION_API void name_routine(pool_state& pool, pending_call& call, std::string_view name,
+                             std::span<const routine_parameter> arguments,
+                             const routine_parameter& result);
+SELION_API void name_routine(pool_state& pool, pending_call& call, const routine_entry& routine);
+SELION_API void start_call(pool_state& pool, pending_call& call);
+
+SELION_API bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns);
+SELION_API void check_call(pending_call& call);
+SELION_API const std::uint64_t* result_words(pending_call& call);
+SELION_API bool is_done(pool_state& pool, pending_call& call);
+SELION_API void cancel_call(pool_state& pool, pending_call& call);
+SELION_API std::uint32_t worker_of(const pending_call& call);
+SELION_API void drop_call(pool_state& pool, pending_call& call) noexcept;
+
+SELION_API worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes);
+SELION_API void free_on(pool_state& pool, const worker_range& range) noexcept;
+SELION_API void write_to(pool_state& pool, const worker_range& range, std::uint64_t offset,
+                         const void* data, std::uint64_t bytes);
+SELION_API void read_from(pool_state& pool, const worker_range& range, std::uint64_t offset,
+                          void* data, std::uint64_t bytes);
+SELION_API std::byte* allocate_shared(pool_state& pool, std::uint64_t bytes);
+SELION_API void free_shared(pool_state& pool, const void* data) noexcept;
+
+/// Keeps the state of a pool while somebody may ask for it.
+class pool_hold {
+public:
+    explicit pool_hold(pool_state& pool) noexcept : pool_(&pool) { hold_pool(pool); }
+    pool_hold(pool_hold&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)) {}
+    pool_hold& operator=(pool_hold&& other) noexcept {
+        std::swap(pool_, other.pool_);
+        return *this;
+    }
+    ~pool_hold() {
+        if (pool_ != nullptr) drop_pool(*pool_);
+    }
+    pool_state& operator*() const noexcept { return *pool_; }
+    explicit operator bool() const noexcept { return pool_ != nullptr; }
+
+private:
+    pool_state* pool_;
+};
+
+/// A call and its pool.
+class call_hold {
+public:
+    call_hold(pool_state& pool, pending_call& call) noexcept : pool_(pool), call_(&call) {}
+    call_hold(call_hold&& other) noexcept
+        : pool_(std::move(other.pool_)), call_(std::exchange(other.call_, nullptr)) {}
+    call_hold& operator=(call_hold&& other) noexcept {
+        std::swap(pool_, other.pool_);
+        std::swap(call_, other.call_);
+        return *this;
+    }
+    ~call_hold() {
+        if (call_ != nullptr) drop_call(*pool_, *call_);
+    }
+    pool_state& pool() const noexcept { return *pool_; }
+    pending_call& call() const noexcept { return *call_; }
+
+private:
+    pool_hold pool_;
+    pending_call* call_;
+};
+
+}  // namespace detail
+
+}  // namespace selion

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <selion/detail/export.hpp>
+#include <selion/detail/pool_access.hpp>
+#include <selion/error.hpp>
+
+/// Calls of routines that are under way.
+namespace selion {
+
+/// A routine ended with an exception on its worker.
+class SELION_API routine_error : public error {
+public:
+    routine_error(std::string type, const std::string& sentence)
+        : error(status::remote_exception, sentence), type_(std::move(type)) {}
+    /// Name of the exception's type, as a compiler would write it.
+    const std::string& type_name() const noexcept { return type_; }
+
+private:
+    std::string type_;
+};
+
+/// How one call is to be carried out.
+struct call_options {
+    std::optional<std::uint32_t> worker = {};  ///< not set: whichever has least to do
+    std::chrono::nanoseconds timeout{0};       ///< 0: none. From the call on; then it fails.
+};
+
+/// A call that is under way, or done. Belongs to the pool's thread. One that is let go goes on; if
+/// it fails then, the pool says so at its end.
+template <class R = void>
+class [[nodiscard]] routine_call {
+public:
+    explicit routine_call(detail::call_hold hold) : hold_(std::move(hold)) {}
+
+    /// Waits until it is done: results are where `out` has said. Throws what the routine has
+    /// thrown, as `routine_error`, or why the call has failed.
+    void wait() {
+        static_cast<void>(detail::wait_call(hold_.pool(), hold_.call(), -1));
+        detail::check_call(hold_.call());
+    }
+    /// The same for at most `timeout`. @return whether it is done.
+    [[nodiscard]] bool wait(std::chrono::nanoseconds timeout) {
+        const std::int64_t timeout_ns = timeout.count() > 0 ? timeout.count() : 0;
+        if (!detail::wait_call(hold_.pool(), hold_.call(), timeout_ns)) return false;
+        detail::check_call(hold_.call());
+        return true;
+    }
+    /// What the routine has returned. @error bad_argument: the call has not been waited for.
+    R result() const {
+        const std::uint64_t* const words = detail::result_words(hold_.call());
+        if constexpr (!std::is_void_v<R>) {
+            R value;
+            std::memcpy(&value, words, sizeof value);
+            return value;
+        }
+    }
+    /// Waits, and returns what the routine has returned.
+    R get() {
+        wait();
+        return result();
+    }
+    /// Whether it is done, or has failed. Makes progress.
+    [[nodiscard]] bool is_done() { return detail::is_done(hold_.pool(), hold_.call()); }
+    /// Gives it up: if no worker has begun it, it fails; else `worker::is_cancelled` tells its
+    /// routine.
+    void cancel() { detail::cancel_call(hold_.pool(), hold_.call()); }
+    /// Who carries it out. @pre it has been waited for.
+    std::uint32_t worker() const { return detail::worker_of(hold_.call()); }
+
+    const detail::call_hold& hold() const noexcept { return hold_; }
+
+private:
+    detail::call_hold hold_;
+};
+
+}  // namespace selion

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <selion/detail/call_arguments.hpp>
+#include <selion/detail/export.hpp>
+#include <selion/detail/pool_access.hpp>
+#include <selion/error.hpp>
+#include <selion/routine.hpp>
+#include <selion/routine_call.hpp>
+#include <selion/worker_array.hpp>
+#include <selion/world.hpp>
+
+/// Procedure calls to workers: threads, processes, or other ranks.
+namespace selion {
+
+/// Who the workers of a pool are.
+enum class worker_kind {
+    thread,   ///< of the calling process: they see the caller's memory
+    process,  ///< of their own: one that dies is an error of its call, and is replaced
+    rank,     ///< ranks of the world, on any machine
+};
+
+struct worker_pool_options {
+    /// Number of workers, at least 1; 0: as many as there are processors beside the caller's, or
+    /// all ranks but the host.
+    std::uint32_t workers = 0;
+    worker_kind kind = worker_kind::thread;
+    /// Of each worker, for arguments and `worker_array`s; 0: 64 MiB, or what a rank's heap has left
+    /// if that is less.
+    std::uint64_t memory_bytes = 0;
+    /// Memory of the host that workers see as well, for `worker_pool::shared_array`; 0: none.
+    std::uint64_t shared_bytes = 0;
+    /// Calls under way on one worker, 1 to 64; 0: 2, or 1 where a worker that computes must not be
+    /// disturbed. With 1 a call's arguments travel only after the results of the one before.
+    std::uint32_t depth = 0;
+    /// Calls that may wait for a worker; `call` waits when there are more.
+    std::uint32_t most_waiting = 1024;
+    /// How long host and workers look for news before they sleep; waking a sleeper takes tens of
+    /// microseconds. Not set: 200 µs where everybody has a processor. Ranks wait as their machine
+    /// does.
+    std::optional<std::chrono::nanoseconds> spin = {};
+    /// Of processes: a program that calls `selion::run` or `serve_as_worker`, and its arguments.
+    /// Empty: the caller's own, executed anew.
+    std::vector<std::string> program = {};
+};
+
+/// What a pool has done.
+struct pool_counts {
+    std::uint64_t calls = 0;     ///< answered or failed
+    std::uint64_t failed = 0;    ///< of these
+    std::uint64_t replaced = 0;  ///< workers
+};
+
+/// Workers that run routines for one rank, the host. Belongs to the thread that makes it; makes
+/// progress in its own calls and in those of its `routine_call`s.
+class worker_pool {
+public:
+    /// Starts the workers. With `worker_kind::rank` collective: rank 0 is the host, and the ranks
+    /// after it serve, in `serve` or when their pool ends.
+    /// @error bad_argument, not_available, system_failure, out_of_memory.
+    SELION_API explicit worker_pool(selion::world& world, const worker_pool_options& options = {});
+    /// For a program, or a thread, that is no rank: `thread` or `process`.
+    SELION_API explicit worker_pool(const worker_pool_options& options);
+    worker_pool(const worker_pool&) = delete;
+    worker_pool& operator=(const worker_pool&) = delete;
+    /// Waits for the calls that are under way, and says which have failed without anybody asking.
+    SELION_API ~worker_pool();
+
+    /// Number of workers.
+    SELION_API std::uint32_t size() const noexcept;
+    /// Whether calls are made from here; not on ranks that serve.
+    SELION_API bool is_host() const noexcept;
+    /// On a rank that is a worker: runs calls until the host's pool ends. Else nothing.
+    SELION_API void serve();
+    SELION_API pool_counts counts() const noexcept;
+    /// Calls under way on one worker, at most.
+    SELION_API std::uint32_t depth() const noexcept;
+
+    /// Has a worker run a routine; returns when the call is on its way or waits for a worker.
+    /// Arguments are given as its parameters say: values and spans as they are, what it writes as
+    /// `out(…)` or `in_out(…)`, or a `worker_array`.
+    /// @error bad_argument: the worker has no such routine, or an argument does not fit.
+    template <class R, class... Ps, class... Arguments>
+    auto call(const routine<R(Ps...)>& which, const Arguments&... arguments) {
+        return call(call_options{}, which, arguments...);
+    }
+    template <class R, class... Ps, class... Arguments>
+    auto call(const call_options& options, const routine<R(Ps...)>& which,
+              const Arguments&... arguments) {
+        using traits = detail::routine_traits<R(Ps...)>;
+        return call_typed<R>(options, which.entry(), static_cast<typename traits::parameters*>(0),
+                             arguments...);
+    }
+    /// The same by name, for routines of another program. Types must be the routine's own.
+    template <class R = void, class... Arguments>
+    routine_call<R> call(const call_options& options, std::string_view name,
+                         const Arguments&... arguments) {
+        detail::call_hold made(*state_, detail::begin_call(*state_, options));
+        const std::array<detail::routine_parameter, sizeof...(Arguments)> given{
+            detail::describe(detail::marked(arguments))...};
+        detail::name_routine(*state_, made.call(), name, given, detail::result_parameter<R>());
+        return finish<R>(std::move(made), detail::marked(arguments)...);
+    }
+    template <class R = void, class... Arguments>
+    routine_call<R> call(std::string_view name, const Arguments&... arguments) {
+        return call<R>(call_options{}, name, arguments...);
+    }
+
+    /// Waits until every call is done. Throws nothing: failures stay with their calls.
+    SELION_API void wait_all();
+    /// Takes results and sends waiting calls, without waiting.
+    SELION_API void progress();
+    /// Waits until one of several calls is done. @return its index, the lowest if there are
+    /// several.
+    template <class R>
+    std::size_t wait_any(std::span<routine_call<R>> calls) {
+        while (true) {
+            for (std::size_t i = 0; i < calls.size(); ++i) {
+                if (calls[i].is_done()) return i;
+            }
+            rest();
+        }
+    }
+
+    /// Elements in a worker's own memory; not set to any value.
+    /// @error out_of_memory: it has not so much left.
+    template <transferable T>
+    worker_array<T> allocate(std::uint32_t worker, std::size_t count) {
+        return {*state_, detail::allocate_on(*state_, worker, count * sizeof(T))};
+    }
+    /// Elements in memory of the host that the workers see too: as arguments they do not travel.
+    /// Give them back with `free_shared`. @error out_of_memory: see `shared_bytes`.
+    template <transferable T>
+    std::span<T> shared_array(std::size_t count) {
+        return {reinterpret_cast<T*>(detail::allocate_shared(*state_, count * sizeof(T))), count};
+    }
+    template <class T>
+    void free_shared(std::span<T> array) {
+        detail::free_shared(*state_, array.data());
+    }
+
+private:
+    template <class R, class... Ps, class... Arguments>
+    routine_call<R> call_typed(const call_options& options, const detail::routine_entry& which,
+                               detail::parameter_list<Ps...>*, const Arguments&... arguments) {
+        static_assert(sizeof...(Arguments) == sizeof...(Ps),
+                      "the routine has another number of parameters");
+        detail::call_hold made(*state_, detail::begin_call(*state_, options));
+        detail::name_routine(*state_, made.call(), which);
+        return finish<R>(std::move(made), detail::argument_for<Ps>(arguments)...);
+    }
+    template <class R, class... Given>
+    routine_call<R> finish(detail::call_hold made, const Given&... given) {
+        [[maybe_unused]] detail::call_writer& writer = detail::writer_of(made.call());
+        (detail::write(writer, given), ...);
+        detail::start_call(*state_, made.call());
+        return routine_call<R>(std::move(made));
+    }
+    SELION_API void rest();
+
+    detail::pool_hold state_;
+};
+
+/// For a program that is started as a worker and does not call `selion::run`: serves until its pool
+/// ends. @return false, at once, if it was not started as a worker.
+SELION_API bool serve_as_worker();
+
+}  // namespace selion

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/memory_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace selion::machine {
+
+int make_sealed_file(const char* name, std::uint64_t bytes) {
+    const int file = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    if (file < 0) return -1;
+    if (ftruncate(file, static_cast<off_t>(bytes)) != 0 ||
+        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+}  // namespace selion::machine

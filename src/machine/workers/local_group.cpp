@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/workers/local_group.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "machine/workers/worker_loop.hpp"
+#include "selion/machines.hpp"
+
+namespace selion::machine::workers {
+namespace {
+
+constexpr std::chrono::milliseconds patience_at_end{500};
+constexpr std::int64_t patience_at_start_ns = 60'000'000'000;
+
+/// Where all have a processor, those who wait spin; else somebody else needs it.
+waiting_policy choose_waiting(const group_plan& plan) {
+    if (plan.waiting) return *plan.waiting;
+    const node::patience how =
+        plan.workers < usable_cores() ? node::patience_with_cores : node::patience_without_cores;
+    return {how.spin_ns, how.yield_ns};
+}
+
+pool_memory make_memory(const group_plan& plan) {
+    result<pool_memory> made = pool_memory::create({.workers = plan.workers,
+                                                    .shared_bytes = plan.shared_bytes,
+                                                    .memory_bytes = plan.memory_bytes,
+                                                    .is_file = plan.are_processes,
+                                                    .waiting = choose_waiting(plan)});
+    if (!made) throw made.trouble();
+    return std::move(made).value();
+}
+
+bool is_ready(const worker_area& area) {
+    // acquire: the list of routines is there with the flag [worker.ready]
+    return std::atomic_ref(const_cast<std::uint32_t&>(area.is_ready))
+               .load(std::memory_order_acquire) != 0;
+}
+
+}  // namespace
+
+local_group::local_group(group_plan plan)
+    : plan_(std::move(plan)),
+      memory_(make_memory(plan_)),
+      own_(own_routines()),
+      threads_(plan_.are_processes ? 0 : plan_.workers),
+      processes_(plan_.are_processes ? plan_.workers : 0),
+      last_turns_(plan_.workers, 0) {
+    const waiting_policy& how = memory_.head().waiting;
+    patience_ = {how.spin_ns, how.yield_ns};
+    try {
+        for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) start(worker);
+        for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) await_start(worker);
+    } catch (...) {
+        stop_all();
+        throw;
+    }
+    const worker_area& first = area(0);
+    routines_ =
+        plan_.are_processes ? decode_list({first.list.data(), first.list_bytes}) : shapes_of(own_);
+}
+
+local_group::~local_group() { stop_all(); }
+
+void local_group::start(std::uint32_t worker) {
+    last_turns_[worker] = 0;
+    if (plan_.are_processes) {
+        processes_[worker] =
+            std::make_unique<worker_process>(worker, plan_.command, memory_.file());
+        return;
+    }
+    threads_[worker] = std::thread([this, worker] {
+        serve_calls({area(worker), memory_.head(), nullptr, worker, false}, own_);
+    });
+}
+
+void local_group::await_start(std::uint32_t worker) {
+    if (!plan_.are_processes) return;
+    const auto is_there = [&] { return is_ready(area(worker)); };
+    const std::int64_t deadline_ns = node::steady_now_ns() + patience_at_start_ns;
+    while (!is_there()) {
+        if (const auto end = ending(worker)) {
+            throw error(status::system_failure,
+                        fmt::format("worker {} {} before it was ready; a worker's program calls "
+                                    "selion::run or selion::serve_as_worker",
+                                    worker, *end));
+        }
+        if (node::steady_now_ns() >= deadline_ns) {
+            throw error(status::system_failure,
+                        fmt::format("worker {} was not ready within a minute; a worker's program "
+                                    "calls selion::run or selion::serve_as_worker",
+                                    worker));
+        }
+        rest(deadline_ns, is_there);
+    }
+}
+
+void local_group::stop_all() {
+    for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) {
+        const std::uint64_t turn = last_turns_[worker] + 1;
+        area(worker).request(turn).routine = stop_routine;
+        publish(worker, turn);
+    }
+    for (std::thread& one : threads_) {
+        if (one.joinable()) one.join();
+    }
+    for (const auto& one : processes_) {
+        if (one != nullptr) one->join(patience_at_end);
+    }
+    processes_.clear();
+}
+
+std::span<std::byte> local_group::memory(std::uint32_t worker) const {
+    return {memory_.memory(worker), memory_.head().memory_bytes};
+}
+
+std::uint64_t local_group::place_of_own(std::uint32_t worker, std::uint64_t offset) const {
+    if (plan_.are_processes) return memory_.memory_place() + offset;
+    return reinterpret_cast<std::uint64_t>(memory_.memory(worker) + offset);
+}
+
+std::optional<std::uint64_t> local_group::place_of(const void* address, std::size_t bytes) const {
+    const auto place = reinterpret_cast<std::uint64_t>(address);
+    if (!plan_.are_processes) return place;
+    const std::uint64_t offset = place - reinterpret_cast<std::uint64_t>(memory_.start());
+    if (offset >= memory_.head().shared_bytes || memory_.head().shared_bytes - offset < bytes) {
+        return std::nullopt;
+    }
+    return offset;
+}
+
+void local_group::publish(std::uint32_t worker, std::uint64_t turn) {
+    worker_area& own = area(worker);
+    last_turns_[worker] = turn;
+    write_turn(own.request(turn).turn, turn);
+    ring_bell(own.bell, plan_.are_processes);
+}
+
+std::optional<std::string> local_group::ending(std::uint32_t worker) {
+    if (!plan_.are_processes) return std::nullopt;
+    return processes_[worker]->ending();
+}
+
+void local_group::kill(std::uint32_t worker) {
+    if (plan_.are_processes) processes_[worker]->kill_now();
+}
+
+void local_group::replace(std::uint32_t worker) {
+    processes_[worker].reset();
+    memory_.clear(worker);
+    start(worker);
+    await_start(worker);
+}
+
+}  // namespace selion::machine::workers

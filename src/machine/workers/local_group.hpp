@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "machine/node/patience.hpp"
+#include "machine/workers/pool_memory.hpp"
+#include "machine/workers/routine_list.hpp"
+#include "machine/workers/worker_bell.hpp"
+#include "machine/workers/worker_process.hpp"
+
+namespace selion::machine::workers {
+
+/// What workers on the host's own computer are to be.
+struct group_plan {
+    std::uint32_t workers = 0;
+    bool are_processes = false;
+    std::uint64_t shared_bytes = 0;
+    std::uint64_t memory_bytes = 0;
+    std::vector<std::string> command;  ///< of processes; empty: this program
+    /// How long workers, and the host, stay awake; nothing: as the processors suggest.
+    std::optional<waiting_policy> waiting;
+};
+
+/// Workers on the host's own computer: threads of this process, or processes. Belongs to one
+/// thread.
+class local_group {
+public:
+    /// Starts them all. @error system_failure, out_of_memory.
+    explicit local_group(group_plan plan);
+    local_group(const local_group&) = delete;
+    local_group& operator=(const local_group&) = delete;
+    /// @pre no call is under way.
+    ~local_group();
+
+    std::uint32_t size() const { return plan_.workers; }
+    bool are_processes() const { return plan_.are_processes; }
+    /// What the workers' program can do; numbers of calls are places in it.
+    const std::vector<routine_shape>& routines() const { return routines_; }
+
+    worker_area& area(std::uint32_t worker) const { return memory_.area(worker); }
+    std::span<std::byte> memory(std::uint32_t worker) const;
+    std::span<std::byte> shared() const { return {memory_.shared(), memory_.shared_bytes()}; }
+    /// What a worker calls a place of its memory.
+    std::uint64_t place_of_own(std::uint32_t worker, std::uint64_t offset) const;
+    /// What workers call an address of the host's, where they can reach it.
+    std::optional<std::uint64_t> place_of(const void* address, std::size_t bytes) const;
+
+    /// The call in the ring's slot is complete.
+    void publish(std::uint32_t worker, std::uint64_t turn);
+    /// Waits a while: until `has_news`, or a moment passes in which deaths are to be looked for.
+    template <class Look>
+    void rest(std::int64_t deadline_ns, Look has_news);
+
+    /// How a worker has ended that should not have; nothing while it lives.
+    std::optional<std::string> ending(std::uint32_t worker);
+    void kill(std::uint32_t worker);
+    /// Starts another one in the place of one that has ended. Its memory is empty, and its calls
+    /// are numbered from 1 again. @error system_failure: it cannot be started.
+    void replace(std::uint32_t worker);
+
+private:
+    void start(std::uint32_t worker);
+    void await_start(std::uint32_t worker);
+    void stop_all();
+
+    group_plan plan_;
+    node::patience patience_{};
+    pool_memory memory_;
+    std::vector<const detail::routine_entry*> own_;
+    std::vector<routine_shape> routines_;
+    std::vector<std::thread> threads_;
+    std::vector<std::unique_ptr<worker_process>> processes_;
+    std::vector<std::uint64_t> last_turns_;
+};
+
+template <class Look>
+void local_group::rest(std::int64_t deadline_ns, Look has_news) {
+    constexpr std::int64_t longest_sleep_ns = 5'000'000;
+    if (node::stay_awake(patience_, deadline_ns, has_news) != node::idle_outcome::tired) return;
+    const std::int64_t until = std::min(deadline_ns, node::steady_now_ns() + longest_sleep_ns);
+    sleep_on_bell(memory_.head().host_bell, are_processes(), until, has_news);
+}
+
+}  // namespace selion::machine::workers

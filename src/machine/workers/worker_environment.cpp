@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/workers/worker_environment.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <thread>
+
+#include "base/log.hpp"
+#include "machine/workers/pool_memory.hpp"
+#include "machine/workers/routine_list.hpp"
+#include "machine/workers/worker_bell.hpp"
+#include "machine/workers/worker_loop.hpp"
+
+namespace selion::machine::workers {
+namespace {
+
+constexpr const char* place_name = "SELION_JOB_WORKER";
+
+/// Ends the process when the host has ended: nobody else will.
+void end_with_host(int lifeline) {
+    std::thread([lifeline] {
+        char nothing = 0;
+        while (read(lifeline, &nothing, 1) < 0 && errno == EINTR) {
+        }
+        _exit(EXIT_FAILURE);
+    }).detach();
+}
+
+void serve(const worker_environment& place) {
+    ::signal(SIGINT, SIG_IGN);  // the host has it too, and decides
+    end_with_host(place.lifeline);
+    const result<pool_memory> attached = pool_memory::attach(place.memory_file, place.worker);
+    if (!attached) throw attached.trouble();
+    const pool_memory& memory = attached.value();
+    worker_area& area = memory.area(0);
+    const auto routines = own_routines();
+    const std::string list = encode_list(routines);
+    if (list.size() > area.list.size()) {
+        throw error(status::bad_argument,
+                    fmt::format("this program has {} routines, more than a worker can name",
+                                routines.size()));
+    }
+    std::memcpy(area.list.data(), list.data(), list.size());
+    area.list_bytes = static_cast<std::uint32_t>(list.size());
+    // release: the list before the flag [worker.ready]
+    std::atomic_ref(area.is_ready).store(1, std::memory_order_release);
+    ring_bell(memory.head().host_bell, true);
+    serve_calls({area, memory.head(), memory.start(), place.worker, true}, routines);
+}
+
+}  // namespace
+
+std::string worker_environment::to_variable() const {
+    return fmt::format("{}={} {} {} {}", place_name, memory_file, lifeline, worker, parent);
+}
+
+std::optional<worker_environment> worker_environment::take() {
+    const char* value = std::getenv(place_name);
+    std::istringstream words(value != nullptr ? value : "");
+    unsetenv(place_name);
+    worker_environment found;
+    if (!(words >> found.memory_file >> found.lifeline >> found.worker >> found.parent)) return {};
+    // Meant for the process that started this one.
+    if (found.parent != getppid()) return {};
+    return found;
+}
+
+bool worker_environment::owns(std::string_view variable) {
+    return variable.starts_with(place_name);
+}
+
+bool serve_if_worker() {
+    const std::optional<worker_environment> place = worker_environment::take();
+    if (!place) return false;
+    serve(*place);
+    return true;
+}
+
+}  // namespace selion::machine::workers

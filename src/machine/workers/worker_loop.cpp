@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/workers/worker_loop.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/exception_text.hpp"
+#include "machine/machine.hpp"
+#include "machine/node/patience.hpp"
+#include "machine/workers/worker_bell.hpp"
+
+namespace selion::machine::workers {
+namespace {
+
+class local_services final : public detail::worker_services {
+public:
+    explicit local_services(std::uint32_t number) : number_(number) {}
+
+    std::uint32_t number() const override { return number_; }
+    bool is_cancelled() const override {
+        return std::atomic_ref(request_->is_cancelled).load(std::memory_order_relaxed) != 0;
+    }
+    void print(std::string_view text) override { print_here(text); }
+    std::string read_file(const std::string& path) override { return read_here(path); }
+    void take(call_request& request) { request_ = &request; }
+
+private:
+    std::uint32_t number_;
+    call_request* request_ = nullptr;
+};
+
+void await_turn(const worker_place& place, const call_request& request, std::uint64_t turn) {
+    const node::patience how{place.head.waiting.spin_ns, place.head.waiting.yield_ns};
+    const auto has_come = [&] { return read_turn(request.turn) == turn; };
+    if (has_come()) return;
+    while (node::stay_awake(how, no_deadline, has_come) != node::idle_outcome::arrived) {
+        sleep_on_bell(place.area.bell, place.is_process, no_deadline, has_come);
+    }
+}
+
+void keep_text(call_text& place, call_reply& reply, const std::string& text) {
+    reply.text_bytes = static_cast<std::uint32_t>(std::min(text.size(), most_error_text));
+    std::memcpy(place.bytes.data(), text.data(), reply.text_bytes);
+}
+
+}  // namespace
+
+call_outcome run_routine(const detail::routine_entry* which, detail::routine_call_frame& frame,
+                         std::string& text) noexcept {
+    if (which == nullptr) return call_outcome::unknown_routine;
+    try {
+        which->invoke(which->function, frame);
+        return call_outcome::done;
+    } catch (...) {
+        text = base::type_name_of_current_exception() + '\0' + base::text_of_current_exception();
+        return call_outcome::thrown;
+    }
+}
+
+void serve_calls(const worker_place& place,
+                 const std::vector<const detail::routine_entry*>& routines) {
+    local_services services(place.number);
+    worker self(services);
+    std::string text;
+    for (std::uint64_t turn = 1;; ++turn) {
+        call_request& request = place.area.request(turn);
+        call_reply& reply = place.area.reply(turn);
+        await_turn(place, request, turn);
+        if (request.routine == stop_routine) return;
+        services.take(request);
+        if (services.is_cancelled()) {
+            reply.outcome = call_outcome::cancelled;
+        } else {
+            std::atomic_ref(place.area.begun).store(turn, std::memory_order_relaxed);
+            detail::routine_call_frame frame{request.words.data(), reply.results.data(),
+                                             place.memory, self};
+            const detail::routine_entry* const which =
+                request.routine < routines.size() ? routines[request.routine] : nullptr;
+            reply.outcome = run_routine(which, frame, text);
+            if (reply.outcome == call_outcome::thrown) {
+                keep_text(place.area.text(turn), reply, text);
+            }
+        }
+        write_turn(reply.turn, turn);
+        ring_bell(place.head.host_bell, place.is_process);
+    }
+}
+
+}  // namespace selion::machine::workers

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/workers/worker_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "machine/program_start.hpp"
+#include "machine/workers/worker_environment.hpp"
+#include "selion/error.hpp"
+
+namespace selion::machine::workers {
+namespace {
+
+constexpr std::chrono::milliseconds look_every{1};
+
+std::vector<std::string> variables_with(const worker_environment& place) {
+    std::vector<std::string> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        if (!worker_environment::owns(*variable)) variables.emplace_back(*variable);
+    }
+    variables.push_back(place.to_variable());
+    return variables;
+}
+
+/// What the new process has open, and which signals reach it.
+class spawn_setting {
+public:
+    spawn_setting(int memory_file, int lifeline) {
+        posix_spawn_file_actions_init(&files_);
+        posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&files_, memory_file, memory_file);  // stays open
+        posix_spawn_file_actions_adddup2(&files_, lifeline, lifeline);
+        posix_spawnattr_init(&attributes_);
+        sigset_t none;
+        sigemptyset(&none);
+        posix_spawnattr_setsigmask(&attributes_, &none);
+        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+    }
+    ~spawn_setting() {
+        posix_spawn_file_actions_destroy(&files_);
+        posix_spawnattr_destroy(&attributes_);
+    }
+    spawn_setting(const spawn_setting&) = delete;
+    spawn_setting& operator=(const spawn_setting&) = delete;
+
+    const posix_spawn_file_actions_t& files() const { return files_; }
+    const posix_spawnattr_t& attributes() const { return attributes_; }
+
+private:
+    posix_spawn_file_actions_t files_{};
+    posix_spawnattr_t attributes_{};
+};
+
+std::string text_of(const siginfo_t& end) {
+    if (end.si_code == CLD_EXITED) return fmt::format("ended with status {}", end.si_status);
+    return fmt::format("was ended by signal {} ({})", end.si_status, strsignal(end.si_status));
+}
+
+}  // namespace
+
+worker_process::worker_process(std::uint32_t worker, const std::vector<std::string>& command,
+                               int memory_file) {
+    std::array<int, 2> ends{};
+    int trouble = pipe2(ends.data(), O_CLOEXEC) == 0 ? 0 : errno;
+    const std::string program = command.empty() ? "/proc/self/exe" : command.front();
+    if (trouble == 0) {
+        std::vector<std::string> arguments = command.empty() ? own_arguments() : command;
+        std::vector<std::string> variables =
+            variables_with({memory_file, ends[0], worker, static_cast<int>(getpid())});
+        const spawn_setting setting(memory_file, ends[0]);
+        trouble = posix_spawnp(&id_, program.c_str(), &setting.files(), &setting.attributes(),
+                               pointers_to(arguments).data(), pointers_to(variables).data());
+        close(ends[0]);
+        if (trouble != 0) close(ends[1]);
+    }
+    if (trouble != 0) {
+        throw error(status::system_failure, fmt::format("cannot start worker {}, {}: {}", worker,
+                                                        program, std::strerror(trouble)));
+    }
+    lifeline_ = ends[1];
+}
+
+worker_process::~worker_process() {
+    if (!ending()) {
+        kill_now();
+        while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    }
+    close(lifeline_);
+}
+
+std::optional<std::string> worker_process::ending() {
+    if (ending_) return ending_;
+    siginfo_t end{};
+    if (waitid(P_PID, static_cast<id_t>(id_), &end, WEXITED | WNOHANG) != 0) {
+        // Somebody else has asked, or the program ignores its children.
+        if (errno == ECHILD && kill(id_, 0) != 0) ending_ = "has ended";
+    } else if (end.si_pid == id_) {
+        ending_ = text_of(end);
+    }
+    return ending_;
+}
+
+bool worker_process::join(std::chrono::milliseconds patience) {
+    for (auto waited = std::chrono::milliseconds(0); waited < patience; waited += look_every) {
+        if (ending()) return true;
+        std::this_thread::sleep_for(look_every);
+    }
+    return ending().has_value();
+}
+
+void worker_process::kill_now() const { kill(id_, SIGKILL); }
+
+}  // namespace selion::machine::workers

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace selion::machine::workers {
+
+/// A process that is started as a worker.
+class worker_process {
+public:
+    /// @param command program and arguments; empty: this program with its own.
+    /// @param memory_file of the pool.
+    /// @error system_failure: it cannot be started.
+    worker_process(std::uint32_t worker, const std::vector<std::string>& command, int memory_file);
+    worker_process(const worker_process&) = delete;
+    worker_process& operator=(const worker_process&) = delete;
+    /// Kills it if it has not ended.
+    ~worker_process();
+
+    /// How it has ended, in words: "was ended by signal 11 (Segmentation fault)"; nothing while it
+    /// runs.
+    std::optional<std::string> ending();
+    /// Waits for its end. @return false: it still runs after that time.
+    bool join(std::chrono::milliseconds patience);
+    void kill_now() const;
+    int id() const { return id_; }
+
+private:
+    pid_t id_ = -1;
+    int lifeline_ = -1;  ///< our end
+    std::optional<std::string> ending_;
+};
+
+}  // namespace selion::machine::workers

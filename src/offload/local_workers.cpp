@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "machine/host.hpp"
+#include "machine/workers/local_group.hpp"
+#include "offload/worker_group.hpp"
+#include "onesided/waiting.hpp"
+
+namespace selion::offload {
+namespace {
+
+using machine::workers::call_reply;
+using machine::workers::call_request;
+using machine::workers::group_plan;
+using machine::workers::local_group;
+using machine::workers::read_turn;
+using machine::workers::waiting_policy;
+using machine::workers::worker_area;
+
+constexpr std::uint64_t standard_memory = std::uint64_t{64} << 20;
+/// How often a rank that waits for a worker looks for messages to itself.
+constexpr std::int64_t rank_slice_ns = 1'000'000;
+/// The same where other ranks have the same thread.
+constexpr std::int64_t fiber_slice_ns = 20'000;
+
+group_plan plan_for(const worker_pool_options& options) {
+    group_plan plan;
+    plan.workers = options.workers != 0 ? options.workers : std::max(usable_cores(), 2u) - 1;
+    plan.are_processes = options.kind == worker_kind::process;
+    plan.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : standard_memory;
+    plan.shared_bytes = options.shared_bytes;
+    plan.command = options.program;
+    if (options.spin) plan.waiting = waiting_policy{options.spin->count(), 0};
+    return plan;
+}
+
+/// Threads and processes on the host's own computer.
+class local_workers final : public worker_group {
+public:
+    local_workers(const worker_pool_options& options, detail::rank_context* context)
+        : workers_(plan_for(options)), context_(context) {}
+
+    std::uint32_t size() const override { return workers_.size(); }
+    const std::vector<routine_shape>& routines() const override { return workers_.routines(); }
+    std::uint64_t memory_bytes() const override { return workers_.memory(0).size(); }
+
+    std::uint64_t place_of_own(std::uint32_t worker, std::uint64_t offset) const override {
+        return workers_.place_of_own(worker, offset);
+    }
+    std::optional<std::uint64_t> place_of_host(const void* address,
+                                               std::size_t bytes) const override {
+        return workers_.place_of(address, bytes);
+    }
+    std::span<std::byte> shared() const override { return workers_.shared(); }
+    void write(std::uint32_t worker, std::uint64_t offset, const void* data,
+               std::size_t bytes) override {
+        if (bytes != 0) std::memcpy(workers_.memory(worker).data() + offset, data, bytes);
+    }
+    void read(std::uint32_t worker, std::uint64_t offset, void* data, std::size_t bytes) override {
+        if (bytes != 0) std::memcpy(data, workers_.memory(worker).data() + offset, bytes);
+    }
+
+    void send(std::uint32_t worker, const sent_call& call) override {
+        call_request& request = workers_.area(worker).request(call.turn);
+        request.routine = call.routine;
+        std::atomic_ref(request.is_cancelled).store(0, std::memory_order_relaxed);
+        std::ranges::copy(call.words, request.words.begin());
+        workers_.publish(worker, call.turn);
+    }
+    bool has_ended(std::uint32_t worker, std::uint64_t turn) override {
+        return read_turn(workers_.area(worker).reply(turn).turn) == turn;
+    }
+    ended_call take(std::uint32_t worker, std::uint64_t turn, bool) override {
+        const call_reply& reply = workers_.area(worker).reply(turn);
+        return {reply.outcome, reply.results.data()};
+    }
+    std::string text(std::uint32_t worker, std::uint64_t turn) override {
+        worker_area& area = workers_.area(worker);
+        return {area.text(turn).bytes.data(), area.reply(turn).text_bytes};
+    }
+    void cancel(std::uint32_t worker, std::uint64_t turn) override {
+        std::atomic_ref(workers_.area(worker).request(turn).is_cancelled)
+            .store(1, std::memory_order_relaxed);
+    }
+
+    void rest(std::int64_t deadline_ns, news& look) override {
+        const auto has_news = [&] { return look.are_there(); };
+        if (context_ == nullptr) return workers_.rest(deadline_ns, has_news);
+        detail::make_progress(*context_);
+        const std::int64_t slice = context_->group_size > 1 ? fiber_slice_ns : rank_slice_ns;
+        workers_.rest(std::min(deadline_ns, now_ns() + slice), has_news);
+    }
+    std::int64_t now_ns() const override { return machine::host_time_ns(); }
+
+    std::optional<std::string> ending(std::uint32_t worker) override {
+        return workers_.ending(worker);
+    }
+    bool can_kill() const override { return workers_.are_processes(); }
+    void kill(std::uint32_t worker) override { workers_.kill(worker); }
+    std::uint64_t begun(std::uint32_t worker) const override {
+        return std::atomic_ref(workers_.area(worker).begun).load(std::memory_order_relaxed);
+    }
+    void replace(std::uint32_t worker) override { workers_.replace(worker); }
+
+private:
+    local_group workers_;
+    detail::rank_context* context_;
+};
+
+}  // namespace
+
+std::unique_ptr<worker_group> make_local_group(const worker_pool_options& options,
+                                               detail::rank_context* context) {
+    return std::make_unique<local_workers>(options, context);
+}
+
+}  // namespace selion::offload

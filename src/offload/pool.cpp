@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "machine/workers/worker_environment.hpp"
+#include "offload/pool_state.hpp"
+#include "selion/expect.hpp"
+#include "selion/worker_pool.hpp"
+
+namespace selion {
+namespace {
+
+constexpr std::uint32_t most_depth = machine::workers::ring_slots;
+constexpr std::uint32_t most_workers = 4096;
+
+void expect_legal(const worker_pool_options& options) {
+    if (options.depth > most_depth) {
+        throw error(
+            status::bad_argument,
+            fmt::format("a worker pool with depth {}; 1 to {} calls may be under way on one "
+                        "worker",
+                        options.depth, most_depth));
+    }
+    if (options.workers > most_workers) {
+        throw error(status::bad_argument,
+                    fmt::format("a pool of {} workers; at most {} are possible", options.workers,
+                                most_workers));
+    }
+    if (options.kind != worker_kind::process && !options.program.empty()) {
+        throw error(status::bad_argument,
+                    "a worker pool with a program of its own wants worker_kind::process");
+    }
+}
+
+detail::pool_state& make_state(const worker_pool_options& options, selion::world* world) {
+    expect_legal(options);
+    if (options.kind == worker_kind::rank) {
+        if (world == nullptr) {
+            throw error(status::bad_argument,
+                        "workers that are ranks need the world that they are ranks of");
+        }
+        return *new detail::pool_state(offload::make_rank_group(options, *world), options);
+    }
+    detail::rank_context* const context = world == nullptr ? nullptr : detail::current_context;
+    if (world != nullptr && !world->machine().capabilities.real_time) {
+        throw error(status::not_available,
+                    fmt::format("workers that are {} run in real time, beside the ranks; on {} "
+                                "they can be ranks: worker_kind::rank",
+                                options.kind == worker_kind::thread ? "threads" : "processes",
+                                world->machine().spec));
+    }
+    return *new detail::pool_state(offload::make_local_group(options, context), options);
+}
+
+}  // namespace
+
+worker_pool::worker_pool(selion::world& world, const worker_pool_options& options)
+    : state_(make_state(options, &world)) {}
+
+worker_pool::worker_pool(const worker_pool_options& options)
+    : state_(make_state(options, nullptr)) {}
+
+worker_pool::~worker_pool() { (*state_).close(); }
+
+std::uint32_t worker_pool::size() const noexcept { return (*state_).size(); }
+bool worker_pool::is_host() const noexcept { return (*state_).is_host(); }
+void worker_pool::serve() { (*state_).serve(); }
+pool_counts worker_pool::counts() const noexcept { return (*state_).counts(); }
+std::uint32_t worker_pool::depth() const noexcept { return (*state_).depth(); }
+void worker_pool::wait_all() { (*state_).wait_all(); }
+void worker_pool::progress() { (*state_).progress(); }
+void worker_pool::rest() {
+    (*state_).rest(machine::no_deadline);
+    (*state_).progress();
+}
+
+bool serve_as_worker() { return machine::workers::serve_if_worker(); }
+
+namespace detail {
+
+void hold_pool(pool_state& pool) noexcept { pool.hold(); }
+void drop_pool(pool_state& pool) noexcept {
+    if (pool.drop()) delete &pool;
+}
+
+pending_call& begin_call(pool_state& pool, const call_options& options) {
+    return pool.begin(options);
+}
+call_writer& writer_of(pending_call& call) { return call; }
+void name_routine(pool_state& pool, pending_call& call, std::string_view name,
+                  std::span<const routine_parameter> arguments, const routine_parameter& result) {
+    pool.name_routine(call, name, arguments, result);
+}
+void name_routine(pool_state& pool, pending_call& call, const routine_entry& routine) {
+    pool.name_routine(call, routine);
+}
+void start_call(pool_state& pool, pending_call& call) { pool.start(call); }
+
+bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns) {
+    return pool.wait(call, timeout_ns);
+}
+
+void check_call(pending_call& call) {
+    call.is_awaited = true;
+    if (call.trouble) std::rethrow_exception(call.trouble);
+}
+
+const std::uint64_t* result_words(pending_call& call) {
+    if (!call.is_awaited) {
+        throw error(status::bad_argument,
+                    fmt::format("the result of routine \"{}\" is read before the call has been "
+                                "waited for: call wait first, or get",
+                                call.name));
+    }
+    if (call.trouble) std::rethrow_exception(call.trouble);
+    return call.results.data();
+}
+
+bool is_done(pool_state& pool, pending_call& call) {
+    if (!call.is_settled) pool.progress();
+    return call.is_settled;
+}
+
+void cancel_call(pool_state& pool, pending_call& call) { pool.cancel(call); }
+std::uint32_t worker_of(const pending_call& call) { return call.worker; }
+void drop_call(pool_state& pool, pending_call& call) noexcept { pool.let_go(call); }
+
+worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes) {
+    return pool.allocate(worker, bytes);
+}
+void free_on(pool_state& pool, const worker_range& range) noexcept { pool.free(range); }
+void write_to(pool_state& pool, const worker_range& range, std::uint64_t offset, const void* data,
+              std::uint64_t bytes) {
+    pool.write(range, offset, data, bytes);
+}
+void read_from(pool_state& pool, const worker_range& range, std::uint64_t offset, void* data,
+               std::uint64_t bytes) {
+    pool.read(range, offset, data, bytes);
+}
+std::byte* allocate_shared(pool_state& pool, std::uint64_t bytes) {
+    return pool.allocate_shared(bytes);
+}
+void free_shared(pool_state& pool, const void* data) noexcept { pool.free_shared(data); }
+
+}  // namespace detail
+
+}  // namespace selion

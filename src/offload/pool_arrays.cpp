@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that stays on workers, and memory that all see.
+#include <fmt/format.h>
+
+#include "base/units.hpp"
+#include "offload/pool_state.hpp"
+
+namespace selion::detail {
+namespace {
+
+constexpr std::uint64_t array_alignment = 64;
+
+std::uint64_t padded(std::uint64_t bytes) {
+    const std::uint64_t whole = (bytes + array_alignment - 1) / array_alignment * array_alignment;
+    return whole == 0 ? array_alignment : whole;
+}
+
+}  // namespace
+
+void pool_state::expect_on_worker(std::uint32_t worker) const {
+    if (worker < size()) return;
+    throw error(status::bad_argument,
+                fmt::format("there is no worker {}; workers are 0 to {}", worker, size() - 1));
+}
+
+worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes) {
+    expect_open();
+    expect_on_worker(worker);
+    worker_place& place = places_[worker];
+    const auto extent =
+        place.memory.allocate(padded(bytes), array_alignment, workers_->memory_bytes());
+    if (!extent) {
+        throw error(
+            status::out_of_memory,
+            fmt::format("worker {} has no room for {}: {} of {} are used", worker,
+                        base::bytes_text(bytes), base::bytes_text(place.memory.used_bytes()),
+                        base::bytes_text(workers_->memory_bytes())));
+    }
+    return {worker, place.generation, extent->start, bytes};
+}
+
+void pool_state::free(const worker_range& range) {
+    if (workers_ == nullptr) return;
+    worker_place& place = places_[range.worker];
+    // Calls that have it as an argument are this worker's.
+    while (!place.sent.empty() || !place.pinned.empty()) {
+        rest(machine::no_deadline);
+        progress();
+    }
+    if (place.generation == range.generation) place.memory.deallocate(range.offset);
+}
+
+pool_state::worker_place& pool_state::expect_range(const worker_range& range, std::uint64_t offset,
+                                                   std::uint64_t bytes) {
+    expect_open();
+    if (offset > range.bytes || bytes > range.bytes - offset) {
+        throw error(
+            status::bad_argument,
+            fmt::format("bytes {} to {} lie beyond the end of an array of {} on worker {}", offset,
+                        offset + bytes, base::bytes_text(range.bytes), range.worker));
+    }
+    worker_place& place = places_[range.worker];
+    // Its calls use the array, and it must not be disturbed.
+    while (!place.sent.empty()) {
+        rest(machine::no_deadline);
+        progress();
+    }
+    if (place.generation != range.generation) {
+        throw error(status::rank_dead,
+                    fmt::format("worker {} has died and was replaced; what lay in its memory is "
+                                "gone",
+                                range.worker));
+    }
+    return place;
+}
+
+void pool_state::write(const worker_range& range, std::uint64_t offset, const void* data,
+                       std::uint64_t bytes) {
+    expect_range(range, offset, bytes);
+    workers_->write(range.worker, range.offset + offset, data, bytes);
+}
+
+void pool_state::read(const worker_range& range, std::uint64_t offset, void* data,
+                      std::uint64_t bytes) {
+    expect_range(range, offset, bytes);
+    workers_->read(range.worker, range.offset + offset, data, bytes);
+}
+
+std::byte* pool_state::allocate_shared(std::uint64_t bytes) {
+    expect_open();
+    const std::span<std::byte> all = workers_->shared();
+    const auto extent = shared_.allocate(padded(bytes), array_alignment, all.size());
+    if (!extent) {
+        throw error(status::out_of_memory,
+                    fmt::format("the pool's shared memory has no room for {}: {} of {} are used; "
+                                "set shared_bytes",
+                                base::bytes_text(bytes), base::bytes_text(shared_.used_bytes()),
+                                base::bytes_text(all.size())));
+    }
+    return all.data() + extent->start;
+}
+
+void pool_state::free_shared(const void* data) {
+    if (workers_ == nullptr) return;
+    const auto offset =
+        static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - workers_->shared().data());
+    if (!shared_.deallocate(offset)) {
+        throw error(status::bad_argument, "this is not the start of an array of the pool");
+    }
+}
+
+}  // namespace selion::detail

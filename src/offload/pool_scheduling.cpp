@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which call goes to which worker when, and how results come back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/units.hpp"
+#include "offload/pool_state.hpp"
+
+namespace selion::detail {
+namespace {
+
+/// A vector register's worth and more.
+constexpr std::uint64_t span_alignment = 64;
+
+std::uint64_t padded(std::uint64_t bytes) {
+    return std::max(span_alignment, (bytes + span_alignment - 1) / span_alignment * span_alignment);
+}
+
+std::exception_ptr routine_trouble(const pending_call& call, std::uint32_t worker,
+                                   const std::string& both) {
+    const std::size_t end = std::min(both.find('\0'), both.size());
+    const std::string type = both.substr(0, end);
+    const std::string text = end == both.size() ? "" : both.substr(end + 1);
+    return std::make_exception_ptr(
+        routine_error(type, fmt::format("routine \"{}\" on worker {} ended with an exception of "
+                                        "type {}: {}",
+                                        call.name, worker, type, text)));
+}
+
+std::exception_ptr cancelled(const pending_call& call) {
+    return std::make_exception_ptr(
+        error(status::bad_argument,
+              fmt::format("the call of routine \"{}\" was cancelled before a worker had begun it",
+                          call.name)));
+}
+
+}  // namespace
+
+/// What a waiting host looks for: the end of the oldest call of any worker.
+class pool_state::ended_news final : public offload::news {
+public:
+    explicit ended_news(pool_state& pool) : pool_(pool) {}
+    bool are_there() override {
+        for (std::uint32_t worker = 0; worker < pool_.size(); ++worker) {
+            const worker_place& place = pool_.places_[worker];
+            if (place.sent.empty()) continue;
+            if (pool_.workers_->has_ended(worker, place.sent.front()->turn)) return true;
+        }
+        return false;
+    }
+
+private:
+    pool_state& pool_;
+};
+
+void pool_state::rest(std::int64_t deadline_ns) {
+    constexpr std::uint64_t rests_between_looks = 256;  // a look is a system call for each process
+    ended_news look(*this);
+    workers_->rest(deadline_ns, look);
+    if (!look.are_there() || ++rests_ % rests_between_looks == 0) look_after_workers();
+    if (timed_ != 0) look_at_deadlines();
+}
+
+/// Results go before new calls.
+void pool_state::progress() {
+    expect_open();
+    collect();
+    if (waiting_count_ != 0) send_waiting();
+}
+
+bool pool_state::collect() {
+    const std::uint64_t before = under_way_;
+    for (std::uint32_t worker = 0; worker < size(); ++worker) collect_from(worker);
+    return under_way_ != before;
+}
+
+void pool_state::collect_from(std::uint32_t worker) {
+    worker_place& place = places_[worker];
+    while (!place.sent.empty() && workers_->has_ended(worker, place.sent.front()->turn)) {
+        pending_call& call = *place.sent.front();
+        place.sent.pop_front();
+        finish(worker, call);
+    }
+}
+
+void pool_state::finish(std::uint32_t worker, pending_call& call) {
+    const bool is_wanted = !call.is_settled;
+    const offload::ended_call ended =
+        workers_->take(worker, call.turn, is_wanted && call.has_results());
+    std::exception_ptr trouble;
+    switch (ended.outcome) {
+        case offload::call_outcome::done:
+            if (is_wanted) take_results(worker, call, ended);
+            break;
+        case offload::call_outcome::thrown:
+            if (is_wanted)
+                trouble = routine_trouble(call, worker, workers_->text(worker, call.turn));
+            break;
+        case offload::call_outcome::cancelled: trouble = cancelled(call); break;
+        case offload::call_outcome::unknown_routine:
+            trouble = std::make_exception_ptr(
+                error(status::bad_argument,
+                      fmt::format("worker {} has no routine \"{}\"", worker, call.name)));
+    }
+    free_spans(worker, call);
+    end(call, std::move(trouble));
+}
+
+void pool_state::take_results(std::uint32_t worker, pending_call& call,
+                              const offload::ended_call& ended) {
+    std::memcpy(call.results.data(), ended.results, call.result_words * sizeof(std::uint64_t));
+    std::uint32_t at = call.result_words;
+    for (std::uint32_t i = 0; i < call.reference_count; ++i) {
+        const pending_call::reference_use& use = call.references[i];
+        std::memcpy(use.target, ended.results + at, use.bytes);
+        at += static_cast<std::uint32_t>((use.bytes + sizeof(std::uint64_t) - 1) /
+                                         sizeof(std::uint64_t));
+    }
+    for (std::uint32_t i = 0; i < call.span_count; ++i) {
+        const pending_call::span_use& use = call.spans[i];
+        if (!use.is_allocated || !comes_out(use.way)) continue;
+        workers_->read(worker, use.offset, const_cast<void*>(use.data), use.bytes);
+    }
+}
+
+std::uint32_t pool_state::least_loaded() const {
+    std::uint32_t best = 0;
+    for (std::uint32_t worker = 1; worker < size(); ++worker) {
+        if (places_[worker].sent.size() < places_[best].sent.size()) best = worker;
+    }
+    return best;
+}
+
+/// The oldest call that waits for this worker or for any.
+pending_call* pool_state::next_for(std::uint32_t worker) {
+    const std::deque<pending_call*>& pinned = places_[worker].pinned;
+    if (pinned.empty()) return waiting_.empty() ? nullptr : waiting_.front();
+    if (waiting_.empty() || pinned.front()->order < waiting_.front()->order) return pinned.front();
+    return waiting_.front();
+}
+
+/// Workers with least to do come first.
+void pool_state::send_waiting() {
+    for (std::uint32_t load = 0; load < depth_; ++load) {
+        for (std::uint32_t worker = 0; worker < size(); ++worker) {
+            if (places_[worker].sent.size() != load) continue;
+            pending_call* const call = next_for(worker);
+            if (call == nullptr) continue;
+            remove_waiting(*call);
+            if (!send(worker, *call) && !call->is_settled) {
+                // There is no room for its arguments until others are done.
+                std::deque<pending_call*>& queue =
+                    call->wanted_worker == any_worker ? waiting_ : places_[worker].pinned;
+                queue.push_front(call);
+                call->now = pending_call::phase::waiting;
+                ++waiting_count_;
+            }
+            collect();
+            if (waiting_count_ == 0) return;
+        }
+    }
+}
+
+void pool_state::remove_waiting(pending_call& call) {
+    std::deque<pending_call*>& queue =
+        call.wanted_worker == any_worker ? waiting_ : places_[call.wanted_worker].pinned;
+    if (queue.front() == &call) {
+        queue.pop_front();
+    } else {
+        queue.erase(std::ranges::find(queue, &call));
+    }
+    --waiting_count_;
+}
+
+/// @return false: it cannot go now; or it has failed, and is settled.
+bool pool_state::send(std::uint32_t worker, pending_call& call) {
+    worker_place& place = places_[worker];
+    call.worker = worker;
+    call.turn = place.last_turn + 1;
+    if (call.span_count != 0 && !place_spans(worker, call)) return false;
+    place.last_turn = call.turn;
+    call.now = pending_call::phase::sent;
+    place.sent.push_back(&call);
+    workers_->send(worker, {call.turn, call.routine, std::span(call.words).first(call.word_count)});
+    return true;
+}
+
+bool pool_state::place_spans(std::uint32_t worker, pending_call& call) {
+    worker_place& place = places_[worker];
+    for (std::uint32_t i = 0; i < call.span_count; ++i) {
+        pending_call::span_use& use = call.spans[i];
+        const bool is_lost = use.is_array && use.generation != place.generation;
+        if (is_lost) {
+            free_spans(worker, call);
+            end(call, std::make_exception_ptr(error(
+                          status::rank_dead,
+                          fmt::format("an argument of routine \"{}\" lay in the memory of worker "
+                                      "{}, which has died since",
+                                      call.name, worker))));
+            return false;
+        }
+        const bool is_near = !use.is_array && workers_->place_of_host(use.data, use.bytes);
+        if (use.is_array || is_near) continue;
+        const auto extent =
+            place.memory.allocate(padded(use.bytes), span_alignment, workers_->memory_bytes());
+        if (extent) {
+            use.offset = extent->start;
+            use.is_allocated = true;
+            continue;
+        }
+        free_spans(worker, call);
+        if (!place.sent.empty()) return false;
+        end(call, std::make_exception_ptr(error(
+                      status::out_of_memory,
+                      fmt::format("the arguments of routine \"{}\" do not fit in the memory of "
+                                  "worker {}: {} of {} are used by arrays",
+                                  call.name, worker, base::bytes_text(place.memory.used_bytes()),
+                                  base::bytes_text(workers_->memory_bytes())))));
+        return false;
+    }
+    for (std::uint32_t i = 0; i < call.span_count; ++i) {
+        pending_call::span_use& use = call.spans[i];
+        call.words[use.word] = place_span(worker, call, use);
+    }
+    return true;
+}
+
+/// Sends a span, if it has to travel. @return where the worker finds it.
+std::uint64_t pool_state::place_span(std::uint32_t worker, const pending_call& call,
+                                     pending_call::span_use& use) {
+    if (use.is_array) return workers_->place_of_own(worker, use.offset);
+    if (!use.is_allocated) return *workers_->place_of_host(use.data, use.bytes);
+    if (use.way == transfer::in) {
+        const auto packed = workers_->pack(worker, call.turn, use.data, use.bytes);
+        if (packed) return *packed;
+    }
+    if (goes_in(use.way)) workers_->write(worker, use.offset, use.data, use.bytes);
+    return workers_->place_of_own(worker, use.offset);
+}
+
+void pool_state::free_spans(std::uint32_t worker, pending_call& call) {
+    for (std::uint32_t i = 0; i < call.span_count; ++i) {
+        pending_call::span_use& use = call.spans[i];
+        if (!std::exchange(use.is_allocated, false)) continue;
+        places_[worker].memory.deallocate(use.offset);
+    }
+}
+
+}  // namespace selion::detail

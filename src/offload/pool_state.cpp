@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/pool_state.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/nearest_name.hpp"
+#include "base/units.hpp"
+
+namespace selion::detail {
+namespace {
+
+constexpr std::uint32_t standard_depth = 2;
+
+std::string text_of(std::span<const routine_parameter> parameters) {
+    std::vector<std::string> texts;
+    for (const routine_parameter& one : parameters) texts.push_back(detail::text_of(one));
+    return fmt::format("({})", fmt::join(texts, ", "));
+}
+
+/// Spans that a routine only reads may be given as ones that it could write.
+bool fits(const routine_parameter& given, const routine_parameter& wanted) {
+    routine_parameter as_wanted = given;
+    if (given.is_span && !wanted.is_mutable) as_wanted.is_mutable = false;
+    return as_wanted == wanted;
+}
+
+[[noreturn]] void refuse_name(std::string_view name,
+                              const std::vector<offload::routine_shape>& routines) {
+    std::vector<std::string_view> names;
+    for (const offload::routine_shape& one : routines) names.push_back(one.name);
+    const std::string_view nearest = base::nearest_name(name, names);
+    const std::string hint =
+        nearest.empty()
+            ? fmt::format("it has {}", names.empty() ? std::string("none")
+                                                     : fmt::format("{}", fmt::join(names, ", ")))
+            : fmt::format("did you mean \"{}\"?", nearest);
+    throw error(status::bad_argument,
+                fmt::format("the workers' program has no routine \"{}\"; {}", name, hint));
+}
+
+void expect_arguments(std::span<const routine_parameter> arguments,
+                      const offload::routine_shape& wanted) {
+    if (arguments.size() != wanted.parameters.size()) {
+        throw error(
+            status::bad_argument,
+            fmt::format("routine \"{}\" takes {} arguments, {}; the call has {}", wanted.name,
+                        wanted.parameters.size(), text_of(wanted.parameters), arguments.size()));
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (fits(arguments[i], wanted.parameters[i])) continue;
+        throw error(status::bad_argument,
+                    fmt::format("argument {} of routine \"{}\" is {}; the call has {}", i + 1,
+                                wanted.name, text_of(wanted.parameters[i]), text_of(arguments[i])));
+    }
+}
+
+void expect_result(const routine_parameter& expected, const offload::routine_shape& wanted) {
+    if (expected.element_bytes == 0 || expected == wanted.result) return;
+    const std::string returns =
+        wanted.result.element_bytes == 0 ? "nothing" : text_of(wanted.result);
+    throw error(status::bad_argument, fmt::format("routine \"{}\" returns {}, not {}", wanted.name,
+                                                  returns, text_of(expected)));
+}
+
+std::uint32_t number_of(std::string_view name,
+                        const std::vector<offload::routine_shape>& routines) {
+    const auto found = std::ranges::lower_bound(
+        routines, name, {}, [](const auto& one) { return std::string_view(one.name); });
+    if (found == routines.end() || found->name != name) refuse_name(name, routines);
+    return static_cast<std::uint32_t>(found - routines.begin());
+}
+
+}  // namespace
+
+pool_state::pool_state(offload::rank_part part, const worker_pool_options& options)
+    : pool_state(std::move(part.host), options) {
+    ranks_memory_ = std::move(part.memory);
+    service_ = std::move(part.worker);
+}
+
+pool_state::pool_state(std::unique_ptr<offload::worker_group> workers,
+                       const worker_pool_options& options)
+    : workers_(std::move(workers)),
+      most_waiting_(options.most_waiting),
+      is_host_(workers_ != nullptr) {
+    if (!is_host_) return;
+    places_.resize(workers_->size());
+    const bool is_careful = workers_->wants_idle_workers();
+    depth_ = options.depth != 0 && !is_careful ? options.depth : is_careful ? 1 : standard_depth;
+}
+
+void pool_state::expect_open() const {
+    if (!is_host_) {
+        throw error(status::bad_argument,
+                    "this rank is a worker of the pool: calls are made by its host, rank 0");
+    }
+    if (workers_ == nullptr) {
+        throw error(status::bad_argument, "the pool that this call asks for has ended");
+    }
+}
+
+pending_call& pool_state::begin(const call_options& options) {
+    expect_open();
+    if (options.worker) expect_on_worker(*options.worker);
+    if (free_records_ == nullptr) {
+        records_.push_back(std::make_unique<pending_call>());
+        free_records_ = records_.back().get();
+    }
+    pending_call& call = *std::exchange(free_records_, free_records_->next_free);
+    call.reset();
+    if (options.worker) call.wanted_worker = *options.worker;
+    if (options.timeout.count() > 0) {
+        call.deadline_ns = workers_->now_ns() + options.timeout.count();
+    }
+    return call;
+}
+
+void pool_state::name_routine(pending_call& call, std::string_view name,
+                              std::span<const routine_parameter> arguments,
+                              const routine_parameter& result) {
+    const auto& routines = workers_->routines();
+    const std::uint32_t number = number_of(name, routines);
+    expect_arguments(arguments, routines[number]);
+    expect_result(result, routines[number]);
+    call.routine = number;
+    call.name = routines[number].name.c_str();
+    call.result_words = routines[number].result.frame_words();
+}
+
+void pool_state::name_routine(pending_call& call, const routine_entry& routine) {
+    for (const auto& [entry, number] : known_) {
+        if (entry != &routine) continue;
+        call.routine = number;
+        call.name = routine.name;
+        call.result_words = routine.result.frame_words();
+        return;
+    }
+    name_routine(call, routine.name, routine.parameters, routine.result);
+    known_.emplace_back(&routine, call.routine);
+}
+
+/// What has to travel must have room on an empty worker.
+void pool_state::expect_fits(const pending_call& call) const {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = 0; i < call.span_count; ++i) {
+        const pending_call::span_use& use = call.spans[i];
+        const bool travels = !use.is_array && !workers_->place_of_host(use.data, use.bytes);
+        if (travels) bytes += use.bytes;
+    }
+    if (bytes <= workers_->memory_bytes()) return;
+    throw error(status::bad_argument,
+                fmt::format("the arguments of routine \"{}\" are {} long; a worker's memory has "
+                            "{}: send them in parts, or set memory_bytes",
+                            call.name, base::bytes_text(bytes),
+                            base::bytes_text(workers_->memory_bytes())));
+}
+
+void pool_state::start(pending_call& call) {
+    if (call.mixed_worker != any_worker) {
+        throw error(status::bad_argument,
+                    fmt::format("the arguments of routine \"{}\" lie on several workers, or not on "
+                                "the one that is to run it",
+                                call.name));
+    }
+    if (call.span_count != 0) expect_fits(call);
+    call.order = ++orders_;
+    ++under_way_;
+    if (call.deadline_ns != machine::no_deadline) ++timed_;
+    if (waiting_count_ == 0) {
+        const std::uint32_t worker =
+            call.wanted_worker != any_worker ? call.wanted_worker : least_loaded();
+        collect_from(worker);
+        if (places_[worker].sent.size() < depth_ && send(worker, call)) return;
+        if (call.is_settled) return;
+    }
+    call.now = pending_call::phase::waiting;
+    ++waiting_count_;
+    if (call.wanted_worker == any_worker) {
+        waiting_.push_back(&call);
+    } else {
+        places_[call.wanted_worker].pinned.push_back(&call);
+    }
+    progress();
+    while (waiting_count_ > most_waiting_) {
+        rest(machine::no_deadline);
+        progress();
+    }
+}
+
+bool pool_state::wait(pending_call& call, std::int64_t timeout_ns) {
+    if (call.is_settled) return true;
+    expect_open();
+    progress();
+    if (call.is_settled) return true;
+    std::int64_t deadline_ns = machine::no_deadline;
+    if (timeout_ns >= 0) deadline_ns = workers_->now_ns() + timeout_ns;
+    while (true) {
+        rest(deadline_ns);
+        progress();
+        if (call.is_settled) return true;
+        if (timeout_ns >= 0 && workers_->now_ns() >= deadline_ns) return false;
+    }
+}
+
+void pool_state::cancel(pending_call& call) {
+    if (call.is_settled) return;
+    if (call.now == pending_call::phase::waiting) {
+        remove_waiting(call);
+        end(call, std::make_exception_ptr(
+                      error(status::bad_argument,
+                            fmt::format("the call of routine \"{}\" was cancelled", call.name))));
+    } else if (call.now == pending_call::phase::sent) {
+        workers_->cancel(call.worker, call.turn);
+    }
+}
+
+void pool_state::let_go(pending_call& call) {
+    call.is_kept = false;
+    if (call.now == pending_call::phase::made) call.now = pending_call::phase::ended;
+    if (call.is_settled && call.trouble && !call.is_awaited) {
+        if (!unseen_) unseen_ = call.trouble;
+        ++unseen_count_;
+    }
+    recycle_if_done(call);
+}
+
+void pool_state::recycle_if_done(pending_call& call) {
+    if (call.is_kept || call.now != pending_call::phase::ended) return;
+    call.trouble = nullptr;
+    call.next_free = std::exchange(free_records_, &call);
+}
+
+/// For the caller it is over.
+void pool_state::settle(pending_call& call, std::exception_ptr trouble) {
+    if (call.is_settled) return;
+    call.is_settled = true;
+    call.trouble = std::move(trouble);
+    ++counts_.calls;
+    if (call.deadline_ns != machine::no_deadline) --timed_;
+    if (!call.trouble) return;
+    ++counts_.failed;
+    if (call.is_kept) return;
+    if (!unseen_) unseen_ = call.trouble;
+    ++unseen_count_;
+}
+
+/// It is over, and no worker has it.
+void pool_state::end(pending_call& call, std::exception_ptr trouble) {
+    settle(call, std::move(trouble));
+    call.now = pending_call::phase::ended;
+    --under_way_;
+    recycle_if_done(call);
+}
+
+void pool_state::wait_all() {
+    expect_open();
+    progress();
+    while (under_way_ != 0) {
+        rest(machine::no_deadline);
+        progress();
+    }
+}
+
+void pool_state::serve() {
+    const auto own = std::move(service_);
+    if (own != nullptr) own->serve();
+}
+
+void pool_state::close() {
+    serve();
+    if (workers_ != nullptr) {
+        wait_all();
+        workers_.reset();
+    }
+    ranks_memory_.reset();
+    if (!unseen_) return;
+    try {
+        std::rethrow_exception(std::exchange(unseen_, nullptr));
+    } catch (const std::exception& first) {
+        base::say(
+            fmt::format("{} calls of a worker pool have failed and nobody has asked; the "
+                        "first: {}",
+                        unseen_count_, first.what()));
+    }
+}
+
+}  // namespace selion::detail

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "offload/pending_call.hpp"
+#include "offload/worker_group.hpp"
+#include "onesided/extent_allocator.hpp"
+#include "selion/worker_pool.hpp"
+
+namespace selion::detail {
+
+/// A pool on its host: which calls wait, who has which, and what becomes of them. The protocol is
+/// told in src/offload/calls.md.
+class pool_state {
+public:
+    pool_state(std::unique_ptr<offload::worker_group> workers, const worker_pool_options& options);
+    /// Of ranks: this one is the host, or serves, or has no part.
+    pool_state(offload::rank_part part, const worker_pool_options& options);
+
+    void hold() { ++holders_; }
+    bool drop() { return --holders_ == 0; }
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(places_.size()); }
+    std::uint32_t depth() const { return depth_; }
+    const pool_counts& counts() const { return counts_; }
+    bool is_host() const { return is_host_; }
+
+    pending_call& begin(const call_options& options);
+    void name_routine(pending_call& call, std::string_view name,
+                      std::span<const routine_parameter> arguments,
+                      const routine_parameter& result);
+    void name_routine(pending_call& call, const routine_entry& routine);
+    void start(pending_call& call);
+    bool wait(pending_call& call, std::int64_t timeout_ns);
+    void cancel(pending_call& call);
+    void let_go(pending_call& call);
+
+    /// On a rank that serves.
+    void serve();
+    void progress();
+    void rest(std::int64_t deadline_ns);
+    void wait_all();
+    /// All calls are over, and the workers go. What nobody has asked for is told.
+    void close();
+
+    worker_range allocate(std::uint32_t worker, std::uint64_t bytes);
+    void free(const worker_range& range);
+    void write(const worker_range& range, std::uint64_t offset, const void* data,
+               std::uint64_t bytes);
+    void read(const worker_range& range, std::uint64_t offset, void* data, std::uint64_t bytes);
+    std::byte* allocate_shared(std::uint64_t bytes);
+    void free_shared(const void* data);
+
+private:
+    /// One worker, as the host sees it.
+    struct worker_place {
+        std::uint32_t generation = 1;
+        std::uint64_t last_turn = 0;
+        std::deque<pending_call*> sent;    ///< oldest first
+        std::deque<pending_call*> pinned;  ///< calls that wait for this worker
+        onesided::extent_allocator memory;
+    };
+    class ended_news;
+
+    void expect_open() const;
+    void expect_fits(const pending_call& call) const;
+    void expect_on_worker(std::uint32_t worker) const;
+    worker_place& expect_range(const worker_range& range, std::uint64_t offset,
+                               std::uint64_t bytes);
+    std::uint32_t least_loaded() const;
+
+    bool collect();
+    void collect_from(std::uint32_t worker);
+    void finish(std::uint32_t worker, pending_call& call);
+    void take_results(std::uint32_t worker, pending_call& call, const offload::ended_call& ended);
+    void send_waiting();
+    pending_call* next_for(std::uint32_t worker);
+    bool send(std::uint32_t worker, pending_call& call);
+    bool place_spans(std::uint32_t worker, pending_call& call);
+    std::uint64_t place_span(std::uint32_t worker, const pending_call& call,
+                             pending_call::span_use& use);
+    void free_spans(std::uint32_t worker, pending_call& call);
+    void remove_waiting(pending_call& call);
+
+    void look_after_workers();
+    void look_at_deadlines();
+    void bury(std::uint32_t worker, const std::string& ending);
+    void give_up(pending_call& call);
+
+    void settle(pending_call& call, std::exception_ptr trouble);
+    void end(pending_call& call, std::exception_ptr trouble);
+    void recycle_if_done(pending_call& call);
+
+    std::shared_ptr<void> ranks_memory_;
+    std::unique_ptr<offload::worker_group> workers_;
+    std::unique_ptr<offload::rank_service> service_;
+    std::uint32_t depth_ = 1;
+    std::uint32_t most_waiting_;
+    std::uint32_t holders_ = 0;
+    std::vector<worker_place> places_;
+    std::deque<pending_call*> waiting_;  ///< for any worker
+    std::uint64_t waiting_count_ = 0;    ///< these and the pinned ones
+    std::uint64_t under_way_ = 0;        ///< calls that have not ended
+    std::uint64_t timed_ = 0;            ///< of these, with a deadline
+    std::uint64_t orders_ = 0;
+    std::uint64_t rests_ = 0;
+    pool_counts counts_;
+    std::vector<std::unique_ptr<pending_call>> records_;
+    pending_call* free_records_ = nullptr;
+    std::exception_ptr unseen_;  ///< of the first failed call that nobody has asked for
+    std::uint64_t unseen_count_ = 0;
+    onesided::extent_allocator shared_;
+    /// Routines of this program that have been called, and their numbers on the workers.
+    std::vector<std::pair<const routine_entry*, std::uint32_t>> known_;
+    bool is_host_;
+};
+
+}  // namespace selion::detail

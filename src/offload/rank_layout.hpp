@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "machine/workers/worker_area.hpp"
+#include "selion/detail/routine_parameter.hpp"
+#include "selion/global_ptr.hpp"
+#include "selion/signal.hpp"
+
+namespace selion::offload {
+
+/// A call in its slot of a worker's memory; what travels with it follows its words. Only as much is
+/// sent as is used.
+struct rank_request {
+    static constexpr std::size_t bytes = 4096;
+    std::uint32_t routine;
+    std::uint32_t words;
+    std::array<std::uint64_t, bytes / sizeof(std::uint64_t) - 1> content;
+};
+static_assert(sizeof(rank_request) == rank_request::bytes);
+
+/// What became of it, in the host's memory.
+struct rank_reply {
+    machine::workers::call_outcome outcome;
+    std::uint32_t text_bytes;
+    std::array<std::uint64_t, detail::most_result_words> results;
+};
+
+/// The memory of a rank in a pool of ranks. It lies at the same offset on all of them, so each can
+/// name the others'.
+class rank_layout {
+public:
+    rank_layout(std::uint32_t workers, std::uint32_t slots, std::uint64_t memory_bytes)
+        : workers_(workers), slots_(slots), memory_bytes_(memory_bytes) {}
+
+    /// Set by the host: calls that it has sent. One of the worker.
+    static std::uint64_t calls() { return 0; }
+    /// Set by workers: calls that they have ended. As many as there are workers, of the host.
+    static std::uint64_t ended(std::uint32_t worker) { return (1 + worker) * apart; }
+    std::uint64_t reply(std::uint32_t worker, std::uint64_t turn) const {
+        return ended(workers_) + (worker * slots_ + turn % slots_) * sizeof(rank_reply);
+    }
+    /// Number of the call in a slot that the host has given up.
+    std::uint64_t cancelled(std::uint64_t turn) const {
+        return reply(workers_, 0) + turn % slots_ * sizeof(std::uint64_t);
+    }
+    std::uint64_t text(std::uint64_t turn) const {
+        return reply(workers_, 0) + slots_ * sizeof(std::uint64_t) +
+               turn % slots_ * machine::workers::most_error_text;
+    }
+    std::uint64_t request(std::uint64_t turn) const {
+        return aligned(text(0) + slots_ * machine::workers::most_error_text) +
+               turn % slots_ * rank_request::bytes;
+    }
+    std::uint64_t memory() const { return aligned(request(0) + slots_ * rank_request::bytes); }
+    std::uint64_t memory_bytes() const { return memory_bytes_; }
+    std::uint64_t bytes() const { return memory() + memory_bytes_; }
+    std::uint32_t slots() const { return slots_; }
+
+private:
+    static constexpr std::uint64_t apart = detail::line_bytes;
+    static std::uint64_t aligned(std::uint64_t offset) { return (offset + 63) / 64 * 64; }
+
+    std::uint32_t workers_;
+    std::uint32_t slots_;
+    std::uint64_t memory_bytes_;
+};
+
+/// The memory itself.
+struct rank_memory {
+    global_ptr<std::byte> start;  ///< of the calling rank
+    rank_layout layout;
+
+    global_ptr<std::byte> at(rank_id rank, std::uint64_t offset) const {
+        return start.on(rank) + static_cast<std::ptrdiff_t>(offset);
+    }
+    global_ptr<signal> signal_at(rank_id rank, std::uint64_t offset) const {
+        return global_ptr<signal>(at(rank, offset).bits());
+    }
+    template <class T>
+    T& own(rank_id self, std::uint64_t offset) const {
+        return *reinterpret_cast<T*>(at(self, offset).local());
+    }
+};
+
+}  // namespace selion::offload

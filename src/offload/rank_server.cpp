@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/rank_server.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "machine/workers/routine_list.hpp"
+#include "machine/workers/worker_loop.hpp"
+#include "selion/rpc.hpp"
+#include "selion/signal.hpp"
+
+namespace selion::offload {
+namespace {
+
+constexpr rank_id host = 0;
+
+/// A part of a file of the host's.
+struct file_part {
+    std::array<char, 4096> bytes;
+    std::uint32_t count;
+};
+
+void print_on_host(std::span<const char> text) {
+    machine::workers::print_here({text.data(), text.size()});
+}
+
+file_part read_on_host(std::span<const char> path, std::uint64_t offset) {
+    const std::string content = machine::workers::read_here({path.data(), path.size()});
+    file_part part{};
+    if (offset >= content.size()) return part;
+    part.count = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(content.size() - offset, part.bytes.size()));
+    std::memcpy(part.bytes.data(), content.data() + offset, part.count);
+    return part;
+}
+
+class rank_server final : public rank_service, public detail::worker_services {
+public:
+    rank_server(detail::rank_context& context, const rank_memory& memory)
+        : context_(context), memory_(memory), routines_(machine::workers::own_routines()) {}
+
+    void serve() override {
+        detail::rank_context& own = *detail::current_context;
+        worker self(*this);
+        for (turn_ = 1;; ++turn_) {
+            wait_until(memory_.signal_at(own.rank, rank_layout::calls()), turn_);
+            auto& request = memory_.own<rank_request>(own.rank, memory_.layout.request(turn_));
+            if (request.routine == machine::workers::stop_routine) break;
+            run(request, self);
+        }
+        notify(memory_.signal_at(host, rank_layout::ended(number())), signal_set(turn_));
+    }
+
+    std::uint32_t number() const override { return context_.rank - 1; }
+    bool is_cancelled() const override {
+        const auto flag = global_ptr<std::uint64_t>(
+            memory_.at(context_.rank, memory_.layout.cancelled(turn_)).bits());
+        return get(flag) == turn_;
+    }
+    void print(std::string_view text) override {
+        rpc(host, print_on_host, std::span<const char>(text.data(), text.size())).get();
+    }
+    std::string read_file(const std::string& path) override {
+        std::string content;
+        while (true) {
+            const file_part part =
+                rpc(host, read_on_host, std::span<const char>(path), std::uint64_t{content.size()})
+                    .get();
+            content.append(part.bytes.data(), part.count);
+            if (part.count < part.bytes.size()) return content;
+        }
+    }
+
+private:
+    void run(rank_request& request, worker& self) {
+        rank_reply reply{};
+        std::string text;
+        std::uint32_t result_words = 0;
+        if (is_cancelled()) {
+            reply.outcome = machine::workers::call_outcome::cancelled;
+        } else {
+            detail::routine_call_frame frame{request.content.data(), reply.results.data(),
+                                             memory_.at(context_.rank, 0).local(), self};
+            const detail::routine_entry* const which =
+                request.routine < routines_.size() ? routines_[request.routine] : nullptr;
+            reply.outcome = machine::workers::run_routine(which, frame, text);
+            if (which != nullptr) result_words = words_of_results(*which);
+        }
+        if (!text.empty()) {
+            reply.text_bytes = static_cast<std::uint32_t>(
+                std::min(text.size(), machine::workers::most_error_text));
+            std::memcpy(memory_.at(context_.rank, memory_.layout.text(turn_)).local(), text.data(),
+                        reply.text_bytes);
+        }
+        const std::size_t bytes =
+            offsetof(rank_reply, results) + result_words * sizeof(std::uint64_t);
+        put_signal(memory_.at(host, memory_.layout.reply(number(), turn_)),
+                   std::as_bytes(std::span(&reply, 1)).first(bytes),
+                   memory_.signal_at(host, rank_layout::ended(number())), signal_set(turn_));
+    }
+
+    static std::uint32_t words_of_results(const detail::routine_entry& routine) {
+        std::uint32_t words = routine.result.frame_words();
+        for (const detail::routine_parameter& one : routine.parameters) words += one.result_words();
+        return words;
+    }
+
+    detail::rank_context& context_;
+    rank_memory memory_;
+    std::vector<const detail::routine_entry*> routines_;
+    std::uint64_t turn_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<rank_service> make_rank_server(detail::rank_context& context,
+                                               const rank_memory& memory) {
+    return std::make_unique<rank_server>(context, memory);
+}
+
+}  // namespace selion::offload

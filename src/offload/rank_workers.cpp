@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's side of a pool whose workers are ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "machine/call_record.hpp"
+#include "machine/machine.hpp"
+#include "offload/rank_layout.hpp"
+#include "offload/rank_server.hpp"
+#include "offload/worker_group.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/charge.hpp"
+#include "selion/memory.hpp"
+#include "selion/put_get.hpp"
+
+namespace selion::offload {
+namespace {
+
+constexpr std::uint64_t standard_memory = std::uint64_t{4} << 20;
+/// What a pool leaves of a heap that is smaller.
+constexpr std::uint64_t heap_margin = std::uint64_t{128} << 10;
+constexpr std::uint32_t standard_depth = 2;
+
+/// What a machine's description says that a host does for a call, beside the transfers.
+struct call_costs {
+    explicit call_costs(machine::machine& host)
+        : call(host.cost("offload.call").picoseconds),
+          call_with_arguments(host.cost("offload.call_with_arguments").picoseconds),
+          synchronise(host.cost("offload.synchronise").picoseconds),
+          read_result(host.cost("offload.read_result").picoseconds) {}
+    std::int64_t call;
+    std::int64_t call_with_arguments;
+    std::int64_t synchronise;
+    std::int64_t read_result;
+};
+
+void spend(std::int64_t picoseconds) {
+    if (picoseconds != 0) charge({.picoseconds = picoseconds});
+}
+
+class rank_workers final : public worker_group {
+public:
+    rank_workers(detail::rank_context& context, const rank_memory& memory, std::uint32_t workers)
+        : context_(context),
+          memory_(memory),
+          routines_(machine::workers::shapes_of(machine::workers::own_routines())),
+          costs_(*context.host),
+          last_turns_(workers, 0) {}
+
+    ~rank_workers() override {
+        for (std::uint32_t worker = 0; worker < size(); ++worker) {
+            post(worker, last_turns_[worker] + 1, machine::workers::stop_routine, {});
+        }
+        wait_for_workers();
+    }
+
+    std::uint32_t size() const override { return static_cast<std::uint32_t>(last_turns_.size()); }
+    const std::vector<routine_shape>& routines() const override { return routines_; }
+    std::uint64_t memory_bytes() const override { return memory_.layout.memory_bytes(); }
+    bool wants_idle_workers() const override {
+        return context_.host->description().capabilities.moves_idle_ranks_only;
+    }
+
+    std::uint64_t place_of_own(std::uint32_t, std::uint64_t offset) const override {
+        return memory_.layout.memory() + offset;
+    }
+    std::optional<std::uint64_t> pack(std::uint32_t, std::uint64_t turn, const void* data,
+                                      std::size_t bytes) override {
+        if (packed_turn_ != turn) packed_bytes_ = 0;
+        packed_turn_ = turn;
+        const std::size_t start = most_words_bytes + packed_bytes_;
+        if (bytes > sizeof(staged_.content) - start) return std::nullopt;
+        std::memcpy(reinterpret_cast<std::byte*>(staged_.content.data()) + start, data, bytes);
+        packed_bytes_ += (bytes + packed_alignment - 1) / packed_alignment * packed_alignment;
+        return memory_.layout.request(turn) + offsetof(rank_request, content) + start;
+    }
+    void write(std::uint32_t worker, std::uint64_t offset, const void* data,
+               std::size_t bytes) override {
+        put(memory_at(worker, offset), std::span(static_cast<const std::byte*>(data), bytes));
+    }
+    void read(std::uint32_t worker, std::uint64_t offset, void* data, std::size_t bytes) override {
+        get(std::span(static_cast<std::byte*>(data), bytes), memory_at(worker, offset));
+    }
+
+    void send(std::uint32_t worker, const sent_call& call) override {
+        spend(call.words.empty() ? costs_.call : costs_.call_with_arguments);
+        last_turns_[worker] = call.turn;
+        post(worker, call.turn, call.routine, call.words);
+    }
+    bool has_ended(std::uint32_t worker, std::uint64_t turn) override {
+        return detail::word_load(ended(worker).word()) >= turn;
+    }
+    ended_call take(std::uint32_t worker, std::uint64_t turn, bool has_results) override {
+        const rank_reply& reply = reply_of(worker, turn);
+        spend(costs_.synchronise);
+        if (has_results) spend(costs_.read_result);
+        return {reply.outcome, reply.results.data()};
+    }
+    std::string text(std::uint32_t worker, std::uint64_t turn) override {
+        std::string both(reply_of(worker, turn).text_bytes, '\0');
+        get(std::as_writable_bytes(std::span(both)),
+            memory_.at(rank_of(worker), memory_.layout.text(turn)));
+        return both;
+    }
+    void cancel(std::uint32_t worker, std::uint64_t turn) override {
+        const auto flag = memory_.at(rank_of(worker), memory_.layout.cancelled(turn));
+        put(global_ptr<std::uint64_t>(flag.bits()), turn);
+    }
+
+    void rest(std::int64_t deadline_ns, news& look) override {
+        detail::run_completions(context_);
+        if (look.are_there()) return;
+        wait_for_any(deadline_ns);
+    }
+    std::int64_t now_ns() const override { return context_.clock->now_ns(); }
+
+private:
+    static constexpr std::size_t most_words_bytes =
+        detail::most_frame_words * sizeof(std::uint64_t);
+    static constexpr std::size_t packed_alignment = 16;
+
+    static rank_id rank_of(std::uint32_t worker) { return worker + 1; }
+    global_ptr<std::byte> memory_at(std::uint32_t worker, std::uint64_t offset) const {
+        return memory_.at(rank_of(worker), memory_.layout.memory() + offset);
+    }
+    signal& ended(std::uint32_t worker) const {
+        return memory_.own<signal>(context_.rank, rank_layout::ended(worker));
+    }
+    const rank_reply& reply_of(std::uint32_t worker, std::uint64_t turn) const {
+        return memory_.own<rank_reply>(context_.rank, memory_.layout.reply(worker, turn));
+    }
+
+    void post(std::uint32_t worker, std::uint64_t turn, std::uint32_t routine,
+              std::span<const std::uint64_t> words) {
+        staged_.routine = routine;
+        staged_.words = static_cast<std::uint32_t>(words.size());
+        std::ranges::copy(words, staged_.content.begin());
+        const std::size_t packed = packed_turn_ == turn ? packed_bytes_ : 0;
+        packed_turn_ = 0;
+        const std::size_t bytes = offsetof(rank_request, content) +
+                                  (packed != 0 ? most_words_bytes + packed : words.size_bytes());
+        put_signal(memory_.at(rank_of(worker), memory_.layout.request(turn)),
+                   std::as_bytes(std::span(&staged_, 1)).first(bytes),
+                   memory_.signal_at(rank_of(worker), rank_layout::calls()), signal_set(turn));
+    }
+
+    /// Until one of the workers has ended one call more.
+    void wait_for_any(std::int64_t deadline_ns) {
+        awaited_.clear();
+        for (std::uint32_t worker = 0; worker < size(); ++worker) {
+            detail::shared_word& word = ended(worker).word();
+            const std::uint64_t known = detail::word_load(word);
+            if (known < last_turns_[worker]) awaited_.push_back({&word, known + 1});
+        }
+        if (awaited_.empty()) return detail::let_others_run(context_);
+        const machine::call_scope scope(context_, machine::operation::wait_worker,
+                                        std::source_location::current());
+        detail::await(context_, {.word = *awaited_.front().word,
+                                 .at_least = awaited_.front().at_least,
+                                 .reason = machine::wait_reason::message,
+                                 .deadline_ns = deadline_ns,
+                                 .others = std::span(awaited_).subspan(1)});
+    }
+
+    /// They have seen that they are to stop.
+    void wait_for_workers() {
+        for (std::uint32_t worker = 0; worker < size(); ++worker) {
+            wait_until(memory_.signal_at(context_.rank, rank_layout::ended(worker)),
+                       last_turns_[worker] + 1);
+        }
+    }
+
+    detail::rank_context& context_;
+    rank_memory memory_;
+    std::vector<routine_shape> routines_;
+    call_costs costs_;
+    std::vector<std::uint64_t> last_turns_;
+    std::vector<machine::awaited_word> awaited_;
+    rank_request staged_{};
+    std::uint64_t packed_turn_ = 0;
+    std::size_t packed_bytes_ = 0;
+};
+
+/// What every rank has left, or less. Collective.
+std::uint64_t choose_memory(const worker_pool_options& options, selion::world& world) {
+    if (options.memory_bytes != 0) return options.memory_bytes;
+    const heap_usage heap = world.heap();
+    const std::uint64_t used = heap.used_bytes + heap.runtime_bytes + heap_margin;
+    const std::uint64_t left = heap.reserved_bytes > used ? heap.reserved_bytes - used : 0;
+    return world.all_reduce(std::min(left, standard_memory), minimum);
+}
+
+std::uint32_t choose_workers(const worker_pool_options& options, const selion::world& world) {
+    const std::uint32_t most = world.size() - 1;
+    if (most == 0) {
+        throw error(status::bad_argument,
+                    "a pool whose workers are ranks needs two ranks at least: rank 0 is the host, "
+                    "the others are its workers");
+    }
+    if (options.workers > most) {
+        throw error(status::bad_argument,
+                    fmt::format("a pool of {} workers that are ranks, on a machine of {} ranks; at "
+                                "most {} are possible, because rank 0 is the host",
+                                options.workers, world.size(), most));
+    }
+    return options.workers != 0 ? options.workers : most;
+}
+
+}  // namespace
+
+rank_part make_rank_group(const worker_pool_options& options, selion::world& world) {
+    detail::rank_context& context = *detail::current_context;
+    const std::uint32_t workers = choose_workers(options, world);
+    const std::uint32_t slots = options.depth != 0 ? options.depth : standard_depth;
+    const rank_layout layout(workers, slots, choose_memory(options, world));
+    const auto start = allocate<std::byte>(world, layout.bytes(), detail::line_bytes);
+    const rank_memory memory{start, layout};
+    rank_part part;
+    part.memory = {nullptr, [start, &world](void*) { deallocate(world, start); }};
+    if (context.rank == 0) {
+        part.host = std::make_unique<rank_workers>(context, memory, workers);
+    } else if (context.rank <= workers) {
+        part.worker = make_rank_server(context, memory);
+    }
+    return part;
+}
+
+}  // namespace selion::offload

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "machine/workers/routine_list.hpp"
+#include "machine/workers/worker_area.hpp"
+#include "selion/detail/rank_context.hpp"
+#include "selion/worker_pool.hpp"
+
+namespace selion::offload {
+
+using machine::workers::call_outcome;
+using machine::workers::routine_shape;
+
+/// Asks whether there is anything new.
+class news {
+public:
+    virtual bool are_there() = 0;
+
+protected:
+    ~news() = default;
+};
+
+/// A call as a worker gets it.
+struct sent_call {
+    std::uint64_t turn = 0;  ///< number of the call on its worker, from 1
+    std::uint32_t routine = 0;
+    std::span<const std::uint64_t> words;
+};
+
+/// How a call has ended.
+struct ended_call {
+    call_outcome outcome = call_outcome::done;
+    const std::uint64_t* results = nullptr;  ///< valid until the next call of the same slot
+};
+
+/// The seam of the floor: all workers of a pool, whoever they are. A worker carries out its calls
+/// one after another, and they end in that order; at most `depth` are under way on each. Offsets
+/// count from the start of a worker's memory; places are what the worker calls them.
+class worker_group {
+public:
+    virtual ~worker_group() = default;
+    virtual std::uint32_t size() const = 0;
+    virtual const std::vector<routine_shape>& routines() const = 0;
+    virtual std::uint64_t memory_bytes() const = 0;
+    /// Whether a worker that computes must not be disturbed.
+    virtual bool wants_idle_workers() const { return false; }
+
+    virtual std::uint64_t place_of_own(std::uint32_t worker, std::uint64_t offset) const = 0;
+    /// Place of memory of the host's that workers can reach.
+    virtual std::optional<std::uint64_t> place_of_host(const void*, std::size_t) const {
+        return std::nullopt;
+    }
+    /// Lets bytes travel with the call, where there is room in it. @return their place.
+    virtual std::optional<std::uint64_t> pack(std::uint32_t, std::uint64_t /*turn*/, const void*,
+                                              std::size_t) {
+        return std::nullopt;
+    }
+    /// Memory of the host that workers see as well.
+    virtual std::span<std::byte> shared() const { return {}; }
+    virtual void write(std::uint32_t worker, std::uint64_t offset, const void* data,
+                       std::size_t bytes) = 0;
+    virtual void read(std::uint32_t worker, std::uint64_t offset, void* data,
+                      std::size_t bytes) = 0;
+
+    virtual void send(std::uint32_t worker, const sent_call& call) = 0;
+    virtual bool has_ended(std::uint32_t worker, std::uint64_t turn) = 0;
+    /// @pre it has ended. @param has_results something of it is read next.
+    virtual ended_call take(std::uint32_t worker, std::uint64_t turn, bool has_results) = 0;
+    /// Of an exception: its type, a zero, what it says.
+    virtual std::string text(std::uint32_t worker, std::uint64_t turn) = 0;
+    virtual void cancel(std::uint32_t worker, std::uint64_t turn) = 0;
+
+    /// Waits a while: until there are news, or a moment passes.
+    virtual void rest(std::int64_t deadline_ns, news& look) = 0;
+    virtual std::int64_t now_ns() const = 0;
+
+    /// How a worker has ended that should not have; nothing while it lives.
+    virtual std::optional<std::string> ending(std::uint32_t) { return std::nullopt; }
+    /// Whether a worker whose routine does not return can be ended.
+    virtual bool can_kill() const { return false; }
+    virtual void kill(std::uint32_t) {}
+    /// Calls that it had begun. @pre it has ended.
+    virtual std::uint64_t begun(std::uint32_t) const { return 0; }
+    /// Another worker in its place. @pre it has ended.
+    virtual void replace(std::uint32_t) {}
+};
+
+/// Threads or processes. @param context of the rank that makes the pool; null: it is none.
+std::unique_ptr<worker_group> make_local_group(const worker_pool_options& options,
+                                               detail::rank_context* context);
+
+/// A rank's part in a pool whose workers are ranks.
+class rank_service {
+public:
+    virtual ~rank_service() = default;
+    /// Runs calls until the host's pool ends.
+    virtual void serve() = 0;
+};
+
+/// What `make_rank_group` gives a rank: one of the two, or, where it has no part, none.
+struct rank_part {
+    std::shared_ptr<void> memory;  ///< given back, collectively, after the others
+    std::unique_ptr<worker_group> host;
+    std::unique_ptr<rank_service> worker;
+};
+/// Collective.
+rank_part make_rank_group(const worker_pool_options& options, selion::world& world);
+
+}  // namespace selion::offload

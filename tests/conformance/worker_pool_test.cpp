@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "spmd.hpp"
+
+/// Procedure calls to workers of every kind that the machine has.
+namespace {
+
+using selion::in_out;
+using selion::out;
+using selion::routine_call;
+using selion::worker_kind;
+using selion::worker_pool;
+using selion::worker_pool_options;
+
+struct place {
+    std::int32_t row;
+    std::int32_t column;
+    double weight;
+};
+
+const selion::routine nothing{"nothing", [] {}};
+const selion::routine twice{"twice", [](std::int64_t value) { return 2 * value; }};
+const selion::routine sum{"sum", [](std::span<const std::int32_t> data) {
+                              return std::accumulate(data.begin(), data.end(), std::int64_t{0});
+                          }};
+const selion::routine scale{"scale", [](double factor, std::span<double> data) {
+                                for (double& each : data) each *= factor;
+                            }};
+const selion::routine iota{"iota", [](std::int32_t first, std::span<std::int32_t> data) {
+                               std::iota(data.begin(), data.end(), first);
+                           }};
+const selion::routine mixed{"mixed", [](selion::worker& self, const place& where, float& count,
+                                        std::uint8_t& low, std::span<const place> all) {
+                                count += static_cast<float>(where.column);
+                                low = static_cast<std::uint8_t>(all.size());
+                                return place{where.row + 1, static_cast<int>(self.number()),
+                                             all.empty() ? 0 : all.back().weight};
+                            }};
+const selion::routine complain{
+    "complain", [](std::int32_t code) { throw std::out_of_range("code " + std::to_string(code)); }};
+const selion::routine who{"who", [](selion::worker& self) { return self.number(); }};
+
+/// Runs a body on the host of a pool; the ranks of a pool of ranks serve meanwhile.
+template <class Body>
+void with_pool(spmd::test_run& test, selion::world& world, worker_pool_options options, Body body) {
+    const bool is_local = options.kind != worker_kind::rank;
+    if (is_local && (world.rank() != 0 || !world.machine().capabilities.real_time)) return;
+    if (!is_local && world.size() < 2) return;
+    if (!is_local) options.workers = std::min(options.workers, world.size() - 1);
+    try {
+        worker_pool pool(world, options);
+        if (pool.is_host()) body(pool);
+    } catch (const std::exception& trouble) {
+        test.fail(std::string("unexpected: ") + trouble.what());
+    }
+    // What a body left behind.
+}
+
+template <class Body>
+void on_every_kind(spmd::test_run& test, selion::world& world, std::uint32_t workers, Body body) {
+    for (const worker_kind kind : {worker_kind::thread, worker_kind::process, worker_kind::rank}) {
+        with_pool(test, world, {.workers = workers, .kind = kind, .memory_bytes = 1 << 20}, body);
+        world.barrier();
+    }
+}
+
+/// The sentence of a call that is refused.
+template <class Attempt>
+std::string refusal(Attempt attempt) {
+    try {
+        attempt();
+    } catch (const selion::error& trouble) {
+        return trouble.what();
+    }
+    return "nothing was refused";
+}
+
+SPMD_TEST(worker_pool, runs_routines_and_brings_back_what_they_return) {
+    on_every_kind(test, world, 2, [&](worker_pool& pool) {
+        pool.call(nothing).wait();
+        test.equal(pool.call(twice, 21).get(), 42);
+        std::vector<std::int32_t> numbers(1000);
+        std::iota(numbers.begin(), numbers.end(), 1);
+        test.equal(pool.call(sum, numbers).get(), 500500);
+        test.equal(pool.call(sum, std::span(numbers).first(0)).get(), 0);
+    });
+}
+
+SPMD_TEST(worker_pool, moves_spans_as_they_are_marked) {
+    on_every_kind(test, world, 2, [&](worker_pool& pool) {
+        std::vector<double> values(777, 1.5);
+        pool.call(scale, 2.0, in_out(values)).wait();
+        test.that(std::ranges::all_of(values, [](double each) { return each == 3.0; }), "scaled");
+        std::vector<std::int32_t> counted(5000, -1);
+        pool.call(iota, 10, out(counted)).wait();
+        test.equal(counted.front(), 10);
+        test.equal(counted.back(), 5009);
+    });
+}
+
+SPMD_TEST(worker_pool, moves_structures_and_references) {
+    on_every_kind(test, world, 2, [&](worker_pool& pool) {
+        float count = 0.5F;
+        std::uint8_t low = 0;
+        const std::vector<place> all{{1, 2, 3.0}, {4, 5, 6.5}};
+        const place back = pool.call({.worker = pool.size() - 1}, mixed, place{7, 8, 9.0},
+                                     in_out(count), out(low), all)
+                               .get();
+        test.equal(back.row, 8);
+        test.equal(back.column, static_cast<std::int32_t>(pool.size() - 1));
+        test.equal(back.weight, 6.5);
+        test.equal(count, 8.5F);
+        test.equal(low, 2);
+    });
+}
+
+SPMD_TEST(worker_pool, exceptions_come_back) {
+    on_every_kind(test, world, 2, [&](worker_pool& pool) {
+        auto call = pool.call({.worker = 0}, complain, 17);
+        try {
+            call.wait();
+            test.fail("no exception");
+        } catch (const selion::routine_error& trouble) {
+            test.equal(trouble.type_name(), std::string("std::out_of_range"));
+            test.equal(std::string(trouble.what()),
+                       std::string("routine \"complain\" on worker 0 ended with an exception of "
+                                   "type std::out_of_range: code 17"));
+        }
+        test.equal(pool.call({.worker = 0}, twice, 2).get(), 4);
+        test.equal(pool.counts().failed, 1U);
+    });
+}
+
+SPMD_TEST(worker_pool, many_calls_of_all_sizes_are_answered_once) {
+    on_every_kind(test, world, 3, [&](worker_pool& pool) {
+        const std::uint32_t count = test.rounds(1200, 40);
+        std::vector<std::vector<std::int32_t>> data(count);
+        std::vector<routine_call<std::int64_t>> calls;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            data[i].assign(test.own_random()() % 3000, static_cast<std::int32_t>(i));
+            calls.push_back(pool.call(sum, data[i]));
+        }
+        for (std::uint32_t i = count; i-- > 0;) {
+            test.equal(calls[i].get(), static_cast<std::int64_t>(i * data[i].size()));
+        }
+        test.equal(pool.counts().calls, count);
+    });
+}
+
+SPMD_TEST(worker_pool, calls_of_a_worker_keep_their_order_and_all_workers_work) {
+    on_every_kind(test, world, 3, [&](worker_pool& pool) {
+        std::vector<routine_call<std::uint32_t>> calls;
+        for (std::uint32_t i = 0; i < 12; ++i) {
+            calls.push_back(pool.call({.worker = i % pool.size()}, who));
+        }
+        pool.wait_all();
+        for (std::uint32_t i = 0; i < 12; ++i) test.equal(calls[i].get(), i % pool.size());
+        auto array = pool.allocate<double>(0, 100);
+        std::vector<double> ones(100, 1.0);
+        array.write(0, ones);
+        std::vector<routine_call<>> doublings;
+        for (int i = 0; i < 10; ++i) doublings.push_back(pool.call(scale, 2.0, array));
+        array.read(0, ones);
+        test.equal(ones[99], 1024.0);
+        array.write(50, std::vector<double>(50, 3.0));
+        array.read(0, ones);
+        test.equal(ones[49] + ones[50], 1027.0);
+    });
+}
+
+SPMD_TEST(worker_pool, bad_calls_get_a_sentence) {
+    on_every_kind(test, world, 1, [&](worker_pool& pool) {
+        const std::vector<std::int32_t> numbers(10);
+        test.equal(refusal([&] { static_cast<void>(pool.call("summ", numbers)); }),
+                   std::string("the workers' program has no routine \"summ\"; did you mean "
+                               "\"sum\"?"));
+        test.equal(refusal([&] { static_cast<void>(pool.call("twice")); }),
+                   std::string("routine \"twice\" takes 1 arguments, (int64); the call has 0"));
+        test.equal(refusal([&] { static_cast<void>(pool.call("twice", 2.5)); }),
+                   std::string("argument 1 of routine \"twice\" is int64; the call has double"));
+        test.equal(
+            refusal([&] { static_cast<void>(pool.call("scale", 2.0, std::vector<double>(2))); }),
+            std::string("argument 2 of routine \"scale\" is span<double>; the call has "
+                        "span<const double>"));
+        test.equal(refusal([&] { static_cast<void>(pool.call<double>("sum", numbers)); }),
+                   std::string("routine \"sum\" returns int64, not double"));
+        test.equal(refusal([&] { static_cast<void>(pool.call({.worker = 7}, nothing)); }),
+                   std::string("there is no worker 7; workers are 0 to 0"));
+        auto call = pool.call(twice, 1);
+        test.equal(refusal([&] { static_cast<void>(call.result()); }),
+                   std::string("the result of routine \"twice\" is read before the call has been "
+                               "waited for: call wait first, or get"));
+        call.wait();
+        test.equal(call.result(), 2);
+        test.equal(pool.call<std::int64_t>("twice", std::int64_t{4}).get(), 8);
+        test.equal(refusal([&] { static_cast<void>(pool.allocate<double>(0, 1 << 20)); }),
+                   std::string("worker 0 has no room for 8 MiB: 0 B of 1 MiB are used"));
+    });
+}
+
+SPMD_TEST(worker_pool, files_and_cancelled_calls) {
+    on_every_kind(test, world, 1, [&](worker_pool& pool) {
+        auto first = pool.call(nothing);
+        auto second = pool.call(twice, 3);
+        second.cancel();
+        first.wait();
+        // It may have begun already.
+        const std::string what = refusal([&] { test.equal(second.get(), 6); });
+        test.that(what == "nothing was refused" || what.find("was cancelled") != std::string::npos,
+                  what);
+    });
+}
+
+}  // namespace
