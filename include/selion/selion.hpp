@@ -28,6 +28,7 @@
 #include <selion/message.hpp>
 #include <selion/meter.hpp>
 #include <selion/meters.hpp>
+#include <selion/offload_model.hpp>
 #include <selion/put_get.hpp>
 #include <selion/rank.hpp>
 #include <selion/rank_scope.hpp>

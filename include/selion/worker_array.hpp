@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <selion/detail/call_arguments.hpp>
 #include <selion/detail/pool_access.hpp>
@@ -42,11 +43,43 @@ public:
     void read(std::size_t first, std::span<T> into) const {
         detail::read_from(*pool_, range_, first * sizeof(T), into.data(), into.size_bytes());
     }
+    /// Copies all elements to another array, of another worker or the same: over the host, or
+    /// straight from worker to worker where the machine can. @error bad_argument: it is shorter.
+    void copy_to(worker_array& target) const {
+        detail::copy_between(*pool_, range_, target.range_, range_.bytes);
+    }
     detail::array_argument<T> as_argument() const noexcept { return {range_}; }
 
 private:
     detail::pool_hold pool_;
     detail::worker_range range_;
+};
+
+/// The same elements in the memory of each worker: an argument for calls that any of them may get.
+/// Freed with the handle, which waits for all calls. Routines only read it.
+template <class T>
+class worker_replica {
+public:
+    worker_replica(detail::pool_state& pool, std::vector<detail::worker_range> ranges)
+        : pool_(pool), ranges_(std::move(ranges)) {}
+    worker_replica(worker_replica&&) noexcept = default;
+    worker_replica& operator=(worker_replica&& other) noexcept {
+        std::swap(pool_, other.pool_);
+        std::swap(ranges_, other.ranges_);
+        return *this;
+    }
+    ~worker_replica() {
+        if (!pool_) return;
+        detail::await_all_calls(*pool_);
+        for (const detail::worker_range& each : ranges_) detail::free_on(*pool_, each);
+    }
+
+    std::size_t size() const noexcept { return ranges_.front().bytes / sizeof(T); }
+    detail::replica_argument<T> as_argument() const noexcept { return {ranges_}; }
+
+private:
+    detail::pool_hold pool_;
+    std::vector<detail::worker_range> ranges_;
 };
 
 }  // namespace selion

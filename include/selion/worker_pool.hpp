@@ -16,6 +16,7 @@
 #include <selion/detail/export.hpp>
 #include <selion/detail/pool_access.hpp>
 #include <selion/error.hpp>
+#include <selion/offload_model.hpp>
 #include <selion/routine.hpp>
 #include <selion/routine_call.hpp>
 #include <selion/worker_array.hpp>
@@ -50,6 +51,9 @@ struct worker_pool_options {
     /// microseconds. Not set: 200 µs where everybody has a processor. Ranks wait as their machine
     /// does.
     std::optional<std::chrono::nanoseconds> spin = {};
+    /// Notes what calls and transfers take, for `profile`, `predict` and `verdict`. A call that
+    /// does little takes about 100 ns more.
+    bool measures = false;
     /// Of processes: a program that calls `selion::run` or `serve_as_worker`, and its arguments.
     /// Empty: the caller's own, executed anew.
     std::vector<std::string> program = {};
@@ -60,6 +64,15 @@ struct pool_counts {
     std::uint64_t calls = 0;     ///< answered or failed
     std::uint64_t failed = 0;    ///< of these
     std::uint64_t replaced = 0;  ///< workers
+};
+
+/// What a pool's calls have taken, where it measures.
+struct pool_profile {
+    std::uint64_t calls = 0;
+    model_time in{0};       ///< of the host, to send calls and arguments
+    model_time out{0};      ///< of the host, to take results
+    model_time compute{0};  ///< of all workers
+    model_time elapsed{0};  ///< from the first call's beginning to the last one's end
 };
 
 /// Workers that run routines for one rank, the host. Belongs to the thread that makes it; makes
@@ -84,6 +97,15 @@ public:
     /// On a rank that is a worker: runs calls until the host's pool ends. Else nothing.
     SELION_API void serve();
     SELION_API pool_counts counts() const noexcept;
+    /// What the calls so far have taken. All zero unless the pool measures.
+    SELION_API pool_profile profile() const noexcept;
+    /// What to expect of this pool for a round of work; its workers and its depth decide how calls
+    /// follow each other. The curve goes up to 16 workers, or as many as there are.
+    SELION_API offload_prediction predict(model_time in, model_time out, model_time compute) const;
+    /// The same of the calls that it has measured. @error bad_argument: it measures nothing.
+    SELION_API offload_prediction predict() const;
+    /// What its calls suffer from, in a sentence. @param block see `offload_verdict`.
+    SELION_API std::string verdict(std::uint32_t block = 0) const;
     /// Calls under way on one worker, at most.
     SELION_API std::uint32_t depth() const noexcept;
 
@@ -138,6 +160,15 @@ public:
     template <transferable T>
     worker_array<T> allocate(std::uint32_t worker, std::size_t count) {
         return {*state_, detail::allocate_on(*state_, worker, count * sizeof(T))};
+    }
+    /// The same elements in each worker's memory: sent once where the machine can.
+    /// @error out_of_memory
+    template <class Range>
+    auto replicate(const Range& elements) {
+        const std::span shown(elements);
+        using element = typename decltype(shown)::value_type;
+        return worker_replica<element>(
+            *state_, detail::replicate_on_all(*state_, shown.data(), shown.size_bytes()));
     }
     /// Elements in memory of the host that the workers see too: as arguments they do not travel.
     /// Give them back with `free_shared`. @error out_of_memory: see `shared_bytes`.

@@ -114,6 +114,12 @@ public:
     /// Starts a put. Without an origin counter the source may be reused on return. Whoever sees the
     /// signal sees the data.
     virtual void put(detail::rank_context& context, const detail::put_request& request) = 0;
+    /// Puts the same bytes in several places, each of another rank, at once where the machine can.
+    /// @param targets global addresses that the inline bypass does not reach.
+    virtual void put_to_all(detail::rank_context& context, std::span<const std::uint64_t> targets,
+                            const void* source, std::size_t bytes) {
+        for (const std::uint64_t target : targets) put(context, {target, source, bytes});
+    }
     virtual void get(detail::rank_context& context, void* target, std::uint64_t source,
                      std::size_t bytes) = 0;
     virtual void start_get(detail::rank_context& context, const detail::get_request& request) = 0;

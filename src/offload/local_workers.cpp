@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 
 #include "machine/host.hpp"
@@ -31,6 +32,7 @@ group_plan plan_for(const worker_pool_options& options) {
     plan.are_processes = options.kind == worker_kind::process;
     plan.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : standard_memory;
     plan.shared_bytes = options.shared_bytes;
+    plan.measures = options.measures;
     plan.command = options.program;
     if (options.spin) plan.waiting = waiting_policy{options.spin->count(), 0};
     return plan;
@@ -62,6 +64,12 @@ public:
         if (bytes != 0) std::memcpy(data, workers_.memory(worker).data() + offset, bytes);
     }
 
+    bool copy(const memory_place& from, const memory_place& to, std::size_t bytes,
+              std::uint64_t) override {
+        write(to.worker, to.offset, workers_.memory(from.worker).data() + from.offset, bytes);
+        return false;
+    }
+
     void send(std::uint32_t worker, const sent_call& call) override {
         call_request& request = workers_.area(worker).request(call.turn);
         request.routine = call.routine;
@@ -74,7 +82,8 @@ public:
     }
     ended_call take(std::uint32_t worker, std::uint64_t turn, bool) override {
         const call_reply& reply = workers_.area(worker).reply(turn);
-        return {reply.outcome, reply.results.data()};
+        return {reply.outcome, reply.results.data(),
+                std::chrono::nanoseconds(workers_.measures() ? reply.busy_ns : 0)};
     }
     std::string text(std::uint32_t worker, std::uint64_t turn) override {
         worker_area& area = workers_.area(worker);

@@ -36,6 +36,8 @@ struct pending_call final : call_writer {
         std::size_t bytes = 0;
         std::uint64_t offset = 0;  ///< in the worker's memory
         std::uint32_t generation = 0;
+        std::span<const worker_range> replicas =
+            {};  ///< of a replica: where it lies on each worker
     };
     struct reference_use {
         void* target = nullptr;
@@ -61,6 +63,10 @@ struct pending_call final : call_writer {
         const bool is_elsewhere = wanted_worker != any_worker && wanted_worker != range.worker;
         if (is_elsewhere) mixed_worker = range.worker;
         wanted_worker = range.worker;
+    }
+
+    void replica(std::span<const worker_range> ranges, std::size_t count) override {
+        add_span({.is_array = true, .bytes = ranges.front().bytes, .replicas = ranges}, count);
     }
 
     void reset() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "machine/workers/worker_environment.hpp"
@@ -53,6 +54,15 @@ detail::pool_state& make_state(const worker_pool_options& options, selion::world
     return *new detail::pool_state(offload::make_local_group(options, context), options);
 }
 
+/// Workers that predictions go up to: what the boards' host of the model's source had room for.
+std::uint32_t curve_of(std::uint32_t workers) { return std::max(workers, 16u); }
+
+offload_work measured(const pool_profile& profile) {
+    if (profile.calls != 0) return {profile.in, profile.out, profile.compute};
+    throw error(status::bad_argument,
+                "the pool has measured no calls; set measures in its options, and call something");
+}
+
 }  // namespace
 
 worker_pool::worker_pool(selion::world& world, const worker_pool_options& options)
@@ -67,6 +77,21 @@ std::uint32_t worker_pool::size() const noexcept { return (*state_).size(); }
 bool worker_pool::is_host() const noexcept { return (*state_).is_host(); }
 void worker_pool::serve() { (*state_).serve(); }
 pool_counts worker_pool::counts() const noexcept { return (*state_).counts(); }
+pool_profile worker_pool::profile() const noexcept { return (*state_).profile(); }
+
+offload_prediction worker_pool::predict(model_time in, model_time out, model_time compute) const {
+    return predict_offload({in, out, compute}, (*state_).setting(), curve_of(size()));
+}
+
+offload_prediction worker_pool::predict() const {
+    return predict_offload(measured((*state_).profile()), (*state_).setting(), curve_of(size()));
+}
+
+std::string worker_pool::verdict(std::uint32_t block) const {
+    return offload_verdict(measured((*state_).profile()), (*state_).setting(), curve_of(size()),
+                           block);
+}
+
 std::uint32_t worker_pool::depth() const noexcept { return (*state_).depth(); }
 void worker_pool::wait_all() { (*state_).wait_all(); }
 void worker_pool::progress() { (*state_).progress(); }
@@ -137,6 +162,17 @@ void write_to(pool_state& pool, const worker_range& range, std::uint64_t offset,
 void read_from(pool_state& pool, const worker_range& range, std::uint64_t offset, void* data,
                std::uint64_t bytes) {
     pool.read(range, offset, data, bytes);
+}
+void await_all_calls(pool_state& pool) noexcept {
+    if (pool.is_open()) pool.wait_all();
+}
+void copy_between(pool_state& pool, const worker_range& from, const worker_range& to,
+                  std::uint64_t bytes) {
+    pool.copy(from, to, bytes);
+}
+std::vector<worker_range> replicate_on_all(pool_state& pool, const void* data,
+                                           std::uint64_t bytes) {
+    return pool.replicate(data, bytes);
 }
 std::byte* allocate_shared(pool_state& pool, std::uint64_t bytes) {
     return pool.allocate_shared(bytes);

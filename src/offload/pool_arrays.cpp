@@ -42,12 +42,16 @@ worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes) {
 void pool_state::free(const worker_range& range) {
     if (workers_ == nullptr) return;
     worker_place& place = places_[range.worker];
-    // Calls that have it as an argument are this worker's.
+    await_calls_of(place);
+    if (place.generation == range.generation) place.memory.deallocate(range.offset);
+}
+
+/// They use its arrays, and it must not be disturbed.
+void pool_state::await_calls_of(worker_place& place) {
     while (!place.sent.empty() || !place.pinned.empty()) {
         rest(machine::no_deadline);
         progress();
     }
-    if (place.generation == range.generation) place.memory.deallocate(range.offset);
 }
 
 pool_state::worker_place& pool_state::expect_range(const worker_range& range, std::uint64_t offset,
@@ -60,11 +64,7 @@ pool_state::worker_place& pool_state::expect_range(const worker_range& range, st
                         offset + bytes, base::bytes_text(range.bytes), range.worker));
     }
     worker_place& place = places_[range.worker];
-    // Its calls use the array, and it must not be disturbed.
-    while (!place.sent.empty()) {
-        rest(machine::no_deadline);
-        progress();
-    }
+    await_calls_of(place);
     if (place.generation != range.generation) {
         throw error(status::rank_dead,
                     fmt::format("worker {} has died and was replaced; what lay in its memory is "
@@ -84,6 +84,32 @@ void pool_state::read(const worker_range& range, std::uint64_t offset, void* dat
                       std::uint64_t bytes) {
     expect_range(range, offset, bytes);
     workers_->read(range.worker, range.offset + offset, data, bytes);
+}
+
+void pool_state::copy(const worker_range& from, const worker_range& to, std::uint64_t bytes) {
+    worker_place& source = expect_range(from, 0, bytes);
+    expect_range(to, 0, bytes);
+    await_calls_of(source);
+    const bool took_turn = workers_->copy({from.worker, from.offset}, {to.worker, to.offset}, bytes,
+                                          source.last_turn + 1);
+    if (took_turn) ++source.last_turn;
+}
+
+std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t bytes) {
+    std::vector<worker_range> ranges;
+    std::vector<std::uint64_t> offsets;
+    try {
+        for (std::uint32_t worker = 0; worker < size(); ++worker) {
+            ranges.push_back(allocate(worker, bytes));
+            offsets.push_back(ranges.back().offset);
+        }
+    } catch (...) {
+        for (const worker_range& each : ranges) free(each);
+        throw;
+    }
+    for (worker_place& place : places_) await_calls_of(place);
+    workers_->write_all(offsets, data, bytes);
+    return ranges;
 }
 
 std::byte* pool_state::allocate_shared(std::uint64_t bytes) {

@@ -86,7 +86,18 @@ void pool_state::collect_from(std::uint32_t worker) {
     }
 }
 
+/// What the host has done since then.
+void pool_state::note(model_time& where, std::int64_t since_ps) {
+    if (!measures_) return;
+    constexpr double picoseconds = 1e-12;
+    const std::int64_t now_ps = workers_->now_ps();
+    if (!first_ps_) first_ps_ = since_ps;
+    where += model_time(static_cast<double>(now_ps - since_ps) * picoseconds);
+    profile_.elapsed = model_time(static_cast<double>(now_ps - *first_ps_) * picoseconds);
+}
+
 void pool_state::finish(std::uint32_t worker, pending_call& call) {
+    const std::int64_t since_ps = stamp_ps();
     const bool is_wanted = !call.is_settled;
     const offload::ended_call ended =
         workers_->take(worker, call.turn, is_wanted && call.has_results());
@@ -106,6 +117,9 @@ void pool_state::finish(std::uint32_t worker, pending_call& call) {
                       fmt::format("worker {} has no routine \"{}\"", worker, call.name)));
     }
     free_spans(worker, call);
+    profile_.compute += ended.busy;
+    note(profile_.out, since_ps);
+    if (measures_) ++profile_.calls;
     end(call, std::move(trouble));
 }
 
@@ -177,6 +191,7 @@ void pool_state::remove_waiting(pending_call& call) {
 
 /// @return false: it cannot go now; or it has failed, and is settled.
 bool pool_state::send(std::uint32_t worker, pending_call& call) {
+    const std::int64_t since_ps = stamp_ps();
     worker_place& place = places_[worker];
     call.worker = worker;
     call.turn = place.last_turn + 1;
@@ -185,6 +200,7 @@ bool pool_state::send(std::uint32_t worker, pending_call& call) {
     call.now = pending_call::phase::sent;
     place.sent.push_back(&call);
     workers_->send(worker, {call.turn, call.routine, std::span(call.words).first(call.word_count)});
+    note(profile_.in, since_ps);
     return true;
 }
 
@@ -192,6 +208,10 @@ bool pool_state::place_spans(std::uint32_t worker, pending_call& call) {
     worker_place& place = places_[worker];
     for (std::uint32_t i = 0; i < call.span_count; ++i) {
         pending_call::span_use& use = call.spans[i];
+        if (!use.replicas.empty()) {
+            use.offset = use.replicas[worker].offset;
+            use.generation = use.replicas[worker].generation;
+        }
         const bool is_lost = use.is_array && use.generation != place.generation;
         if (is_lost) {
             free_spans(worker, call);

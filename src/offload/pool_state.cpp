@@ -87,11 +87,17 @@ pool_state::pool_state(std::unique_ptr<offload::worker_group> workers,
                        const worker_pool_options& options)
     : workers_(std::move(workers)),
       most_waiting_(options.most_waiting),
+      measures_(options.measures),
       is_host_(workers_ != nullptr) {
     if (!is_host_) return;
     places_.resize(workers_->size());
     const bool is_careful = workers_->wants_idle_workers();
     depth_ = options.depth != 0 && !is_careful ? options.depth : is_careful ? 1 : standard_depth;
+}
+
+offload_setting pool_state::setting() const {
+    return {.workers = size(),
+            .pattern = depth_ > 1 ? call_pattern::overlapped : call_pattern::pipelined};
 }
 
 void pool_state::expect_open() const {

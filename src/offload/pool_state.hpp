@@ -31,6 +31,10 @@ public:
     std::uint32_t size() const { return static_cast<std::uint32_t>(places_.size()); }
     std::uint32_t depth() const { return depth_; }
     const pool_counts& counts() const { return counts_; }
+    const pool_profile& profile() const { return profile_; }
+    /// How calls follow each other, for predictions.
+    offload_setting setting() const;
+    bool is_open() const { return workers_ != nullptr; }
     bool is_host() const { return is_host_; }
 
     pending_call& begin(const call_options& options);
@@ -56,6 +60,9 @@ public:
     void write(const worker_range& range, std::uint64_t offset, const void* data,
                std::uint64_t bytes);
     void read(const worker_range& range, std::uint64_t offset, void* data, std::uint64_t bytes);
+    void copy(const worker_range& from, const worker_range& to, std::uint64_t bytes);
+    /// The same bytes in the memory of each worker.
+    std::vector<worker_range> replicate(const void* data, std::uint64_t bytes);
     std::byte* allocate_shared(std::uint64_t bytes);
     void free_shared(const void* data);
 
@@ -73,6 +80,7 @@ private:
     void expect_open() const;
     void expect_fits(const pending_call& call) const;
     void expect_on_worker(std::uint32_t worker) const;
+    void await_calls_of(worker_place& place);
     worker_place& expect_range(const worker_range& range, std::uint64_t offset,
                                std::uint64_t bytes);
     std::uint32_t least_loaded() const;
@@ -89,6 +97,8 @@ private:
                              pending_call::span_use& use);
     void free_spans(std::uint32_t worker, pending_call& call);
     void remove_waiting(pending_call& call);
+    std::int64_t stamp_ps() const { return measures_ ? workers_->now_ps() : 0; }
+    void note(model_time& where, std::int64_t since_ps);
 
     void look_after_workers();
     void look_at_deadlines();
@@ -113,6 +123,9 @@ private:
     std::uint64_t orders_ = 0;
     std::uint64_t rests_ = 0;
     pool_counts counts_;
+    bool measures_;
+    pool_profile profile_;
+    std::optional<std::int64_t> first_ps_;  ///< when the first call began
     std::vector<std::unique_ptr<pending_call>> records_;
     pending_call* free_records_ = nullptr;
     std::exception_ptr unseen_;  ///< of the first failed call that nobody has asked for

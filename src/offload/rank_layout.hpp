@@ -22,11 +22,16 @@ struct rank_request {
 };
 static_assert(sizeof(rank_request) == rank_request::bytes);
 
+/// Instead of a routine's number: the worker puts some of its memory into another's. Its words are
+/// where from, in its memory, the global address where to, and how many bytes.
+inline constexpr std::uint32_t copy_routine = machine::workers::stop_routine - 1;
+
 /// What became of it, in the host's memory.
 struct rank_reply {
     machine::workers::call_outcome outcome;
     std::uint32_t text_bytes;
-    std::array<std::uint64_t, detail::most_result_words> results;
+    /// Where the pool measures, picoseconds of the routine come first.
+    std::array<std::uint64_t, detail::most_result_words + 1> results;
 };
 
 /// The memory of a rank in a pool of ranks. It lies at the same offset on all of them, so each can
@@ -73,6 +78,7 @@ private:
 struct rank_memory {
     global_ptr<std::byte> start;  ///< of the calling rank
     rank_layout layout;
+    bool measures = false;
 
     global_ptr<std::byte> at(rank_id rank, std::uint64_t offset) const {
         return start.on(rank) + static_cast<std::ptrdiff_t>(offset);

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "machine/machine.hpp"
 #include "machine/workers/routine_list.hpp"
 #include "machine/workers/worker_loop.hpp"
+#include "selion/put_get.hpp"
 #include "selion/rpc.hpp"
 #include "selion/signal.hpp"
 
@@ -50,7 +52,11 @@ public:
             wait_until(memory_.signal_at(own.rank, rank_layout::calls()), turn_);
             auto& request = memory_.own<rank_request>(own.rank, memory_.layout.request(turn_));
             if (request.routine == machine::workers::stop_routine) break;
-            run(request, self);
+            if (request.routine == copy_routine) {
+                copy(request);
+            } else {
+                run(request, self);
+            }
         }
         notify(memory_.signal_at(host, rank_layout::ended(number())), signal_set(turn_));
     }
@@ -76,6 +82,17 @@ public:
     }
 
 private:
+    /// Part of its memory goes to another worker.
+    void copy(const rank_request& request) {
+        const auto& [from, to, bytes] =
+            *reinterpret_cast<const std::array<std::uint64_t, 3>*>(request.content.data());
+        const std::byte* const start =
+            memory_.at(context_.rank, memory_.layout.memory() + from).local();
+        put(global_ptr<std::byte>(to), std::span(start, bytes));
+        quiet();
+        notify(memory_.signal_at(host, rank_layout::ended(number())), signal_set(turn_));
+    }
+
     void run(rank_request& request, worker& self) {
         rank_reply reply{};
         std::string text;
@@ -83,12 +100,19 @@ private:
         if (is_cancelled()) {
             reply.outcome = machine::workers::call_outcome::cancelled;
         } else {
-            detail::routine_call_frame frame{request.content.data(), reply.results.data(),
+            std::uint64_t* const results = reply.results.data() + (memory_.measures ? 1 : 0);
+            detail::routine_call_frame frame{request.content.data(), results,
                                              memory_.at(context_.rank, 0).local(), self};
             const detail::routine_entry* const which =
                 request.routine < routines_.size() ? routines_[request.routine] : nullptr;
+            const std::int64_t start = memory_.measures ? context_.clock->now_ps() : 0;
             reply.outcome = machine::workers::run_routine(which, frame, text);
             if (which != nullptr) result_words = words_of_results(*which);
+            if (memory_.measures) {
+                *reply.results.begin() =
+                    static_cast<std::uint64_t>(context_.clock->now_ps() - start);
+                ++result_words;
+            }
         }
         if (!text.empty()) {
             reply.text_bytes = static_cast<std::uint32_t>(

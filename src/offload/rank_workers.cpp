@@ -82,6 +82,25 @@ public:
                std::size_t bytes) override {
         put(memory_at(worker, offset), std::span(static_cast<const std::byte*>(data), bytes));
     }
+    void write_all(std::span<const std::uint64_t> offsets, const void* data,
+                   std::size_t bytes) override {
+        std::vector<std::uint64_t> targets;
+        for (std::uint32_t worker = 0; worker < offsets.size(); ++worker) {
+            targets.push_back(memory_at(worker, offsets[worker]).bits());
+        }
+        const bool is_near = detail::local_address(context_, targets.front()) != nullptr;
+        if (is_near || bytes == 0) return worker_group::write_all(offsets, data, bytes);
+        context_.transport->put_to_all(context_, targets, data, bytes);
+    }
+    bool copy(const memory_place& from, const memory_place& to, std::size_t bytes,
+              std::uint64_t turn) override {
+        const std::array<std::uint64_t, 3> words{from.offset,
+                                                 memory_at(to.worker, to.offset).bits(), bytes};
+        send(from.worker, {turn, copy_routine, words});
+        wait_until(memory_.signal_at(context_.rank, rank_layout::ended(from.worker)), turn);
+        spend(costs_.synchronise);
+        return true;
+    }
     void read(std::uint32_t worker, std::uint64_t offset, void* data, std::size_t bytes) override {
         get(std::span(static_cast<std::byte*>(data), bytes), memory_at(worker, offset));
     }
@@ -98,7 +117,10 @@ public:
         const rank_reply& reply = reply_of(worker, turn);
         spend(costs_.synchronise);
         if (has_results) spend(costs_.read_result);
-        return {reply.outcome, reply.results.data()};
+        if (!memory_.measures) return {reply.outcome, reply.results.data()};
+        constexpr double picoseconds = 1e-12;
+        return {reply.outcome, reply.results.data() + 1,
+                model_time(static_cast<double>(reply.results.front()) * picoseconds)};
     }
     std::string text(std::uint32_t worker, std::uint64_t turn) override {
         std::string both(reply_of(worker, turn).text_bytes, '\0');
@@ -117,6 +139,7 @@ public:
         wait_for_any(deadline_ns);
     }
     std::int64_t now_ns() const override { return context_.clock->now_ns(); }
+    std::int64_t now_ps() const override { return context_.clock->now_ps(); }
 
 private:
     static constexpr std::size_t most_words_bytes =
@@ -218,7 +241,7 @@ rank_part make_rank_group(const worker_pool_options& options, selion::world& wor
     const std::uint32_t slots = options.depth != 0 ? options.depth : standard_depth;
     const rank_layout layout(workers, slots, choose_memory(options, world));
     const auto start = allocate<std::byte>(world, layout.bytes(), detail::line_bytes);
-    const rank_memory memory{start, layout};
+    const rank_memory memory{start, layout, options.measures};
     rank_part part;
     part.memory = {nullptr, [start, &world](void*) { deallocate(world, start); }};
     if (context.rank == 0) {

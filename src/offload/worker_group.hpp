@@ -40,6 +40,13 @@ struct sent_call {
 struct ended_call {
     call_outcome outcome = call_outcome::done;
     const std::uint64_t* results = nullptr;  ///< valid until the next call of the same slot
+    model_time busy{0};                      ///< that the routine took, where the pool measures
+};
+
+/// Somewhere in a worker's memory.
+struct memory_place {
+    std::uint32_t worker = 0;
+    std::uint64_t offset = 0;
 };
 
 /// The seam of the floor: all workers of a pool, whoever they are. A worker carries out its calls
@@ -68,8 +75,20 @@ public:
     virtual std::span<std::byte> shared() const { return {}; }
     virtual void write(std::uint32_t worker, std::uint64_t offset, const void* data,
                        std::size_t bytes) = 0;
+    /// The same bytes to each worker, at once where the machine can. @param offsets one for each.
+    virtual void write_all(std::span<const std::uint64_t> offsets, const void* data,
+                           std::size_t bytes) {
+        for (std::uint32_t worker = 0; worker < offsets.size(); ++worker) {
+            write(worker, offsets[worker], data, bytes);
+        }
+    }
     virtual void read(std::uint32_t worker, std::uint64_t offset, void* data,
                       std::size_t bytes) = 0;
+    /// From one worker's memory to another's. @pre both have nothing to do.
+    /// @param turn number of a call on the first one, if it has to do it itself.
+    /// @return whether it had, and the number is taken.
+    virtual bool copy(const memory_place& from, const memory_place& to, std::size_t bytes,
+                      std::uint64_t turn) = 0;
 
     virtual void send(std::uint32_t worker, const sent_call& call) = 0;
     virtual bool has_ended(std::uint32_t worker, std::uint64_t turn) = 0;
@@ -82,6 +101,8 @@ public:
     /// Waits a while: until there are news, or a moment passes.
     virtual void rest(std::int64_t deadline_ns, news& look) = 0;
     virtual std::int64_t now_ns() const = 0;
+    /// The same in picoseconds, for machines whose time is so fine.
+    virtual std::int64_t now_ps() const { return now_ns() * 1000; }
 
     /// How a worker has ended that should not have; nothing while it lives.
     virtual std::optional<std::string> ending(std::uint32_t) { return std::nullopt; }

@@ -203,6 +203,27 @@ SPMD_TEST(worker_pool, bad_calls_get_a_sentence) {
     });
 }
 
+SPMD_TEST(worker_pool, replicas_and_copies_between_workers) {
+    on_every_kind(test, world, 3, [&](worker_pool& pool) {
+        const std::vector<std::int32_t> numbers(2000, 3);
+        {
+            const auto everywhere = pool.replicate(numbers);
+            std::vector<routine_call<std::int64_t>> calls;
+            for (int i = 0; i < 9; ++i) calls.push_back(pool.call(sum, everywhere));
+            for (auto& call : calls) test.equal(call.get(), 6000);
+        }
+        auto first = pool.allocate<std::int32_t>(0, 500);
+        auto last = pool.allocate<std::int32_t>(pool.size() - 1, 500);
+        static_cast<void>(pool.call(iota, 7, first));
+        first.copy_to(last);
+        std::vector<std::int32_t> read(500);
+        last.read(0, read);
+        test.equal(read.front(), 7);
+        test.equal(read.back(), 506);
+        test.equal(pool.call(twice, 4).get(), 8);
+    });
+}
+
 SPMD_TEST(worker_pool, files_and_cancelled_calls) {
     on_every_kind(test, world, 1, [&](worker_pool& pool) {
         auto first = pool.call(nothing);

@@ -50,6 +50,12 @@ struct array_argument {
     worker_range range;
 };
 
+/// One of them on each worker.
+template <class T>
+struct replica_argument {
+    std::span<const worker_range> ranges;
+};
+
 template <class T>
 concept shows_elements = requires(T& range) { std::span(range); };
 template <class T>
@@ -63,6 +69,7 @@ public:
     virtual void span(const void* data, std::size_t count, std::size_t element_bytes,
                       transfer way) = 0;
     virtual void array(const worker_range& range, std::size_t count) = 0;
+    virtual void replica(std::span<const worker_range> ranges, std::size_t count) = 0;
 
 protected:
     ~call_writer() = default;
@@ -87,6 +94,11 @@ routine_parameter describe(const array_argument<T>&) {
 }
 
 template <class T>
+routine_parameter describe(const replica_argument<T>&) {
+    return parameter_of<std::span<const T>>();
+}
+
+template <class T>
 void write(call_writer& to, const value_argument<T>& argument) {
     to.value(&argument.value, sizeof(T));
 }
@@ -104,6 +116,11 @@ void write(call_writer& to, const array_argument<T>& argument) {
 }
 
 template <class T>
+void write(call_writer& to, const replica_argument<T>& argument) {
+    to.replica(argument.ranges, argument.ranges.front().bytes / sizeof(T));
+}
+
+template <class T>
 inline constexpr bool is_marked = false;
 template <class T>
 inline constexpr bool is_marked<value_argument<T>> = true;
@@ -113,6 +130,8 @@ template <class T>
 inline constexpr bool is_marked<span_argument<T>> = true;
 template <class T>
 inline constexpr bool is_marked<array_argument<T>> = true;
+template <class T>
+inline constexpr bool is_marked<replica_argument<T>> = true;
 
 }  // namespace detail
 
@@ -192,7 +211,8 @@ auto argument_for(const T& given) {
         } else {
             using element = std::remove_const_t<typename value::element_type>;
             constexpr bool is_array = std::is_same_v<argument_type, array_argument<element>>;
-            constexpr bool is_read = std::is_same_v<argument_type, span_argument<const element>>;
+            constexpr bool is_read = std::is_same_v<argument_type, span_argument<const element>> ||
+                                     std::is_same_v<argument_type, replica_argument<element>>;
             constexpr bool is_span = std::is_same_v<argument_type, span_argument<element>>;
             static_assert(is_array || is_span || is_read,
                           "this routine wants elements of its parameter's type here");

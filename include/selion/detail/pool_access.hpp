@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <selion/detail/call_arguments.hpp>
 #include <selion/detail/export.hpp>
@@ -47,6 +48,11 @@ SELION_API void write_to(pool_state& pool, const worker_range& range, std::uint6
                          const void* data, std::uint64_t bytes);
 SELION_API void read_from(pool_state& pool, const worker_range& range, std::uint64_t offset,
                           void* data, std::uint64_t bytes);
+SELION_API void await_all_calls(pool_state& pool) noexcept;
+SELION_API void copy_between(pool_state& pool, const worker_range& from, const worker_range& to,
+                             std::uint64_t bytes);
+SELION_API std::vector<worker_range> replicate_on_all(pool_state& pool, const void* data,
+                                                      std::uint64_t bytes);
 SELION_API std::byte* allocate_shared(pool_state& pool, std::uint64_t bytes);
 SELION_API void free_shared(pool_state& pool, const void* data) noexcept;
 

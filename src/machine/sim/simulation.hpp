@@ -40,6 +40,8 @@ public:
 
     // transport
     void put(detail::rank_context& context, const detail::put_request& request) override;
+    void put_to_all(detail::rank_context& context, std::span<const std::uint64_t> targets,
+                    const void* source, std::size_t bytes) override;
     void get(detail::rank_context& context, void* target, std::uint64_t source,
              std::size_t bytes) override;
     void start_get(detail::rank_context& context, const detail::get_request& request) override;
@@ -163,6 +165,8 @@ private:
 
     transfer& make_transfer(rank_state& origin, transfer_kind what, std::uint64_t target,
                             std::uint64_t bytes);
+    void prepare(rank_state& origin, transfer& what, const operation_regime& regime,
+                 message_class kind, std::uint64_t wire_bytes);
     void send(rank_state& origin, transfer& what, const operation_regime& regime,
               message_class kind, std::uint64_t wire_bytes);
     bool leaves_later(rank_state& origin, transfer& what);

@@ -105,6 +105,29 @@ void simulation::put(detail::rank_context& context, const detail::put_request& r
     count(request.origin);
 }
 
+void simulation::put_to_all(detail::rank_context& context, std::span<const std::uint64_t> targets,
+                            const void* source, std::size_t bytes) {
+    if (!network_->has_broadcast() || handler_ != nullptr || model_.reception.credits != 0) {
+        return transport::put_to_all(context, targets, source, bytes);
+    }
+    const call entered(*this, context);
+    rank_state& origin = entered.rank;
+    const operation_regime& regime = model_.put.of(bytes);
+    spend(origin, regime.origin + regime.origin_per_byte.of(bytes));
+    std::vector<message*> copies;
+    for (const std::uint64_t target : targets) {
+        transfer& made = make_transfer(origin, transfer_kind::put, target, bytes);
+        if (made.has_data()) std::memcpy(made.data(), source, bytes);
+        ++origin.under_way;
+        prepare(origin, made, regime, message_class::write, bytes);
+        copies.push_back(&made);
+    }
+    engine_.catch_up();
+    for (message* each : copies) static_cast<transfer*>(each)->sent = engine_.now();
+    origin.self->now = std::max(origin.self->now, network_->broadcast(engine_, copies));
+    origin.polled_just_now = false;
+}
+
 transfer& simulation::send_get(rank_state& origin, const detail::get_request& request) {
     transfer& made = make_transfer(origin, transfer_kind::get, request.source, request.bytes);
     made.answer = request.target;
@@ -199,15 +222,13 @@ void simulation::quiet(detail::rank_context& context, std::uint32_t target) {
     if (has_some && !is_local(origin, address)) get(context, nullptr, address, 0);
 }
 
-void simulation::send(rank_state& origin, transfer& what, const operation_regime& regime,
-                      message_class kind, std::uint64_t wire_bytes) {
-    const ticks begun = time_of(origin);
-    const shown_send shown(*this, origin, what);
+/// What is known of a message before its processor has worked on it.
+void simulation::prepare(rank_state& origin, transfer& what, const operation_regime& regime,
+                         message_class kind, std::uint64_t wire_bytes) {
     meters::sent_messages::amount& sent = origin.sent.by_kind[static_cast<std::size_t>(what.what)];
     origin.order.number(what);
     ++sent.messages;
     sent.bytes += what.data_bytes;
-    spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));
     what.kind = kind;
     what.bytes = wire_bytes;
     what.regime = &regime;
@@ -215,6 +236,14 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
         transfer& here = static_cast<transfer&>(due);
         here.host->arrived(here);
     };
+}
+
+void simulation::send(rank_state& origin, transfer& what, const operation_regime& regime,
+                      message_class kind, std::uint64_t wire_bytes) {
+    const ticks begun = time_of(origin);
+    const shown_send shown(*this, origin, what);
+    prepare(origin, what, regime, kind, wire_bytes);
+    spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));
     if (handler_ != nullptr) return leave_by_event(origin, what);
     if (leaves_later(origin, what)) {
         if (origin.self->now > begun) origin.polled_just_now = false;

@@ -29,6 +29,7 @@ pool_memory make_memory(const group_plan& plan) {
                                                     .shared_bytes = plan.shared_bytes,
                                                     .memory_bytes = plan.memory_bytes,
                                                     .is_file = plan.are_processes,
+                                                    .measures = plan.measures,
                                                     .waiting = choose_waiting(plan)});
     if (!made) throw made.trouble();
     return std::move(made).value();

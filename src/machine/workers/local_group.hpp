@@ -25,6 +25,7 @@ struct group_plan {
     bool are_processes = false;
     std::uint64_t shared_bytes = 0;
     std::uint64_t memory_bytes = 0;
+    bool measures = false;
     std::vector<std::string> command;  ///< of processes; empty: this program
     /// How long workers, and the host, stay awake; nothing: as the processors suggest.
     std::optional<waiting_policy> waiting;
@@ -42,6 +43,7 @@ public:
     ~local_group();
 
     std::uint32_t size() const { return plan_.workers; }
+    bool measures() const { return plan_.measures; }
     bool are_processes() const { return plan_.are_processes; }
     /// What the workers' program can do; numbers of calls are places in it.
     const std::vector<routine_shape>& routines() const { return routines_; }

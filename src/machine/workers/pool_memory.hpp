@@ -15,6 +15,7 @@ struct pool_plan {
     std::uint64_t shared_bytes = 0;  ///< that every worker sees, beside the head
     std::uint64_t memory_bytes = 0;  ///< of each worker
     bool is_file = false;            ///< other processes map it: a sealed memfd
+    bool measures = false;
     waiting_policy waiting;
 };
 

@@ -40,6 +40,7 @@ struct alignas(detail::line_bytes) call_reply {
     std::uint64_t turn;  ///< written last
     call_outcome outcome;
     std::uint32_t text_bytes;  ///< of an exception: its type, 0, its text
+    std::uint64_t busy_ns;     ///< of the routine, where the pool measures
     std::array<std::uint64_t, detail::most_result_words> results;
 };
 static_assert(sizeof(call_reply) == detail::line_bytes);
@@ -77,6 +78,7 @@ struct pool_head {
     std::uint64_t area_bytes;    ///< of each worker: its area and its memory
     std::uint64_t memory_bytes;  ///< of its memory
     waiting_policy waiting;      ///< of workers
+    std::uint32_t measures;      ///< workers note what routines take
     alignas(detail::line_bytes) doorbell host_bell;
 };
 inline constexpr std::uint64_t pool_magic = 0x314c4f4f504553ull;  // "SEPOOL1"

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/exception_text.hpp"
+#include "machine/host.hpp"
 #include "machine/machine.hpp"
 #include "machine/node/patience.hpp"
 #include "machine/workers/worker_bell.hpp"
@@ -77,7 +78,10 @@ void serve_calls(const worker_place& place,
                                              place.memory, self};
             const detail::routine_entry* const which =
                 request.routine < routines.size() ? routines[request.routine] : nullptr;
+            const bool measures = place.head.measures != 0;
+            const std::int64_t start_ns = measures ? host_time_ns() : 0;
             reply.outcome = run_routine(which, frame, text);
+            if (measures) reply.busy_ns = static_cast<std::uint64_t>(host_time_ns() - start_ns);
             if (reply.outcome == call_outcome::thrown) {
                 keep_text(place.area.text(turn), reply, text);
             }

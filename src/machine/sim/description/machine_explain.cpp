@@ -181,12 +181,13 @@ private:
         const bus_model& bus = model_.bus;
         return fmt::format(
             "one bus, on which the host carries every transfer{}. A transfer takes {}; the host "
-            "writes {} and reads {}{}. {}{}",
+            "writes {} and reads {}{}. {}{}{}",
             bus.has_dma ? " by DMA" : " itself", of(bus.setup), speed(bus.write_per_byte),
             speed(bus.read_per_byte),
             bus.burst == 1 ? "" : fmt::format(", and {:.3g} times as fast in bursts", bus.burst),
             bus.has_broadcast ? "One transfer can go to several boards. "
                               : "A transfer goes to one board. ",
+            bus.boards_are_masters ? "Boards write to each other without the host. " : "",
             bus.idle_boards_only ? "A board that computes must not be disturbed."
                                  : "Boards compute meanwhile.");
     }

@@ -125,6 +125,8 @@ constexpr std::array bus_keys{
     machine_key{"dma", truth, [](draft& d) -> destination { return &d.model.bus.has_dma; }},
     machine_key{"broadcast", truth,
                 [](draft& d) -> destination { return &d.model.bus.has_broadcast; }},
+    machine_key{"boards_are_masters", truth,
+                [](draft& d) -> destination { return &d.model.bus.boards_are_masters; }},
     machine_key{"idle_boards_only", truth,
                 [](draft& d) -> destination { return &d.model.bus.idle_boards_only; }},
     machine_key{"slots", count, [](draft& d) -> destination { return &d.model.bus.slots; }},

@@ -152,6 +152,7 @@ struct bus_model {
     double burst = 1;      ///< so many bytes in the time of one; 1: no burst
     bool has_dma = false;  ///< the master's processor is free while a transfer runs
     bool has_broadcast = false;
+    bool boards_are_masters = false;        ///< boards write to each other without the host
     bool idle_boards_only = false;          ///< no transfer to or from a board that computes
     std::uint32_t slots = 0;                ///< of the host; 0: all boards sit in boxes, if any
     std::uint32_t boards_per_expander = 0;  ///< 0: no expander boxes

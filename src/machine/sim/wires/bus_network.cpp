@@ -39,6 +39,7 @@ public:
         inject_from_event(host, what);
         return host.now();
     }
+    bool has_broadcast() const override { return model_.has_broadcast; }
 
     void inject_from_event(engine& host, message& what) override {
         what.next = nullptr;
@@ -47,12 +48,16 @@ public:
             return host.schedule(what, host.now(), host.rank(what.from));
         }
         const bool is_masters_read = what.kind == message_class::read_reply && what.to == master;
-        ask(host, make_job(what, what.from != master), is_masters_read);
+        const bool is_direct =
+            model_.boards_are_masters && what.from != master && what.to != master;
+        job wanted = make_job(what, what.from != master && !is_direct);
+        wanted.needs_master = !is_direct;
+        ask(host, wanted, is_masters_read);
     }
 
     ticks broadcast(engine& host, std::span<message* const> copies) override {
         if (copies.empty()) return host.now();
-        return model_.has_broadcast ? carry(host, join(copies)) : send_each(host, copies);
+        return model_.has_broadcast ? carry(host, join(copies)) : network::broadcast(host, copies);
     }
 
     const bus_costs& costs() const override { return costs_; }
@@ -70,8 +75,8 @@ public:
     ticks rank_computes(std::uint32_t rank, ticks at) override {
         idle_from_[rank] = end_of_time;
         if (current_.what == nullptr) return at;
-        const bool is_needed =
-            rank == master ? !model_.has_dma : model_.idle_boards_only && touches(current_, rank);
+        const bool is_needed = rank == master ? !model_.has_dma && current_.needs_master
+                                              : model_.idle_boards_only && touches(current_, rank);
         return is_needed ? std::max(at, until_) : at;
     }
 
@@ -83,6 +88,7 @@ private:
         bool needs_bus = true;
         ticks takes = 0;
         ticks asked = 0;
+        bool needs_master = true;
     };
 
     job make_job(message& what, bool is_read) const {
@@ -99,15 +105,6 @@ private:
             all.takes = std::max(all.takes, costs_.write(copies[i]->to, copies[i]->bytes));
         }
         return all;
-    }
-
-    ticks send_each(engine& host, std::span<message* const> copies) {
-        task& caller = host.current();
-        for (message* each : copies) {
-            host.catch_up();
-            caller.now = std::max(caller.now, inject(host, *each));
-        }
-        return caller.now;
     }
 
     /// The master does it itself, and stands still until it is done.
@@ -190,7 +187,7 @@ private:
         message& what = *current_.what;
         until_ = host.now() + current_.takes;
         if (current_.needs_bus) note_use(host);
-        take_processor(host, current_.takes);
+        if (current_.needs_master) take_processor(host, current_.takes);
         what.owner = this;
         what.act = [](engine& later, event& due) {
             static_cast<message&>(due).wires<bus>().end_transfer(later);

@@ -56,7 +56,8 @@ struct bus_transfer {
 /// - board → master is a read, whoever wanted it. A board cannot drive the bus: it leaves data and
 ///   request in its own memory, for which it needs no processor time of its own and no bus, and
 ///   goes on; the master reads when the bus is free;
-/// - board → board is a read and, as a transfer of its own, a write;
+/// - board → board is a read and, as a transfer of its own, a write; where boards can be masters as
+///   well, one write, which needs the bus and nothing of the host;
 /// - a request of the master for a board's data is no transfer: the read itself is. A board's
 ///   request is read like anything else, and takes the setup of a transfer without bytes.
 ///
@@ -67,18 +68,15 @@ struct bus_transfer {
 /// messages is not held against transfers. With DMA the master's processor is free at once, and an
 /// unlimited list of transfers waits for the bus.
 ///
+/// A broadcast is one transfer, which all its boards have to be idle for, on a bus that can, and
+/// costs a write to one of the boards, through a box if one of them is in a box.
+///
 /// `idle_boards_only`: a transfer to or from a board waits until that board waits in a call or has
 /// ended, others are served before it meanwhile; and a board that could go on while one runs does
 /// so at its end. A board that looks again and again whether something has come is idle at each
 /// look but the first.
 class bus_network : public network {
 public:
-    /// Sends the same bytes to several boards: on a bus with broadcast in one transfer, which all
-    /// of them have to be idle for, else in one for each. Its cost is that of a write to one of the
-    /// boards, through a box if one of them is in a box.
-    /// @param copies messages from the master, one to each board, all of equal size.
-    /// @return when the master's processor is free of them. @pre as `inject` of the master.
-    virtual ticks broadcast(engine& host, std::span<message* const> copies) = 0;
     virtual const bus_costs& costs() const = 0;
     /// Tells `who` of every transfer when it begins.
     virtual void watch(std::function<void(const bus_transfer&)> who) = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,19 @@ public:
     /// The same for a message that an event sends (a reply): nobody can be suspended, so it waits
     /// in an unlimited queue at the origin.
     virtual void inject_from_event(engine& host, message& what) = 0;
+    /// Whether the same bytes can go to several ranks at once.
+    virtual bool has_broadcast() const { return false; }
+    /// Sends the same bytes to several ranks, at once where that can be, else one after another.
+    /// @param copies messages of one rank, one to each of the others, all of equal size.
+    /// @return when the origin's processor is free of them. @pre as `inject`.
+    virtual ticks broadcast(engine& host, std::span<message* const> copies) {
+        task& caller = host.current();
+        for (message* each : copies) {
+            host.catch_up();
+            caller.now = std::max(caller.now, inject(host, *each));
+        }
+        return caller.now;
+    }
     /// Sends a message without bytes that leaves now, if it can be said now when it arrives.
     /// @return that time; nothing, and nothing is sent, if others may come before it.
     virtual std::optional<ticks> send_unseen(engine&, std::uint32_t, std::uint32_t) { return {}; }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selion/offload_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "selion/error.hpp"
+
+namespace {
+
+using selion::call_pattern;
+using selion::model_time;
+using selion::offload_setting;
+using selion::offload_work;
+
+double round_ms(const offload_work& work, const offload_setting& setting) {
+    return selion::round_time(work, setting).count() * 1000;
+}
+
+offload_work work_of(double in_ms, double out_ms, double compute_ms) {
+    return {model_time(in_ms / 1000), model_time(out_ms / 1000), model_time(compute_ms / 1000)};
+}
+
+TEST(offload_model, plain_rounds_take_the_longest_of_three_ways) {
+    const offload_work work = work_of(4, 8, 100);
+    EXPECT_DOUBLE_EQ(round_ms(work, {.workers = 4}), 4.0 / 4 + 100.0 / 4 + 8);  // unsaturated
+    EXPECT_DOUBLE_EQ(round_ms(work, {.workers = 40}), 4 + 8);                   // saturated
+    const offload_work more_in = work_of(8, 4, 100);
+    EXPECT_DOUBLE_EQ(round_ms(more_in, {.workers = 4}), 8 + 100.0 / 4 + 4.0 / 4);
+}
+
+TEST(offload_model, pipelined_rounds_scale_until_the_bus_is_full) {
+    const offload_work work = work_of(4, 8, 100);
+    const auto with = [](std::uint32_t workers) {
+        return offload_setting{.workers = workers, .pattern = call_pattern::pipelined};
+    };
+    EXPECT_DOUBLE_EQ(round_ms(work, with(4)), 112.0 / 4);
+    EXPECT_DOUBLE_EQ(round_ms(work, with(16)), 12);
+    EXPECT_DOUBLE_EQ(round_ms(work, {.workers = 4, .pattern = call_pattern::overlapped}),
+                     100.0 / 4);
+}
+
+TEST(offload_model, what_all_get_costs_the_host_for_each) {
+    offload_work work = work_of(4, 8, 100);
+    work.is_same_for_all = true;
+    EXPECT_DOUBLE_EQ(round_ms(work, {.workers = 2}), 4 + 50 + 16);
+    EXPECT_DOUBLE_EQ(round_ms(work, {.workers = 16}), 16 * 12);
+    EXPECT_DOUBLE_EQ(round_ms(work, {.workers = 2, .sends_once = true}), 4 + 50 + 16);
+    EXPECT_DOUBLE_EQ(round_ms(work, {.workers = 16, .sends_once = true}), 4 + 100.0 / 16 + 128);
+}
+
+TEST(offload_model, finds_where_more_workers_do_not_help) {
+    const auto found = selion::predict_offload(
+        work_of(5, 5, 50), {.workers = 8, .pattern = call_pattern::pipelined}, 16);
+    EXPECT_TRUE(found.is_saturated);
+    EXPECT_EQ(found.saturates_at, 6U);
+    EXPECT_EQ(found.best_workers, 6U);
+    EXPECT_DOUBLE_EQ(found.speedup, 6);
+    EXPECT_DOUBLE_EQ(found.transfer_share, 1);
+    ASSERT_EQ(found.speedups.size(), 16U);
+    EXPECT_DOUBLE_EQ(found.speedups[2], 3);
+}
+
+TEST(offload_model, says_it_in_words) {
+    const offload_work work = work_of(5, 5, 50);
+    const offload_setting pipelined{.workers = 8, .pattern = call_pattern::pipelined};
+    EXPECT_EQ(selion::offload_verdict(work, pipelined, 16, 64),
+              "8 workers: 100 % of the time is transfer; 6 times as fast as one; saturated from 6 "
+              "workers; best with 6; use blocks of at least 104 × 104");
+    EXPECT_EQ(selion::offload_verdict(work_of(1, 1, 500), pipelined, 16, 64),
+              "8 workers: 3 % of the time is transfer; 8 times as fast as one; the host's "
+              "transfers do not hold up to 16 workers");
+}
+
+TEST(offload_model, refuses_what_makes_no_sense) {
+    EXPECT_THROW(selion::round_time(work_of(1, 1, 1), {.workers = 0}), selion::error);
+    EXPECT_THROW(selion::round_time(work_of(-1, 1, 1), {}), selion::error);
+}
+
+}  // namespace
