@@ -64,7 +64,7 @@ void pool_state::rest(std::int64_t deadline_ns) {
     if (timed_ != 0) look_at_deadlines();
 }
 
-/// Results go before new calls.
+/// Results go before new calls to other workers.
 void pool_state::progress() {
     expect_open();
     collect();
@@ -83,6 +83,8 @@ void pool_state::collect_from(std::uint32_t worker) {
         pending_call& call = *place.sent.front();
         place.sent.pop_front();
         finish(worker, call);
+        // It has less to do now: before others are looked after it goes on.
+        if (waiting_count_ != 0) send_next(worker);
     }
 }
 
@@ -90,7 +92,7 @@ void pool_state::collect_from(std::uint32_t worker) {
 void pool_state::note(model_time& where, std::int64_t since_ps) {
     if (!measures_) return;
     constexpr double picoseconds = 1e-12;
-    const std::int64_t now_ps = workers_->now_ps();
+    const std::int64_t now_ps = workers_->stamp_ps();
     if (!first_ps_) first_ps_ = since_ps;
     where += model_time(static_cast<double>(now_ps - since_ps) * picoseconds);
     profile_.elapsed = model_time(static_cast<double>(now_ps - *first_ps_) * picoseconds);
@@ -161,21 +163,25 @@ void pool_state::send_waiting() {
     for (std::uint32_t load = 0; load < depth_; ++load) {
         for (std::uint32_t worker = 0; worker < size(); ++worker) {
             if (places_[worker].sent.size() != load) continue;
-            pending_call* const call = next_for(worker);
-            if (call == nullptr) continue;
-            remove_waiting(*call);
-            if (!send(worker, *call) && !call->is_settled) {
-                // There is no room for its arguments until others are done.
-                std::deque<pending_call*>& queue =
-                    call->wanted_worker == any_worker ? waiting_ : places_[worker].pinned;
-                queue.push_front(call);
-                call->now = pending_call::phase::waiting;
-                ++waiting_count_;
-            }
-            collect();
+            if (send_next(worker)) collect();
             if (waiting_count_ == 0) return;
         }
     }
+}
+
+/// @return whether a call was taken from those that wait.
+bool pool_state::send_next(std::uint32_t worker) {
+    pending_call* const call = next_for(worker);
+    if (call == nullptr) return false;
+    remove_waiting(*call);
+    if (send(worker, *call) || call->is_settled) return true;
+    // There is no room for its arguments until others are done.
+    std::deque<pending_call*>& queue =
+        call->wanted_worker == any_worker ? waiting_ : places_[worker].pinned;
+    queue.push_front(call);
+    call->now = pending_call::phase::waiting;
+    ++waiting_count_;
+    return false;
 }
 
 void pool_state::remove_waiting(pending_call& call) {
@@ -254,7 +260,7 @@ std::uint64_t pool_state::place_span(std::uint32_t worker, const pending_call& c
     if (use.is_array) return workers_->place_of_own(worker, use.offset);
     if (!use.is_allocated) return *workers_->place_of_host(use.data, use.bytes);
     if (use.way == transfer::in) {
-        const auto packed = workers_->pack(worker, call.turn, use.data, use.bytes);
+        const auto packed = workers_->pack(call.turn, call.word_count, use.data, use.bytes);
         if (packed) return *packed;
     }
     if (goes_in(use.way)) workers_->write(worker, use.offset, use.data, use.bytes);

@@ -91,13 +91,14 @@ private:
     void take_results(std::uint32_t worker, pending_call& call, const offload::ended_call& ended);
     void send_waiting();
     pending_call* next_for(std::uint32_t worker);
+    bool send_next(std::uint32_t worker);
     bool send(std::uint32_t worker, pending_call& call);
     bool place_spans(std::uint32_t worker, pending_call& call);
     std::uint64_t place_span(std::uint32_t worker, const pending_call& call,
                              pending_call::span_use& use);
     void free_spans(std::uint32_t worker, pending_call& call);
     void remove_waiting(pending_call& call);
-    std::int64_t stamp_ps() const { return measures_ ? workers_->now_ps() : 0; }
+    std::int64_t stamp_ps() const { return measures_ ? workers_->stamp_ps() : 0; }
     void note(model_time& where, std::int64_t since_ps);
 
     void look_after_workers();

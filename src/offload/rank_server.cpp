@@ -105,12 +105,12 @@ private:
                                              memory_.at(context_.rank, 0).local(), self};
             const detail::routine_entry* const which =
                 request.routine < routines_.size() ? routines_[request.routine] : nullptr;
-            const std::int64_t start = memory_.measures ? context_.clock->now_ps() : 0;
+            const std::int64_t start = memory_.measures ? context_.clock->stamp_ps() : 0;
             reply.outcome = machine::workers::run_routine(which, frame, text);
             if (which != nullptr) result_words = words_of_results(*which);
             if (memory_.measures) {
                 *reply.results.begin() =
-                    static_cast<std::uint64_t>(context_.clock->now_ps() - start);
+                    static_cast<std::uint64_t>(context_.clock->stamp_ps() - start);
                 ++result_words;
             }
         }

@@ -68,15 +68,17 @@ public:
     std::uint64_t place_of_own(std::uint32_t, std::uint64_t offset) const override {
         return memory_.layout.memory() + offset;
     }
-    std::optional<std::uint64_t> pack(std::uint32_t, std::uint64_t turn, const void* data,
+    std::optional<std::uint64_t> pack(std::uint64_t turn, std::uint32_t words, const void* data,
                                       std::size_t bytes) override {
-        if (packed_turn_ != turn) packed_bytes_ = 0;
+        if (packed_turn_ != turn)
+            packed_end_ = offsetof(rank_request, content) + words * word_bytes;
         packed_turn_ = turn;
-        const std::size_t start = most_words_bytes + packed_bytes_;
-        if (bytes > sizeof(staged_.content) - start) return std::nullopt;
-        std::memcpy(reinterpret_cast<std::byte*>(staged_.content.data()) + start, data, bytes);
-        packed_bytes_ += (bytes + packed_alignment - 1) / packed_alignment * packed_alignment;
-        return memory_.layout.request(turn) + offsetof(rank_request, content) + start;
+        const std::size_t start =
+            (packed_end_ + packed_alignment - 1) / packed_alignment * packed_alignment;
+        if (bytes > sizeof(staged_) - start) return std::nullopt;
+        if (bytes != 0) std::memcpy(reinterpret_cast<std::byte*>(&staged_) + start, data, bytes);
+        packed_end_ = start + bytes;
+        return memory_.layout.request(turn) + start;
     }
     void write(std::uint32_t worker, std::uint64_t offset, const void* data,
                std::size_t bytes) override {
@@ -139,11 +141,10 @@ public:
         wait_for_any(deadline_ns);
     }
     std::int64_t now_ns() const override { return context_.clock->now_ns(); }
-    std::int64_t now_ps() const override { return context_.clock->now_ps(); }
+    std::int64_t stamp_ps() const override { return context_.clock->stamp_ps(); }
 
 private:
-    static constexpr std::size_t most_words_bytes =
-        detail::most_frame_words * sizeof(std::uint64_t);
+    static constexpr std::size_t word_bytes = sizeof(std::uint64_t);
     static constexpr std::size_t packed_alignment = 16;
 
     static rank_id rank_of(std::uint32_t worker) { return worker + 1; }
@@ -162,10 +163,10 @@ private:
         staged_.routine = routine;
         staged_.words = static_cast<std::uint32_t>(words.size());
         std::ranges::copy(words, staged_.content.begin());
-        const std::size_t packed = packed_turn_ == turn ? packed_bytes_ : 0;
+        const std::size_t bytes = packed_turn_ == turn
+                                      ? packed_end_
+                                      : offsetof(rank_request, content) + words.size_bytes();
         packed_turn_ = 0;
-        const std::size_t bytes = offsetof(rank_request, content) +
-                                  (packed != 0 ? most_words_bytes + packed : words.size_bytes());
         put_signal(memory_.at(rank_of(worker), memory_.layout.request(turn)),
                    std::as_bytes(std::span(&staged_, 1)).first(bytes),
                    memory_.signal_at(rank_of(worker), rank_layout::calls()), signal_set(turn));
@@ -205,7 +206,7 @@ private:
     std::vector<machine::awaited_word> awaited_;
     rank_request staged_{};
     std::uint64_t packed_turn_ = 0;
-    std::size_t packed_bytes_ = 0;
+    std::size_t packed_end_ = 0;  ///< in the slot
 };
 
 /// What every rank has left, or less. Collective.

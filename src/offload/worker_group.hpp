@@ -67,8 +67,9 @@ public:
         return std::nullopt;
     }
     /// Lets bytes travel with the call, where there is room in it. @return their place.
-    virtual std::optional<std::uint64_t> pack(std::uint32_t, std::uint64_t /*turn*/, const void*,
-                                              std::size_t) {
+    /// @param words of the call's frame.
+    virtual std::optional<std::uint64_t> pack(std::uint64_t /*turn*/, std::uint32_t /*words*/,
+                                              const void*, std::size_t) {
         return std::nullopt;
     }
     /// Memory of the host that workers see as well.
@@ -101,8 +102,8 @@ public:
     /// Waits a while: until there are news, or a moment passes.
     virtual void rest(std::int64_t deadline_ns, news& look) = 0;
     virtual std::int64_t now_ns() const = 0;
-    /// The same in picoseconds, for machines whose time is so fine.
-    virtual std::int64_t now_ps() const { return now_ns() * 1000; }
+    /// For records: picoseconds since some moment. A look costs nothing where time is virtual.
+    virtual std::int64_t stamp_ps() const { return now_ns() * 1000; }
 
     /// How a worker has ended that should not have; nothing while it lives.
     virtual std::optional<std::string> ending(std::uint32_t) { return std::nullopt; }

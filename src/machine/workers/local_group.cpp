@@ -2,6 +2,7 @@
 #include "machine/workers/local_group.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -76,6 +77,10 @@ void local_group::start(std::uint32_t worker) {
     threads_[worker] = std::thread([this, worker] {
         serve_calls({area(worker), memory_.head(), nullptr, worker, false}, own_);
     });
+}
+
+void local_group::tell_processor() const {
+    std::atomic_ref(memory_.head().host_processor).store(sched_getcpu(), std::memory_order_relaxed);
 }
 
 void local_group::await_start(std::uint32_t worker) {

@@ -70,6 +70,8 @@ public:
     void replace(std::uint32_t worker);
 
 private:
+    /// Where the host waits: a worker that finds itself there makes room.
+    void tell_processor() const;
     void start(std::uint32_t worker);
     void await_start(std::uint32_t worker);
     void stop_all();
@@ -87,7 +89,12 @@ private:
 template <class Look>
 void local_group::rest(std::int64_t deadline_ns, Look has_news) {
     constexpr std::int64_t longest_sleep_ns = 5'000'000;
-    if (node::stay_awake(patience_, deadline_ns, has_news) != node::idle_outcome::tired) return;
+    const auto is_over = [&](const node::patience& how) {
+        return node::stay_awake(how, deadline_ns, has_news) != node::idle_outcome::tired;
+    };
+    if (is_over({patience_.spin_ns, 0})) return;
+    tell_processor();
+    if (is_over({0, patience_.yield_ns})) return;
     const std::int64_t until = std::min(deadline_ns, node::steady_now_ns() + longest_sleep_ns);
     sleep_on_bell(memory_.head().host_bell, are_processes(), until, has_news);
 }

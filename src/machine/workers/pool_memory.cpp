@@ -2,6 +2,7 @@
 #include "machine/workers/pool_memory.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,6 +56,7 @@ result<pool_memory> pool_memory::create(const pool_plan& plan) {
     head.shared_bytes = shared_place() + whole_pages(plan.shared_bytes);
     head.memory_bytes = whole_pages(plan.memory_bytes);
     head.area_bytes = whole_pages(sizeof(worker_area)) + head.memory_bytes;
+    head.host_processor = sched_getcpu();
     head.measures = plan.measures ? 1 : 0;
     head.waiting = plan.waiting;
     const std::uint64_t bytes = head.shared_bytes + plan.workers * head.area_bytes;

@@ -74,11 +74,12 @@ struct waiting_policy {
 /// At the start of a pool's memory.
 struct pool_head {
     std::uint64_t magic;
-    std::uint64_t shared_bytes;  ///< this head and what all workers see; then come their areas
-    std::uint64_t area_bytes;    ///< of each worker: its area and its memory
-    std::uint64_t memory_bytes;  ///< of its memory
-    waiting_policy waiting;      ///< of workers
-    std::uint32_t measures;      ///< workers note what routines take
+    std::uint64_t shared_bytes;   ///< this head and what all workers see; then come their areas
+    std::uint64_t area_bytes;     ///< of each worker: its area and its memory
+    std::uint64_t memory_bytes;   ///< of its memory
+    waiting_policy waiting;       ///< of workers
+    std::int32_t host_processor;  ///< on which the host waits, or began
+    std::uint32_t measures;       ///< workers note what routines take
     alignas(detail::line_bytes) doorbell host_bell;
 };
 inline constexpr std::uint64_t pool_magic = 0x314c4f4f504553ull;  // "SEPOOL1"

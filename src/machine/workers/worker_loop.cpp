@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/workers/worker_loop.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -31,11 +33,38 @@ private:
     call_request* request_ = nullptr;
 };
 
+/// Where host and worker share a processor although there are others, each keeps it from the other
+/// while it looks for news, and the kernel takes milliseconds to part them. So the worker goes to
+/// another one; after that it is free to move.
+void move_aside(const worker_place& place) {
+    cpu_set_t allowed;
+    const int host = std::atomic_ref(place.head.host_processor).load(std::memory_order_relaxed);
+    if (host != sched_getcpu()) return;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    std::vector<int> others;
+    for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+        const bool is_other = processor != host;
+        if (CPU_ISSET(processor, &allowed) && is_other) others.push_back(processor);
+    }
+    if (others.empty()) return;
+    cpu_set_t wanted;
+    CPU_ZERO(&wanted);
+    CPU_SET(others[place.number % others.size()], &wanted);
+    if (sched_setaffinity(0, sizeof wanted, &wanted) != 0) return;
+    sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 void await_turn(const worker_place& place, const call_request& request, std::uint64_t turn) {
-    const node::patience how{place.head.waiting.spin_ns, place.head.waiting.yield_ns};
+    const node::patience looking{place.head.waiting.spin_ns, 0};
+    const node::patience yielding{0, place.head.waiting.yield_ns};
     const auto has_come = [&] { return read_turn(request.turn) == turn; };
+    const auto comes = [&](const node::patience& how) {
+        return node::stay_awake(how, no_deadline, has_come) == node::idle_outcome::arrived;
+    };
     if (has_come()) return;
-    while (node::stay_awake(how, no_deadline, has_come) != node::idle_outcome::arrived) {
+    while (!comes(looking)) {
+        move_aside(place);
+        if (comes(yielding)) return;
         sleep_on_bell(place.area.bell, place.is_process, no_deadline, has_come);
     }
 }
@@ -61,6 +90,7 @@ call_outcome run_routine(const detail::routine_entry* which, detail::routine_cal
 
 void serve_calls(const worker_place& place,
                  const std::vector<const detail::routine_entry*>& routines) {
+    move_aside(place);
     local_services services(place.number);
     worker self(services);
     std::string text;

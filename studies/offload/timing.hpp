@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include <selion/selion.hpp>
+
+namespace offload {
+
+/// Workers as this machine has them: its other ranks, or, where time is real, processes.
+inline selion::worker_pool_options pool_options(const selion::world& world,
+                                                std::uint32_t workers = 0) {
+    const bool is_real = world.machine().capabilities.real_time;
+    return {.workers = workers,
+            .kind = is_real ? selion::worker_kind::process : selion::worker_kind::rank,
+            .memory_bytes = is_real ? std::uint64_t{64} << 20 : 0,
+            .depth = 1,
+            // Waking a sleeper is no part of the model.
+            .spin = std::chrono::milliseconds(200),
+            .measures = true,
+            .program = {}};
+}
+
+/// Microseconds of something that is done once; where time is real, the least of several times.
+template <class Body>
+double least_us(const selion::world& world, Body body) {
+    constexpr int times = 25;
+    const int count = world.machine().capabilities.real_time ? times : 1;
+    std::int64_t least = INT64_MAX;
+    for (int i = 0; i < count; ++i) {
+        const std::int64_t start = world.now_ps();
+        body();
+        least = std::min(least, world.now_ps() - start);
+    }
+    return static_cast<double>(least) * 1e-6;
+}
+
+}  // namespace offload
