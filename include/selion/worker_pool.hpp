@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -176,6 +177,10 @@ public:
     std::span<T> shared_array(std::size_t count) {
         return {reinterpret_cast<T*>(detail::allocate_shared(*state_, count * sizeof(T))), count};
     }
+    /// All of that memory.
+    SELION_API std::span<std::byte> shared_memory() const;
+    /// Keeps it mapped as long as somebody has this, also when the pool has ended.
+    SELION_API std::shared_ptr<void> shared_life() const;
     template <class T>
     void free_shared(std::span<T> array) {
         detail::free_shared(*state_, array.data());

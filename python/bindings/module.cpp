@@ -43,4 +43,5 @@ NB_MODULE(_core, module) {
     bindings::add_meters(module, world);
     bindings::add_arrays(module);
     bindings::add_run(module);
+    bindings::add_workers(module);
 }

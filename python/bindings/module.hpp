@@ -14,6 +14,8 @@ void add_machines(nb::module_& module);
 void add_accesses(nb::module_& module);
 void add_schedules(nb::module_& module);
 void add_run(nb::module_& module);
+/// Pools of workers that are processes, and what such a process does.
+void add_workers(nb::module_& module);
 /// Makes Team, without what other parts add to it, and Subteam.
 nb::class_<selion::team> add_team(nb::module_& module);
 /// Makes World, without what other parts add to it.

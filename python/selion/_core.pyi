@@ -507,3 +507,53 @@ def start_combining(
     team: Team, what: str, array: NDArray[Any], operation: str, root: int
 ) -> Started:
     """Starts all_reduce, reduce, scan or exscan of an array, in place."""
+
+class PoolCall:
+    """A call of a worker that is under way, or done."""
+
+    @property
+    def worker(self) -> int:
+        """Number of the worker that has carried it out."""
+    def wait(self, seconds: float) -> bool:
+        """Whether it is done within that time."""
+    def reply(self) -> tuple[int, int, int]:
+        """Status, length and ticket of its result. Raises why it has failed."""
+    def is_done(self) -> bool:
+        """Whether it is done, or has failed."""
+    def cancel(self) -> None:
+        """Gives it up if no worker has begun it."""
+
+class ProcessPool:
+    """Workers that are processes."""
+
+    def __init__(
+        self, workers: int, command: list[str], shared_bytes: int, depth: int, spin: float
+    ) -> None: ...
+    @property
+    def size(self) -> int:
+        """Number of workers."""
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Calls that have ended, how many of them failed, workers replaced."""
+    def allocate(self, bytes: int) -> int:
+        """Place of a block in shared memory."""
+    def free(self, place: int) -> None:
+        """Gives a block back."""
+    def place_of(self, source: Any) -> int:
+        """Where a buffer lies in shared memory; -1: it does not."""
+    def write(self, place: int, source: Any) -> int:
+        """Copies a buffer to a place; its length."""
+    def read(self, place: int, bytes: int) -> bytes:
+        """Bytes from a place on."""
+    def own(self, block: int, place: int, bytes: int) -> NDArray[np.uint8]:
+        """Bytes of a block as an array, which keeps it."""
+    def call(self, place: int) -> PoolCall:
+        """Has a worker handle the message in a place."""
+    def fetch(self, done: PoolCall, place: int, ticket: int) -> PoolCall:
+        """Has the worker of a call put what it keeps for a ticket in a place."""
+    def progress(self) -> None:
+        """Takes what has come and sends what waits."""
+
+def serve_worker(handler: Callable[[memoryview, int, int], tuple[int, int, int]]) -> bool:
+    """In a process that was started as a worker: hands each message to `handler` until its pool
+    ends. False, at once, in any other process."""

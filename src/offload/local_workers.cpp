@@ -56,6 +56,7 @@ public:
         return workers_.place_of(address, bytes);
     }
     std::span<std::byte> shared() const override { return workers_.shared(); }
+    std::shared_ptr<void> shared_life() const override { return workers_.memory_life(); }
     void write(std::uint32_t worker, std::uint64_t offset, const void* data,
                std::size_t bytes) override {
         if (bytes != 0) std::memcpy(workers_.memory(worker).data() + offset, data, bytes);

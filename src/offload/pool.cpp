@@ -95,6 +95,8 @@ std::string worker_pool::verdict(std::uint32_t block) const {
 std::uint32_t worker_pool::depth() const noexcept { return (*state_).depth(); }
 void worker_pool::wait_all() { (*state_).wait_all(); }
 void worker_pool::progress() { (*state_).progress(); }
+std::span<std::byte> worker_pool::shared_memory() const { return (*state_).shared(); }
+std::shared_ptr<void> worker_pool::shared_life() const { return (*state_).shared_life(); }
 void worker_pool::rest() {
     (*state_).rest(machine::no_deadline);
     (*state_).progress();

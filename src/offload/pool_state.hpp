@@ -63,6 +63,8 @@ public:
     void copy(const worker_range& from, const worker_range& to, std::uint64_t bytes);
     /// The same bytes in the memory of each worker.
     std::vector<worker_range> replicate(const void* data, std::uint64_t bytes);
+    std::span<std::byte> shared() const { return workers_->shared(); }
+    std::shared_ptr<void> shared_life() const { return workers_->shared_life(); }
     std::byte* allocate_shared(std::uint64_t bytes);
     void free_shared(const void* data);
 

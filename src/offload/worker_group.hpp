@@ -74,6 +74,8 @@ public:
     }
     /// Memory of the host that workers see as well.
     virtual std::span<std::byte> shared() const { return {}; }
+    /// Keeps that mapped.
+    virtual std::shared_ptr<void> shared_life() const { return nullptr; }
     virtual void write(std::uint32_t worker, std::uint64_t offset, const void* data,
                        std::size_t bytes) = 0;
     /// The same bytes to each worker, at once where the machine can. @param offsets one for each.

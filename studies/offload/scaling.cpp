@@ -140,7 +140,8 @@ private:
         const call_times none = call(0, 0);
         const call_times some = is_in ? call(many, 0) : call(0, many);
         const double fixed_us = is_in ? none.in_us : none.out_us;
-        const double byte_us = ((is_in ? some.in_us : some.out_us) - fixed_us) / static_cast<double>(many);
+        const double byte_us =
+            ((is_in ? some.in_us : some.out_us) - fixed_us) / static_cast<double>(many);
         const double bytes = (us - fixed_us) / byte_us;
         return bytes <= 0 ? 0 : static_cast<std::size_t>(std::llround(bytes));
     }

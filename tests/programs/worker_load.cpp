@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of random sizes to workers that are processes, some of which die of them: every call is
-// answered rightly or fails with its own error, once. Arguments: calls, how many of them in a million
-// kill their worker, seed.
+// answered rightly or fails with its own error, once. Arguments: calls, how many of them in a
+// million kill their worker, seed.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -24,15 +24,17 @@ std::uint64_t checksum(std::span<const std::uint64_t> data, std::uint64_t number
     return sum;
 }
 
-const selion::routine work{
-    "work", [](fate what, std::uint64_t number, std::span<const std::uint64_t> data,
-               std::span<std::uint64_t> copy) {
-        if (what == fate::exception) throw std::runtime_error(std::to_string(number));
-        if (what == fate::segmentation_fault) std::raise(SIGSEGV);
-        if (what == fate::quiet_exit) std::_Exit(3);
-        for (std::size_t i = 0; i < copy.size(); ++i) copy[i] = data[i] + number;
-        return checksum(data, number);
-    }};
+const selion::routine work{"work",
+                           [](fate what, std::uint64_t number, std::span<const std::uint64_t> data,
+                              std::span<std::uint64_t> copy) {
+                               if (what == fate::exception)
+                                   throw std::runtime_error(std::to_string(number));
+                               if (what == fate::segmentation_fault) std::raise(SIGSEGV);
+                               if (what == fate::quiet_exit) std::_Exit(3);
+                               for (std::size_t i = 0; i < copy.size(); ++i)
+                                   copy[i] = data[i] + number;
+                               return checksum(data, number);
+                           }};
 
 struct asked {
     fate what;
@@ -100,8 +102,8 @@ private:
 
 int run(selion::world& world, std::uint64_t calls, std::uint64_t deaths, std::uint64_t seed) {
     constexpr std::size_t most_under_way = 200;
-    selion::worker_pool pool(
-        world, {.workers = 2, .kind = selion::worker_kind::process, .depth = 8});
+    selion::worker_pool pool(world,
+                             {.workers = 2, .kind = selion::worker_kind::process, .depth = 8});
     load source(deaths, seed);
     tally counts;
     std::deque<asked> under_way;
@@ -139,7 +141,6 @@ int main(int argc, char** argv) {
     const std::uint64_t calls = std::strtoull(argv[1], nullptr, 10);
     const std::uint64_t deaths = std::strtoull(argv[2], nullptr, 10);
     const std::uint64_t seed = std::strtoull(argv[3], nullptr, 10);
-    return selion::run(argc, argv, {.machine = "threads:1"}, [&](selion::world& world) {
-        return run(world, calls, deaths, seed);
-    });
+    return selion::run(argc, argv, {.machine = "threads:1"},
+                       [&](selion::world& world) { return run(world, calls, deaths, seed); });
 }

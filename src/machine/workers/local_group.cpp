@@ -25,7 +25,7 @@ waiting_policy choose_waiting(const group_plan& plan) {
     return {how.spin_ns, how.yield_ns};
 }
 
-pool_memory make_memory(const group_plan& plan) {
+std::shared_ptr<pool_memory> make_memory(const group_plan& plan) {
     result<pool_memory> made = pool_memory::create({.workers = plan.workers,
                                                     .shared_bytes = plan.shared_bytes,
                                                     .memory_bytes = plan.memory_bytes,
@@ -33,7 +33,7 @@ pool_memory make_memory(const group_plan& plan) {
                                                     .measures = plan.measures,
                                                     .waiting = choose_waiting(plan)});
     if (!made) throw made.trouble();
-    return std::move(made).value();
+    return std::make_shared<pool_memory>(std::move(made).value());
 }
 
 bool is_ready(const worker_area& area) {
@@ -51,7 +51,7 @@ local_group::local_group(group_plan plan)
       threads_(plan_.are_processes ? 0 : plan_.workers),
       processes_(plan_.are_processes ? plan_.workers : 0),
       last_turns_(plan_.workers, 0) {
-    const waiting_policy& how = memory_.head().waiting;
+    const waiting_policy& how = memory_->head().waiting;
     patience_ = {how.spin_ns, how.yield_ns};
     try {
         for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) start(worker);
@@ -71,16 +71,17 @@ void local_group::start(std::uint32_t worker) {
     last_turns_[worker] = 0;
     if (plan_.are_processes) {
         processes_[worker] =
-            std::make_unique<worker_process>(worker, plan_.command, memory_.file());
+            std::make_unique<worker_process>(worker, plan_.command, memory_->file());
         return;
     }
     threads_[worker] = std::thread([this, worker] {
-        serve_calls({area(worker), memory_.head(), nullptr, worker, false}, own_);
+        serve_calls({area(worker), memory_->head(), nullptr, worker, false}, own_);
     });
 }
 
 void local_group::tell_processor() const {
-    std::atomic_ref(memory_.head().host_processor).store(sched_getcpu(), std::memory_order_relaxed);
+    std::atomic_ref(memory_->head().host_processor)
+        .store(sched_getcpu(), std::memory_order_relaxed);
 }
 
 void local_group::await_start(std::uint32_t worker) {
@@ -120,19 +121,19 @@ void local_group::stop_all() {
 }
 
 std::span<std::byte> local_group::memory(std::uint32_t worker) const {
-    return {memory_.memory(worker), memory_.head().memory_bytes};
+    return {memory_->memory(worker), memory_->head().memory_bytes};
 }
 
 std::uint64_t local_group::place_of_own(std::uint32_t worker, std::uint64_t offset) const {
-    if (plan_.are_processes) return memory_.memory_place() + offset;
-    return reinterpret_cast<std::uint64_t>(memory_.memory(worker) + offset);
+    if (plan_.are_processes) return memory_->memory_place() + offset;
+    return reinterpret_cast<std::uint64_t>(memory_->memory(worker) + offset);
 }
 
 std::optional<std::uint64_t> local_group::place_of(const void* address, std::size_t bytes) const {
     const auto place = reinterpret_cast<std::uint64_t>(address);
     if (!plan_.are_processes) return place;
-    const std::uint64_t offset = place - reinterpret_cast<std::uint64_t>(memory_.start());
-    if (offset >= memory_.head().shared_bytes || memory_.head().shared_bytes - offset < bytes) {
+    const std::uint64_t offset = place - reinterpret_cast<std::uint64_t>(memory_->start());
+    if (offset >= memory_->head().shared_bytes || memory_->head().shared_bytes - offset < bytes) {
         return std::nullopt;
     }
     return offset;
@@ -156,7 +157,7 @@ void local_group::kill(std::uint32_t worker) {
 
 void local_group::replace(std::uint32_t worker) {
     processes_[worker].reset();
-    memory_.clear(worker);
+    memory_->clear(worker);
     start(worker);
     await_start(worker);
 }

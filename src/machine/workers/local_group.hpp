@@ -48,9 +48,11 @@ public:
     /// What the workers' program can do; numbers of calls are places in it.
     const std::vector<routine_shape>& routines() const { return routines_; }
 
-    worker_area& area(std::uint32_t worker) const { return memory_.area(worker); }
+    worker_area& area(std::uint32_t worker) const { return memory_->area(worker); }
     std::span<std::byte> memory(std::uint32_t worker) const;
-    std::span<std::byte> shared() const { return {memory_.shared(), memory_.shared_bytes()}; }
+    std::span<std::byte> shared() const { return {memory_->shared(), memory_->shared_bytes()}; }
+    /// Keeps the memory mapped, also when the group has ended.
+    std::shared_ptr<void> memory_life() const { return memory_; }
     /// What a worker calls a place of its memory.
     std::uint64_t place_of_own(std::uint32_t worker, std::uint64_t offset) const;
     /// What workers call an address of the host's, where they can reach it.
@@ -78,7 +80,7 @@ private:
 
     group_plan plan_;
     node::patience patience_{};
-    pool_memory memory_;
+    std::shared_ptr<pool_memory> memory_;
     std::vector<const detail::routine_entry*> own_;
     std::vector<routine_shape> routines_;
     std::vector<std::thread> threads_;
@@ -96,7 +98,7 @@ void local_group::rest(std::int64_t deadline_ns, Look has_news) {
     tell_processor();
     if (is_over({0, patience_.yield_ns})) return;
     const std::int64_t until = std::min(deadline_ns, node::steady_now_ns() + longest_sleep_ns);
-    sleep_on_bell(memory_.head().host_bell, are_processes(), until, has_news);
+    sleep_on_bell(memory_->head().host_bell, are_processes(), until, has_news);
 }
 
 }  // namespace selion::machine::workers

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <selion/worker_pool.hpp>
+
+#include "buffer.hpp"
+#include "module.hpp"
+
+/// Pools for Python: messages lie in memory that host and workers share, and a call is the offset
+/// of its message there. What is in a message `selion.offload.messages` knows.
+namespace bindings {
+
+namespace {
+
+/// What a call comes to: a status, the length of what it returns, and a ticket for it if it has not
+/// found room in the message.
+struct reply {
+    std::uint64_t status;
+    std::uint64_t bytes;
+    std::uint64_t ticket;
+};
+
+/// The function of a worker that all calls go to; set before it serves.
+nb::object& handler() {
+    static nb::object* const own = new nb::object();  // outlives the interpreter
+    return *own;
+}
+
+reply handle(std::span<std::byte> shared, std::uint64_t place, std::uint64_t ticket) {
+    const nb::gil_scoped_acquire python;
+    const auto memory = nb::steal<nb::object>(
+        PyMemoryView_FromMemory(reinterpret_cast<char*>(shared.data()),
+                                static_cast<Py_ssize_t>(shared.size()), PyBUF_WRITE));
+    const nb::tuple answer(handler()(memory, place, ticket));
+    return {nb::cast<std::uint64_t>(answer[0]), nb::cast<std::uint64_t>(answer[1]),
+            nb::cast<std::uint64_t>(answer[2])};
+}
+
+const selion::routine python_call{
+    "selion.python", [](std::span<std::byte> shared, std::uint64_t place, std::uint64_t ticket) {
+        try {
+            return handle(shared, place, ticket);
+        } catch (const nb::python_error& trouble) {
+            const nb::gil_scoped_acquire python;
+            throw std::runtime_error(trouble.what());
+        }
+    }};
+
+/// Blocks whose arrays Python has let go; any thread may add one.
+class garbage {
+public:
+    void add(std::uint64_t place) {
+        const std::lock_guard lock(change_);
+        places_.push_back(place);
+    }
+    std::vector<std::uint64_t> take() {
+        const std::lock_guard lock(change_);
+        return std::exchange(places_, {});
+    }
+
+private:
+    std::mutex change_;
+    std::vector<std::uint64_t> places_;
+};
+
+/// What keeps an array's memory.
+struct array_owner {
+    std::shared_ptr<void> mapping;
+    std::shared_ptr<garbage> freed;
+    std::uint64_t place;
+};
+
+using call = selion::routine_call<reply>;
+using bytes_array = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>, nb::c_contig>;
+
+/// A pool of worker processes. Calls of it must not overlap: `selion.offload.Pool` sees to that.
+class process_pool {
+public:
+    process_pool(std::uint32_t workers, std::vector<std::string> command,
+                 std::uint64_t shared_bytes, std::uint32_t depth, double spin_s)
+        : pool_({.workers = workers,
+                 .kind = selion::worker_kind::process,
+                 .memory_bytes = 1 << 16,
+                 .shared_bytes = shared_bytes,
+                 .depth = depth,
+                 .spin = spin_s < 0 ? std::optional<std::chrono::nanoseconds>()
+                                    : std::chrono::nanoseconds(static_cast<long>(spin_s * 1e9)),
+                 .program = std::move(command)}) {}
+
+    std::uint32_t size() const { return pool_.size(); }
+
+    std::uint64_t allocate(std::uint64_t bytes) {
+        for (const std::uint64_t place : freed_->take()) free(place);
+        return static_cast<std::uint64_t>(pool_.shared_array<std::byte>(bytes).data() - start());
+    }
+    void free(std::uint64_t place) { pool_.free_shared(std::span(start() + place, 1)); }
+
+    /// @return where it lies in shared memory; -1: elsewhere.
+    std::int64_t place_of(nb::handle source) const {
+        const buffer bytes(source, buffer::use::read);
+        const auto* const from = static_cast<const std::byte*>(bytes.data());
+        const std::span<std::byte> all = pool_.shared_memory();
+        if (from < all.data() || from + bytes.bytes() > all.data() + all.size()) return -1;
+        return from - all.data();
+    }
+    /// Copies it. @return its length.
+    std::uint64_t write(std::uint64_t place, nb::handle source) {
+        const buffer bytes(source, buffer::use::read);
+        if (bytes.bytes() != 0) std::memcpy(start() + place, bytes.data(), bytes.bytes());
+        return bytes.bytes();
+    }
+    nb::bytes read(std::uint64_t place, std::uint64_t bytes) const {
+        return nb::bytes(start() + place, bytes);
+    }
+    /// An array of the block's bytes; the block is free when nobody has it any more.
+    bytes_array own(std::uint64_t block, std::uint64_t place, std::uint64_t bytes) {
+        auto* const keeps = new array_owner{pool_.shared_life(), freed_, block};
+        const nb::capsule owner(keeps, [](void* own) noexcept {
+            auto* const done = static_cast<array_owner*>(own);
+            done->freed->add(done->place);
+            delete done;
+        });
+        return bytes_array(start() + place, {bytes}, owner);
+    }
+
+    call start_call(std::uint64_t place) {
+        return pool_.call(python_call, selion::in_out(pool_.shared_memory()), place,
+                          std::uint64_t{0});
+    }
+    /// Has a worker put what it keeps for a ticket in a place.
+    call fetch(const call& from, std::uint64_t place, std::uint64_t ticket) {
+        return pool_.call({.worker = from.worker()}, python_call,
+                          selion::in_out(pool_.shared_memory()), place, ticket);
+    }
+    void progress() { pool_.progress(); }
+    std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> counts() const {
+        const selion::pool_counts told = pool_.counts();
+        return {told.calls, told.failed, told.replaced};
+    }
+
+private:
+    std::byte* start() const { return pool_.shared_memory().data(); }
+
+    selion::worker_pool pool_;
+    std::shared_ptr<garbage> freed_ = std::make_shared<garbage>();
+};
+
+/// @return false: it is still under way, or its failure waits to be asked for by `reply`.
+bool wait_for(call& which, double seconds) {
+    const nb::gil_scoped_release others;
+    if (which.is_done()) return true;
+    const auto end = std::chrono::nanoseconds(static_cast<long>(seconds * 1e9));
+    try {
+        return which.wait(end);
+    } catch (const selion::error&) {
+        return true;
+    }
+}
+
+std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> reply_of(call& which) {
+    which.wait();
+    const reply answer = which.result();
+    return {answer.status, answer.bytes, answer.ticket};
+}
+
+/// @return whether this process was started as a worker, and has served.
+bool serve(nb::object function) {
+    handler() = std::move(function);
+    const nb::gil_scoped_release others;
+    return selion::serve_as_worker();
+}
+
+}  // namespace
+
+void add_workers(nb::module_& module) {
+    nb::class_<call>(module, "PoolCall", "A call of a worker that is under way, or done.")
+        .def("wait", &wait_for, nb::arg("seconds"), "Whether it is done within that time.")
+        .def("reply", &reply_of,
+             "Status, length and ticket of its result. Raises why it has failed.")
+        .def("is_done", &call::is_done, "Whether it is done, or has failed.")
+        .def("cancel", &call::cancel, "Gives it up if no worker has begun it.")
+        .def_prop_ro("worker", &call::worker, "Number of the worker that has carried it out.");
+    nb::class_<process_pool>(module, "ProcessPool", "Workers that are processes.")
+        .def(nb::init<std::uint32_t, std::vector<std::string>, std::uint64_t, std::uint32_t,
+                      double>(),
+             nb::arg("workers"), nb::arg("command"), nb::arg("shared_bytes"), nb::arg("depth"),
+             nb::arg("spin"))
+        .def_prop_ro("size", &process_pool::size, "Number of workers.")
+        .def_prop_ro("counts", &process_pool::counts,
+                     "Calls that have ended, how many of them failed, workers replaced.")
+        .def("allocate", &process_pool::allocate, nb::arg("bytes"),
+             "Place of a block in shared memory.")
+        .def("free", &process_pool::free, nb::arg("place"), "Gives a block back.")
+        .def("place_of", &process_pool::place_of, nb::arg("source"),
+             "Where a buffer lies in shared memory; -1: it does not.")
+        .def("write", &process_pool::write, nb::arg("place"), nb::arg("source"),
+             "Copies a buffer to a place; its length.")
+        .def("read", &process_pool::read, nb::arg("place"), nb::arg("bytes"),
+             "Bytes from a place on.")
+        .def("own", &process_pool::own, nb::arg("block"), nb::arg("place"), nb::arg("bytes"),
+             "Bytes of a block as an array, which keeps it.")
+        .def("call", &process_pool::start_call, nb::arg("place"),
+             "Has a worker handle the message in a place.")
+        .def("fetch", &process_pool::fetch, nb::arg("done"), nb::arg("place"), nb::arg("ticket"),
+             "Has the worker of a call put what it keeps for a ticket in a place.")
+        .def("progress", &process_pool::progress, "Takes what has come and sends what waits.");
+    module.def("serve_worker", &serve, nb::arg("handler"),
+               "In a process that was started as a worker: hands each message to `handler` until "
+               "its pool ends. False, at once, in any other process.");
+}
+
+}  // namespace bindings

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host's side: an executor whose workers are processes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+import sys
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import cloudpickle
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from selion import native
+from selion.mistake import Mistake
+from selion.offload import messages
+
+_start = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from selion.offload.worker import main; main()"
+)
+_block_bytes = 4096
+_slice_s = 0.001
+_longest_pause_s = 0.001
+
+
+class WorkerDied(ConnectionError):
+    """A worker ended while it ran a function; another one has taken its place."""
+
+
+class _Waiters(list[Any]):
+    """Who waits for a future by way of `concurrent.futures.wait` and `as_completed`."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__()
+        self._pool = pool
+
+    def append(self, waiter: Any) -> None:
+        super().append(waiter)
+        self._pool._start_collector()
+
+
+class _Call(Future[Any]):
+    """A call of a pool. Who asks for its result drives the pool until it is there."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__()
+        self._pool = pool
+        self._waiters = _Waiters(pool)
+        self._started: Any = None
+        self._block = 0
+        self._lent: tuple[int, ...] = ()
+
+    def result(self, timeout: float | None = None) -> Any:
+        if not self.done():
+            self._pool._drive(self, timeout)
+        return super().result(0)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        if not self.done():
+            self._pool._drive(self, timeout)
+        return super().exception(0)
+
+    def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
+        super().add_done_callback(fn)
+        if not self.done():
+            self._pool._start_collector()
+
+    def cancel(self) -> bool:
+        return False if self.done() else self._pool._cancel(self)
+
+
+class Pool(Executor):
+    """Worker processes that run functions.
+
+    :param workers: processes; None: one for each processor
+    :param shared_bytes: memory that host and workers share, for arrays and messages; it is taken
+        from the host only as it is used
+    :param depth: calls under way on one worker: with 2 the next one's arguments are there when it
+        is done
+    :param spin: seconds that host and workers look for news before they sleep; None: 200 µs where
+        each has a processor. Waking a sleeper takes tens of microseconds
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        shared_bytes: int = 4 << 30,
+        depth: int = 2,
+        spin: float | None = None,
+    ) -> None:
+        count = len(os.sched_getaffinity(0)) if workers is None else workers
+        if count < 1:
+            raise Mistake(f"a pool of {count} workers; it needs 1 at least.")
+        command = [sys.executable, "-c", _start, json.dumps(sys.path)]
+        self._core = native.load().ProcessPool(
+            count, command, shared_bytes, depth, -1.0 if spin is None else spin
+        )
+        self._lock = threading.RLock()
+        self._collector_lock = threading.Lock()
+        self._pending: deque[_Call] = deque()
+        self._blocks: list[int] = []
+        self._functions: dict[Any, tuple[int, int, int]] = {}
+        self._collector: threading.Thread | None = None
+        self._is_shut = False
+
+    # --- the executor's own ---------------------------------------------------------------------
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Has a worker call `fn(*args, **kwargs)`.
+
+        Arrays from `array` are not copied, and what the function writes to them is seen here;
+        others are copied once. The function is pickled once.
+        """
+        call = _Call(self)
+        with self._lock:
+            if self._is_shut:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            self._send(call, fn, args, kwargs)
+        return call
+
+    def map(
+        self,
+        fn: Callable[..., Any],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+    ) -> Iterator[Any]:
+        """As `ProcessPoolExecutor.map`: results in order, `chunksize` calls in a message."""
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        if chunksize == 1:
+            return super().map(fn, *iterables, timeout=timeout)
+        chunks = _chunks(zip(*iterables), chunksize)  # noqa: B905 - as the standard library's
+        results = super().map(_Chunk(fn), chunks, timeout=timeout)
+        return (each for chunk in results for each in chunk)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends the pool. Arrays of the pool stay readable as long as somebody has them."""
+        with self._lock:
+            self._is_shut = True
+            if self._core is None:
+                return
+            if cancel_futures:
+                for call in list(self._pending):
+                    call.cancel()
+        if not wait and self._pending:
+            self._start_collector()
+            return
+        while self._pending:
+            self._drive(self._pending[0], None)
+        with self._lock:
+            self._core = None
+
+    # --- more than an executor ------------------------------------------------------------------
+
+    @property
+    def workers(self) -> int:
+        """Number of worker processes."""
+        return int(self._own().size)
+
+    @property
+    def replaced(self) -> int:
+        """Workers that have died and been replaced."""
+        return int(self._own().counts[2])
+
+    def array(self, shape: int | Sequence[int], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """An array in shared memory, set to zero. As an argument it is not copied."""
+        kind = np.dtype(dtype)
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        length = math.prod(sizes) * kind.itemsize
+        with self._lock:
+            core = self._own()
+            place = core.allocate(max(length, 1))
+            whole = core.own(place, place, length)
+        made: NDArray[Any] = whole.view(kind).reshape(sizes)
+        made.fill(0)
+        return made
+
+    # --- inside ---------------------------------------------------------------------------------
+
+    def _own(self) -> Any:
+        if self._core is None:
+            raise RuntimeError("the pool has been shut down")
+        return self._core
+
+    def _send(self, call: _Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        core = self._core
+        lent: list[int] = []
+        payload = b""
+        buffers: tuple[tuple[int, int], ...] = ()
+        if args or kwargs:
+            found: list[pickle.PickleBuffer] = []
+            payload = _dumps((args, kwargs), found.append)
+            buffers = tuple(self._place(each, lent) for each in found)
+        request = messages.Request(*self._function(fn), _block_bytes, payload, buffers)
+        packed = request.pack()
+        if len(packed) > _block_bytes:
+            block = core.allocate(len(packed))
+            lent.append(block)
+        else:
+            block = self._blocks.pop() if self._blocks else core.allocate(_block_bytes)
+            call._block = block + 1
+        core.write(block, packed)
+        call._lent = tuple(lent)
+        call._started = core.call(block)
+        call.set_running_or_notify_cancel()
+        self._pending.append(call)
+
+    def _place(self, buffer: pickle.PickleBuffer, lent: list[int]) -> tuple[int, int]:
+        """Where workers find a buffer: where it is, or in a copy."""
+        raw = buffer.raw()
+        place = self._core.place_of(raw)
+        if place < 0:
+            place = self._core.allocate(max(raw.nbytes, 1))
+            lent.append(place)
+            self._core.write(place, raw)
+        return place, raw.nbytes
+
+    def _function(self, fn: Any) -> tuple[int, int, int]:
+        """Number, place and length of a function, which is pickled when it is first called."""
+        try:
+            known = self._functions.get(fn)
+        except TypeError:  # it has no hash
+            return self._keep_function(fn)
+        if known is None:
+            known = self._functions[fn] = self._keep_function(fn)
+        return known
+
+    def _keep_function(self, fn: Any) -> tuple[int, int, int]:
+        pickled = cloudpickle.dumps(fn, protocol=5)
+        place = self._core.allocate(len(pickled))
+        self._core.write(place, pickled)
+        return len(self._functions) + 1, place, len(pickled)
+
+    def _drive(self, call: _Call, timeout: float | None) -> None:
+        """Until the call is done."""
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        while True:
+            left = end - time.monotonic() if timeout is not None else math.inf
+            with self._lock:
+                if call.done():
+                    return
+                if call._started.wait(max(0.0, min(left, _slice_s))):
+                    self._settle(call)
+                    return
+            if left <= 0:
+                raise TimeoutError
+
+    def _settle(self, call: _Call) -> None:
+        """Takes the result of a call that is done. With the lock."""
+        try:
+            self._pending.remove(call)
+        except ValueError:
+            return
+        try:
+            status, value = self._result(call)
+        except ConnectionError as death:
+            call.set_exception(WorkerDied(str(death)))
+        except BaseException as trouble:
+            call.set_exception(trouble)
+        else:
+            if status == messages.returned:
+                call.set_result(value)
+            else:
+                call.set_exception(value)
+        finally:
+            self._give_back(call)
+
+    def _result(self, call: _Call) -> tuple[int, Any]:
+        core = self._core
+        status, length, ticket = call._started.reply()
+        if not length:
+            return status, None
+        if not ticket:
+            # The block is used again: arrays get a copy, which can be written.
+            own_bytes = bytearray(core.read(self._block_of(call), length))
+            return status, messages.load_result(memoryview(own_bytes))
+        block = core.allocate(length)
+        own = core.own(block, block, length)
+        core.fetch(call._started, block, ticket).reply()
+        return status, messages.load_result(own)
+
+    def _block_of(self, call: _Call) -> int:
+        return call._block - 1 if call._block else call._lent[-1]
+
+    def _give_back(self, call: _Call) -> None:
+        if call._block:
+            self._blocks.append(call._block - 1)
+        for place in call._lent:
+            self._core.free(place)
+        call._started = None
+
+    def _cancel(self, call: _Call) -> bool:
+        with self._lock:
+            if not call.done():
+                call._started.cancel()
+        return False  # a worker may have begun it
+
+    def _start_collector(self) -> None:
+        """For those who wait without driving the pool.
+
+        Callers may have futures locked, which whoever settles them waits for: hence another lock.
+        """
+        with self._collector_lock:
+            if self._collector is not None:
+                return
+            self._collector = threading.Thread(
+                target=_collect, args=(weakref.ref(self),), name="selion-pool", daemon=True
+            )
+            self._collector.start()
+
+    def _collect_once(self) -> int:
+        """Settles what is done. How much that was."""
+        with self._lock:
+            done = [call for call in self._pending if call._started.is_done()]
+            for call in done:
+                self._settle(call)
+        return len(done)
+
+    def _collector_may_end(self) -> bool:
+        with self._collector_lock:
+            if self._pending:
+                return False
+            self._collector = None
+            return True
+
+
+class _Chunk:
+    """A function over several tuples of arguments."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._fn = fn
+
+    def __call__(self, chunk: list[tuple[Any, ...]]) -> list[Any]:
+        return [self._fn(*each) for each in chunk]
+
+
+def _chunks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    chunk: list[Any] = []
+    for each in items:
+        chunk.append(each)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _dumps(value: Any, found: Callable[[pickle.PickleBuffer], Any]) -> bytes:
+    """By the standard library; by cloudpickle what that cannot name, such as lambdas."""
+    try:
+        return pickle.dumps(value, protocol=5, buffer_callback=found)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=found))
+
+
+def _collect(pool: weakref.ref[Pool]) -> None:
+    """Looks again and again, at growing intervals, until nothing is left."""
+    pause = 0.0
+    while True:
+        own = pool()
+        if own is None:
+            return
+        has_news = own._collect_once() != 0
+        if own._collector_may_end():
+            return
+        del own
+        pause = 0.0 if has_news else min(_longest_pause_s, pause + 2e-5)
+        time.sleep(pause)
+
+

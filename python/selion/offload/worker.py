@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program of a worker process: it loads functions once and runs them."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import cloudpickle
+
+from selion import native
+from selion.offload import messages
+
+
+class Raised:
+    """An exception with the text of where it was raised."""
+
+    def __init__(self, exception: BaseException) -> None:
+        self.text = "".join(traceback.format_exception(exception))
+        self.exception = exception
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.exception, self.text)
+
+
+class _FromWorker(Exception):
+    """Shown as the cause: what the worker would have printed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'
+
+
+def _rebuild(exception: BaseException, text: str) -> BaseException:
+    exception.__cause__ = _FromWorker(text)
+    return exception
+
+
+class Server:
+    """Handles messages; keeps functions that it has loaded and results that were too long."""
+
+    def __init__(self) -> None:
+        self._functions: dict[int, Callable[..., Any]] = {}
+        self._kept: dict[int, messages.Result] = {}
+        self._tickets = 0
+
+    def __call__(self, memory: memoryview, place: int, ticket: int) -> tuple[int, int, int]:
+        if ticket:
+            self._kept.pop(ticket).write(memory, place)
+            return messages.returned, 0, 0
+        request = messages.Request.read(memory, place)
+        status, result = self._run(memory, request)
+        if result.bytes <= request.room:
+            result.write(memory, place)
+            return status, result.bytes, 0
+        self._tickets += 1
+        self._kept[self._tickets] = result
+        return status, result.bytes, self._tickets
+
+    def _run(
+        self, memory: memoryview, request: messages.Request
+    ) -> tuple[int, messages.Result]:
+        try:
+            function = self._function(memory, request)
+            if not request.payload:
+                value = function()
+            else:
+                buffers = [memory[at : at + length] for at, length in request.buffers]
+                positional, named = pickle.loads(request.payload, buffers=buffers)
+                value = function(*positional, **named)
+            return messages.returned, messages.Result(value, _dumps)
+        except BaseException as exception:  # whatever it is, the caller gets it
+            return messages.raised, _as_result(exception)
+
+    def _function(self, memory: memoryview, request: messages.Request) -> Callable[..., Any]:
+        known = self._functions.get(request.function)
+        if known is None:
+            start = request.function_place
+            known = cloudpickle.loads(bytes(memory[start : start + request.function_bytes]))
+            self._functions[request.function] = known
+        return known
+
+
+def _dumps(value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any]) -> bytes:
+    """Pickled by the standard library; by cloudpickle what that cannot name."""
+    try:
+        return pickle.dumps(value, protocol=5, buffer_callback=buffer_callback)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return cloudpickle.dumps(value, protocol=5)
+
+
+def _as_result(exception: BaseException) -> messages.Result:
+    try:
+        result = messages.Result(Raised(exception), _dumps)
+        pickle.loads(_dumps(exception, lambda _: None))  # not all that can be written can be read
+        return result
+    except BaseException:
+        text = f"{type(exception).__name__}: {exception} (which cannot be pickled)"
+        return messages.Result(Raised(RuntimeError(text)), _dumps)
+
+
+def main() -> None:
+    """Serves until the pool ends."""
+    if not native.load().serve_worker(Server()):
+        sys.exit("selion.offload.worker is started by a pool")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools of workers in Python: results, arrays, errors, deaths, and the executor's interface."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from conftest import needs_module
+from selion.mistake import Mistake
+from selion.offload import Pool, WorkerDied
+from selion.offload import messages
+
+pytestmark = needs_module
+
+
+def add(left, right=0):
+    return left + right
+
+
+def total(array):
+    return float(array.sum())
+
+
+def double(array):
+    return array * 2
+
+
+def fill(array, value):
+    array[...] = value
+
+
+def where_and_pid(array):
+    return array.__array_interface__["data"][0], os.getpid()
+
+
+def fail(text):
+    raise ValueError(text)
+
+
+def end():
+    os._exit(3)
+
+
+@pytest.fixture(scope="module")
+def shared_pool():
+    with Pool(workers=2, shared_bytes=64 << 20) as pool:
+        yield pool
+
+
+def test_results_come_back(shared_pool):
+    assert shared_pool.submit(add, 2, right=3).result() == 5
+    assert shared_pool.submit(add, "a", "b").result() == "ab"
+    assert shared_pool.submit(lambda: None).result() is None
+    offset = 7
+    assert shared_pool.submit(lambda value: value + offset, 1).result() == 8
+    assert shared_pool.submit(add, list(range(3000)), [1]).result()[-1] == 1
+
+
+def test_map_keeps_the_order(shared_pool):
+    assert list(shared_pool.map(add, range(50), range(50))) == [2 * i for i in range(50)]
+    chunked = shared_pool.map(add, range(50), range(40), chunksize=7)
+    assert list(chunked) == [2 * i for i in range(40)]
+    assert list(shared_pool.map(add, [])) == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000, 1 << 17])
+def test_arrays_travel(shared_pool, count):
+    array = np.arange(count, dtype=np.float64)
+    assert shared_pool.submit(total, array).result() == array.sum()
+    doubled = shared_pool.submit(double, array).result()
+    assert np.array_equal(doubled, 2 * array)
+    if count:
+        doubled[0] = 5  # it is the caller's own
+    strided = shared_pool.submit(total, np.arange(20.0).reshape(4, 5)[:, ::2]).result()
+    assert strided == np.arange(20.0).reshape(4, 5)[:, ::2].sum()
+
+
+def test_arrays_of_the_pool_are_not_copied(shared_pool):
+    array = shared_pool.array((30, 20), np.int32)
+    assert array.shape == (30, 20) and array.sum() == 0
+    shared_pool.submit(fill, array, 4).result()
+    assert (array == 4).all()
+    shared_pool.submit(fill, array[3:5], 1).result()
+    assert array.sum() == 28 * 20 * 4 + 2 * 20
+    copied = np.zeros(10)
+    shared_pool.submit(fill, copied, 4).result()
+    assert copied.sum() == 0
+
+
+def test_shared_memory_is_given_back():
+    with Pool(workers=1, shared_bytes=8 << 20) as pool:
+        big = np.ones((1 << 20) // 8)
+        for _ in range(40):  # five times as much as there is
+            assert pool.submit(double, big).result()[0] == 2
+        kept = [pool.submit(double, big).result() for _ in range(3)]
+        gc.collect()
+        with pytest.raises(MemoryError, match="shared_bytes"):
+            pool.array(8 << 20)
+    assert all(each[-1] == 2 for each in kept)  # also when the pool has ended
+
+
+def test_exceptions_tell_where_they_come_from(shared_pool):
+    with pytest.raises(ValueError, match="no such thing") as raised:
+        shared_pool.submit(fail, "no such thing").result()
+    assert "in fail" in str(raised.value.__cause__)
+    assert isinstance(shared_pool.submit(fail, "x").exception(), ValueError)
+
+    class Odd(Exception):
+        def __init__(self, one, two):
+            super().__init__("odd")
+
+    def raise_odd():
+        raise Odd(1, 2)
+
+    with pytest.raises(RuntimeError, match="Odd: odd"):
+        shared_pool.submit(raise_odd).result()
+
+
+def test_a_worker_that_dies_is_replaced():
+    with Pool(workers=1) as pool:
+        calls = [pool.submit(add, i, i) for i in range(20)]
+        dying = pool.submit(end)
+        later = [pool.submit(add, i, i) for i in range(20)]
+        with pytest.raises(WorkerDied, match="worker 0 ended with status 3"):
+            dying.result()
+        assert [each.result() for each in calls + later] == [2 * i for i in range(20)] * 2
+        assert pool.replaced == 1
+        os.kill(pool.submit(os.getpid).result(), signal.SIGKILL)
+        assert pool.submit(add, 1, 1).result() == 2
+        assert pool.replaced == 2
+
+
+def test_it_is_an_executor(shared_pool):
+    calls = [shared_pool.submit(add, i, i) for i in range(30)]
+    done = concurrent.futures.as_completed(calls, timeout=20)
+    assert sorted(each.result() for each in done) == [2 * i for i in range(30)]
+    calls = [shared_pool.submit(time.sleep, 0.01) for _ in range(4)]
+    finished, waiting = concurrent.futures.wait(calls, timeout=20)
+    assert len(finished) == 4 and not waiting
+    seen = threading.Event()
+    shared_pool.submit(add, 1, 1).add_done_callback(lambda call: seen.set())
+    assert seen.wait(20)
+    slow = shared_pool.submit(time.sleep, 0.3)
+    with pytest.raises(TimeoutError):
+        slow.result(timeout=0.01)
+    slow.result()
+
+
+def test_threads_share_a_pool(shared_pool):
+    def work(start):
+        return [shared_pool.submit(add, start, i).result() for i in range(200)]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(work, range(4)))
+    assert results == [[start + i for i in range(200)] for start in range(4)]
+
+
+def test_a_pool_that_has_ended(shared_pool):
+    pool = Pool(workers=1)
+    call = pool.submit(add, 1, 2)
+    pool.shutdown()
+    assert call.result() == 3
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        pool.submit(add, 1, 2)
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.array(3)
+    pool.shutdown()
+
+
+def test_no_workers():
+    with pytest.raises(Mistake, match="a pool of 0 workers"):
+        Pool(workers=0)
+
+
+def test_nothing_is_left_when_the_host_is_killed():
+    program = (
+        "import os, time\nfrom selion.offload import Pool\n"
+        "pool = Pool(workers=2)\n"
+        "print(*{pool.submit(os.getpid).result() for _ in range(50)}, flush=True)\n"
+        "pool.submit(time.sleep, 60)\ntime.sleep(60)\n"
+    )
+    host = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
+    )
+    workers = [int(each) for each in host.stdout.readline().split()]
+    host.kill()
+    host.wait()
+    for _ in range(200):
+        if not any(os.path.exists(f"/proc/{each}/exe") for each in workers):
+            break
+        time.sleep(0.02)
+    alive = [each for each in workers if os.path.exists(f"/proc/{each}/exe")]
+    assert workers and not alive
+
+
+def test_messages_survive_the_way():
+    memory = memoryview(bytearray(4096))
+    request = messages.Request(3, 700, 40, 4096, b"payload", ((1, 2), (64, 8)))
+    packed = request.pack()
+    assert len(packed) == request.bytes
+    memory[128 : 128 + len(packed)] = packed
+    read = messages.Request.read(memory, 128)
+    assert (read.function, read.room, bytes(read.payload)) == (3, 4096, b"payload")
+    assert read.buffers == ((1, 2), (64, 8))
