@@ -34,9 +34,9 @@ enum class worker_kind {
 };
 
 struct worker_pool_options {
-    /// Number of workers, at least 1; 0: as many as there are processors beside the caller's, or
-    /// all ranks but the host.
-    std::uint32_t workers = 0;
+    /// Number of workers, 1 to 4096. Not set: as many as there are processors beside the caller's,
+    /// at least 1; of ranks: all but the host.
+    std::optional<std::uint32_t> workers = {};
     worker_kind kind = worker_kind::thread;
     /// Of each worker, for arguments and `worker_array`s; 0: 64 MiB, or what a rank's heap has left
     /// if that is less.

@@ -28,7 +28,7 @@ constexpr std::int64_t fiber_slice_ns = 20'000;
 
 group_plan plan_for(const worker_pool_options& options) {
     group_plan plan;
-    plan.workers = options.workers != 0 ? options.workers : std::max(usable_cores(), 2u) - 1;
+    plan.workers = options.workers.value_or(std::max(usable_cores(), 2u) - 1);
     plan.are_processes = options.kind == worker_kind::process;
     plan.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : standard_memory;
     plan.shared_bytes = options.shared_bytes;

@@ -225,13 +225,13 @@ std::uint32_t choose_workers(const worker_pool_options& options, const selion::w
                     "a pool whose workers are ranks needs two ranks at least: rank 0 is the host, "
                     "the others are its workers");
     }
-    if (options.workers > most) {
+    if (options.workers.value_or(most) > most) {
         throw error(status::bad_argument,
                     fmt::format("a pool of {} workers that are ranks, on a machine of {} ranks; at "
                                 "most {} are possible, because rank 0 is the host",
-                                options.workers, world.size(), most));
+                                *options.workers, world.size(), most));
     }
-    return options.workers != 0 ? options.workers : most;
+    return options.workers.value_or(most);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include <selion/selion.hpp>
 
@@ -11,7 +12,7 @@ namespace offload {
 
 /// Workers as this machine has them: its other ranks, or, where time is real, processes.
 inline selion::worker_pool_options pool_options(const selion::world& world,
-                                                std::uint32_t workers = 0) {
+                                                std::optional<std::uint32_t> workers = {}) {
     const bool is_real = world.machine().capabilities.real_time;
     return {.workers = workers,
             .kind = is_real ? selion::worker_kind::process : selion::worker_kind::rank,

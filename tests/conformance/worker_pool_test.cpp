@@ -51,7 +51,7 @@ void with_pool(spmd::test_run& test, selion::world& world, worker_pool_options o
     const bool is_local = options.kind != worker_kind::rank;
     if (is_local && (world.rank() != 0 || !world.machine().capabilities.real_time)) return;
     if (!is_local && world.size() < 2) return;
-    if (!is_local) options.workers = std::min(options.workers, world.size() - 1);
+    if (!is_local) options.workers = std::min(*options.workers, world.size() - 1);
     try {
         worker_pool pool(world, options);
         if (pool.is_host()) body(pool);

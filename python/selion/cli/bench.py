@@ -38,6 +38,13 @@ _benchmarks = {
         "collectives of 2, 16 and 64 ranks on two processors; beside Open MPI, MPICH, OpenSHMEM, "
         "libgomp and std::barrier, where these are installed",
     ),
+    "offload": Benchmark(
+        "run_offload",
+        "bench_offload",
+        (),
+        "calls to workers, in C++ and in Python; beside oneTBB, StarPU, std::async, "
+        "ProcessPoolExecutor, Ray and Dask, where these are installed",
+    ),
 }
 _options_of_all = ("--quick", "--repeat", "--only", "--json")
 
