@@ -158,16 +158,13 @@ private:
     std::shared_ptr<garbage> freed_ = std::make_shared<garbage>();
 };
 
-/// @return false: it is still under way, or its failure waits to be asked for by `reply`.
-bool wait_for(call& which, double seconds) {
+/// @param looks stays awake for some time before it sleeps.
+/// @return whether it is done, or has failed.
+bool wait_for(const call& which, double seconds, bool looks) {
     const nb::gil_scoped_release others;
-    if (which.is_done()) return true;
-    const auto end = std::chrono::nanoseconds(static_cast<long>(seconds * 1e9));
-    try {
-        return which.wait(end);
-    } catch (const selion::error&) {
-        return true;
-    }
+    const auto nanoseconds = static_cast<std::int64_t>(seconds * 1e9);
+    const selion::detail::call_hold& hold = which.hold();
+    return selion::detail::wait_call(hold.pool(), hold.call(), nanoseconds, looks);
 }
 
 std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> reply_of(call& which) {
@@ -183,11 +180,51 @@ bool serve(nb::object function) {
     return selion::serve_as_worker();
 }
 
+selion::call_pattern pattern_of(const std::string& word) {
+    if (word == "plain") return selion::call_pattern::plain;
+    if (word == "pipelined") return selion::call_pattern::pipelined;
+    if (word == "overlapped") return selion::call_pattern::overlapped;
+    throw selion::error(selion::status::bad_argument,
+                        "pattern is '" + word + "'; legal: plain, pipelined, overlapped");
+}
+
+selion::offload_work work_of(double in_s, double out_s, double compute_s, bool is_same_for_all) {
+    return {selion::model_time(in_s), selion::model_time(out_s), selion::model_time(compute_s),
+            is_same_for_all};
+}
+
+using prediction_parts =
+    std::tuple<double, double, double, bool, std::uint32_t, std::uint32_t, std::vector<double>>;
+
+prediction_parts predict(double in_s, double out_s, double compute_s, std::uint32_t workers,
+                         const std::string& pattern, bool is_same_for_all, std::uint32_t most) {
+    const selion::offload_prediction found =
+        selion::predict_offload(work_of(in_s, out_s, compute_s, is_same_for_all),
+                                {.workers = workers, .pattern = pattern_of(pattern)}, most);
+    return {found.total.count(), found.speedup,      found.transfer_share, found.is_saturated,
+            found.saturates_at,  found.best_workers, found.speedups};
+}
+
+std::string verdict(double in_s, double out_s, double compute_s, std::uint32_t workers,
+                    const std::string& pattern, bool is_same_for_all, std::uint32_t most,
+                    std::uint32_t block) {
+    return selion::offload_verdict(work_of(in_s, out_s, compute_s, is_same_for_all),
+                                   {.workers = workers, .pattern = pattern_of(pattern)}, most,
+                                   block);
+}
+
 }  // namespace
 
 void add_workers(nb::module_& module) {
+    module.def("predict_offload", &predict, nb::arg("send"), nb::arg("fetch"), nb::arg("compute"),
+               nb::arg("workers"), nb::arg("pattern"), nb::arg("same_for_all"), nb::arg("most"),
+               "Parts of a prediction: `selion.offload.predict` gives them names.");
+    module.def("offload_verdict", &verdict, nb::arg("send"), nb::arg("fetch"), nb::arg("compute"),
+               nb::arg("workers"), nb::arg("pattern"), nb::arg("same_for_all"), nb::arg("most"),
+               nb::arg("block"), "A prediction in a sentence.");
     nb::class_<call>(module, "PoolCall", "A call of a worker that is under way, or done.")
-        .def("wait", &wait_for, nb::arg("seconds"), "Whether it is done within that time.")
+        .def("wait", &wait_for, nb::arg("seconds"), nb::arg("looks"),
+             "Whether it is done within that time. Stays awake at first if it `looks`.")
         .def("reply", &reply_of,
              "Status, length and ticket of its result. Raises why it has failed.")
         .def("is_done", &call::is_done, "Whether it is done, or has failed.")

@@ -514,8 +514,8 @@ class PoolCall:
     @property
     def worker(self) -> int:
         """Number of the worker that has carried it out."""
-    def wait(self, seconds: float) -> bool:
-        """Whether it is done within that time."""
+    def wait(self, seconds: float, looks: bool) -> bool:
+        """Whether it is done within that time. Stays awake at first if it `looks`."""
     def reply(self) -> tuple[int, int, int]:
         """Status, length and ticket of its result. Raises why it has failed."""
     def is_done(self) -> bool:
@@ -557,3 +557,26 @@ class ProcessPool:
 def serve_worker(handler: Callable[[memoryview, int, int], tuple[int, int, int]]) -> bool:
     """In a process that was started as a worker: hands each message to `handler` until its pool
     ends. False, at once, in any other process."""
+
+def predict_offload(
+    send: float,
+    fetch: float,
+    compute: float,
+    workers: int,
+    pattern: str,
+    same_for_all: bool,
+    most: int,
+) -> tuple[float, float, float, bool, int, int, list[float]]:
+    """Parts of a prediction: `selion.offload.predict` gives them names."""
+
+def offload_verdict(
+    send: float,
+    fetch: float,
+    compute: float,
+    workers: int,
+    pattern: str,
+    same_for_all: bool,
+    most: int,
+    block: int,
+) -> str:
+    """A prediction in a sentence."""

@@ -95,12 +95,12 @@ public:
             .store(1, std::memory_order_relaxed);
     }
 
-    void rest(std::int64_t deadline_ns, news& look) override {
+    void rest(std::int64_t deadline_ns, bool looks, news& look) override {
         const auto has_news = [&] { return look.are_there(); };
-        if (context_ == nullptr) return workers_.rest(deadline_ns, has_news);
+        if (context_ == nullptr) return workers_.rest(deadline_ns, looks, has_news);
         detail::make_progress(*context_);
         const std::int64_t slice = context_->group_size > 1 ? fiber_slice_ns : rank_slice_ns;
-        workers_.rest(std::min(deadline_ns, now_ns() + slice), has_news);
+        workers_.rest(std::min(deadline_ns, now_ns() + slice), looks, has_news);
     }
     std::int64_t now_ns() const override { return machine::host_time_ns(); }
 

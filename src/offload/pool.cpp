@@ -124,8 +124,8 @@ void name_routine(pool_state& pool, pending_call& call, const routine_entry& rou
 }
 void start_call(pool_state& pool, pending_call& call) { pool.start(call); }
 
-bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns) {
-    return pool.wait(call, timeout_ns);
+bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns, bool looks) {
+    return pool.wait(call, timeout_ns, looks);
 }
 
 void check_call(pending_call& call) {

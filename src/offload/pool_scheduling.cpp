@@ -56,12 +56,14 @@ private:
     pool_state& pool_;
 };
 
-void pool_state::rest(std::int64_t deadline_ns) {
+bool pool_state::rest(std::int64_t deadline_ns, bool looks) {
     constexpr std::uint64_t rests_between_looks = 256;  // a look is a system call for each process
     ended_news look(*this);
-    workers_->rest(deadline_ns, look);
-    if (!look.are_there() || ++rests_ % rests_between_looks == 0) look_after_workers();
+    workers_->rest(deadline_ns, looks, look);
+    const bool has_news = look.are_there();
+    if (!has_news || ++rests_ % rests_between_looks == 0) look_after_workers();
     if (timed_ != 0) look_at_deadlines();
+    return has_news;
 }
 
 /// Results go before new calls to other workers.

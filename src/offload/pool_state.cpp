@@ -198,7 +198,7 @@ void pool_state::start(pending_call& call) {
     }
 }
 
-bool pool_state::wait(pending_call& call, std::int64_t timeout_ns) {
+bool pool_state::wait(pending_call& call, std::int64_t timeout_ns, bool looks) {
     if (call.is_settled) return true;
     expect_open();
     progress();
@@ -206,7 +206,7 @@ bool pool_state::wait(pending_call& call, std::int64_t timeout_ns) {
     std::int64_t deadline_ns = machine::no_deadline;
     if (timeout_ns >= 0) deadline_ns = workers_->now_ns() + timeout_ns;
     while (true) {
-        rest(deadline_ns);
+        looks = rest(deadline_ns, looks);
         progress();
         if (call.is_settled) return true;
         if (timeout_ns >= 0 && workers_->now_ns() >= deadline_ns) return false;

@@ -43,14 +43,16 @@ public:
                       const routine_parameter& result);
     void name_routine(pending_call& call, const routine_entry& routine);
     void start(pending_call& call);
-    bool wait(pending_call& call, std::int64_t timeout_ns);
+    /// @param looks stays awake for some time before it sleeps.
+    bool wait(pending_call& call, std::int64_t timeout_ns, bool looks);
     void cancel(pending_call& call);
     void let_go(pending_call& call);
 
     /// On a rank that serves.
     void serve();
     void progress();
-    void rest(std::int64_t deadline_ns);
+    /// @return whether there were news.
+    bool rest(std::int64_t deadline_ns, bool looks = true);
     void wait_all();
     /// All calls are over, and the workers go. What nobody has asked for is told.
     void close();

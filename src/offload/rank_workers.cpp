@@ -135,7 +135,7 @@ public:
         put(global_ptr<std::uint64_t>(flag.bits()), turn);
     }
 
-    void rest(std::int64_t deadline_ns, news& look) override {
+    void rest(std::int64_t deadline_ns, bool, news& look) override {
         detail::run_completions(context_);
         if (look.are_there()) return;
         wait_for_any(deadline_ns);

@@ -102,7 +102,8 @@ public:
     virtual void cancel(std::uint32_t worker, std::uint64_t turn) = 0;
 
     /// Waits a while: until there are news, or a moment passes.
-    virtual void rest(std::int64_t deadline_ns, news& look) = 0;
+    /// @param looks first stays awake for some time; who has done so sleeps at once.
+    virtual void rest(std::int64_t deadline_ns, bool looks, news& look) = 0;
     virtual std::int64_t now_ns() const = 0;
     /// For records: picoseconds since some moment. A look costs nothing where time is virtual.
     virtual std::int64_t stamp_ps() const { return now_ns() * 1000; }

@@ -17,7 +17,7 @@ import pytest
 
 from conftest import needs_module
 from selion.mistake import Mistake
-from selion.offload import Pool, WorkerDied
+from selion.offload import Pool, WorkerDied, predict, verdict
 from selion.offload import messages
 
 pytestmark = needs_module
@@ -212,3 +212,17 @@ def test_messages_survive_the_way():
     read = messages.Request.read(memory, 128)
     assert (read.function, read.room, bytes(read.payload)) == (3, 4096, b"payload")
     assert read.buffers == ((1, 2), (64, 8))
+
+
+def test_predictions():
+    found = predict(5e-3, 5e-3, 50e-3, 8, pattern="pipelined")
+    assert found.total == pytest.approx(10e-3)
+    assert found.is_saturated and found.saturates_at == 6 == found.best_workers
+    assert found.speedups[2] == pytest.approx(3)
+    assert predict(4e-3, 8e-3, 100e-3, 4).total == pytest.approx(34e-3)
+    sentence = verdict(5e-3, 5e-3, 50e-3, 8, pattern="pipelined", block=64)
+    assert sentence.endswith("saturated from 6 workers; best with 6; use blocks of at least 104 × 104")
+    with pytest.raises(ValueError, match="legal: plain, pipelined, overlapped"):
+        predict(1, 1, 1, 1, pattern="fast")
+    with pytest.raises(ValueError, match="no workers"):
+        predict(1, 1, 1, 0)

@@ -34,7 +34,9 @@ SELION_API void name_routine(pool_state& pool, pending_call& call, std::string_v
 SELION_API void name_routine(pool_state& pool, pending_call& call, const routine_entry& routine);
 SELION_API void start_call(pool_state& pool, pending_call& call);
 
-SELION_API bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns);
+/// @param looks stays awake for some time before it sleeps.
+SELION_API bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
+                          bool looks = true);
 SELION_API void check_call(pending_call& call);
 SELION_API const std::uint64_t* result_words(pending_call& call);
 SELION_API bool is_done(pool_state& pool, pending_call& call);

@@ -246,14 +246,16 @@ class Pool(Executor):
     def _drive(self, call: _Call, timeout: float | None) -> None:
         """Until the call is done."""
         end = math.inf if timeout is None else time.monotonic() + timeout
+        looks = True
         while True:
             left = end - time.monotonic() if timeout is not None else math.inf
             with self._lock:
                 if call.done():
                     return
-                if call._started.wait(max(0.0, min(left, _slice_s))):
+                if call._started.wait(max(0.0, min(left, _slice_s)), looks):
                     self._settle(call)
                     return
+            looks = False
             if left <= 0:
                 raise TimeoutError
 

@@ -17,12 +17,15 @@ namespace {
 constexpr std::chrono::milliseconds patience_at_end{500};
 constexpr std::int64_t patience_at_start_ns = 60'000'000'000;
 
-/// Where all have a processor, those who wait spin; else somebody else needs it.
+/// Where somebody else needs the processor: about as long as it takes to wake a sleeper. Who yields
+/// for longer takes a good part of it from those who work.
+constexpr waiting_policy waiting_without_cores{0, 50'000};
+
+/// Where all have a processor, those who wait spin.
 waiting_policy choose_waiting(const group_plan& plan) {
     if (plan.waiting) return *plan.waiting;
-    const node::patience how =
-        plan.workers < usable_cores() ? node::patience_with_cores : node::patience_without_cores;
-    return {how.spin_ns, how.yield_ns};
+    if (plan.workers >= usable_cores()) return waiting_without_cores;
+    return {node::patience_with_cores.spin_ns, node::patience_with_cores.yield_ns};
 }
 
 std::shared_ptr<pool_memory> make_memory(const group_plan& plan) {
@@ -101,7 +104,7 @@ void local_group::await_start(std::uint32_t worker) {
                                     "calls selion::run or selion::serve_as_worker",
                                     worker));
         }
-        rest(deadline_ns, is_there);
+        rest(deadline_ns, true, is_there);
     }
 }
 

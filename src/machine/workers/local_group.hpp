@@ -61,8 +61,9 @@ public:
     /// The call in the ring's slot is complete.
     void publish(std::uint32_t worker, std::uint64_t turn);
     /// Waits a while: until `has_news`, or a moment passes in which deaths are to be looked for.
+    /// @param looks first stays awake for as long as the policy says.
     template <class Look>
-    void rest(std::int64_t deadline_ns, Look has_news);
+    void rest(std::int64_t deadline_ns, bool looks, Look has_news);
 
     /// How a worker has ended that should not have; nothing while it lives.
     std::optional<std::string> ending(std::uint32_t worker);
@@ -89,14 +90,16 @@ private:
 };
 
 template <class Look>
-void local_group::rest(std::int64_t deadline_ns, Look has_news) {
+void local_group::rest(std::int64_t deadline_ns, bool looks, Look has_news) {
     constexpr std::int64_t longest_sleep_ns = 5'000'000;
     const auto is_over = [&](const node::patience& how) {
         return node::stay_awake(how, deadline_ns, has_news) != node::idle_outcome::tired;
     };
-    if (is_over({patience_.spin_ns, 0})) return;
-    tell_processor();
-    if (is_over({0, patience_.yield_ns})) return;
+    if (looks) {
+        if (is_over({patience_.spin_ns, 0})) return;
+        tell_processor();
+        if (is_over({0, patience_.yield_ns})) return;
+    }
     const std::int64_t until = std::min(deadline_ns, node::steady_now_ns() + longest_sleep_ns);
     sleep_on_bell(memory_->head().host_bell, are_processes(), until, has_news);
 }

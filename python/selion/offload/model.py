@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long work takes that one host shares out among workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from selion import native
+
+Pattern = Literal["plain", "pipelined", "overlapped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What to expect of some number of workers. Times in seconds, of one round."""
+
+    total: float
+    speedup: float  #: over one worker that gets all of it, plain
+    transfer_share: float  #: of the total: how much of it the host moves data
+    is_saturated: bool  #: it does all the time
+    saturates_at: int  #: fewest workers for which that is so; 0: none of `speedups`
+    best_workers: int  #: fewest that come within 1 % of the best of `speedups`
+    speedups: tuple[float, ...]  #: of 1, 2, 3, ... workers
+
+
+def predict(
+    send: float,
+    fetch: float,
+    compute: float,
+    workers: int,
+    *,
+    pattern: Pattern = "plain",
+    same_for_all: bool = False,
+    most: int = 16,
+) -> Prediction:
+    """What a round of work takes.
+
+    :param send: seconds that the host needs to send all arguments
+    :param fetch: seconds that it needs to fetch all results
+    :param compute: seconds that one worker would need for all of it
+    :param pattern: whether the host waits for all workers before the next round (plain), gives a
+        worker its next call when its results are there (pipelined), or before that (overlapped)
+    :param same_for_all: every worker gets all arguments and returns all results
+    :param most: workers that the curve goes up to
+    """
+    parts = native.load().predict_offload(
+        send, fetch, compute, workers, pattern, same_for_all, most
+    )
+    return Prediction(*parts[:6], tuple(parts[6]))
+
+
+def verdict(
+    send: float,
+    fetch: float,
+    compute: float,
+    workers: int,
+    *,
+    pattern: Pattern = "plain",
+    same_for_all: bool = False,
+    most: int = 16,
+    block: int = 0,
+) -> str:
+    """The same in a sentence.
+
+    :param block: side of the square blocks that the work is done in; then larger ones are proposed
+        where they would keep all workers busy
+    """
+    return str(
+        native.load().offload_verdict(
+            send, fetch, compute, workers, pattern, same_for_all, most, block
+        )
+    )
