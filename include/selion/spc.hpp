@@ -17,7 +17,8 @@
 
 /// Spert procedure calls, as programs for MultiSpert knew them ("Parallel Computing on MultiSpert",
 /// ICSI TR-97-046, section 3.3): a thin layer over `worker_pool` with one worker process for each
-/// server. New programs do better with `selion/worker_pool.hpp`, where the compiler checks arguments.
+/// server. New programs do better with `selion/worker_pool.hpp`, where the compiler checks
+/// arguments.
 namespace selion::spc {
 
 /// Which way an argument travels.
@@ -63,12 +64,12 @@ public:
     SELION_API void put(spc_direction direction, detail::element type, const void* data,
                         std::size_t count, std::size_t element_bytes);
 
-#define SELION_SPC_PUT(name, type)                                                            \
-    void put_##name(spc_direction direction, type value = 0) {                                \
-        put(direction, detail::element::name, &value, 1, sizeof(type));                       \
-    }                                                                                         \
-    void put_v##name(spc_direction direction, const type* values, std::size_t count) {        \
-        put(direction, detail::element::name, values, count, sizeof(type));                   \
+#define SELION_SPC_PUT(name, type)                                                     \
+    void put_##name(spc_direction direction, type value = 0) {                         \
+        put(direction, detail::element::name, &value, 1, sizeof(type));                \
+    }                                                                                  \
+    void put_v##name(spc_direction direction, const type* values, std::size_t count) { \
+        put(direction, detail::element::name, values, count, sizeof(type));            \
     }
     SELION_SPC_PUT(i8, std::int8_t)
     SELION_SPC_PUT(u8, std::uint8_t)
@@ -108,10 +109,10 @@ public:
     SELION_API void get(detail::element type, void* into, std::size_t count,
                         std::size_t element_bytes);
 
-#define SELION_SPC_GET(name, type)                                                            \
-    void get_##name(type* value) { get(detail::element::name, value, 1, sizeof(type)); }      \
-    void get_v##name(type* values, std::size_t count) {                                       \
-        get(detail::element::name, values, count, sizeof(type));                              \
+#define SELION_SPC_GET(name, type)                                                       \
+    void get_##name(type* value) { get(detail::element::name, value, 1, sizeof(type)); } \
+    void get_v##name(type* values, std::size_t count) {                                  \
+        get(detail::element::name, values, count, sizeof(type));                         \
     }
     SELION_SPC_GET(i8, std::int8_t)
     SELION_SPC_GET(u8, std::uint8_t)
@@ -133,12 +134,12 @@ private:
     std::optional<routine_call<>> call_;
 };
 
-#define SELION_SPC_ARGUMENT(name, type)                                                       \
-    inline type* spc_getarg_##name(SPC_ARGS arguments) {                                      \
-        return static_cast<type*>(arguments.next(detail::element::name, false));              \
-    }                                                                                         \
-    inline type* spc_getarg_v##name(SPC_ARGS arguments) {                                     \
-        return static_cast<type*>(arguments.next(detail::element::name, true));               \
+#define SELION_SPC_ARGUMENT(name, type)                                          \
+    inline type* spc_getarg_##name(SPC_ARGS arguments) {                         \
+        return static_cast<type*>(arguments.next(detail::element::name, false)); \
+    }                                                                            \
+    inline type* spc_getarg_v##name(SPC_ARGS arguments) {                        \
+        return static_cast<type*>(arguments.next(detail::element::name, true));  \
     }
 SELION_SPC_ARGUMENT(i8, std::int8_t)
 SELION_SPC_ARGUMENT(u8, std::uint8_t)

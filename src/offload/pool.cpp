@@ -24,9 +24,8 @@ void expect_legal(const worker_pool_options& options) {
                         options.depth, most_depth));
     }
     if (options.workers && (*options.workers == 0 || *options.workers > most_workers)) {
-        throw error(status::bad_argument,
-                    fmt::format("a pool of {} workers; 1 to {} are possible", *options.workers,
-                                most_workers));
+        throw error(status::bad_argument, fmt::format("a pool of {} workers; 1 to {} are possible",
+                                                      *options.workers, most_workers));
     }
     if (options.kind != worker_kind::process && !options.program.empty()) {
         throw error(status::bad_argument,

@@ -19,7 +19,9 @@ using detail::entry;
 constexpr const char* routine_name = "selion.spc";
 constexpr std::uint64_t alignment = 16;
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+std::uint64_t aligned(std::uint64_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
 
 std::string_view name_of(detail::element type) {
     constexpr std::array<std::string_view, 8> names{"i8",  "u8",  "i16", "u16",
@@ -183,8 +185,11 @@ void spc_server::get(detail::element type, void* into, std::size_t count,
 int SPC_EVENT_LOOP(std::span<const SPC_CALL> calls, std::size_t argument_bytes) {
     const served_calls served{calls, argument_bytes};
     selion::detail::routine_entry own{
-        routine_name, parameters, {}, invoke, reinterpret_cast<void (*)()>(
-                                                  const_cast<served_calls*>(&served)),
+        routine_name,
+        parameters,
+        {},
+        invoke,
+        reinterpret_cast<void (*)()>(const_cast<served_calls*>(&served)),
         nullptr};
     selion::detail::add_routine(own);
     const bool was_worker = serve_as_worker();

@@ -158,6 +158,7 @@ measurement read_transfer(const study::arguments& given) {
         options.memory_bytes = most_bytes + 4096;
         worker_pool pool(world, options);
         if (!pool.is_host()) return;
+        settle(world);
         auto there = pool.allocate<std::byte>(0, bytes);
         std::vector<std::byte> here(bytes);
         const double us = least_us(world, [&] {
@@ -175,7 +176,9 @@ measurement read_call_overhead(const study::arguments& given) {
     const auto step = study::parameter<std::string>(given.params, "step");
     return [step](selion::world& world, const study::row_frame& frame) {
         worker_pool pool(world, pool_options(world, 1));
-        if (pool.is_host()) measure_step(world, pool, step, frame);
+        if (!pool.is_host()) return;
+        settle(world);
+        measure_step(world, pool, step, frame);
     };
 }
 
@@ -186,6 +189,7 @@ measurement read_matmul(const study::arguments& given) {
         options.memory_bytes = 8 * std::uint64_t{most_side} * most_side + 16384;
         worker_pool pool(world, options);
         if (!pool.is_host()) return;
+        settle(world);
         const product_times took = time_product(world, pool, n);
         const double macs = static_cast<double>(n) * n * n;
         study::print_row(frame, {"mmac_per_s", "MMAC/s"},

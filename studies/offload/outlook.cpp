@@ -31,6 +31,7 @@ measurement read_broadcast(const study::arguments& given) {
     return [bytes](selion::world& world, const study::row_frame& frame) {
         selion::worker_pool pool(world, options_for(world));
         if (!pool.is_host()) return;
+        settle(world);
         const std::vector<std::byte> data(bytes);
         const double us = least_us(world, [&] { static_cast<void>(pool.replicate(data)); });
         study::print_row(frame, {"total_us", "us"}, study::detail::rounded(us));
@@ -43,6 +44,7 @@ measurement read_exchange(const study::arguments& given) {
     return [bytes](selion::world& world, const study::row_frame& frame) {
         selion::worker_pool pool(world, options_for(world));
         if (!pool.is_host()) return;
+        settle(world);
         std::vector<selion::worker_array<std::byte>> sources;
         std::vector<selion::worker_array<std::byte>> targets;
         for (std::uint32_t worker = 0; worker < pool.size(); ++worker) {

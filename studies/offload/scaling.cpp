@@ -68,9 +68,7 @@ public:
           pool_(pool),
           wanted_(wanted),
           is_real_(world.machine().capabilities.real_time) {
-        // What the pool's beginning has left on the bus is over.
-        selion::charge(selion::nanoseconds(100'000'000));
-        static_cast<void>(world.now());
+        settle(world);
         in_.resize(bytes_for(wanted.share(wanted.in_us), true));
         outs_.resize(wanted.workers);
         const std::size_t out_bytes = bytes_for(wanted.share(wanted.out_us), false);

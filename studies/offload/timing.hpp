@@ -24,6 +24,12 @@ inline selion::worker_pool_options pool_options(const selion::world& world,
             .program = {}};
 }
 
+/// What a pool's beginning has left on the bus is over.
+inline void settle(const selion::world& world) {
+    selion::charge(selion::nanoseconds(100'000'000));
+    static_cast<void>(world.now());
+}
+
 /// Microseconds of something that is done once; where time is real, the least of several times.
 template <class Body>
 double least_us(const selion::world& world, Body body) {

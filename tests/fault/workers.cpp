@@ -26,10 +26,11 @@ const selion::routine until_cancelled{"until_cancelled", [](selion::worker& self
                                           while (!self.is_cancelled()) std::this_thread::yield();
                                       }};
 const selion::routine complain{"complain", [] { throw std::logic_error("I will not"); }};
-const selion::routine report{"report", [](selion::worker& self, std::int64_t length) {
-                                 const std::string text = self.read_file("/proc/version");
-                                 self.print(text.substr(0, static_cast<std::size_t>(length)) + "\n");
-                             }};
+const selion::routine report{
+    "report", [](selion::worker& self, std::int64_t length) {
+        const std::string text = self.read_file("/proc/version");
+        self.print(text.substr(0, static_cast<std::size_t>(length)) + "\n");
+    }};
 
 /// Tells why a call has failed.
 template <class Attempt>
@@ -75,8 +76,7 @@ void wait_for_ever(selion::world& world) {
 }
 
 void make_pool(selion::world& world, const std::vector<std::string>& program) {
-    worker_pool pool(world,
-                     {.workers = 1, .kind = worker_kind::process, .program = program});
+    worker_pool pool(world, {.workers = 1, .kind = worker_kind::process, .program = program});
 }
 
 void refuse(selion::world& world) {
@@ -85,9 +85,7 @@ void refuse(selion::world& world) {
     show("rank", [&] { worker_pool pool(world, {.kind = worker_kind::rank}); });
     show("program", [&] { make_pool(world, {"/bin/true"}); });
     show("missing", [&] { make_pool(world, {"/nowhere/worker"}); });
-    show("thread", [&] {
-        worker_pool pool(world, {.workers = 1, .program = {"/bin/true"}});
-    });
+    show("thread", [&] { worker_pool pool(world, {.workers = 1, .program = {"/bin/true"}}); });
     show("large", [&] {
         worker_pool pool(world, {.workers = 1, .kind = worker_kind::process, .memory_bytes = 4096});
         const std::vector<double> data(1000);

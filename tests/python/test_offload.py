@@ -221,7 +221,8 @@ def test_predictions():
     assert found.speedups[2] == pytest.approx(3)
     assert predict(4e-3, 8e-3, 100e-3, 4).total == pytest.approx(34e-3)
     sentence = verdict(5e-3, 5e-3, 50e-3, 8, pattern="pipelined", block=64)
-    assert sentence.endswith("saturated from 6 workers; best with 6; use blocks of at least 104 × 104")
+    assert "saturated from 6 workers; best with 6; " in sentence
+    assert sentence.endswith("use blocks of at least 104 × 104")
     with pytest.raises(ValueError, match="legal: plain, pipelined, overlapped"):
         predict(1, 1, 1, 1, pattern="fast")
     with pytest.raises(ValueError, match="no workers"):
