@@ -83,7 +83,7 @@ def test_rounds_take_what_the_formulas_say(study, pipelined, broadcast):
                 last = each * t_in + t_c / workers + t_out * each / workers
                 expected = max(bus, first, last)
             assert predicted[workers] == pytest.approx(expected, rel=1e-4)
-            assert us == pytest.approx(expected, rel=0.005)
+            assert us == pytest.approx(expected, rel=0.01)  # where two of them meet
 
 
 def test_the_outlook_s_improvements(study):
