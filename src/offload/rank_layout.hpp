@@ -48,12 +48,12 @@ public:
     std::uint64_t reply(std::uint32_t worker, std::uint64_t turn) const {
         return ended(workers_) + (worker * slots_ + turn % slots_) * sizeof(rank_reply);
     }
-    /// Number of the call in a slot that the host has given up.
+    /// A signal: number of the call in a slot that the host has given up.
     std::uint64_t cancelled(std::uint64_t turn) const {
-        return reply(workers_, 0) + turn % slots_ * sizeof(std::uint64_t);
+        return aligned(reply(workers_, 0)) + turn % slots_ * sizeof(signal);
     }
     std::uint64_t text(std::uint64_t turn) const {
-        return reply(workers_, 0) + slots_ * sizeof(std::uint64_t) +
+        return aligned(reply(workers_, 0)) + slots_ * sizeof(signal) +
                turn % slots_ * machine::workers::most_error_text;
     }
     std::uint64_t request(std::uint64_t turn) const {

@@ -63,9 +63,8 @@ public:
 
     std::uint32_t number() const override { return context_.rank - 1; }
     bool is_cancelled() const override {
-        const auto flag = global_ptr<std::uint64_t>(
-            memory_.at(context_.rank, memory_.layout.cancelled(turn_)).bits());
-        return get(flag) == turn_;
+        auto& given_up = memory_.own<signal>(context_.rank, memory_.layout.cancelled(turn_));
+        return detail::word_load(given_up.word()) == turn_;
     }
     void print(std::string_view text) override {
         rpc(host, print_on_host, std::span<const char>(text.data(), text.size())).get();

@@ -131,8 +131,8 @@ public:
         return both;
     }
     void cancel(std::uint32_t worker, std::uint64_t turn) override {
-        const auto flag = memory_.at(rank_of(worker), memory_.layout.cancelled(turn));
-        put(global_ptr<std::uint64_t>(flag.bits()), turn);
+        notify(memory_.signal_at(rank_of(worker), memory_.layout.cancelled(turn)),
+               signal_set(turn));
     }
 
     void rest(std::int64_t deadline_ns, bool, news& look) override {
