@@ -34,8 +34,9 @@ struct call_options {
     std::chrono::nanoseconds timeout{0};       ///< 0: none. From the call on; then it fails.
 };
 
-/// A call that is under way, or done. Belongs to the pool's thread. One that is let go goes on; if
-/// it fails then, the pool says so at its end.
+/// A call that is under way, or done. Belongs to the pool's thread. One that is let go goes on; but
+/// one whose arguments lie in the caller's memory is waited for. If it fails then, the pool says so
+/// at its end.
 template <class R = void>
 class [[nodiscard]] routine_call {
 public:

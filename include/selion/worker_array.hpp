@@ -37,11 +37,13 @@ public:
     /// Writes elements from index `first` on. Waits for the worker's calls.
     /// @error bad_argument: beyond its end, or the worker has been replaced.
     void write(std::size_t first, std::span<const T> from) {
-        detail::write_to(*pool_, range_, first * sizeof(T), from.data(), from.size_bytes());
+        detail::write_to(*pool_, range_, detail::array_bytes(first, sizeof(T)), from.data(),
+                         from.size_bytes());
     }
     /// Reads them, likewise.
     void read(std::size_t first, std::span<T> into) const {
-        detail::read_from(*pool_, range_, first * sizeof(T), into.data(), into.size_bytes());
+        detail::read_from(*pool_, range_, detail::array_bytes(first, sizeof(T)), into.data(),
+                          into.size_bytes());
     }
     /// Copies all elements to another array, of another worker or the same: over the host, or
     /// straight from worker to worker where the machine can. @error bad_argument: it is shorter.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -115,12 +117,15 @@ public:
     /// `out(…)` or `in_out(…)`, or a `worker_array`.
     /// @error bad_argument: the worker has no such routine, or an argument does not fit.
     template <class R, class... Ps, class... Arguments>
-    auto call(const routine<R(Ps...)>& which, const Arguments&... arguments) {
-        return call(call_options{}, which, arguments...);
+    auto call(const routine<R(Ps...)>& which, Arguments&&... arguments) {
+        return call(call_options{}, which, std::forward<Arguments>(arguments)...);
     }
     template <class R, class... Ps, class... Arguments>
     auto call(const call_options& options, const routine<R(Ps...)>& which,
-              const Arguments&... arguments) {
+              Arguments&&... arguments) {
+        static_assert((detail::outlives_call<Arguments&&> && ...),
+                      "the elements of a temporary are gone before a worker reads them: give them "
+                      "a name");
         using traits = detail::routine_traits<R(Ps...)>;
         return call_typed<R>(options, which.entry(), static_cast<typename traits::parameters*>(0),
                              arguments...);
@@ -128,7 +133,10 @@ public:
     /// The same by name, for routines of another program. Types must be the routine's own.
     template <class R = void, class... Arguments>
     routine_call<R> call(const call_options& options, std::string_view name,
-                         const Arguments&... arguments) {
+                         Arguments&&... arguments) {
+        static_assert((detail::outlives_call<Arguments&&> && ...),
+                      "the elements of a temporary are gone before a worker reads them: give them "
+                      "a name");
         detail::call_hold made(*state_, detail::begin_call(*state_, options));
         const std::array<detail::routine_parameter, sizeof...(Arguments)> given{
             detail::describe(detail::marked(arguments))...};
@@ -136,8 +144,8 @@ public:
         return finish<R>(std::move(made), detail::marked(arguments)...);
     }
     template <class R = void, class... Arguments>
-    routine_call<R> call(std::string_view name, const Arguments&... arguments) {
-        return call<R>(call_options{}, name, arguments...);
+    routine_call<R> call(std::string_view name, Arguments&&... arguments) {
+        return call<R>(call_options{}, name, std::forward<Arguments>(arguments)...);
     }
 
     /// Waits until every call is done. Throws nothing: failures stay with their calls.
@@ -145,9 +153,10 @@ public:
     /// Takes results and sends waiting calls, without waiting.
     SELION_API void progress();
     /// Waits until one of several calls is done. @return its index, the lowest if there are
-    /// several.
+    /// several. @error bad_argument: there are no calls.
     template <class R>
     std::size_t wait_any(std::span<routine_call<R>> calls) {
+        if (calls.empty()) throw error(status::bad_argument, "wait_any has no call to wait for");
         while (true) {
             for (std::size_t i = 0; i < calls.size(); ++i) {
                 if (calls[i].is_done()) return i;
@@ -156,11 +165,39 @@ public:
         }
     }
 
+    /// Shares `total` items out in chunks that shrink as the work does: each is a part of what is
+    /// left, so that workers which are quicker get more, and all end at about the same time.
+    /// @param least items of the smallest chunk but the last.
+    /// @param start `start(first, count)` calls a routine for these items, and returns the call.
+    /// Waits for all; throws what the first failed call has thrown, when all have ended.
+    template <class Start>
+    void share_out(std::size_t total, std::size_t least, Start start) {
+        std::vector<decltype(start(total, total))> calls;
+        std::exception_ptr trouble;
+        const std::size_t most_calls = std::size_t{size()} * depth();
+        for (std::size_t first = 0; first < total;) {
+            if (calls.size() == most_calls) {
+                const std::size_t done = wait_any(std::span(calls));
+                std::swap(calls[done], calls.back());
+                finish_chunk(calls.back(), trouble);
+                calls.pop_back();
+            }
+            const std::size_t part = (total - first) / (2 * most_calls);
+            const std::size_t count =
+                std::min(std::max({part, least, std::size_t{1}}), total - first);
+            calls.push_back(start(first, count));
+            first += count;
+        }
+        for (auto& each : calls) finish_chunk(each, trouble);
+        if (trouble) std::rethrow_exception(trouble);
+    }
+
     /// Elements in a worker's own memory; not set to any value.
     /// @error out_of_memory: it has not so much left.
     template <transferable T>
     worker_array<T> allocate(std::uint32_t worker, std::size_t count) {
-        return {*state_, detail::allocate_on(*state_, worker, count * sizeof(T))};
+        return {*state_,
+                detail::allocate_on(*state_, worker, detail::array_bytes(count, sizeof(T)))};
     }
     /// The same elements in each worker's memory: sent once where the machine can.
     /// @error out_of_memory
@@ -175,12 +212,15 @@ public:
     /// Give them back with `free_shared`. @error out_of_memory: see `shared_bytes`.
     template <transferable T>
     std::span<T> shared_array(std::size_t count) {
-        return {reinterpret_cast<T*>(detail::allocate_shared(*state_, count * sizeof(T))), count};
+        return {reinterpret_cast<T*>(
+                    detail::allocate_shared(*state_, detail::array_bytes(count, sizeof(T)))),
+                count};
     }
     /// All of that memory.
     SELION_API std::span<std::byte> shared_memory() const;
     /// Keeps it mapped as long as somebody has this, also when the pool has ended.
     SELION_API std::shared_ptr<void> shared_life() const;
+    /// @error bad_argument: it is none of these, or only a part of one.
     template <class T>
     void free_shared(std::span<T> array) {
         detail::free_shared(*state_, array.data());
@@ -202,6 +242,14 @@ private:
         (detail::write(writer, given), ...);
         detail::start_call(*state_, made.call());
         return routine_call<R>(std::move(made));
+    }
+    template <class R>
+    static void finish_chunk(routine_call<R>& call, std::exception_ptr& trouble) {
+        try {
+            call.wait();
+        } catch (...) {
+            if (!trouble) trouble = std::current_exception();
+        }
     }
     SELION_API void rest();
 

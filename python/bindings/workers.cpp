@@ -136,7 +136,9 @@ public:
         return bytes_array(start() + place, {bytes}, owner);
     }
 
+    /// Waits if too many wait already.
     call start_call(std::uint64_t place) {
+        const nb::gil_scoped_release others;
         return pool_.call(python_call, selion::in_out(pool_.shared_memory()), place,
                           std::uint64_t{0});
     }
@@ -168,7 +170,10 @@ bool wait_for(const call& which, double seconds, bool looks) {
 }
 
 std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> reply_of(call& which) {
-    which.wait();
+    {
+        const nb::gil_scoped_release others;
+        which.wait();
+    }
     const reply answer = which.result();
     return {answer.status, answer.bytes, answer.ticket};
 }

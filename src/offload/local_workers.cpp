@@ -102,13 +102,19 @@ public:
         const std::int64_t slice = context_->group_size > 1 ? fiber_slice_ns : rank_slice_ns;
         workers_.rest(std::min(deadline_ns, now_ns() + slice), looks, has_news);
     }
+    void let_others_run() override {
+        if (context_ != nullptr) static_cast<void>(detail::make_progress(*context_));
+    }
     std::int64_t now_ns() const override { return machine::host_time_ns(); }
 
     std::optional<std::string> ending(std::uint32_t worker) override {
         return workers_.ending(worker);
     }
     bool can_kill() const override { return workers_.are_processes(); }
-    void kill(std::uint32_t worker) override { workers_.kill(worker); }
+    void kill_in(std::uint32_t worker, std::uint64_t turn) override {
+        const auto runs = [&] { return begun(worker) == turn && !has_ended(worker, turn); };
+        if (runs()) workers_.kill_if(worker, runs);
+    }
     std::uint64_t begun(std::uint32_t worker) const override {
         return std::atomic_ref(workers_.area(worker).begun).load(std::memory_order_relaxed);
     }

@@ -60,18 +60,20 @@ struct pending_call final : call_writer {
                   .offset = range.offset,
                   .generation = range.generation},
                  count);
+        if (range.pool != pool) is_foreign = true;
         const bool is_elsewhere = wanted_worker != any_worker && wanted_worker != range.worker;
         if (is_elsewhere) mixed_worker = range.worker;
         wanted_worker = range.worker;
     }
 
     void replica(std::span<const worker_range> ranges, std::size_t count) override {
+        if (ranges.front().pool != pool) is_foreign = true;
         add_span({.is_array = true, .bytes = ranges.front().bytes, .replicas = ranges}, count);
     }
 
     void reset() {
         is_kept = true;
-        is_settled = is_awaited = has_output = false;
+        is_settled = is_awaited = has_output = is_foreign = is_cancelled = false;
         now = phase::made;
         wanted_worker = mixed_worker = any_worker;
         worker = any_worker;
@@ -80,6 +82,13 @@ struct pending_call final : call_writer {
         deadline_ns = machine::no_deadline;
         trouble = nullptr;
     }
+    /// Something lies in the caller's own memory, to be read or to be written.
+    bool uses_callers_memory() const {
+        for (std::uint32_t i = 0; i < span_count; ++i) {
+            if (!spans[i].is_array && spans[i].bytes != 0) return true;
+        }
+        return reference_count != 0;
+    }
     /// Something comes back that the caller reads.
     bool has_results() const { return has_output || reference_count + result_words != 0; }
 
@@ -87,6 +96,9 @@ struct pending_call final : call_writer {
     bool is_settled = false;  ///< for the caller it is over
     bool is_awaited = false;  ///< the caller has been told so
     bool has_output = false;
+    bool is_foreign = false;    ///< an argument is another pool's
+    bool is_cancelled = false;  ///< the caller has given it up
+    const void* pool = nullptr;
     phase now = phase::made;
     std::uint32_t routine = 0;
     std::uint32_t wanted_worker = any_worker;
@@ -121,5 +133,8 @@ private:
         words[word_count++] = count;
     }
 };
+
+/// Why a call has failed that was given up before a worker had begun it.
+std::exception_ptr cancelled(const pending_call& call);
 
 }  // namespace selion::detail

@@ -93,7 +93,7 @@ std::string worker_pool::verdict(std::uint32_t block) const {
 
 std::uint32_t worker_pool::depth() const noexcept { return (*state_).depth(); }
 void worker_pool::wait_all() { (*state_).wait_all(); }
-void worker_pool::progress() { (*state_).progress(); }
+void worker_pool::progress() { (*state_).poll(); }
 std::span<std::byte> worker_pool::shared_memory() const { return (*state_).shared(); }
 std::shared_ptr<void> worker_pool::shared_life() const { return (*state_).shared_life(); }
 void worker_pool::rest() {
@@ -144,7 +144,7 @@ const std::uint64_t* result_words(pending_call& call) {
 }
 
 bool is_done(pool_state& pool, pending_call& call) {
-    if (!call.is_settled) pool.progress();
+    if (!call.is_settled) pool.poll();
     return call.is_settled;
 }
 
@@ -178,7 +178,15 @@ std::vector<worker_range> replicate_on_all(pool_state& pool, const void* data,
 std::byte* allocate_shared(pool_state& pool, std::uint64_t bytes) {
     return pool.allocate_shared(bytes);
 }
-void free_shared(pool_state& pool, const void* data) noexcept { pool.free_shared(data); }
+void free_shared(pool_state& pool, const void* data) { pool.free_shared(data); }
+
+std::uint64_t array_bytes(std::uint64_t count, std::uint64_t element_bytes) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 56;
+    if (count <= most / element_bytes) return count * element_bytes;
+    throw error(
+        status::bad_argument,
+        fmt::format("{} elements of {} bytes are more than any memory has", count, element_bytes));
+}
 
 }  // namespace detail
 

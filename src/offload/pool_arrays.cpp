@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t array_alignment = 64;
 
 std::uint64_t padded(std::uint64_t bytes) {
+    if (bytes > ~std::uint64_t{0} - array_alignment) return bytes;  // more than there is
     const std::uint64_t whole = (bytes + array_alignment - 1) / array_alignment * array_alignment;
     return whole == 0 ? array_alignment : whole;
 }
@@ -36,7 +37,7 @@ worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes) {
                         base::bytes_text(bytes), base::bytes_text(place.memory.used_bytes()),
                         base::bytes_text(workers_->memory_bytes())));
     }
-    return {worker, place.generation, extent->start, bytes};
+    return {worker, place.generation, extent->start, bytes, this};
 }
 
 void pool_state::free(const worker_range& range) {
@@ -57,6 +58,9 @@ void pool_state::await_calls_of(worker_place& place) {
 pool_state::worker_place& pool_state::expect_range(const worker_range& range, std::uint64_t offset,
                                                    std::uint64_t bytes) {
     expect_open();
+    if (range.pool != this) {
+        throw error(status::bad_argument, "an array of another pool's workers");
+    }
     if (offset > range.bytes || bytes > range.bytes - offset) {
         throw error(
             status::bad_argument,
@@ -90,6 +94,7 @@ void pool_state::copy(const worker_range& from, const worker_range& to, std::uin
     worker_place& source = expect_range(from, 0, bytes);
     expect_range(to, 0, bytes);
     await_calls_of(source);
+    expect_range(from, 0, bytes);
     const bool took_turn = workers_->copy({from.worker, from.offset}, {to.worker, to.offset}, bytes,
                                           source.last_turn + 1);
     if (took_turn) ++source.last_turn;
@@ -98,6 +103,7 @@ void pool_state::copy(const worker_range& from, const worker_range& to, std::uin
 std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t bytes) {
     std::vector<worker_range> ranges;
     std::vector<std::uint64_t> offsets;
+    for (worker_place& place : places_) await_calls_of(place);
     try {
         for (std::uint32_t worker = 0; worker < size(); ++worker) {
             ranges.push_back(allocate(worker, bytes));
@@ -107,7 +113,6 @@ std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t 
         for (const worker_range& each : ranges) free(each);
         throw;
     }
-    for (worker_place& place : places_) await_calls_of(place);
     workers_->write_all(offsets, data, bytes);
     return ranges;
 }

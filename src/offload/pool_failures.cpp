@@ -2,6 +2,8 @@
 // Workers that die, and calls that take too long.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <deque>
 #include <ranges>
 #include <utility>
 #include <vector>
@@ -26,6 +28,13 @@ std::exception_ptr lateness(const pending_call& call) {
 
 }  // namespace
 
+std::exception_ptr cancelled(const pending_call& call) {
+    return std::make_exception_ptr(
+        error(status::bad_argument,
+              fmt::format("the call of routine \"{}\" was cancelled before a worker had begun it",
+                          call.name)));
+}
+
 void pool_state::look_after_workers() {
     for (std::uint32_t worker = 0; worker < size(); ++worker) {
         const std::optional<std::string> ending = workers_->ending(worker);
@@ -43,7 +52,7 @@ void pool_state::bury(std::uint32_t worker, const std::string& ending) {
     place.sent.clear();
     for (pending_call* const call : left | std::views::reverse) {
         free_spans(worker, *call);
-        if (call->turn <= begun || call->is_settled) continue;
+        if (call->turn <= begun || call->is_settled || call->is_cancelled) continue;
         std::deque<pending_call*>& queue =
             call->wanted_worker == any_worker ? waiting_ : place.pinned;
         queue.push_front(call);
@@ -51,21 +60,62 @@ void pool_state::bury(std::uint32_t worker, const std::string& ending) {
         ++waiting_count_;
     }
     for (pending_call* const call : left) {
-        if (call->now != pending_call::phase::waiting) end(*call, death(*call, worker, ending));
+        if (call->now == pending_call::phase::waiting) continue;
+        const bool was_spared = call->turn > begun && call->is_cancelled;
+        end(*call, was_spared ? cancelled(*call) : death(*call, worker, ending));
     }
-    workers_->replace(worker);
     ++place.generation;
     place.last_turn = 0;
     place.memory = {};
-    ++counts_.replaced;
+    replace(worker);
 }
 
+/// If no other worker can be had, the pool goes on with those that are left.
+void pool_state::replace(std::uint32_t worker) {
+    worker_place& place = places_[worker];
+    try {
+        workers_->replace(worker);
+        ++counts_.replaced;
+        return;
+    } catch (...) {
+        place.gone = std::current_exception();
+    }
+    const bool is_last = least_loaded() == any_worker;
+    const std::deque<pending_call*> pinned = place.pinned;
+    const std::deque<pending_call*> others = is_last ? waiting_ : std::deque<pending_call*>();
+    for (const auto& queue : {pinned, others}) {
+        for (pending_call* const call : queue) {
+            remove_waiting(*call);
+            end(*call, place.gone);
+        }
+    }
+}
+
+/// When the first call is late that has not been given up yet.
+std::int64_t pool_state::first_deadline() const {
+    std::int64_t first = machine::no_deadline;
+    const auto look_at = [&](const std::deque<pending_call*>& calls) {
+        for (const pending_call* const call : calls) {
+            if (!call->is_settled) first = std::min(first, call->deadline_ns);
+        }
+    };
+    look_at(waiting_);
+    for (const worker_place& place : places_) {
+        look_at(place.pinned);
+        look_at(place.sent);
+    }
+    return first;
+}
+
+/// Calls that have been given up are looked at again: it may be that their worker had begun them
+/// without having seen it.
 void pool_state::look_at_deadlines() {
+    collect();
     const std::int64_t now_ns = workers_->now_ns();
     std::vector<pending_call*> late;
     const auto look_at = [&](const std::deque<pending_call*>& calls) {
         for (pending_call* const call : calls) {
-            if (!call->is_settled && call->deadline_ns <= now_ns) late.push_back(call);
+            if (call->deadline_ns <= now_ns) late.push_back(call);
         }
     };
     look_at(waiting_);
@@ -81,10 +131,11 @@ void pool_state::give_up(pending_call& call) {
         remove_waiting(call);
         return end(call, lateness(call));
     }
-    settle(call, lateness(call));
-    workers_->cancel(call.worker, call.turn);
-    const bool is_running = workers_->begun(call.worker) == call.turn;
-    if (is_running && workers_->can_kill()) workers_->kill(call.worker);
+    if (!call.is_settled) {
+        settle(call, lateness(call));
+        workers_->cancel(call.worker, call.turn);
+    }
+    if (workers_->can_kill()) workers_->kill_in(call.worker, call.turn);
 }
 
 }  // namespace selion::detail

@@ -30,13 +30,6 @@ std::exception_ptr routine_trouble(const pending_call& call, std::uint32_t worke
                                         call.name, worker, type, text)));
 }
 
-std::exception_ptr cancelled(const pending_call& call) {
-    return std::make_exception_ptr(
-        error(status::bad_argument,
-              fmt::format("the call of routine \"{}\" was cancelled before a worker had begun it",
-                          call.name)));
-}
-
 }  // namespace
 
 /// What a waiting host looks for: the end of the oldest call of any worker.
@@ -59,11 +52,25 @@ private:
 bool pool_state::rest(std::int64_t deadline_ns, bool looks) {
     constexpr std::uint64_t rests_between_looks = 256;  // a look is a system call for each process
     ended_news look(*this);
+    if (timed_ != 0) deadline_ns = std::min(deadline_ns, first_deadline());
     workers_->rest(deadline_ns, looks, look);
     const bool has_news = look.are_there();
     if (!has_news || ++rests_ % rests_between_looks == 0) look_after_workers();
     if (timed_ != 0) look_at_deadlines();
     return has_news;
+}
+
+void pool_state::poll() {
+    constexpr std::uint64_t polls_between_looks = 16;  // at the clock
+    constexpr std::int64_t between_looks_ns = 5'000'000;
+    progress();
+    if (under_way_ != 0) workers_->let_others_run();
+    if (under_way_ == 0 || ++polls_ % polls_between_looks != 0) return;
+    const std::int64_t now_ns = workers_->now_ns();
+    if (now_ns - looked_ns_ < between_looks_ns) return;
+    looked_ns_ = now_ns;
+    look_after_workers();
+    if (timed_ != 0) look_at_deadlines();
 }
 
 /// Results go before new calls to other workers.
@@ -145,9 +152,11 @@ void pool_state::take_results(std::uint32_t worker, pending_call& call,
 }
 
 std::uint32_t pool_state::least_loaded() const {
-    std::uint32_t best = 0;
-    for (std::uint32_t worker = 1; worker < size(); ++worker) {
-        if (places_[worker].sent.size() < places_[best].sent.size()) best = worker;
+    std::uint32_t best = any_worker;
+    for (std::uint32_t worker = 0; worker < size(); ++worker) {
+        if (places_[worker].gone) continue;
+        if (best == any_worker || places_[worker].sent.size() < places_[best].sent.size())
+            best = worker;
     }
     return best;
 }
@@ -164,7 +173,7 @@ pending_call* pool_state::next_for(std::uint32_t worker) {
 void pool_state::send_waiting() {
     for (std::uint32_t load = 0; load < depth_; ++load) {
         for (std::uint32_t worker = 0; worker < size(); ++worker) {
-            if (places_[worker].sent.size() != load) continue;
+            if (places_[worker].gone || places_[worker].sent.size() != load) continue;
             if (send_next(worker)) collect();
             if (waiting_count_ == 0) return;
         }

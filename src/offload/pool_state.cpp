@@ -119,11 +119,18 @@ pending_call& pool_state::begin(const call_options& options) {
     }
     pending_call& call = *std::exchange(free_records_, free_records_->next_free);
     call.reset();
+    call.pool = this;
     if (options.worker) call.wanted_worker = *options.worker;
     if (options.timeout.count() > 0) {
-        call.deadline_ns = workers_->now_ns() + options.timeout.count();
+        call.deadline_ns = deadline_in(options.timeout);
     }
     return call;
+}
+
+std::int64_t pool_state::deadline_in(std::chrono::nanoseconds timeout) const {
+    const std::int64_t now_ns = workers_->now_ns();
+    const bool is_beyond = timeout.count() > machine::no_deadline - now_ns;
+    return is_beyond ? machine::no_deadline : now_ns + timeout.count();
 }
 
 void pool_state::name_routine(pending_call& call, std::string_view name,
@@ -167,6 +174,11 @@ void pool_state::expect_fits(const pending_call& call) const {
 }
 
 void pool_state::start(pending_call& call) {
+    if (call.is_foreign) {
+        throw error(status::bad_argument,
+                    fmt::format("an argument of routine \"{}\" lies on workers of another pool",
+                                call.name));
+    }
     if (call.mixed_worker != any_worker) {
         throw error(status::bad_argument,
                     fmt::format("the arguments of routine \"{}\" lie on several workers, or not on "
@@ -180,6 +192,9 @@ void pool_state::start(pending_call& call) {
     if (waiting_count_ == 0) {
         const std::uint32_t worker =
             call.wanted_worker != any_worker ? call.wanted_worker : least_loaded();
+        if (worker == any_worker || places_[worker].gone) {
+            return end(call, places_[worker == any_worker ? 0 : worker].gone);
+        }
         collect_from(worker);
         if (places_[worker].sent.size() < depth_ && send(worker, call)) return;
         if (call.is_settled) return;
@@ -204,7 +219,7 @@ bool pool_state::wait(pending_call& call, std::int64_t timeout_ns, bool looks) {
     progress();
     if (call.is_settled) return true;
     std::int64_t deadline_ns = machine::no_deadline;
-    if (timeout_ns >= 0) deadline_ns = workers_->now_ns() + timeout_ns;
+    if (timeout_ns >= 0) deadline_ns = deadline_in(std::chrono::nanoseconds(timeout_ns));
     while (true) {
         looks = rest(deadline_ns, looks);
         progress();
@@ -215,17 +230,32 @@ bool pool_state::wait(pending_call& call, std::int64_t timeout_ns, bool looks) {
 
 void pool_state::cancel(pending_call& call) {
     if (call.is_settled) return;
+    call.is_cancelled = true;
     if (call.now == pending_call::phase::waiting) {
         remove_waiting(call);
-        end(call, std::make_exception_ptr(
-                      error(status::bad_argument,
-                            fmt::format("the call of routine \"{}\" was cancelled", call.name))));
+        end(call, cancelled(call));
     } else if (call.now == pending_call::phase::sent) {
         workers_->cancel(call.worker, call.turn);
     }
 }
 
+/// For who must not throw: what goes wrong is told at the end.
+void pool_state::await_quietly(pending_call& call) {
+    try {
+        static_cast<void>(wait(call, -1, true));
+    } catch (...) {
+        if (!unseen_) unseen_ = std::current_exception();
+        ++unseen_count_;
+    }
+}
+
 void pool_state::let_go(pending_call& call) {
+    const bool is_under_way =
+        call.now == pending_call::phase::waiting || call.now == pending_call::phase::sent;
+    // The caller's memory may be gone after this.
+    if (is_under_way && !call.is_settled && call.uses_callers_memory() && workers_ != nullptr) {
+        await_quietly(call);
+    }
     call.is_kept = false;
     if (call.now == pending_call::phase::made) call.now = pending_call::phase::ended;
     if (call.is_settled && call.trouble && !call.is_awaited) {
@@ -247,7 +277,6 @@ void pool_state::settle(pending_call& call, std::exception_ptr trouble) {
     call.is_settled = true;
     call.trouble = std::move(trouble);
     ++counts_.calls;
-    if (call.deadline_ns != machine::no_deadline) --timed_;
     if (!call.trouble) return;
     ++counts_.failed;
     if (call.is_kept) return;
@@ -259,6 +288,7 @@ void pool_state::settle(pending_call& call, std::exception_ptr trouble) {
 void pool_state::end(pending_call& call, std::exception_ptr trouble) {
     settle(call, std::move(trouble));
     call.now = pending_call::phase::ended;
+    if (call.deadline_ns != machine::no_deadline) --timed_;
     --under_way_;
     recycle_if_done(call);
 }

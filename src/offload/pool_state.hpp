@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -51,6 +52,8 @@ public:
     /// On a rank that serves.
     void serve();
     void progress();
+    /// The same for who does not wait: now and then it looks for deaths and deadlines too.
+    void poll();
     /// @return whether there were news.
     bool rest(std::int64_t deadline_ns, bool looks = true);
     void wait_all();
@@ -65,7 +68,10 @@ public:
     void copy(const worker_range& from, const worker_range& to, std::uint64_t bytes);
     /// The same bytes in the memory of each worker.
     std::vector<worker_range> replicate(const void* data, std::uint64_t bytes);
-    std::span<std::byte> shared() const { return workers_->shared(); }
+    std::span<std::byte> shared() const {
+        expect_open();
+        return workers_->shared();
+    }
     std::shared_ptr<void> shared_life() const { return workers_->shared_life(); }
     std::byte* allocate_shared(std::uint64_t bytes);
     void free_shared(const void* data);
@@ -78,6 +84,7 @@ private:
         std::deque<pending_call*> sent;    ///< oldest first
         std::deque<pending_call*> pinned;  ///< calls that wait for this worker
         onesided::extent_allocator memory;
+        std::exception_ptr gone;  ///< why no worker is here any more
     };
     class ended_news;
 
@@ -87,7 +94,10 @@ private:
     void await_calls_of(worker_place& place);
     worker_place& expect_range(const worker_range& range, std::uint64_t offset,
                                std::uint64_t bytes);
+    /// @return any_worker: none is left.
     std::uint32_t least_loaded() const;
+    std::int64_t deadline_in(std::chrono::nanoseconds timeout) const;
+    std::int64_t first_deadline() const;
 
     bool collect();
     void collect_from(std::uint32_t worker);
@@ -107,8 +117,10 @@ private:
 
     void look_after_workers();
     void look_at_deadlines();
+    void replace(std::uint32_t worker);
     void bury(std::uint32_t worker, const std::string& ending);
     void give_up(pending_call& call);
+    void await_quietly(pending_call& call);
 
     void settle(pending_call& call, std::exception_ptr trouble);
     void end(pending_call& call, std::exception_ptr trouble);
@@ -127,6 +139,8 @@ private:
     std::uint64_t timed_ = 0;            ///< of these, with a deadline
     std::uint64_t orders_ = 0;
     std::uint64_t rests_ = 0;
+    std::uint64_t polls_ = 0;
+    std::int64_t looked_ns_ = 0;  ///< when a poll has last looked for deaths
     pool_counts counts_;
     bool measures_;
     pool_profile profile_;

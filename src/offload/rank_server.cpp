@@ -11,6 +11,7 @@
 #include "machine/machine.hpp"
 #include "machine/workers/routine_list.hpp"
 #include "machine/workers/worker_loop.hpp"
+#include "onesided/waiting.hpp"
 #include "selion/put_get.hpp"
 #include "selion/rpc.hpp"
 #include "selion/signal.hpp"
@@ -63,8 +64,8 @@ public:
 
     std::uint32_t number() const override { return context_.rank - 1; }
     bool is_cancelled() const override {
-        auto& given_up = memory_.own<signal>(context_.rank, memory_.layout.cancelled(turn_));
-        return detail::word_load(given_up.word()) == turn_;
+        static_cast<void>(detail::make_progress(context_));  // or the word would never come
+        return is_given_up();
     }
     void print(std::string_view text) override {
         rpc(host, print_on_host, std::span<const char>(text.data(), text.size())).get();
@@ -81,6 +82,11 @@ public:
     }
 
 private:
+    bool is_given_up() const {
+        auto& given_up = memory_.own<signal>(context_.rank, memory_.layout.cancelled(turn_));
+        return detail::word_load(given_up.word()) == turn_;
+    }
+
     /// Part of its memory goes to another worker.
     void copy(const rank_request& request) {
         const auto& [from, to, bytes] =
@@ -96,7 +102,7 @@ private:
         rank_reply reply{};
         std::string text;
         std::uint32_t result_words = 0;
-        if (is_cancelled()) {
+        if (is_given_up()) {
             reply.outcome = machine::workers::call_outcome::cancelled;
         } else {
             std::uint64_t* const results = reply.results.data() + (memory_.measures ? 1 : 0);

@@ -140,6 +140,7 @@ public:
         if (look.are_there()) return;
         wait_for_any(deadline_ns);
     }
+    void let_others_run() override { static_cast<void>(detail::make_progress(context_)); }
     std::int64_t now_ns() const override { return context_.clock->now_ns(); }
     std::int64_t stamp_ps() const override { return context_.clock->stamp_ps(); }
 

@@ -104,6 +104,8 @@ public:
     /// Waits a while: until there are news, or a moment passes.
     /// @param looks first stays awake for some time; who has done so sleeps at once.
     virtual void rest(std::int64_t deadline_ns, bool looks, news& look) = 0;
+    /// For a host that looks again and again without resting: others get their turn.
+    virtual void let_others_run() {}
     virtual std::int64_t now_ns() const = 0;
     /// For records: picoseconds since some moment. A look costs nothing where time is virtual.
     virtual std::int64_t stamp_ps() const { return now_ns() * 1000; }
@@ -112,10 +114,12 @@ public:
     virtual std::optional<std::string> ending(std::uint32_t) { return std::nullopt; }
     /// Whether a worker whose routine does not return can be ended.
     virtual bool can_kill() const { return false; }
-    virtual void kill(std::uint32_t) {}
+    /// Ends it if it still runs that call, and not after it.
+    virtual void kill_in(std::uint32_t /*worker*/, std::uint64_t /*turn*/) {}
     /// Calls that it had begun. @pre it has ended.
     virtual std::uint64_t begun(std::uint32_t) const { return 0; }
-    /// Another worker in its place. @pre it has ended.
+    /// Another worker in its place. @pre it has ended. @error system_failure: none can be had, and
+    /// the place is empty.
     virtual void replace(std::uint32_t) {}
 };
 

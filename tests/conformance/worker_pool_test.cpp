@@ -43,6 +43,10 @@ const selion::routine mixed{"mixed", [](selion::worker& self, const place& where
                             }};
 const selion::routine complain{
     "complain", [](std::int32_t code) { throw std::out_of_range("code " + std::to_string(code)); }};
+const selion::routine until_cancelled{"until_cancelled", [](selion::worker& self) {
+                                          while (!self.is_cancelled()) {
+                                          }
+                                      }};
 const selion::routine who{"who", [](selion::worker& self) { return self.number(); }};
 
 /// Runs a body on the host of a pool; the ranks of a pool of ranks serve meanwhile.
@@ -183,10 +187,10 @@ SPMD_TEST(worker_pool, bad_calls_get_a_sentence) {
                    std::string("routine \"twice\" takes 1 arguments, (int64); the call has 0"));
         test.equal(refusal([&] { static_cast<void>(pool.call("twice", 2.5)); }),
                    std::string("argument 1 of routine \"twice\" is int64; the call has double"));
-        test.equal(
-            refusal([&] { static_cast<void>(pool.call("scale", 2.0, std::vector<double>(2))); }),
-            std::string("argument 2 of routine \"scale\" is span<double>; the call has "
-                        "span<const double>"));
+        const std::vector<double> read_only(2);
+        test.equal(refusal([&] { static_cast<void>(pool.call("scale", 2.0, read_only)); }),
+                   std::string("argument 2 of routine \"scale\" is span<double>; the call has "
+                               "span<const double>"));
         test.equal(refusal([&] { static_cast<void>(pool.call<double>("sum", numbers)); }),
                    std::string("routine \"sum\" returns int64, not double"));
         test.equal(refusal([&] { static_cast<void>(pool.call({.worker = 7}, nothing)); }),
@@ -224,6 +228,31 @@ SPMD_TEST(worker_pool, replicas_and_copies_between_workers) {
     });
 }
 
+SPMD_TEST(worker_pool, shares_work_out_in_chunks) {
+    on_every_kind(test, world, 3, [&](worker_pool& pool) {
+        if (world.machine().capabilities.moves_idle_ranks_only) test.equal(pool.depth(), 1U);
+        constexpr std::size_t total = 5000;
+        std::vector<std::int32_t> numbers(total);
+        std::vector<std::size_t> chunks;
+        pool.share_out(total, 20, [&](std::size_t first, std::size_t count) {
+            chunks.push_back(count);
+            const std::span part = std::span(numbers).subspan(first, count);
+            return pool.call(iota, static_cast<std::int32_t>(first), out(part));
+        });
+        test.equal(std::accumulate(chunks.begin(), chunks.end(), std::size_t{0}), total);
+        for (std::size_t i = 0; i < total; ++i) {
+            if (numbers[i] != static_cast<std::int32_t>(i)) return test.fail("an item is missing");
+        }
+        test.that(chunks.front() > chunks.back() && chunks[chunks.size() - 2] >= 20, "chunks");
+        const std::string what = refusal([&] {
+            pool.share_out(3, 1, [&](std::size_t first, std::size_t) {
+                return pool.call(complain, static_cast<std::int32_t>(first));
+            });
+        });
+        test.that(what.find("code 0") != std::string::npos, what);
+    });
+}
+
 SPMD_TEST(worker_pool, files_and_cancelled_calls) {
     on_every_kind(test, world, 1, [&](worker_pool& pool) {
         auto first = pool.call(nothing);
@@ -234,6 +263,44 @@ SPMD_TEST(worker_pool, files_and_cancelled_calls) {
         const std::string what = refusal([&] { test.equal(second.get(), 6); });
         test.that(what == "nothing was refused" || what.find("was cancelled") != std::string::npos,
                   what);
+    });
+}
+
+SPMD_TEST(worker_pool, a_routine_sees_that_its_time_is_over) {
+    using namespace std::chrono_literals;
+    on_every_kind(test, world, 2, [&](worker_pool& pool) {
+        auto late = pool.call({.worker = 0, .timeout = 2ms}, until_cancelled);
+        const std::string what = refusal([&] { late.wait(); });
+        test.that(what.find("was not done within its time") != std::string::npos, what);
+        test.equal(pool.call({.worker = 0}, twice, 4).get(), 8);
+        auto given_up = pool.call({.worker = 0}, until_cancelled);
+        given_up.cancel();
+        while (!given_up.is_done()) {
+        }
+        // It was skipped, or it has returned.
+        const std::string end = refusal([&] { given_up.wait(); });
+        test.that(end == "nothing was refused" || end.find("was cancelled") != std::string::npos,
+                  end);
+    });
+}
+
+SPMD_TEST(worker_pool, what_is_not_this_pools_is_refused) {
+    with_pool(test, world, {.workers = 1, .shared_bytes = 4096}, [&](worker_pool& pool) {
+        worker_pool other({.workers = 1});
+        auto foreign = other.allocate<double>(0, 8);
+        auto own = pool.allocate<double>(0, 8);
+        const std::string called = refusal([&] { pool.call(scale, 2.0, foreign).wait(); });
+        test.that(called.find("lies on workers of another pool") != std::string::npos, called);
+        const std::string copied = refusal([&] { own.copy_to(foreign); });
+        test.that(copied.find("another pool") != std::string::npos, copied);
+        const std::string huge =
+            refusal([&] { static_cast<void>(pool.shared_array<double>(~std::size_t{0} / 4)); });
+        test.that(huge.find("more than any memory has") != std::string::npos, huge);
+        const std::span part = pool.shared_array<double>(8).subspan(4);
+        const std::string freed = refusal([&] { pool.free_shared(part); });
+        test.that(freed.find("not the start of an array") != std::string::npos, freed);
+        const std::string none = refusal([&] { pool.wait_any(std::span<routine_call<>>()); });
+        test.that(none.find("no call to wait for") != std::string::npos, none);
     });
 }
 

@@ -124,7 +124,7 @@ def test_a_line_that_is_not_json_is_a_failure(programs):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("simulators",), "'simulators' is not a benchmark; legal: simulator, collectives."),
+        (("simulators",), "is not a benchmark; legal: simulator, collectives, offload."),
         (("--quick",), "These options need the name of a benchmark"),
         (("simulator", "--repeat", "0"), "'--repeat'"),
         (("simulator", "--most-ranks", "few"), "'--most-ranks'"),

@@ -109,6 +109,143 @@ def test_shared_memory_is_given_back():
     assert all(each[-1] == 2 for each in kept)  # also when the pool has ended
 
 
+def test_arguments_live_until_the_call_is_done():
+    with Pool(workers=1, shared_bytes=1 << 20) as pool:
+        pool.submit(time.sleep, 0.05)
+        totals = []
+        for value in range(8):
+            array = pool.array(8192)
+            array.fill(value)
+            totals.append(pool.submit(total, array))
+            del array
+        assert [each.result() for each in totals] == [8192 * value for value in range(8)]
+
+
+class Scaled:
+    """A function without a hash."""
+
+    __hash__ = None
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, value):
+        return self.factor * value
+
+
+def test_functions_without_a_hash(shared_pool):
+    one, two = Scaled(1), Scaled(2)
+    assert shared_pool.submit(one, 5).result() == 5
+    assert shared_pool.submit(two, 5).result() == 10
+    assert list(shared_pool.map(two, range(6), chunksize=2)) == [0, 2, 4, 6, 8, 10]
+
+
+def test_more_functions_than_are_kept():
+    with Pool(workers=1, shared_bytes=4 << 20) as pool:
+        functions = [lambda value, i=i: value + i for i in range(600)]
+        for _ in range(2):
+            assert [pool.submit(each, 1).result() for each in functions] == list(range(1, 601))
+
+
+def test_arrays_beside_what_pickle_cannot_name(shared_pool):
+    array = np.arange(5.0)
+
+    def apply(data, function):
+        return function(data), (lambda: data)
+
+    doubled, again = shared_pool.submit(apply, array, lambda data: data * 2).result()
+    assert doubled.tolist() == [0, 2, 4, 6, 8] and again().tolist() == array.tolist()
+
+
+def big_or_die(count):
+    return np.full(100_000, count) if count else os._exit(1)
+
+
+def test_results_are_not_exchanged_when_a_worker_dies():
+    with Pool(workers=1, depth=4) as pool:
+        calls = [pool.submit(big_or_die, count) for count in (1, 2, 0, 3, 4)]
+        time.sleep(0.2)  # all of them are over before the first result is fetched
+        for count, call in zip((1, 2, 0, 3, 4), calls, strict=True):
+            try:
+                assert call.result(20).tolist() == [count] * 100_000
+            except WorkerDied:
+                assert count < 3
+        assert isinstance(calls[2].exception(), WorkerDied)
+
+
+def test_waiting_sees_a_death():
+    with Pool(workers=1) as pool:
+        dying = pool.submit(end)
+        done, _ = concurrent.futures.wait([dying], timeout=20)
+        assert done == {dying} and isinstance(dying.exception(), WorkerDied)
+
+
+def test_calls_go_on_in_the_background(shared_pool, tmp_path):
+    for i in range(20):
+        shared_pool.submit((tmp_path / str(i)).touch)
+    for _ in range(400):
+        if len(list(tmp_path.iterdir())) == 20:
+            return
+        time.sleep(0.01)
+    raise AssertionError("calls wait for somebody who asks")
+
+
+def test_a_call_that_is_given_up():
+    with Pool(workers=1) as pool:
+        pool.submit(time.sleep, 0.2)
+        waiting = [pool.submit(add, i) for i in range(6)]
+        assert waiting[-1].cancel() and waiting[-1].cancelled()
+        with pytest.raises(concurrent.futures.CancelledError):
+            waiting[-1].result()
+        assert [each.result() for each in waiting[:-1]] == list(range(5))
+        assert not waiting[0].cancel()
+
+
+def test_failed_calls_leave_nothing():
+    with Pool(workers=1, shared_bytes=1 << 20) as pool:
+        for _ in range(50):
+            with pytest.raises(MemoryError):
+                pool.submit(total, np.ones(60_000), np.ones(100_000))
+            with pytest.raises(MemoryError):
+                pool.submit(np.ones, 200_000).result()
+        assert pool.submit(total, np.ones(80_000)).result() == 80_000
+        with pytest.raises(Mistake, match="negative"):
+            pool.array(-1)
+
+
+def fail_with(array):
+    raise ValueError(array)
+
+
+def test_exceptions_carry_arrays(shared_pool):
+    raised = shared_pool.submit(fail_with, np.arange(4)).exception()
+    assert raised.args[0].tolist() == [0, 1, 2, 3]
+
+
+def test_objects_of_the_main_program(tmp_path):
+    program = tmp_path / "own.py"
+    program.write_text(
+        "from dataclasses import dataclass\nfrom selion.offload import Pool\n"
+        "@dataclass\nclass Point:\n    x: int\n"
+        "def moved(point):\n    return Point(point.x + 1)\n"
+        "with Pool(workers=1) as pool:\n"
+        "    assert pool.submit(moved, Point(2)).result() == Point(3)\n"
+    )
+    subprocess.run([sys.executable, program], check=True)
+
+
+def test_a_pool_that_nobody_waits_for():
+    pool = Pool(workers=1)
+    pid = pool.submit(os.getpid).result()
+    slow = pool.submit(time.sleep, 0.1)
+    pool.shutdown(wait=False)
+    for _ in range(400):
+        if not os.path.exists(f"/proc/{pid}/exe"):
+            break
+        time.sleep(0.01)
+    assert slow.done() and not os.path.exists(f"/proc/{pid}/exe")
+
+
 def test_exceptions_tell_where_they_come_from(shared_pool):
     with pytest.raises(ValueError, match="no such thing") as raised:
         shared_pool.submit(fail, "no such thing").result()

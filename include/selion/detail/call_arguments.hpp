@@ -4,8 +4,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include <selion/detail/export.hpp>
 #include <selion/detail/routine_parameter.hpp>
@@ -44,6 +46,7 @@ struct worker_range {
     std::uint32_t generation = 0;  ///< changes when the worker is replaced
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
+    const void* pool = nullptr;  ///< whose worker it is
 };
 template <class T>
 struct array_argument {
@@ -60,6 +63,13 @@ template <class T>
 concept shows_elements = requires(T& range) { std::span(range); };
 template <class T>
 using element_of = typename decltype(std::span(std::declval<T&>()))::element_type;
+
+/// Whether the elements of an argument are there when the call has returned: not those of a
+/// temporary container.
+template <class T>
+inline constexpr bool outlives_call =
+    !shows_elements<std::remove_reference_t<T>> || std::is_lvalue_reference_v<T> ||
+    std::ranges::borrowed_range<T>;
 
 /// Arguments as they come, one after another.
 class SELION_API call_writer {
@@ -138,18 +148,22 @@ inline constexpr bool is_marked<replica_argument<T>> = true;
 /// An argument that the routine reads: the default. Elements must stay as they are until the call
 /// is done.
 template <class T>
-auto in(const T& argument) {
-    if constexpr (detail::shows_elements<const T>) {
-        using element = detail::element_of<const T>;
-        return detail::span_argument<element>{std::span(argument), detail::transfer::in};
+auto in(T&& argument) {
+    static_assert(detail::outlives_call<T&&>, "selion::in needs elements that have a name");
+    using plain = std::remove_cvref_t<T>;
+    if constexpr (detail::shows_elements<const plain>) {
+        using element = detail::element_of<const plain>;
+        return detail::span_argument<element>{std::span(std::as_const(argument)),
+                                              detail::transfer::in};
     } else {
-        return detail::value_argument<T>{argument};
+        return detail::value_argument<plain>{argument};
     }
 }
 /// One that it writes: it finds no particular value there. What it has written is there when the
 /// call has been waited for.
 template <class T>
 auto out(T&& argument) {
+    static_assert(detail::outlives_call<T&&>, "selion::out needs elements that have a name");
     if constexpr (detail::shows_elements<std::remove_reference_t<T>>) {
         using element = detail::element_of<std::remove_reference_t<T>>;
         static_assert(!std::is_const_v<element>, "selion::out needs elements that can be written");
@@ -162,6 +176,7 @@ auto out(T&& argument) {
 /// One that it reads and writes.
 template <class T>
 auto in_out(T&& argument) {
+    static_assert(detail::outlives_call<T&&>, "selion::in_out needs elements that have a name");
     if constexpr (detail::shows_elements<std::remove_reference_t<T>>) {
         using element = detail::element_of<std::remove_reference_t<T>>;
         static_assert(!std::is_const_v<element>,

@@ -56,7 +56,9 @@ SELION_API void copy_between(pool_state& pool, const worker_range& from, const w
 SELION_API std::vector<worker_range> replicate_on_all(pool_state& pool, const void* data,
                                                       std::uint64_t bytes);
 SELION_API std::byte* allocate_shared(pool_state& pool, std::uint64_t bytes);
-SELION_API void free_shared(pool_state& pool, const void* data) noexcept;
+SELION_API void free_shared(pool_state& pool, const void* data);
+/// Length of so many elements. @error bad_argument: more than there are addresses.
+SELION_API std::uint64_t array_bytes(std::uint64_t count, std::uint64_t element_bytes);
 
 /// Keeps the state of a pool while somebody may ask for it.
 class pool_hold {

@@ -66,6 +66,8 @@ constexpr routine_parameter parameter_of() {
         static_assert(transferable<plain>,
                       "a routine's arguments are moved as bytes: elements must be trivially "
                       "copyable");
+        static_assert(alignof(plain) <= 16,
+                      "elements of a routine's spans lie at multiples of 16 bytes, not of more");
         return {value_kind_of<plain>(), true, !std::is_const_v<element>, sizeof(plain)};
     } else {
         static_assert(transferable<value>,

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import cloudpickle
 
 # Function: number, place and length of its pickled form. Length of the pickled arguments, room for
 # a result from the block's start on, and how many buffers follow.
@@ -23,8 +24,30 @@ _count = struct.Struct("<2Q")
 
 returned = 0
 raised = 1
+lost = 2  # a result that this worker does not have: it was another one's, which has died
+
+nowhere = 2**64 - 1  # instead of a result's place: it is not wanted any more
+
+most_functions = 256  # that host and workers keep
 
 _alignment = 64
+
+
+def dumps(value: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """Pickled bytes and buffers: by the standard library; by cloudpickle what that cannot name.
+
+    Such are lambdas, and what a program's main file defines, which is no module elsewhere.
+    """
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        payload = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        if b"__main__" not in payload:
+            return payload, buffers
+    except (pickle.PicklingError, AttributeError, TypeError):
+        pass
+    buffers = []
+    payload = bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append))
+    return payload, buffers
 
 
 def aligned(bytes_: int) -> int:
@@ -34,7 +57,7 @@ def aligned(bytes_: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call as its worker reads it."""
+    """A call as its worker reads it. Function 0: one that is called only once."""
 
     function: int
     function_place: int
@@ -74,9 +97,8 @@ class Request:
 class Result:
     """What a function has returned or raised, ready to be written."""
 
-    def __init__(self, value: Any, dumps: Callable[..., bytes]) -> None:
-        found: list[pickle.PickleBuffer] = []
-        self._payload = b"" if value is None else dumps(value, buffer_callback=found.append)
+    def __init__(self, value: Any) -> None:
+        self._payload, found = (b"", []) if value is None else dumps(value)
         self._buffers = [each.raw() for each in found]
 
     @property

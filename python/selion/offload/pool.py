@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -13,7 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
 import cloudpickle
@@ -59,6 +60,8 @@ class _Call(Future[Any]):
         self._started: Any = None
         self._block = 0
         self._lent: tuple[int, ...] = ()
+        self._held: tuple[Any, ...] = ()  # what the worker uses in shared memory
+        self._is_given_up = False
 
     def result(self, timeout: float | None = None) -> Any:
         if not self.done():
@@ -75,8 +78,12 @@ class _Call(Future[Any]):
         if not self.done():
             self._pool._start_collector()
 
+    def running(self) -> bool:
+        return not self.done()
+
     def cancel(self) -> bool:
-        return False if self.done() else self._pool._cancel(self)
+        """Gives it up. False: a worker has it already, and skips it if it has not begun it."""
+        return self.cancelled() if self.done() else self._pool._cancel(self)
 
 
 class Pool(Executor):
@@ -110,7 +117,9 @@ class Pool(Executor):
         self._collector_lock = threading.Lock()
         self._pending: deque[_Call] = deque()
         self._blocks: list[int] = []
-        self._functions: dict[Any, tuple[int, int, int]] = {}
+        self._functions: dict[Any, _Function] = {}
+        self._numbers = itertools.count(1)
+        self._most_in_work = count * depth
         self._collector: threading.Thread | None = None
         self._is_shut = False
 
@@ -120,13 +129,18 @@ class Pool(Executor):
         """Has a worker call `fn(*args, **kwargs)`.
 
         Arrays from `array` are not copied, and what the function writes to them is seen here;
-        others are copied once. The function is pickled once.
+        others are copied once. The function is pickled when it is first called: changes of what
+        it refers to are not seen later. A function must not keep an argument's memory: it is
+        used again when the call is done.
         """
         call = _Call(self)
         with self._lock:
             if self._is_shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             self._send(call, fn, args, kwargs)
+            has_enough = len(self._pending) > self._most_in_work
+        if has_enough:  # somebody has to send the rest
+            self._start_collector()
         return call
 
     def map(
@@ -157,8 +171,12 @@ class Pool(Executor):
         if not wait and self._pending:
             self._start_collector()
             return
-        while self._pending:
-            self._drive(self._pending[0], None)
+        while True:
+            with self._lock:
+                first = self._pending[0] if self._pending else None
+            if first is None:
+                break
+            self._drive(first, None)
         with self._lock:
             self._core = None
 
@@ -178,6 +196,8 @@ class Pool(Executor):
         """An array in shared memory, set to zero. As an argument it is not copied."""
         kind = np.dtype(dtype)
         sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        if any(size < 0 for size in sizes):
+            raise Mistake(f"an array of shape {sizes}; no size can be negative.")
         length = math.prod(sizes) * kind.itemsize
         with self._lock:
             core = self._own()
@@ -197,24 +217,29 @@ class Pool(Executor):
     def _send(self, call: _Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         core = self._core
         lent: list[int] = []
-        payload = b""
-        buffers: tuple[tuple[int, int], ...] = ()
-        if args or kwargs:
+        try:
+            function = self._function(fn)
             found: list[pickle.PickleBuffer] = []
-            payload = _dumps((args, kwargs), found.append)
+            payload = b""
+            if args or kwargs:
+                payload, found = messages.dumps((args, kwargs))
             buffers = tuple(self._place(each, lent) for each in found)
-        request = messages.Request(*self._function(fn), _block_bytes, payload, buffers)
-        packed = request.pack()
-        if len(packed) > _block_bytes:
-            block = core.allocate(len(packed))
-            lent.append(block)
-        else:
-            block = self._blocks.pop() if self._blocks else core.allocate(_block_bytes)
-            call._block = block + 1
-        core.write(block, packed)
-        call._lent = tuple(lent)
-        call._started = core.call(block)
-        call.set_running_or_notify_cancel()
+            request = messages.Request(*function.place, _block_bytes, payload, buffers)
+            packed = request.pack()
+            if len(packed) > _block_bytes:
+                block = core.allocate(len(packed))
+                lent.append(block)
+            else:
+                block = self._blocks.pop() if self._blocks else core.allocate(_block_bytes)
+                call._block = block + 1
+            core.write(block, packed)
+            call._lent = tuple(lent)
+            call._held = (function, found)
+            call._started = core.call(block)
+        except BaseException:
+            call._lent = tuple(lent)
+            self._give_back(call)
+            raise
         self._pending.append(call)
 
     def _place(self, buffer: pickle.PickleBuffer, lent: list[int]) -> tuple[int, int]:
@@ -227,21 +252,17 @@ class Pool(Executor):
             self._core.write(place, raw)
         return place, raw.nbytes
 
-    def _function(self, fn: Any) -> tuple[int, int, int]:
-        """Number, place and length of a function, which is pickled when it is first called."""
+    def _function(self, fn: Any) -> _Function:
+        """Where a function lies, which is pickled when it is first called."""
         try:
             known = self._functions.get(fn)
         except TypeError:  # it has no hash
-            return self._keep_function(fn)
+            return _Function(self._core, 0, fn)
         if known is None:
-            known = self._functions[fn] = self._keep_function(fn)
+            while len(self._functions) >= messages.most_functions:
+                del self._functions[next(iter(self._functions))]
+            known = self._functions[fn] = _Function(self._core, next(self._numbers), fn)
         return known
-
-    def _keep_function(self, fn: Any) -> tuple[int, int, int]:
-        pickled = cloudpickle.dumps(fn, protocol=5)
-        place = self._core.allocate(len(pickled))
-        self._core.write(place, pickled)
-        return len(self._functions) + 1, place, len(pickled)
 
     def _drive(self, call: _Call, timeout: float | None) -> None:
         """Until the call is done."""
@@ -265,8 +286,13 @@ class Pool(Executor):
             self._pending.remove(call)
         except ValueError:
             return
+        if not call.set_running_or_notify_cancel():
+            self._give_back(call)
+            return
         try:
             status, value = self._result(call)
+        except ValueError as refused:
+            call.set_exception(CancelledError(str(refused)) if call._is_given_up else refused)
         except ConnectionError as death:
             call.set_exception(WorkerDied(str(death)))
         except BaseException as trouble:
@@ -288,9 +314,15 @@ class Pool(Executor):
             # The block is used again: arrays get a copy, which can be written.
             own_bytes = bytearray(core.read(self._block_of(call), length))
             return status, messages.load_result(memoryview(own_bytes))
-        block = core.allocate(length)
+        try:
+            block = core.allocate(length)
+        except BaseException:
+            core.fetch(call._started, messages.nowhere, ticket).reply()
+            raise
         own = core.own(block, block, length)
-        core.fetch(call._started, block, ticket).reply()
+        outcome, _, _ = core.fetch(call._started, block, ticket).reply()
+        if outcome == messages.lost:
+            raise WorkerDied("the worker ended before its result was fetched")
         return status, messages.load_result(own)
 
     def _block_of(self, call: _Call) -> int:
@@ -301,13 +333,23 @@ class Pool(Executor):
             self._blocks.append(call._block - 1)
         for place in call._lent:
             self._core.free(place)
+        call._held = ()
         call._started = None
 
     def _cancel(self, call: _Call) -> bool:
         with self._lock:
-            if not call.done():
-                call._started.cancel()
-        return False  # a worker may have begun it
+            if call.done():
+                return call.cancelled()
+            call._is_given_up = True
+            call._started.cancel()
+            if not call._started.is_done():
+                return False
+            try:
+                call._started.reply()
+            except ValueError:  # no worker had it
+                Future.cancel(call)
+            self._settle(call)
+            return call.cancelled()
 
     def _start_collector(self) -> None:
         """For those who wait without driving the pool.
@@ -331,18 +373,41 @@ class Pool(Executor):
         return len(done)
 
     def _collector_may_end(self) -> bool:
-        with self._collector_lock:
+        with self._lock, self._collector_lock:
             if self._pending:
                 return False
             self._collector = None
+            if self._is_shut:
+                self._core = None
             return True
+
+    def _collector_has_failed(self) -> None:
+        with self._collector_lock:
+            self._collector = None
+
+
+class _Function:
+    """A function in shared memory, as long as somebody has this."""
+
+    def __init__(self, core: Any, number: int, fn: Any) -> None:
+        pickled = cloudpickle.dumps(fn, protocol=5)
+        block = core.allocate(len(pickled))
+        self._memory = core.own(block, block, len(pickled))
+        core.write(block, pickled)
+        self.place = (number, block, len(pickled))
 
 
 class _Chunk:
-    """A function over several tuples of arguments."""
+    """A function over several tuples of arguments. As good as any other of the same function."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Chunk) and self._fn == other._fn
+
+    def __hash__(self) -> int:
+        return hash((_Chunk, self._fn))
 
     def __call__(self, chunk: list[tuple[Any, ...]]) -> list[Any]:
         return [self._fn(*each) for each in chunk]
@@ -359,14 +424,6 @@ def _chunks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
         yield chunk
 
 
-def _dumps(value: Any, found: Callable[[pickle.PickleBuffer], Any]) -> bytes:
-    """By the standard library; by cloudpickle what that cannot name, such as lambdas."""
-    try:
-        return pickle.dumps(value, protocol=5, buffer_callback=found)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=found))
-
-
 def _collect(pool: weakref.ref[Pool]) -> None:
     """Looks again and again, at growing intervals, until nothing is left."""
     pause = 0.0
@@ -374,7 +431,11 @@ def _collect(pool: weakref.ref[Pool]) -> None:
         own = pool()
         if own is None:
             return
-        has_news = own._collect_once() != 0
+        try:
+            has_news = own._collect_once() != 0
+        except BaseException:
+            own._collector_has_failed()
+            raise
         if own._collector_may_end():
             return
         del own

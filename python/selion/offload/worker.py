@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+import secrets
 import sys
 import traceback
 from collections.abc import Callable
@@ -48,11 +49,15 @@ class Server:
     def __init__(self) -> None:
         self._functions: dict[int, Callable[..., Any]] = {}
         self._kept: dict[int, messages.Result] = {}
-        self._tickets = 0
+        self._tickets = secrets.randbits(40) << 23  # none that a worker before this one gave
 
     def __call__(self, memory: memoryview, place: int, ticket: int) -> tuple[int, int, int]:
         if ticket:
-            self._kept.pop(ticket).write(memory, place)
+            kept = self._kept.pop(ticket, None)
+            if kept is None:
+                return messages.lost, 0, 0
+            if place != messages.nowhere:
+                kept.write(memory, place)
             return messages.returned, 0, 0
         request = messages.Request.read(memory, place)
         status, result = self._run(memory, request)
@@ -74,7 +79,7 @@ class Server:
                 buffers = [memory[at : at + length] for at, length in request.buffers]
                 positional, named = pickle.loads(request.payload, buffers=buffers)
                 value = function(*positional, **named)
-            return messages.returned, messages.Result(value, _dumps)
+            return messages.returned, messages.Result(value)
         except BaseException as exception:  # whatever it is, the caller gets it
             return messages.raised, _as_result(exception)
 
@@ -83,26 +88,25 @@ class Server:
         if known is None:
             start = request.function_place
             known = cloudpickle.loads(bytes(memory[start : start + request.function_bytes]))
-            self._functions[request.function] = known
+            if request.function:
+                self._keep(request.function, known)
         return known
 
-
-def _dumps(value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any]) -> bytes:
-    """Pickled by the standard library; by cloudpickle what that cannot name."""
-    try:
-        return pickle.dumps(value, protocol=5, buffer_callback=buffer_callback)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return cloudpickle.dumps(value, protocol=5)
+    def _keep(self, number: int, function: Callable[..., Any]) -> None:
+        while len(self._functions) >= messages.most_functions:
+            del self._functions[next(iter(self._functions))]
+        self._functions[number] = function
 
 
 def _as_result(exception: BaseException) -> messages.Result:
     try:
-        result = messages.Result(Raised(exception), _dumps)
-        pickle.loads(_dumps(exception, lambda _: None))  # not all that can be written can be read
+        result = messages.Result(Raised(exception))
+        payload, buffers = messages.dumps(exception)
+        pickle.loads(payload, buffers=buffers)  # not all that can be written can be read
         return result
     except BaseException:
         text = f"{type(exception).__name__}: {exception} (which cannot be pickled)"
-        return messages.Result(Raised(RuntimeError(text)), _dumps)
+        return messages.Result(Raised(RuntimeError(text)))
 
 
 def main() -> None:

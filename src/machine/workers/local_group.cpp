@@ -150,19 +150,20 @@ void local_group::publish(std::uint32_t worker, std::uint64_t turn) {
 }
 
 std::optional<std::string> local_group::ending(std::uint32_t worker) {
-    if (!plan_.are_processes) return std::nullopt;
+    if (!plan_.are_processes || processes_[worker] == nullptr) return std::nullopt;
     return processes_[worker]->ending();
-}
-
-void local_group::kill(std::uint32_t worker) {
-    if (plan_.are_processes) processes_[worker]->kill_now();
 }
 
 void local_group::replace(std::uint32_t worker) {
     processes_[worker].reset();
     memory_->clear(worker);
-    start(worker);
-    await_start(worker);
+    try {
+        start(worker);
+        await_start(worker);
+    } catch (...) {
+        processes_[worker].reset();
+        throw;
+    }
 }
 
 }  // namespace selion::machine::workers

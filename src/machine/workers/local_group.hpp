@@ -67,9 +67,18 @@ public:
 
     /// How a worker has ended that should not have; nothing while it lives.
     std::optional<std::string> ending(std::uint32_t worker);
-    void kill(std::uint32_t worker);
+    /// Kills a worker process that is found to do something while it is stopped.
+    template <class Question>
+    void kill_if(std::uint32_t worker, Question does) {
+        if (!plan_.are_processes || !processes_[worker]->stop()) return;
+        if (does()) {
+            processes_[worker]->kill_now();
+        } else {
+            processes_[worker]->go_on();
+        }
+    }
     /// Starts another one in the place of one that has ended. Its memory is empty, and its calls
-    /// are numbered from 1 again. @error system_failure: it cannot be started.
+    /// are numbered from 1 again. @error system_failure: it cannot be started; the place is empty.
     void replace(std::uint32_t worker);
 
 private:

@@ -67,8 +67,11 @@ std::optional<worker_environment> worker_environment::take() {
     unsetenv(place_name);
     worker_environment found;
     if (!(words >> found.memory_file >> found.lifeline >> found.worker >> found.parent)) return {};
-    // Meant for the process that started this one.
-    if (found.parent != getppid()) return {};
+    if (found.parent != getppid()) {
+        // Its host has died already; or it is a child of a worker, and not meant.
+        if (kill(found.parent, 0) != 0) _exit(EXIT_FAILURE);
+        return {};
+    }
     return found;
 }
 

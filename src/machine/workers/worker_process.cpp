@@ -118,6 +118,17 @@ bool worker_process::join(std::chrono::milliseconds patience) {
     return ending().has_value();
 }
 
+bool worker_process::stop() {
+    if (ending() || kill(id_, SIGSTOP) != 0) return false;
+    siginfo_t change{};
+    while (waitid(P_PID, static_cast<id_t>(id_), &change, WSTOPPED | WEXITED | WNOWAIT) != 0) {
+        if (errno != EINTR) return false;
+    }
+    return change.si_code == CLD_STOPPED;
+}
+
+void worker_process::go_on() const { kill(id_, SIGCONT); }
+
 void worker_process::kill_now() const { kill(id_, SIGKILL); }
 
 }  // namespace selion::machine::workers

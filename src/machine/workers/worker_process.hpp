@@ -28,6 +28,9 @@ public:
     std::optional<std::string> ending();
     /// Waits for its end. @return false: it still runs after that time.
     bool join(std::chrono::milliseconds patience);
+    /// Halts it. @return false: it has ended.
+    bool stop();
+    void go_on() const;
     void kill_now() const;
     int id() const { return id_; }
 
