@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,5 +69,36 @@ SELION_API offload_prediction predict_offload(const offload_work& work,
 /// that would keep all workers busy. 0: the work has no blocks.
 SELION_API std::string offload_verdict(const offload_work& work, const offload_setting& setting,
                                        std::uint32_t most_workers, std::uint32_t block = 0);
+
+/// What a call has cost that worked on some items.
+struct chunk_trial {
+    std::size_t items = 1;
+    model_time transfer{0};  ///< of the host: to send it and to take its results
+    model_time compute{0};   ///< of its worker
+};
+
+/// What a call costs for itself, and for each item.
+struct chunk_cost {
+    chunk_trial call{.items = 0};
+    chunk_trial item{.items = 1};
+};
+
+/// The line through the first trial and the last one; no part of it below zero.
+/// @param trials by growing numbers of items. @error bad_argument: there are none.
+SELION_API chunk_cost fit_chunk_cost(std::span<const chunk_trial> trials);
+
+/// How to share items out among workers.
+struct chunk_plan {
+    std::size_t items = 1;    ///< of a call
+    std::uint32_t depth = 1;  ///< calls under way on one worker
+    model_time total{0};      ///< that all calls are expected to take
+};
+
+/// The plan that ends first, by `round_time`: calls of a depth of 1 are pipelined, of 2 overlapped.
+/// Of chunks and depths that come within 2 % of it the smallest are taken: small chunks let quick
+/// workers do more.
+/// @param most_depth of the pool; 2 is enough to overlap. @error bad_argument: no workers.
+SELION_API chunk_plan plan_chunks(const chunk_cost& cost, std::size_t items, std::uint32_t workers,
+                                  std::uint32_t most_depth);
 
 }  // namespace selion

@@ -23,60 +23,11 @@
 #include <selion/routine.hpp>
 #include <selion/routine_call.hpp>
 #include <selion/worker_array.hpp>
+#include <selion/worker_pool_options.hpp>
 #include <selion/world.hpp>
 
 /// Procedure calls to workers: threads, processes, or other ranks.
 namespace selion {
-
-/// Who the workers of a pool are.
-enum class worker_kind {
-    thread,   ///< of the calling process: they see the caller's memory
-    process,  ///< of their own: one that dies is an error of its call, and is replaced
-    rank,     ///< ranks of the world, on any machine
-};
-
-struct worker_pool_options {
-    /// Number of workers, 1 to 4096. Not set: as many as there are processors beside the caller's,
-    /// at least 1; of ranks: all but the host.
-    std::optional<std::uint32_t> workers = {};
-    worker_kind kind = worker_kind::thread;
-    /// Of each worker, for arguments and `worker_array`s; 0: 64 MiB, or what a rank's heap has left
-    /// if that is less.
-    std::uint64_t memory_bytes = 0;
-    /// Memory of the host that workers see as well, for `worker_pool::shared_array`; 0: none.
-    std::uint64_t shared_bytes = 0;
-    /// Calls under way on one worker, 1 to 64; 0: 2, or 1 where a worker that computes must not be
-    /// disturbed. With 1 a call's arguments travel only after the results of the one before.
-    std::uint32_t depth = 0;
-    /// Calls that may wait for a worker; `call` waits when there are more.
-    std::uint32_t most_waiting = 1024;
-    /// How long host and workers look for news before they sleep; waking a sleeper takes tens of
-    /// microseconds. Not set: 200 µs where everybody has a processor. Ranks wait as their machine
-    /// does.
-    std::optional<std::chrono::nanoseconds> spin = {};
-    /// Notes what calls and transfers take, for `profile`, `predict` and `verdict`. A call that
-    /// does little takes about 100 ns more.
-    bool measures = false;
-    /// Of processes: a program that calls `selion::run` or `serve_as_worker`, and its arguments.
-    /// Empty: the caller's own, executed anew.
-    std::vector<std::string> program = {};
-};
-
-/// What a pool has done.
-struct pool_counts {
-    std::uint64_t calls = 0;     ///< answered or failed
-    std::uint64_t failed = 0;    ///< of these
-    std::uint64_t replaced = 0;  ///< workers
-};
-
-/// What a pool's calls have taken, where it measures.
-struct pool_profile {
-    std::uint64_t calls = 0;
-    model_time in{0};       ///< of the host, to send calls and arguments
-    model_time out{0};      ///< of the host, to take results
-    model_time compute{0};  ///< of all workers
-    model_time elapsed{0};  ///< from the first call's beginning to the last one's end
-};
 
 /// Workers that run routines for one rank, the host. Belongs to the thread that makes it; makes
 /// progress in its own calls and in those of its `routine_call`s.
@@ -192,6 +143,28 @@ public:
         if (trouble) std::rethrow_exception(trouble);
     }
 
+    /// The same with the smallest chunk and the depth that the model proposes, which it learns from
+    /// some first calls, one after another: of 1 item, 2, 4, … until these
+    /// cost more than the call, or an eighth is done.
+    /// @return the plan. @error bad_argument: the pool does not measure.
+    template <class Start>
+    chunk_plan share_out(std::size_t total, Start start) {
+        std::vector<chunk_trial> trials;
+        std::size_t first = 0;
+        for (std::size_t count = 1; wants_trial(trials, first + count, total); count *= 2) {
+            const pool_profile before = profile();
+            start(first, count).wait();
+            trials.push_back(trial_since(before, count));
+            first += count;
+        }
+        if (trials.empty()) return {};
+        const chunk_plan plan = plan_chunks(fit_chunk_cost(trials), total - first, size(), depth());
+        const depth_limit limit(*this, plan.depth);
+        share_out(total - first, plan.items,
+                  [&](std::size_t from, std::size_t count) { return start(first + from, count); });
+        return plan;
+    }
+
     /// Elements in a worker's own memory; not set to any value.
     /// @error out_of_memory: it has not so much left.
     template <transferable T>
@@ -252,6 +225,24 @@ private:
         }
     }
     SELION_API void rest();
+    SELION_API bool wants_trial(std::span<const chunk_trial> trials, std::size_t end,
+                                std::size_t total) const;
+    SELION_API chunk_trial trial_since(const pool_profile& before, std::size_t items) const;
+    SELION_API std::uint32_t exchange_depth(std::uint32_t depth) noexcept;
+
+    /// Fewer calls under way on a worker for a while.
+    class depth_limit {
+    public:
+        depth_limit(worker_pool& pool, std::uint32_t depth)
+            : pool_(pool), before_(pool.exchange_depth(depth)) {}
+        ~depth_limit() { pool_.exchange_depth(before_); }
+        depth_limit(const depth_limit&) = delete;
+        depth_limit& operator=(const depth_limit&) = delete;
+
+    private:
+        worker_pool& pool_;
+        std::uint32_t before_;
+    };
 
     detail::pool_hold state_;
 };

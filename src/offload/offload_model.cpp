@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "selion/error.hpp"
 
@@ -72,6 +73,19 @@ std::uint32_t block_that_keeps_busy(const offload_work& work, const offload_sett
     return static_cast<std::uint32_t>(std::ceil(block * factor / step) * step);
 }
 
+/// Calls of a chunk each, one round of all workers after another.
+model_time chunked_time(const chunk_cost& cost, std::size_t items, std::size_t chunk,
+                        const offload_setting& setting) {
+    const auto count = static_cast<double>(chunk);
+    const model_time transfer = cost.call.transfer + cost.item.transfer * count;
+    const model_time compute = cost.call.compute + cost.item.compute * count;
+    const double workers = setting.workers;
+    const offload_work round{.in = transfer * workers, .out = {}, .compute = compute * workers};
+    const double calls = std::ceil(static_cast<double>(items) / count);
+    // Before the first worker begins its arguments have to be there.
+    return transfer + round_time(round, setting) * std::ceil(calls / workers);
+}
+
 const char* count_word(std::uint32_t workers) { return workers == 1 ? "worker" : "workers"; }
 
 }  // namespace
@@ -134,6 +148,47 @@ std::string offload_verdict(const offload_work& work, const offload_setting& set
         block == 0 || !found.is_saturated ? 0 : block_that_keeps_busy(work, setting, block);
     if (wanted > block) text += fmt::format("; use blocks of at least {} × {}", wanted, wanted);
     return text;
+}
+
+chunk_cost fit_chunk_cost(std::span<const chunk_trial> trials) {
+    if (trials.empty()) throw error(status::bad_argument, "costs of calls without any trial");
+    const chunk_trial& first = trials.front();
+    const chunk_trial& last = trials.back();
+    const double apart = static_cast<double>(last.items) - static_cast<double>(first.items);
+    const auto fit = [&](model_time low, model_time high) {
+        const model_time each = apart > 0 ? std::max(model_time{0}, (high - low) / apart)
+                                          : low / static_cast<double>(first.items);
+        const model_time call = low - each * static_cast<double>(first.items);
+        return std::pair(std::max(model_time{0}, call), each);
+    };
+    const auto [call_transfer, item_transfer] = fit(first.transfer, last.transfer);
+    const auto [call_compute, item_compute] = fit(first.compute, last.compute);
+    return {{0, call_transfer, call_compute}, {1, item_transfer, item_compute}};
+}
+
+chunk_plan plan_chunks(const chunk_cost& cost, std::size_t items, std::uint32_t workers,
+                       std::uint32_t most_depth) {
+    std::vector<chunk_plan> plans;
+    const std::uint32_t depths = std::min(most_depth, 2u);
+    for (std::uint32_t depth = 1; depth <= std::max(depths, 1u); ++depth) {
+        const offload_setting setting{
+            .workers = workers,
+            .pattern = depth == 1 ? call_pattern::pipelined : call_pattern::overlapped};
+        // Half as many calls each time, down to one.
+        for (std::size_t chunk = 1;; chunk *= 2) {
+            const std::size_t count = std::min(chunk, std::max<std::size_t>(items, 1));
+            plans.push_back({count, depth, chunked_time(cost, items, count, setting)});
+            if (chunk >= items) break;
+        }
+    }
+    const auto quickest = std::ranges::min_element(plans, {}, &chunk_plan::total);
+    constexpr double as_good = 1.02;
+    const model_time most = quickest->total * as_good;
+    const chunk_plan* best = &*quickest;
+    for (const chunk_plan& each : plans) {
+        if (each.total <= most && each.items < best->items) best = &each;
+    }
+    return *best;
 }
 
 }  // namespace selion

@@ -101,6 +101,33 @@ void worker_pool::rest() {
     (*state_).progress();
 }
 
+/// Until a call's own cost is small beside that of its items, or an eighth is done.
+bool worker_pool::wants_trial(std::span<const chunk_trial> trials, std::size_t end,
+                              std::size_t total) const {
+    constexpr double enough = 4;
+    constexpr std::size_t least_trials = 2;
+    constexpr std::size_t most_part = 8;
+    if (!(*state_).measures()) {
+        throw error(status::bad_argument,
+                    "share_out learns the size of chunks from its calls: set measures in the "
+                    "pool's options, or give it the least chunk");
+    }
+    if (end > total) return false;
+    if (trials.size() < least_trials) return true;
+    const auto cost = [](const chunk_trial& one) { return one.transfer + one.compute; };
+    const bool is_clear = cost(trials.back()) > cost(trials.front()) * enough;
+    return !is_clear && end <= total / most_part;
+}
+
+chunk_trial worker_pool::trial_since(const pool_profile& before, std::size_t items) const {
+    const pool_profile now = profile();
+    return {items, now.in + now.out - before.in - before.out, now.compute - before.compute};
+}
+
+std::uint32_t worker_pool::exchange_depth(std::uint32_t depth) noexcept {
+    return (*state_).exchange_depth(depth);
+}
+
 bool serve_as_worker() { return machine::workers::serve_if_worker(); }
 
 namespace detail {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "offload/pending_call.hpp"
@@ -31,6 +32,8 @@ public:
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(places_.size()); }
     std::uint32_t depth() const { return depth_; }
+    std::uint32_t exchange_depth(std::uint32_t depth) { return std::exchange(depth_, depth); }
+    bool measures() const { return measures_; }
     const pool_counts& counts() const { return counts_; }
     const pool_profile& profile() const { return profile_; }
     /// How calls follow each other, for predictions.

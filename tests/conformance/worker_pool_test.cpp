@@ -253,6 +253,65 @@ SPMD_TEST(worker_pool, shares_work_out_in_chunks) {
     });
 }
 
+SPMD_TEST(worker_pool, chooses_chunks_by_what_calls_cost) {
+    for (const worker_kind kind : {worker_kind::thread, worker_kind::process, worker_kind::rank}) {
+        const worker_pool_options options{
+            .workers = 3, .kind = kind, .memory_bytes = 1 << 20, .measures = true};
+        with_pool(test, world, options, [&](worker_pool& pool) {
+            constexpr std::size_t total = 3000;
+            const std::uint32_t depth = pool.depth();
+            std::vector<std::int32_t> numbers(total);
+            const auto plan = pool.share_out(total, [&](std::size_t first, std::size_t count) {
+                const std::span part = std::span(numbers).subspan(first, count);
+                return pool.call(iota, static_cast<std::int32_t>(first), out(part));
+            });
+            std::vector<std::int32_t> wanted(total);
+            std::iota(wanted.begin(), wanted.end(), 0);
+            test.that(numbers == wanted, "all items");
+            // An item is far less than a call.
+            test.that(plan.items > 1 && plan.depth <= depth, "a plan");
+            test.equal(pool.depth(), depth);
+        });
+        world.barrier();
+    }
+    with_pool(test, world, {.workers = 1}, [&](worker_pool& pool) {
+        const std::string what = refusal([&] {
+            pool.share_out(5, [&](std::size_t, std::size_t) { return pool.call(nothing); });
+        });
+        test.that(what.find("set measures") != std::string::npos, what);
+    });
+}
+
+/// Each item takes a quarter of a millisecond of virtual time.
+const selion::routine spend{
+    "spend", [](std::span<const std::int32_t> items) {
+        selion::charge(selion::nanoseconds(250'000 * static_cast<std::int64_t>(items.size())));
+    }};
+
+SPMD_TEST(worker_pool, chosen_chunks_are_about_as_quick_as_the_best) {
+    if (world.machine().capabilities.real_time) return;
+    const worker_pool_options options{.workers = 4, .kind = worker_kind::rank, .measures = true};
+    with_pool(test, world, options, [&](worker_pool& pool) {
+        const std::vector<std::int32_t> items(2000);
+        const auto start = [&](std::size_t first, std::size_t count) {
+            return pool.call(spend, std::span(items).subspan(first, count));
+        };
+        const auto time = [&](auto work) {
+            const std::int64_t begin_ps = world.now_ps();
+            work();
+            return world.now_ps() - begin_ps;
+        };
+        const std::int64_t chosen_ps = time([&] { pool.share_out(items.size(), start); });
+        std::int64_t best_ps = chosen_ps;
+        for (std::size_t least = 1; least <= items.size() / 4; least *= 4) {
+            const std::int64_t fixed_ps = time([&] { pool.share_out(items.size(), least, start); });
+            best_ps = std::min(best_ps, fixed_ps);
+        }
+        // The first calls come one after another.
+        test.that(chosen_ps <= best_ps + best_ps / 16, "the chosen chunks take long");
+    });
+}
+
 SPMD_TEST(worker_pool, files_and_cancelled_calls) {
     on_every_kind(test, world, 1, [&](worker_pool& pool) {
         auto first = pool.call(nothing);

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <vector>
 
 #include "selion/error.hpp"
 
@@ -76,6 +78,39 @@ TEST(offload_model, says_it_in_words) {
 TEST(offload_model, refuses_what_makes_no_sense) {
     EXPECT_THROW(selion::round_time(work_of(1, 1, 1), {.workers = 0}), selion::error);
     EXPECT_THROW(selion::round_time(work_of(-1, 1, 1), {}), selion::error);
+}
+
+using milliseconds = std::chrono::duration<double, std::milli>;
+
+TEST(offload_model, costs_of_calls_are_a_line_through_trials) {
+    const std::vector<selion::chunk_trial> trials{
+        {1, milliseconds(1.5), milliseconds(2)},
+        {2, milliseconds(9), milliseconds(9)},
+        {5, milliseconds(3.5), milliseconds(1)},
+    };
+    const selion::chunk_cost found = selion::fit_chunk_cost(trials);
+    EXPECT_DOUBLE_EQ(found.call.transfer.count(), 1e-3);
+    EXPECT_DOUBLE_EQ(found.item.transfer.count(), 0.5e-3);
+    EXPECT_DOUBLE_EQ(found.call.compute.count(), 2e-3);  // it does not fall
+    EXPECT_DOUBLE_EQ(found.item.compute.count(), 0);
+    EXPECT_THROW(selion::fit_chunk_cost({}), selion::error);
+}
+
+TEST(offload_model, chunks_are_as_small_as_the_host_can_serve) {
+    const selion::chunk_cost cost{{0, milliseconds(1), {}},
+                                  {1, milliseconds(0.1), milliseconds(1)}};
+    // Of 8 items: computing takes 8 ms, the transfers of four workers 7.2 ms, 32 rounds.
+    const selion::chunk_plan overlapped = selion::plan_chunks(cost, 1000, 4, 64);
+    EXPECT_EQ(overlapped.items, 8u);
+    EXPECT_EQ(overlapped.depth, 2u);
+    EXPECT_NEAR(overlapped.total.count(), (1.8 + 32 * 8) * 1e-3, 1e-9);
+    // One after the other: 36.2 ms for 32 items, 8 rounds.
+    const selion::chunk_plan careful = selion::plan_chunks(cost, 1000, 4, 1);
+    EXPECT_EQ(careful.items, 32u);
+    EXPECT_EQ(careful.depth, 1u);
+    EXPECT_NEAR(careful.total.count(), (4.2 + 8 * 36.2) * 1e-3, 1e-9);
+    EXPECT_EQ(selion::plan_chunks({}, 0, 2, 2).items, 1u);
+    EXPECT_THROW(selion::plan_chunks(cost, 10, 0, 2), selion::error);
 }
 
 }  // namespace
