@@ -115,7 +115,7 @@ public:
     /// signal sees the data.
     virtual void put(detail::rank_context& context, const detail::put_request& request) = 0;
     /// Puts the same bytes in several places, each of another rank, at once where the machine can.
-    /// @param targets global addresses that the inline bypass does not reach.
+    /// @param targets global addresses in memory that the caller does not map.
     virtual void put_to_all(detail::rank_context& context, std::span<const std::uint64_t> targets,
                             const void* source, std::size_t bytes) {
         for (const std::uint64_t target : targets) put(context, {target, source, bytes});

@@ -86,13 +86,16 @@ public:
     }
     void write_all(std::span<const std::uint64_t> offsets, const void* data,
                    std::size_t bytes) override {
-        std::vector<std::uint64_t> targets;
+        std::vector<std::uint64_t> far;
         for (std::uint32_t worker = 0; worker < offsets.size(); ++worker) {
-            targets.push_back(memory_at(worker, offsets[worker]).bits());
+            const std::uint64_t target = memory_at(worker, offsets[worker]).bits();
+            if (bytes == 0 || detail::mapped_address(context_, target) != nullptr) {
+                write(worker, offsets[worker], data, bytes);
+            } else {
+                far.push_back(target);
+            }
         }
-        const bool is_near = detail::local_address(context_, targets.front()) != nullptr;
-        if (is_near || bytes == 0) return worker_group::write_all(offsets, data, bytes);
-        context_.transport->put_to_all(context_, targets, data, bytes);
+        if (!far.empty()) context_.transport->put_to_all(context_, far, data, bytes);
     }
     bool copy(const memory_place& from, const memory_place& to, std::size_t bytes,
               std::uint64_t turn) override {
