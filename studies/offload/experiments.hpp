@@ -20,5 +20,6 @@ measurement read_matmul(const study::arguments& given);
 measurement read_scaling(const study::arguments& given);
 measurement read_broadcast(const study::arguments& given);
 measurement read_exchange(const study::arguments& given);
+measurement read_training(const study::arguments& given);
 
 }  // namespace offload

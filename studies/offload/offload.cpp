@@ -20,6 +20,7 @@ offload::measurement read_point(const study::arguments& given) {
     }
     if (experiment == "broadcast") return offload::read_broadcast(given);
     if (experiment == "exchange") return offload::read_exchange(given);
+    if (experiment == "train") return offload::read_training(given);
     throw study::bad_argument("'" + experiment + "' is no experiment.");
 }
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import pytest
 
 from studying import Study, values, where_is
@@ -115,3 +118,40 @@ def test_real_workers(study):
     assert total[True] > 290
     steps = values(study("call-overhead", machine="threads:1"), "time_us", "step")
     assert steps["call_no_arguments"] > 0
+
+
+def test_training_is_the_same_and_as_quick_as_predicted(study):
+    rows = study("train", "workers=1,2,4", "epochs=5", "batch=479")
+    accuracy = values(rows, "accuracy", "workers")
+    alone = values(rows, "accuracy_alone", "workers")
+    assert accuracy[1] > 0.8
+    assert all(abs(accuracy[each] - alone[each]) <= 0.005 for each in accuracy)
+    speedup = values(rows, "speedup", "workers")
+    predicted = values(rows, "predicted_speedup", "workers")
+    assert all(speedup[each] == pytest.approx(predicted[each], rel=0.02) for each in speedup)
+    assert speedup[2] > 1 > speedup[4]  # the bus: weights and gradients of every worker
+
+
+def test_larger_batches_pay_for_the_bus(study):
+    rows = study("train", "workers=4", "epochs=1", "batch=479,1437")
+    speedup = values(rows, "speedup", "batch")
+    assert speedup[1437] > 1.3 * speedup[479]
+
+
+def test_training_on_this_computer(study):
+    rows = study("train", "workers=1", "epochs=1", "batch=479", machine="threads:1")
+    assert values(rows, "accuracy", "workers")[1] > 0.3
+    assert values(rows, "connections_per_s", "workers")[1] > 0
+
+
+def test_training_without_digits(where):
+    program = f"{where['SELION_BIN']}/study_offload"
+    params = '{"workers":1,"epochs":1,"batch":479}'
+    done = subprocess.run(
+        [program, "--experiment", "train", "--params", params],
+        env={**os.environ, "SELION_MACHINE": "sim:multispert,boards=1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0 and "does not name a file of digits" in done.stderr

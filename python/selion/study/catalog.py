@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from selion.mistake import Failure, Mistake, listing
+from selion.study import data
 from selion.study.axes import Axis, Legal, Value, check_default_present, read_axis, read_legal
 
 
@@ -67,11 +68,12 @@ class Metric:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One grid of points and the metrics measured at each."""
+    """One grid of points and the metrics measured at each; `data` is what its program reads."""
 
     name: str
     summary: str
     program: str
+    data: str | None
     machines: tuple[str, ...]
     ranks: int | None
     machine_templates: Mapping[str, str]
@@ -114,6 +116,7 @@ _study_keys = {
 _experiment_keys = {
     "summary",
     "program",
+    "data",
     "machine",
     "ranks",
     "machine_template",
@@ -210,12 +213,16 @@ def _read_experiment(name: str, table: Any, study: Mapping[str, Any]) -> Experim
     for key in ("program", "machine", "metric"):
         if not given.get(key):
             raise Mistake(f"experiment '{name}': {key} is missing")
+    if given.get("data", data.names[0]) not in data.names:
+        raise Mistake(f"experiment '{name}': data is '{given['data']}'; "
+                      f"legal: {listing(data.names)}")
     axes = _read_axes(table, study.get("axis", {}))
     machines = given["machine"]
     return Experiment(
         name,
         given.get("summary", ""),
         given["program"],
+        given.get("data"),
         tuple(machines) if isinstance(machines, list) else (machines,),
         given.get("ranks"),
         given.get("machine_template", {}),

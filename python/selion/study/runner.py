@@ -9,10 +9,12 @@ import selectors
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 from selion import job, spec
 from selion.mistake import Failure
+from selion.study import data
 from selion.study.plan import Point
 from selion.study.rows import BadRow, Row, declared_metric, parse_printed, result_row
 
@@ -97,7 +99,12 @@ class PointRun:
         @error Failure if the program cannot be started, fails, or prints other than its study says.
         An interruption ends the program and is passed on.
         """
-        env = job.environment({"SELION_MACHINE": self._point.machine})
+        wanted = self._point.experiment.data
+        with data.file_of(wanted) if wanted else nullcontext() as path:
+            self._run_with({"SELION_STUDY_DATA": str(path)} if path else {}, on_row)
+
+    def _run_with(self, variables: dict[str, str], on_row: Callable[[Row], None]) -> None:
+        env = job.environment({"SELION_MACHINE": self._point.machine, **variables})
         env.pop("SELION_PREFIX", None)  # a prefix would stand before the rows
         child = job.start(
             self.command,
