@@ -319,7 +319,13 @@ def _shape(path: Path, run: _Run) -> tuple[tuple[int, int], bool]:
                   "legal are 'from' and 'to' numbered row by row.")
 
 
-def _of_study(path: Path, rows: Sequence[tuple[str, _Row]], select: Sequence[str]) -> Recorded:
+def of_study(path: Path, rows: Sequence[tuple[str, _Row]], select: Sequence[str]) -> Recorded:
+    """The links of one run of a study.
+
+    @param path where the rows come from, for sentences. @param rows each behind the words that say
+        where it stands.
+    @error Mistake as `read`.
+    """
     runs = _runs(rows)
     if not runs:
         raise Mistake(f"{path} holds results of a study, but none of them is of links "
@@ -358,7 +364,7 @@ def read(path: Path, select: Sequence[str] = ()) -> Recorded:
         elif "selion" not in row:  # the header of a study's results
             raise Mistake(f"{where} is no line of meters: it has neither 'name' nor 'link'.")
     if study and not readings and not links:
-        return _of_study(path, study, select)
+        return of_study(path, study, select)
     if not readings and not links:
         raise Mistake(f"{path} holds no meters; SELION_METERS={path.name} makes a job write them.")
     if select:

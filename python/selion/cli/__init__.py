@@ -16,6 +16,7 @@ from selion.cli import (
     explore,
     machines,
     meters,
+    report,
     run,
     schedule,
     study,
@@ -35,6 +36,7 @@ app.command("explore", context_settings=explore.context_settings)(explore.comman
 app.command("machines")(machines.command)
 app.command("schedule")(schedule.command)
 app.command("study")(study.command)
+app.command("report")(report.command)
 app.command("bench")(bench.command)
 app.command("calibrate")(calibrate.command)
 app.command("tune")(tune.command)

@@ -12,6 +12,8 @@ from selion import native, places
 from selion.study.rows import Row
 from selion.version import version
 
+schema = 1  # of header and rows; a change that a reader must know of raises it
+
 
 def _commit() -> str | None:
     """Commit of the source tree, with a mark if files differ from it; of an installed package what
@@ -56,6 +58,7 @@ def header() -> Row:
     knobs = {key: value for key, value in sorted(os.environ.items()) if key.startswith("SELION_")}
     return {
         "selion": version(),
+        "schema": schema,
         "commit": _commit(),
         "host": platform.node(),
         "cpu": cpu_name(),

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion report: what studies have measured, as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from selion.cli.output import answers_mistakes, complain
+from selion.mistake import Mistake
+
+_formats = ("html", "md", "png")
+
+
+def _form_of(named: str | None, out: Path | None) -> str:
+    from selion.mistake import listing
+
+    if named is not None and named not in _formats:
+        raise Mistake(f"--format is '{named}'; legal: {listing(_formats)}.")
+    if named is None and out is not None and out.suffix in (".md", ".png"):
+        return out.suffix[1:]
+    return named or "html"
+
+
+@answers_mistakes("report")
+def command(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DIR...", help="Folders of results; none: selion-out."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE",
+                     help="File to write; png: folder (default: report.html, report.md, plots)."),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORM", help="html, md or png.")
+    ] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="Title of the report.")] = (
+        "Selion: what the studies have measured"
+    ),
+) -> None:
+    """Make one page of what studies have measured, with the published figures beside it.
+
+    The page needs no network and nothing beside it. Results that cannot be used are named, by file
+    and line, and the rest is shown.
+    """
+    from selion.report import write
+
+    chosen = _form_of(form, out)
+    report = write.make(folders or [Path("selion-out")], title)
+    for note in report.notes:
+        complain("report", note)
+    written = write.write(report, chosen, out)
+    print(f"{written.place}: {written.summary}")

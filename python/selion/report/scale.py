@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scales of a chart: where values lie, and where the marks of an axis are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_steps = (1, 2, 2.5, 5, 10)
+_binary = ("", "Ki", "Mi", "Gi", "Ti")
+_decimal = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+
+def plain(value: float) -> str:
+    """A number for people: four digits that count, thousands apart."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 10_000 or float(value).is_integer():
+        return f"{value:,.0f}"
+    digits = max(0, 3 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(digits, 8)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def short(value: float, is_binary: bool) -> str:
+    """A number for an axis: 64 Ki, 20 k."""
+    if is_binary and value >= 1024 and float(value).is_integer():
+        for power in range(len(_binary) - 1, 0, -1):
+            size = 1024**power
+            if value >= size and value * 8 % size == 0:
+                return f"{value / size:g} {_binary[power]}"
+    for word, size in _decimal:
+        if abs(value) >= max(size, 10_000):
+            return f"{value / size:g} {word}"
+    return f"{value:,.6g}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis from `low` to `high`. `kind`: linear, log2, log10, or words (of `names`)."""
+
+    kind: str
+    low: float
+    high: float
+    names: tuple[str, ...] = ()
+    is_binary: bool = False
+    is_whole: bool = False  # its values are whole numbers, and so are its marks
+
+    def place(self, value: float) -> float:
+        """0 at the low end, 1 at the high one."""
+        low, high, at = self.low, self.high, value
+        if self.kind.startswith("log"):
+            low, high, at = math.log(low), math.log(high), math.log(max(value, 1e-300))
+        return (at - low) / (high - low)
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """Values and words of at most about so many marks."""
+        if self.kind == "words":
+            return list(enumerate(self.names))
+        values = self._log_ticks(most) if self.kind.startswith("log") else self._even_ticks(most)
+        return [(value, short(value, self.is_binary)) for value in values]
+
+    def _even_ticks(self, most: int) -> list[float]:
+        rough = (self.high - self.low) / max(most, 1)
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * each for each in _steps if power * each >= rough * (1 - 1e-9))
+        if self.is_whole:
+            step = max(1.0, math.ceil(step))
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [round(step * number, 12) for number in range(first, last + 1)]
+
+    def _log_ticks(self, most: int) -> list[float]:
+        base = 2.0 if self.kind == "log2" else 10.0
+        first = math.ceil(math.log(self.low, base) - 1e-9)
+        last = math.floor(math.log(self.high, base) + 1e-9)
+        if last - first < 2 and base == 10:  # too few powers of ten to read by
+            marks = [base**power * digit for power in range(first - 1, last + 1)
+                     for digit in (1, 2, 3, 5)]
+            inside = [each for each in marks if self.low <= each * (1 + 1e-9) and
+                      each <= self.high * (1 + 1e-9)]
+            return inside if len(inside) > 2 else self._even_ticks(most)
+        every = max(1, math.ceil((last - first + 1) / max(most, 1)))
+        return [base**power for power in range(first, last + 1) if power % every == 0]
+
+
+def scale_of_words(names: Sequence[Any]) -> Scale:
+    return Scale("words", -0.5, len(names) - 0.5, tuple(str(name) for name in names))
+
+
+def scale_of(values: Sequence[float], kind: str, *, is_binary: bool = False,
+             is_whole: bool = False, from_zero: bool = False) -> Scale:
+    """A scale that has room for all values; logarithmic ones fall back to linear where they must.
+
+    @param from_zero a linear scale begins at 0 if no value is below.
+    """
+    low, high = min(values), max(values)
+    if kind.startswith("log"):
+        above = [value for value in values if value > 0]
+        if above and len(above) == len(values):
+            if low == high:
+                low, high = low / 2, high * 2
+            air = (high / low) ** 0.03
+            return Scale(kind, low / air, high * air, (), is_binary, is_whole)
+    if from_zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    air = 0.04 * (high - low)
+    below = 0 if from_zero and low == 0 else air
+    return Scale("linear", low - below, high + air, (), is_binary, is_whole)

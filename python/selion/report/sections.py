@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that a report says of one study."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from selion import native
+from selion.report.cells import Cell, cells_of, verdict_of, worst
+from selion.report.chart import Chart
+from selion.report.collect import Results
+from selion.report.contents import Contents, read_contents
+from selion.report.curves import charts_of, usual_plans
+from selion.report.pictures import Picture, picture_of
+from selion.report.select import answer, machine_name
+from selion.study.catalog import Study
+from selion.study.rows import Row
+
+_basis = re.compile(r"^## (Given[^\n]*)\n(.*?)(?=^## |\Z)", re.M | re.S)
+
+
+@dataclass
+class Section:
+    """One study. Texts named `…_markdown` are Markdown."""
+
+    name: str
+    title: str
+    source: str = ""
+    concluded: str = ""
+    answer: str = ""
+    verdict: str = ""
+    worst: str = ""
+    charts: list[Chart] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    basis_markdown: str = ""
+    machines: list[tuple[str, str]] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
+    headers: list[Row] = field(default_factory=list)
+    row_count: int = 0
+
+    @property
+    def open_cells(self) -> int:
+        return sum(1 for cell in self.cells if cell.published is None)
+
+
+def _machine_texts(rows: Sequence[Row], headers: Sequence[Row]) -> list[tuple[str, str]]:
+    """What each machine is, in words."""
+    texts = []
+    module, _ = native.try_load()
+    for name in dict.fromkeys(machine_name(row) for row in rows):
+        if name.startswith("sim:"):
+            try:
+                text = module.explain_machine(name[4:]) if module else ""
+            except Exception as problem:  # whatever a file that is gone, or not ours, comes to
+                text = str(problem)
+        else:
+            told = [f"{header.get('cpu', 'a processor that nobody noted')}, "
+                    f"{header.get('cores', '?')} usable processors, "
+                    f"kernel {header.get('kernel', '?')}" for header in headers]
+            text = "Real ranks on " + ("; ".join(dict.fromkeys(told)) or "an unknown host") + "."
+        texts.append((name, text))
+    return texts
+
+
+def _basis_of(study: Study) -> str:
+    """What the study's page says is given, fitted and predicted."""
+    page = study.folder / f"{study.name}.md"
+    found = _basis.search(page.read_text(encoding="utf-8")) if page.is_file() else None
+    return found[2].strip() if found else ""
+
+
+def _conclude(section: Section, contents: Contents, rows: Sequence[Row]) -> None:
+    if contents.conclusion is None:
+        return
+    section.concluded = contents.conclusion.source
+    text, missing = answer(rows, contents.conclusion)
+    section.answer = text or (
+        "Not answered by these results: run "
+        + " and ".join(f"'selion study {section.name} --experiment {name}'" for name in missing)
+        + "."
+    )
+
+
+def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
+    """@error Failure if the study's report.toml is malformed."""
+    study = studies.get(results.study)
+    rows = results.rows
+    section = Section(results.study, study.title if study else "a study that is not installed here",
+                      headers=results.headers, row_count=len(rows))
+    contents = read_contents(study.folder) if study else Contents()
+    experiments = study.experiments if study else {}
+    shown = {plan.experiment for plan in (*contents.plots, *contents.pictures)}
+    plans = [*contents.plots, *usual_plans(study, rows, dict.fromkeys(shown))]
+    for plan in plans:
+        section.charts += charts_of(results.study, experiments.get(plan.experiment), plan, rows)
+    section.pictures = [picture_of(results.study, plan, rows) for plan in contents.pictures]
+    section.machines = _machine_texts(rows, results.headers)
+    _conclude(section, contents, rows)
+    if study:
+        section.source = study.source
+        section.basis_markdown = _basis_of(study)
+        verdict = verdict_of(study, rows)
+        if verdict.published:
+            section.verdict = verdict.sentence()
+            section.worst = worst(verdict)
+        section.cells = cells_of(verdict, rows)
+    return section
+
+
+def sections_of(found: Mapping[str, Results], studies: Mapping[str, Study]) -> list[Section]:
+    """In the order of the sources; what has none comes after."""
+    sections = [section_of(each, studies) for each in found.values()]
+    order = ["mesh-broadcast", "multicore-collectives", "software-cache", "one-sided", "offload"]
+    return sorted(sections, key=lambda each: (order.index(each.name) if each.name in order
+                                              else len(order), each.name))

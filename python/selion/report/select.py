@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the rows that a plot or a sentence speaks of."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from selion import spec
+from selion.mistake import Mistake
+from selion.report.contents import Conclusion, Value
+from selion.study.rows import Row
+
+
+def machine_name(row: Row) -> str:
+    """A machine without what a point has set: the name of a simulated one, the kind of a real one.
+
+    Shapes of processes and threads are left out, as study programs have params for them.
+    """
+    try:
+        kind = spec.parse(row["machine"]).kind
+    except Mistake:
+        return str(row["machine"])
+    return str(row["machine"]).split(",")[0] if kind == "sim" else kind
+
+
+def key_of(row: Row, key: str) -> Any:
+    """A row's value of a param, or of what stands beside params; None if it has none."""
+    if key == "machine":
+        return machine_name(row)
+    if key == "metric":
+        return row["metric"]
+    return row["params"].get(key)
+
+
+def matches(row: Row, where: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether each key has one of its values."""
+    return all(key_of(row, key) in values for key, values in where.items())
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def find_value(rows: Iterable[Row], wanted: Value) -> float | None:
+    """The median over repetitions; None if it was not measured, or is no number.
+
+    Where rows differ in what is not asked for, the first such point counts.
+    """
+    where = {key: (value,) for key, value in wanted.where.items()}
+    found = [
+        row for row in rows
+        if row["experiment"] == wanted.experiment and row["metric"] == wanted.metric
+        and matches(row, where) and is_number(row["value"])
+    ]
+    if not found:
+        return None
+    same = [row["value"] for row in found
+            if row["params"] == found[0]["params"] and row["machine"] == found[0]["machine"]]
+    value = statistics.median(same)
+    if wanted.over is None:
+        return float(value)
+    below = find_value(rows, wanted.over)
+    return value / below if below else None
+
+
+def answer(rows: Sequence[Row], conclusion: Conclusion) -> tuple[str | None, list[str]]:
+    """The sentence with its numbers, or None and the experiments that it lacks."""
+    values = {name: find_value(rows, value) for name, value in conclusion.values.items()}
+    missing = [conclusion.values[name].experiment for name, value in values.items()
+               if value is None]
+    if missing:
+        return None, list(dict.fromkeys(missing))
+    return conclusion.answer.format(**values), []

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a report of folders of results, and writes it in one of its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from selion import places
+from selion.mistake import Failure
+from selion.report import markdown, page, pictures_of_plots
+from selion.report.collect import collect
+from selion.report.field_picture import draw_fields
+from selion.report.page import Report
+from selion.report.sections import sections_of
+from selion.study import catalog
+
+
+@dataclass(frozen=True)
+class Written:
+    """What has been written where, in a line."""
+
+    place: Path
+    summary: str
+
+
+def make(folders: Sequence[Path], title: str) -> Report:
+    """@error Failure if there are no results."""
+    collected = collect(folders)
+    sections = sections_of(collected.studies, catalog.read_all(places.studies_folder()))
+    fields, notes = draw_fields(collected.fields)
+    return Report(title, sections, fields, [*collected.notes, *notes])
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a reader never sees half a report."""
+    unfinished = path.with_name(path.name + ".unfinished")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as problem:
+        raise Failure(f"{path} cannot be written: {problem.strerror}.") from None
+
+
+def write(report: Report, form: str, out: Path | None) -> Written:
+    """@param form "html", "md" or "png".
+
+    @param out the file, or for png the folder; None: a name of its own in this folder.
+    @error Failure if it cannot be written, or if a library for this form is missing.
+    """
+    plots = sum(len(section.charts) for section in report.sections)
+    words = f"{len(report.sections)} studies, {plots} plots"
+    if form == "png":
+        place = out or Path("plots")
+        count = pictures_of_plots.write(report, place)
+        return Written(place, f"{len(report.sections)} studies, {count} pictures")
+    if form == "md":
+        place = out or Path("report.md")
+        folder = place.with_name(place.stem + "-plots")
+        _write(place, markdown.text(report, pictures_of_plots.write_svg(report, folder)))
+        return Written(place, f"{words} in {folder}")
+    place = out or Path("report.html")
+    text = page.html(report)
+    _write(place, text)
+    return Written(place, f"{words}, {len(text.encode()) / 1e6:.1f} MB")
