@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from selion.cli import heat_map, heat_map_picture
+from selion.drawing import heat_map, heat_map_picture
 from selion.meter_file import Link, Recorded
 
 _space = "{http://www.w3.org/2000/svg}"

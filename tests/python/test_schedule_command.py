@@ -11,7 +11,7 @@ import pytest
 
 from conftest import every_schedule, needs_module, root
 from selion import schedules
-from selion.cli import schedule_text
+from selion.drawing import schedule_text
 
 pytestmark = needs_module
 

@@ -11,8 +11,8 @@ import pytest
 
 from conftest import needs_module
 from selion import native, schedules
-from selion.cli.schedule_picture import draw
-from selion.cli.schedule_tree import find_tree
+from selion.drawing.schedule_picture import draw
+from selion.drawing.schedule_tree import find_tree
 from selion.schedules import Played, Request
 
 pytestmark = needs_module

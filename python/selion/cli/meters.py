@@ -14,9 +14,9 @@ from typing import Annotated, Any
 import typer
 
 from selion import meter_file
-from selion.cli import heat_map, heat_map_picture
-from selion.cli.heat_map import HeatMap
 from selion.cli.output import answers_mistakes, print_json_lines, print_table
+from selion.drawing import heat_map, heat_map_picture
+from selion.drawing.heat_map import HeatMap
 from selion.meter_file import Link, Reading, Recorded, Summary
 from selion.mistake import Mistake
 

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from selion import schedules
-from selion.cli import schedule_picture, schedule_text
 from selion.cli.output import answers_mistakes, print_json_lines, print_table
+from selion.drawing import schedule_picture, schedule_text
 from selion.mistake import Mistake
 from selion.schedules import BlockRange, Message, Played, Request
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selion import meter_file, schedules
-from selion.cli import heat_map, heat_map_picture, schedule_picture
+from selion.drawing import heat_map, heat_map_picture, schedule_picture
 from selion.mistake import Mistake
 from selion.report.contents import PicturePlan
 from selion.report.select import matches

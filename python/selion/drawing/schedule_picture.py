@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from selion.cli import schedule_text, svg
-from selion.cli.schedule_tree import Tree, draw_tree, find_tree
-from selion.cli.schedule_words import colour_of, legend_of, tip_of
+from selion.drawing import schedule_text, svg
+from selion.drawing.schedule_tree import Tree, draw_tree, find_tree
+from selion.drawing.schedule_words import colour_of, legend_of, tip_of
 from selion.schedules import Played
 
 _margin = 24.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from selion.cli import svg
-from selion.cli.heat_map import HeatMap, colours, length
+from selion.drawing import svg
+from selion.drawing.heat_map import HeatMap, colours, length
 from selion.meter_file import Link, directions, inward, outward
 
 _margin = 20.0

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from selion.cli import schedule_text, svg
-from selion.cli.schedule_words import colour_of, tip_of
+from selion.drawing import schedule_text, svg
+from selion.drawing.schedule_words import colour_of, tip_of
 from selion.schedules import Played, PlayedMessage
 
 _radius = 14.0

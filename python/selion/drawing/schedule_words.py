@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from selion.cli import schedule_text
+from selion.drawing import schedule_text
 from selion.schedules import Played, PlayedMessage
 
 # Okabe and Ito's colours, which the colour-blind tell apart too.
