@@ -8,12 +8,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <selion/selion.hpp>
 
 #include "bad_file.hpp"
 #include "distributed_fields.hpp"
+#include "field_file.hpp"
 #include "mesh_file.hpp"
 #include "mesh_graph.hpp"
 #include "options.hpp"
@@ -29,14 +31,19 @@ namespace {
 struct problem {
     std::unique_ptr<field_graph> graph;
     std::string description;
+    mesh object = {};                       ///< empty for a random graph
+    const mesh_graph* on_object = nullptr;  ///< null for a random graph, else `graph`
 };
 
 problem make_problem(const options& chosen) {
     if (chosen.mesh_file) {
-        const mesh object = read_mesh(*chosen.mesh_file);
-        return {std::make_unique<mesh_graph>(object, chosen.graph.seed),
-                *chosen.mesh_file + ": " + std::to_string(object.vertices.size()) + " vertices, " +
-                    std::to_string(object.face_count()) + " faces"};
+        mesh object = read_mesh(*chosen.mesh_file);
+        auto graph = std::make_unique<mesh_graph>(object, chosen.graph.seed);
+        const mesh_graph* const on_object = graph.get();
+        std::string description = *chosen.mesh_file + ": " +
+                                  std::to_string(object.vertices.size()) + " vertices, " +
+                                  std::to_string(object.face_count()) + " faces";
+        return {std::move(graph), std::move(description), std::move(object), on_object};
     }
     const random_graph_settings& graph = chosen.graph;
     char remote[32];
@@ -60,6 +67,19 @@ bool verify(selion::world& world, const distributed_fields& fields, const proble
         is_equal = run.difference->empty();
     }
     return world.broadcast(is_equal, 0);
+}
+
+/// Rank 0 reads the values of all ranks and writes them to a file. @return the exit status.
+int write_field(const distributed_fields& fields, const problem& input, const options& chosen) {
+    try {
+        write_file(*chosen.field_file,
+                   as_field_json(input.object, *input.on_object, fields.gather(), *chosen.mesh_file,
+                                 chosen.iterations));
+    } catch (const bad_file& wrong) {
+        std::fprintf(stderr, "em3d: %s\n", wrong.what());
+        return 2;
+    }
+    return 0;
 }
 
 /// What every rank does.
@@ -90,8 +110,10 @@ int solve(selion::world& world, const problem& input, const options& chosen) {
     if (world.rank() == 0) {
         std::fputs((chosen.is_json ? as_json(run) : as_text(run)).c_str(), stdout);
     }
-    fields.release();
-    return is_right ? 0 : 1;
+    const bool writes = chosen.field_file && world.rank() == 0;
+    const int written = writes ? write_field(fields, input, chosen) : 0;
+    fields.release();  // waits for rank 0, which reads everybody's values
+    return is_right ? written : 1;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "field_graph.hpp"
@@ -22,6 +23,10 @@ public:
 
     /// Time step, below the limit of stability (light speed 1, lengths as in the file).
     double step() const { return step_; }
+    /// Vertices of an edge, the smaller number first: it points from the first to the second.
+    std::pair<std::uint32_t, std::uint32_t> edge_ends(std::uint32_t node) const {
+        return {edges_[node].from, edges_[node].to};
+    }
     double edge_length(std::uint32_t node) const { return edges_[node].length; }
     /// Area that belongs to an edge: edge length times length of the dual edge.
     double edge_area(std::uint32_t node) const { return edges_[node].area; }

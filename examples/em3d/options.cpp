@@ -79,6 +79,8 @@ constexpr std::array kinds = {
                 [](options& o, const option_value& v) {
                     o.iterations = v.between<std::uint32_t>(1, most_32_bits);
                 }},
+    option_kind{"--field", true, false,
+                [](options& o, const option_value& v) { o.field_file = std::string(v.text); }},
     option_kind{"--verify", false, false,
                 [](options& o, const option_value&) { o.is_verified = true; }},
     option_kind{"--json", false, false, [](options& o, const option_value&) { o.is_json = true; }},
@@ -123,6 +125,12 @@ void check_together(const options& chosen, const seen_options& seen) {
     }
     if (seen.has("--mesh") && !of_random_graph.empty()) {
         throw bad_option(std::string(of_random_graph) + " belongs to --random, not to --mesh");
+    }
+    if (chosen.field_file && seen.has("--random")) {
+        throw bad_option("--field belongs to --mesh, not to --random");
+    }
+    if (chosen.field_file && chosen.field_file->empty()) {
+        throw bad_option("--field needs the name of a file");
     }
     const random_graph_settings& graph = chosen.graph;
     const std::uint64_t nodes = std::uint64_t{graph.graph_processors} * graph.nodes;
@@ -169,6 +177,9 @@ const char* help_text() {
   em3d --mesh FILE [options]     on the edges and faces of a PLY or OBJ file
   em3d --random [options]        on a random graph
 
+The mesh:
+  --field FILE           write vertices, faces, edges and the last values on them, as JSON
+
 The random graph:
   --graph-processors G   processors that the graph is made for [8]; any number of ranks computes it
   --nodes N              electric and as many magnetic nodes on each of them [500]
@@ -184,7 +195,7 @@ Both:
   --help                 print this
 
 SELION_MACHINE chooses where it runs: threads:4, threads:64@2, processes:4, processes:2x2.
-Exit status: 0, 1 if --verify finds a difference, 2 if the arguments or the mesh cannot be used.
+Exit status: 0, 1 if --verify finds a difference, 2 if the arguments or a file cannot be used.
 )";
 }
 

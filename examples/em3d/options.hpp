@@ -16,6 +16,7 @@ struct options {
     std::optional<std::string> mesh_file;  ///< unset: the random graph
     random_graph_settings graph;           ///< of which the seed counts for meshes as well
     std::uint32_t iterations = 100;
+    std::optional<std::string> field_file;  ///< written after the run; for meshes only
     bool is_verified = false;
     bool is_json = false;
     bool is_help = false;

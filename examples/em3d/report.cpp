@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdio>
 
+#include "json_text.hpp"
+
 namespace em3d {
 
 namespace {
@@ -30,24 +32,6 @@ std::string hex(std::uint64_t number) {
 
 double reads_per_iteration(const report& run) {
     return static_cast<double>(run.remote_reads) / static_cast<double>(run.iteration_ns.size());
-}
-
-std::string json_string(const std::string& text) {
-    std::string quoted = "\"";
-    for (const char character : text) {
-        const auto byte = static_cast<unsigned char>(character);
-        if (character == '"' || character == '\\') {
-            quoted += '\\';
-            quoted += character;
-        } else if (byte < 0x20) {
-            char escape[8];
-            std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-            quoted += escape;
-        } else {
-            quoted += character;
-        }
-    }
-    return quoted + '"';
 }
 
 std::string text_line(const std::string& name, const std::string& value) {

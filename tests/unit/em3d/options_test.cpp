@@ -46,6 +46,7 @@ TEST(em3d_options, read_both_forms_of_values) {
     EXPECT_TRUE(chosen.is_verified);
     EXPECT_TRUE(chosen.is_json);
     EXPECT_EQ(*parse_options(std::vector{"--mesh", "a.ply", "--seed", "2"}).mesh_file, "a.ply");
+    EXPECT_EQ(*parse_options(std::vector{"--mesh", "a", "--field", "f"}).field_file, "f");
     EXPECT_TRUE(parse_options(std::vector{"--help"}).is_help);
 }
 
@@ -55,6 +56,9 @@ TEST(em3d_options, name_the_wrong_value_and_the_legal_ones) {
     EXPECT_EQ(complaint({"--mesh"}), "--mesh needs a value");
     EXPECT_EQ(complaint({"--mesh", "a", "--nodes", "5"}),
               "--nodes belongs to --random, not to --mesh");
+    EXPECT_EQ(complaint({"--random", "--field", "f"}),
+              "--field belongs to --mesh, not to --random");
+    EXPECT_EQ(complaint({"--mesh", "a", "--field="}), "--field needs the name of a file");
     EXPECT_EQ(complaint({"--rank", "5"}), "there is no option '--rank'; --help lists them");
     EXPECT_EQ(complaint({"mesh.ply"}), "there is no option 'mesh.ply'; --help lists them");
     EXPECT_EQ(complaint({"--random=1"}), "--random takes no value");
