@@ -33,9 +33,10 @@ quietly() {
 # Lines of a list without comments.
 entries() { sed -e 's/[[:space:]]*#.*//' -e '/^$/d' "$1"; }
 
+# missing_packages LIST...
 missing_packages() {
     local wanted
-    wanted=$(entries scripts/setup/apt-packages.txt)
+    wanted=$(for list in "$@"; do entries "$list"; done)
     # shellcheck disable=SC2086
     comm -23 <(sort <<<"$wanted") <(
         dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
@@ -43,11 +44,12 @@ missing_packages() {
     )
 }
 
+# ensure_packages [LIST]: those for building, and those of a further list.
 ensure_packages() {
     command -v dpkg-query >/dev/null || fail "This script installs packages on Debian and its" \
         "relatives; elsewhere install what scripts/setup/apt-packages.txt names, then use CMake."
     local packages as_root=() apt
-    packages=$(missing_packages | tr '\n' ' ')
+    packages=$(missing_packages scripts/setup/apt-packages.txt "$@" | tr '\n' ' ')
     [[ -z $packages ]] && return 0
     apt="apt-get update && apt-get install -y --no-install-recommends ${packages% }"
     if [[ $(id -u) != 0 ]]; then
@@ -106,7 +108,7 @@ ensure_build() {
 # What the installed package is made of; newer than the stamp means: install again. Its Python files
 # are used where they lie.
 python_package_is_fresh() {
-    [[ -f $1 ]] && [[ -z $(find pyproject.toml CMakeLists.txt cmake include src python \
+    [[ -f $1 ]] && [[ -z $(find pyproject.toml CMakeLists.txt cmake include src studies python \
         -type f ! -name '*.py' ! -path '*/__pycache__/*' -newer "$1" -print -quit) ]]
 }
 

@@ -7,7 +7,9 @@
     ```console                              commands after `$ `, and what they print. A block is run
                                             if all its commands start programs of the page.
                                             <!-- output varies --> before it: numbers may differ
-    ```                                     anything else"""
+    ```                                     anything else
+
+A link to examples/tutorial/NAME_answer.cpp makes that file one of the page."""
 
 import re
 import subprocess
@@ -20,6 +22,7 @@ _block = re.compile(
     r"^(?:<!-- (?P<mark>[^\n]*?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S
 )
 _file_name = re.compile(r"// (\w+\.cpp)\n")
+_answer = re.compile(r"\]\(\.\./\.\./(examples/tutorial/(\w+_answer\.cpp))\)")
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,15 @@ class Page:
 
     @property
     def files(self) -> dict[str, str]:
-        """Named C++ blocks."""
+        """Named C++ blocks, and answers to exercises."""
+        answers = {
+            name: (root / path).read_text(encoding="utf-8")
+            for path, name in _answer.findall(self.text)
+        }
+        return self.named_blocks | answers
+
+    @property
+    def named_blocks(self) -> dict[str, str]:
         named = ((_file_name.match(block.text), block) for block in self.blocks)
         return {name[1]: block.text for name, block in named if name and block.language == "cpp"}
 

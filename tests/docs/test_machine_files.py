@@ -97,6 +97,16 @@ def test_machines(explain):
         assert f"\nShape: {ranks} rank" in explain(name).stdout
 
 
+def test_the_machine_of_the_how_to_is_one(explain, tmp_path):
+    how_to = (root / "docs/howto/write-a-machine-file.md").read_text(encoding="utf-8")
+    text, option = re.findall(r"^```toml\n(.*?)^```$", how_to, re.M | re.S)
+    (tmp_path / "lab.toml").write_text(f"{text}\n{option}", encoding="utf-8")
+    said = explain(f"{tmp_path}/lab.toml,lag=2")
+    assert said.returncode == 0, said.stdout
+    shown = re.search(r"^lab: .*?^Network: ", how_to, re.M | re.S)[0]
+    assert said.stdout.startswith(shown)
+
+
 def test_the_example_is_a_machine(explain, tmp_path):
     text = re.search(r"^```toml\n(.*?)^```$", _page, re.M | re.S)[1]
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
