@@ -35,4 +35,21 @@ inline bool is_array(nanobind::handle object) {
     return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type.ptr())) != 0;
 }
 
+/// A NumPy array as a view of an object's memory, without a copy: of the array itself, of a tensor
+/// that speaks DLPack, or of anything with the buffer protocol. Null for numbers, strings,
+/// sequences and NumPy's scalars, which have no memory that others may use.
+/// @error BufferError where the memory is not this host's, or may not be written as is wanted.
+nanobind::object as_array(nanobind::handle object, buffer::use how);
+
+/// The same for what must be an array. @param what needs it, for the sentence that refuses.
+/// @error TypeError
+nanobind::object need_array(nanobind::handle object, buffer::use how, const char* what);
+
+/// An array that can be filled in place. @param dtype that it must have; null: any.
+/// @error TypeError, ValueError
+nanobind::object need_out(nanobind::handle out, nanobind::handle dtype);
+
+/// An array of no values yet.
+nanobind::object new_array(nanobind::handle shape, nanobind::handle dtype);
+
 }  // namespace bindings

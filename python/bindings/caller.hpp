@@ -3,28 +3,62 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <selion/detail/rank_context.hpp>
+#include <selion/global_ptr.hpp>
 #include <selion/team.hpp>
 
 namespace bindings {
 
 /// Raises in a thread that works for no rank: the library would end the whole job.
 inline void expect_rank() {
-    if (selion::detail::current_context->ranks != 0) return;
+    if (selion::detail::current_context->ranks != 0) [[likely]]
+        return;
     PyErr_SetString(PyExc_RuntimeError,
                     "This thread works for no rank: call selion from the function that selion.run "
                     "calls, or join it with 'with world.joined_thread():'.");
     throw nanobind::python_error();
 }
 
+/// Raises also in a function that another rank has called, where the library would end the job.
+/// @param what would wait.
+inline void expect_may_wait(const char* what) {
+    expect_rank();
+    if (!selion::detail::current_context->own.in_handler) [[likely]]
+        return;
+    PyErr_SetString(PyExc_RuntimeError,
+                    (std::string(what) +
+                     " waits for other ranks, which a function must not do that another rank has "
+                     "called: return what the caller needs, and let it wait.")
+                        .c_str());
+    throw nanobind::python_error();
+}
+
 /// Raises also where a team has been freed.
 inline void expect_caller(const selion::team& team) {
-    expect_rank();
-    if (team.is_member()) return;
+    expect_may_wait("This call");
+    if (team.is_member()) [[likely]]
+        return;
     PyErr_SetString(PyExc_RuntimeError, "This team has been freed.");
     throw nanobind::python_error();
+}
+
+/// The same before memory is read that may be another process's.
+template <class T>
+void expect_may_read(selion::global_ptr<T> place) {
+    if (!selion::detail::current_context->own.in_handler) [[likely]]
+        return;
+    if (place.local() == nullptr) expect_may_wait("Reading memory that is not mapped");
+}
+
+/// The rank that the calling thread works for, and its job.
+inline std::pair<std::uint32_t, std::uint32_t> caller() {
+    const selion::detail::rank_context& context = *selion::detail::current_context;
+    return {context.job, context.rank};
 }
 
 /// Gives the GIL away around what takes no time, except in a simulation: there other ranks, which
@@ -33,6 +67,23 @@ class yield_to_simulated_ranks {
 public:
     yield_to_simulated_ranks() {
         if (selion::detail::current_context->spends_time) free_.emplace();
+    }
+
+private:
+    std::optional<nanobind::gil_scoped_release> free_;
+};
+
+/// Gives the GIL away around an access, unless it takes less time than that.
+class yield_unless_quick {
+public:
+    // Below this a copy within mapped memory takes less time than giving the GIL away.
+    static constexpr std::size_t short_bytes = std::size_t{64} << 10;
+
+    template <class T>
+    yield_unless_quick(selion::global_ptr<T> place, std::size_t bytes) {
+        const bool is_quick = bytes < short_bytes && place.local() != nullptr &&
+                              !selion::detail::current_context->spends_time;
+        if (!is_quick) free_.emplace();
     }
 
 private:

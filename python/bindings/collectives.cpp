@@ -11,6 +11,7 @@
 #include "buffer.hpp"
 #include "caller.hpp"
 #include "module.hpp"
+#include "numpy_fields.hpp"
 #include "reduce.hpp"
 
 namespace bindings {
@@ -51,6 +52,152 @@ nb::object call(const char* name, Arguments&&... arguments) {
     return nb::module_::import_("selion.collectives").attr(name)(arguments...);
 }
 
+void expect_no_references(nb::handle array, const char* what) {
+    const nb::handle dtype(numpy_fields::of(array).dtype);
+    if (plain_number_of(dtype) != nullptr || !nb::cast<bool>(dtype.attr("hasobject"))) return;
+    const std::string sentence = std::string(what) + " cannot move dtype " +
+                                 nb::cast<std::string>(nb::str(dtype)) + ": it holds references.";
+    throw nb::type_error(sentence.c_str());
+}
+
+/// A member's array as contiguous memory; null where it is no array.
+nb::object block_of(nb::handle value, const char* what) {
+    nb::object array = as_array(value, buffer::use::read);
+    if (!array.is_valid()) return array;
+    expect_no_references(array, what);
+    if (numpy_fields::of(array).is_contiguous()) return array;
+    return nb::module_::import_("numpy").attr("asarray")(array, nb::arg("order") = "C");
+}
+
+/// Where a collective writes to: `out`, or a new array of `extents` before the shape of `like`.
+class filled {
+public:
+    filled(nb::handle out, nb::handle like, std::optional<std::size_t> members, const char* what)
+        : result_(nb::borrow(out)) {
+        const numpy_fields& model = numpy_fields::of(like);
+        if (out.is_none()) {
+            nb::list shape;
+            if (members) shape.append(*members);
+            for (int d = 0; d < model.dimensions; ++d) shape.append(model.extents[d]);
+            array_ = new_array(nb::tuple(shape), nb::handle(model.dtype));
+            result_ = array_;
+            return;
+        }
+        array_ = need_out(out, nb::handle(model.dtype));
+        const std::size_t wanted = model.size() * members.value_or(1);
+        const std::size_t found = numpy_fields::of(array_).size();
+        if (found == wanted) return;
+        const std::string sentence = "out of " + std::string(what) + " needs " +
+                                     std::to_string(wanted) + " elements; it has " +
+                                     std::to_string(found) + ".";
+        throw nb::value_error(sentence.c_str());
+    }
+    nb::handle array() const { return array_; }
+    nb::object result() { return std::move(result_); }
+
+private:
+    nb::object array_;
+    nb::object result_;
+};
+
+std::span<std::byte> bytes_of(nb::handle array) {
+    const numpy_fields& fields = numpy_fields::of(array);
+    return {fields.data, fields.size() * item_bytes(array)};
+}
+
+void refuse_out(nb::handle out, const char* what) {
+    if (out.is_none()) return;
+    throw nb::type_error(
+        ("out of " + std::string(what) + " is for arrays, not for single values.").c_str());
+}
+
+nb::object all_gather(nb::handle self, nb::handle value, nb::handle out) {
+    const auto& all = nb::cast<const selion::team&>(self);
+    expect_caller(all);
+    const nb::object own = block_of(value, "all_gather");
+    if (!own.is_valid()) {
+        refuse_out(out, "all_gather");
+        return call("all_gather", self, value);
+    }
+    filled into(out, own, all.size(), "all_gather");
+    const std::span<const std::byte> given = bytes_of(own);
+    const std::span<std::byte> taken = bytes_of(into.array());
+    {
+        const nb::gil_scoped_release free;
+        all.all_gather(given, taken);
+    }
+    return into.result();
+}
+
+nb::object exchange(nb::handle self, nb::handle values, nb::handle out) {
+    const auto& all = nb::cast<const selion::team&>(self);
+    expect_caller(all);
+    const nb::object own = block_of(values, "exchange");
+    const bool is_even = own.is_valid() && numpy_fields::of(own).dimensions != 0 &&
+                         numpy_fields::of(own).extents[0] % Py_ssize_t{all.size()} == 0;
+    if (!is_even) {  // single values, or a sentence
+        refuse_out(out, "exchange");
+        return call("exchange", self, own.is_valid() ? own : nb::borrow(values));
+    }
+    filled into(out, own, std::nullopt, "exchange");
+    const std::span<const std::byte> given = bytes_of(own);
+    const std::span<std::byte> taken = bytes_of(into.array());
+    {
+        const nb::gil_scoped_release free;
+        all.exchange(given, taken);
+    }
+    return into.result();
+}
+
+nb::object gather(nb::handle self, nb::handle value, std::int64_t root, nb::handle out) {
+    const auto& all = nb::cast<const selion::team&>(self);
+    expect_caller(all);
+    expect_root(all, root);
+    const nb::object own = block_of(value, "gather");
+    if (!own.is_valid()) {
+        refuse_out(out, "gather");
+        return call("gather", self, value, root);
+    }
+    const auto to = static_cast<std::uint32_t>(root);
+    std::optional<filled> into;
+    if (all.rank() == to) into.emplace(out, own, all.size(), "gather");
+    const std::span<const std::byte> given = bytes_of(own);
+    const std::span<std::byte> taken = into ? bytes_of(into->array()) : std::span<std::byte>();
+    {
+        const nb::gil_scoped_release free;
+        all.gather(given, taken, to);
+    }
+    return into ? into->result() : nb::none();
+}
+
+/// With `out`, everybody knows what comes.
+nb::object scatter(nb::handle self, nb::handle values, std::int64_t root, nb::handle out) {
+    const auto& all = nb::cast<const selion::team&>(self);
+    expect_caller(all);
+    expect_root(all, root);
+    if (out.is_none()) return call("scatter", self, values, root);
+    const nb::object into = need_out(out, nb::handle());
+    expect_no_references(into, "scatter");
+    const auto from = static_cast<std::uint32_t>(root);
+    nb::object given;
+    std::span<const std::byte> source;
+    const std::span<std::byte> taken = bytes_of(into);
+    if (all.rank() == from) {
+        given = block_of(values, "scatter");
+        if (!given.is_valid() || bytes_of(given).size() != taken.size() * all.size()) {
+            throw nb::value_error(
+                "scatter with out needs an array of as many elements at the root as all members "
+                "have room for.");
+        }
+        source = bytes_of(given);
+    }
+    {
+        const nb::gil_scoped_release free;
+        all.scatter(source, taken, from);
+    }
+    return nb::borrow(out);
+}
+
 }  // namespace
 
 void add_collectives(nb::module_& module, nb::class_<selion::team>& team) {
@@ -60,28 +207,16 @@ void add_collectives(nb::module_& module, nb::class_<selion::team>& team) {
     module.def("combine", &combine, nb::arg("team"), nb::arg("what"), nb::arg("array"),
                nb::arg("operation"), nb::arg("root"),
                "all_reduce, reduce, scan or exscan of an array, in place.");
-    team.def(
-            "gather",
-            [](nb::handle all, nb::handle value, nb::handle root) {
-                return call("gather", all, value, root);
-            },
-            nb::arg("value").none(), nb::arg("root") = 0,
-            "At `root` every member's value, in order; elsewhere None.")
-        .def(
-            "all_gather",
-            [](nb::handle all, nb::handle value) { return call("all_gather", all, value); },
-            nb::arg("value").none(), "Every member's value, in order.")
-        .def(
-            "scatter",
-            [](nb::handle all, nb::handle values, nb::handle root) {
-                return call("scatter", all, values, root);
-            },
-            nb::arg("values").none(), nb::arg("root") = 0,
-            "Each member gets its own of the root's values.")
-        .def(
-            "exchange",
-            [](nb::handle all, nb::handle values) { return call("exchange", all, values); },
-            nb::arg("values"), "Value r goes to member r; returns what each has sent here.")
+    team.def("gather", &gather, nb::arg("value").none(), nb::arg("root") = 0, nb::kw_only(),
+             nb::arg("out").none() = nb::none(),
+             "At `root` every member's value, in order; elsewhere None.")
+        .def("all_gather", &all_gather, nb::arg("value").none(), nb::kw_only(),
+             nb::arg("out").none() = nb::none(), "Every member's value, in order.")
+        .def("scatter", &scatter, nb::arg("values").none(), nb::arg("root") = 0, nb::kw_only(),
+             nb::arg("out").none() = nb::none(), "Each member gets its own of the root's values.")
+        .def("exchange", &exchange, nb::arg("values"), nb::kw_only(),
+             nb::arg("out").none() = nb::none(),
+             "Value r goes to member r; returns what each has sent here.")
         .def(
             "reduce",
             [](nb::handle all, nb::handle value, nb::handle operation, nb::handle root) {

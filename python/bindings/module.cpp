@@ -33,6 +33,7 @@ NB_MODULE(_core, module) {
         }
     });
     bindings::add_machines(module);
+    bindings::add_build_facts(module);
     bindings::add_accesses(module);
     bindings::add_schedules(module);
     nanobind::class_<selion::team> team = bindings::add_team(module);
@@ -42,6 +43,10 @@ NB_MODULE(_core, module) {
     nanobind::class_<selion::world, selion::team> world = bindings::add_world(module);
     bindings::add_meters(module, world);
     bindings::add_arrays(module);
+    bindings::add_transfers(module, world);
+    bindings::add_signals(module);
+    bindings::add_layouts(module);
+    bindings::add_calls(module, world);
     bindings::add_run(module);
     bindings::add_workers(module);
 }

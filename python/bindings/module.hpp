@@ -11,6 +11,8 @@ namespace bindings {
 namespace nb = nanobind;
 
 void add_machines(nb::module_& module);
+/// What the library was built with.
+void add_build_facts(nb::module_& module);
 void add_accesses(nb::module_& module);
 void add_schedules(nb::module_& module);
 void add_run(nb::module_& module);
@@ -23,6 +25,13 @@ nb::class_<selion::world, selion::team> add_world(nb::module_& module);
 /// Meter, and the methods of World that make one.
 void add_meters(nb::module_& module, nb::class_<selion::world, selion::team>& world);
 void add_arrays(nb::module_& module);
+/// Puts and gets in two phases, and what orders and completes them.
+void add_transfers(nb::module_& module, nb::class_<selion::world, selion::team>& world);
+void add_signals(nb::module_& module);
+/// Layouts of spread arrays.
+void add_layouts(nb::module_& module);
+/// Calls of functions on other ranks.
+void add_calls(nb::module_& module, nb::class_<selion::world, selion::team>& world);
 /// Methods of Team for blocks, and what they are made of.
 void add_collectives(nb::module_& module, nb::class_<selion::team>& team);
 /// The same of blocks that differ in size.

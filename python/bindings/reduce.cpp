@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -9,6 +11,7 @@
 
 #include "buffer.hpp"
 #include "caller.hpp"
+#include "numpy_fields.hpp"
 
 namespace bindings {
 
@@ -51,28 +54,33 @@ struct combination {
 
 /// Calls `then` with the numbers of an array.
 template <class... Types, class Then>
-bool with_numbers_of_one(const buffer& data, std::string_view code, const Then& then) {
+bool with_numbers_of_one(std::span<std::byte> data, std::string_view code, const Then& then) {
     const auto call_as = [&]<class T>(T) {
-        then(std::span<T>(reinterpret_cast<T*>(data.data()), data.bytes() / sizeof(T)));
+        then(std::span<T>(reinterpret_cast<T*>(data.data()), data.size() / sizeof(T)));
         return true;
     };
     return ((code == code_of<Types>() ? call_as(Types{}) : false) || ...);
 }
 
-/// The same for all types of numbers. @param what combines them, for the sentence that refuses.
+/// The same for all types of numbers, in contiguous memory. @param what combines them, for the
+/// sentence that refuses.
 template <class Then>
 void with_numbers(nb::handle array, std::string_view what, const Then& then) {
-    const nb::str code(array.attr("dtype").attr("str"));
-    const std::string_view ordered = code.c_str();  // "<f8": byte order, kind, bytes
-    const buffer data(array, buffer::use::write);
+    const numpy_fields& fields = numpy_fields::of(array);
+    const nb::handle dtype(fields.dtype);
+    const plain_number* const plain = plain_number_of(dtype);
+    // "<f8": byte order, kind, bytes
+    const std::string ordered = plain != nullptr ? std::string("<") + plain->code
+                                                 : nb::cast<std::string>(dtype.attr("str"));
     const bool is_done =
         ordered[0] != '>' &&
-        with_numbers_of_one<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+        with_numbers_of_one<double, std::int64_t, float, std::int8_t, std::int16_t, std::int32_t,
                             std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
-            data, ordered.substr(1), then);
+            {fields.data, fields.size() * item_bytes(array)}, std::string_view(ordered).substr(1),
+            then);
     if (!is_done) {
         const std::string sentence = std::string(what) + " cannot combine arrays of dtype " +
-                                     std::string(ordered) +
+                                     ordered +
                                      "; legal: float32, float64, and integers of 8 to 64 bits.";
         throw nb::type_error(sentence.c_str());
     }
@@ -91,10 +99,26 @@ void combine_array(const selion::team& all, nb::handle array, const combination&
     });
 }
 
-nb::object reduce_array(const selion::team& all, nb::handle value, std::string_view operation) {
-    nb::object result = value.attr("copy")(nb::str("C"));
-    combine_array(all, result, {"all_reduce", operation});
-    return result;
+/// @param out is filled, and may be the array itself; None: a new array is.
+nb::object reduce_array(const selion::team& all, nb::handle value, std::string_view operation,
+                        nb::handle out) {
+    if (out.is_none()) {
+        nb::object result = value.attr("copy")(nb::str("C"));
+        combine_array(all, result, {"all_reduce", operation});
+        return result;
+    }
+    const numpy_fields& source = numpy_fields::of(value);
+    const nb::object array = need_out(out, nb::handle(source.dtype));
+    const numpy_fields& target = numpy_fields::of(array);
+    if (target.size() != source.size()) {
+        throw nb::value_error("out of all_reduce has another number of elements than the array.");
+    }
+    if (target.data != source.data) {
+        nb::module_::import_("numpy").attr("copyto")(array.attr("reshape")(value.attr("shape")),
+                                                     value);
+    }
+    combine_array(all, array, {"all_reduce", operation});
+    return nb::borrow(out);
 }
 
 template <class T>
@@ -128,13 +152,16 @@ struct announcement {
 };
 
 bool holds_references(nb::handle array) {
-    return nb::cast<bool>(array.attr("dtype").attr("hasobject"));
+    const nb::handle dtype(numpy_fields::of(array).dtype);
+    return plain_number_of(dtype) == nullptr && nb::cast<bool>(dtype.attr("hasobject"));
 }
 
 announcement announce(nb::handle given) {
     using kind = announcement::kind;
     if (is_array(given) && holds_references(given)) return {kind::unknown, 0};
-    if (is_array(given)) return {kind::array, buffer(given, buffer::use::read).bytes()};
+    if (is_array(given)) {
+        return {kind::array, numpy_fields::of(given).size() * item_bytes(given)};
+    }
     const nb::object value = plain(given);
     if (value.is_none()) return {kind::none, 0};
     if (nb::isinstance<nb::bool_>(value)) return {kind::truth, value.is(Py_True) ? 1u : 0u};
@@ -157,16 +184,19 @@ void broadcast_bytes(const selion::team& all, std::span<std::byte> data, std::ui
 
 nb::object broadcast_array(const selion::team& all, nb::handle value, std::uint64_t bytes,
                            std::uint32_t root) {
-    if (!is_array(value)) {
+    const auto use = all.rank() == root ? buffer::use::read : buffer::use::write;
+    const bool is_plain = nb::isinstance<nb::bytes>(value);
+    const nb::object found = is_plain ? nb::object() : as_array(value, use);
+    const nb::handle array = found.is_valid() ? nb::handle(found) : value;
+    if (!is_array(array)) {
         throw nb::type_error(
             "The root broadcasts an array: pass one of the same dtype and shape on "
             "every rank, to be filled.");
     }
-    if (holds_references(value)) {
+    if (holds_references(array)) {
         throw nb::type_error("broadcast cannot fill an array that holds references.");
     }
-    const bool is_root = all.rank() == root;
-    const buffer data(value, is_root ? buffer::use::read : buffer::use::write);
+    const buffer data(array, use);
     if (data.bytes() != bytes) {
         const std::string sentence = "The root broadcasts an array of " + std::to_string(bytes) +
                                      " bytes, but this rank's has " + std::to_string(data.bytes()) +
@@ -193,9 +223,24 @@ nb::object broadcast_string(const selion::team& all, nb::handle value, std::uint
 
 }  // namespace
 
-nb::object all_reduce(const selion::team& all, nb::handle given, std::string_view operation) {
+void expect_root(const selion::team& all, std::int64_t root) {
+    if (root >= 0 && root < std::int64_t{all.size()}) return;
+    const std::string sentence = "The root is " + std::to_string(root) + "; legal: 0 to " +
+                                 std::to_string(all.size() - 1) + ".";
+    throw nb::value_error(sentence.c_str());
+}
+
+nb::object all_reduce(const selion::team& all, nb::handle given, std::string_view operation,
+                      nb::handle out) {
     expect_caller(all);
-    if (is_array(given)) return reduce_array(all, given, operation);
+    if (PyFloat_CheckExact(given.ptr()) && out.is_none()) {
+        return reduce_value(all, PyFloat_AS_DOUBLE(given.ptr()), operation);
+    }
+    const nb::object array = as_array(given, buffer::use::read);
+    if (array.is_valid()) return reduce_array(all, array, operation, out);
+    if (!out.is_none()) {
+        throw nb::type_error("out of all_reduce is for arrays, not for single values.");
+    }
     const nb::object value = plain(given);
     if (nb::isinstance<nb::float_>(value)) {
         return reduce_value(all, nb::cast<double>(value), operation);
@@ -235,14 +280,15 @@ selion::future<> start_to_combine(const selion::team& all, std::string_view what
 
 nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t root) {
     expect_caller(all);
-    if (root < 0 || root >= static_cast<std::int64_t>(all.size())) {
-        const std::string sentence = "The root is " + std::to_string(root) + "; legal: 0 to " +
-                                     std::to_string(all.size() - 1) + ".";
-        throw nb::value_error(sentence.c_str());
-    }
+    expect_root(all, root);
     using kind = announcement::kind;
     const auto from = static_cast<std::uint32_t>(root);
-    announcement head = all.rank() == from ? announce(value) : announcement{};
+    announcement head{};
+    if (all.rank() == from) {
+        const bool is_plain = value.is_none() || nb::isinstance<nb::bytes>(value);
+        const nb::object array = is_plain ? nb::object() : as_array(value, buffer::use::read);
+        head = announce(array.is_valid() ? nb::handle(array) : value);
+    }
     {
         const nb::gil_scoped_release free;
         head = all.broadcast(head, from);

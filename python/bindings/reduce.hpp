@@ -11,10 +11,14 @@
 
 namespace bindings {
 
-/// all_reduce of an int, a float, or an array of numbers; the result is a new object.
+/// all_reduce of an int, a float, or an array of numbers; the result is a new object,
+/// or `out`, an array.
 /// @error ValueError for an unknown operation, TypeError for values that cannot be combined.
 nanobind::object all_reduce(const selion::team& all, nanobind::handle value,
-                            std::string_view operation);
+                            std::string_view operation, nanobind::handle out);
+
+/// @error ValueError where a team has no such member.
+void expect_root(const selion::team& all, std::int64_t root);
 
 /// broadcast of None, a bool, int, float, bytes, or of an array, which is filled in place.
 /// @error TypeError for anything else at the root.

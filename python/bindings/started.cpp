@@ -2,10 +2,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,80 +16,34 @@
 #include "caller.hpp"
 #include "module.hpp"
 #include "reduce.hpp"
+#include "under_way.hpp"
 
 namespace bindings {
 
 namespace {
 
 /// What a started collective reads and writes, and the future of it.
-struct under_way {
-    nb::object source;
-    nb::object target;
-    selion::future<> done;
-    std::uint32_t job;   ///< that it belongs to,
-    std::uint32_t rank;  ///< and the rank that has started it
-
-    /// Whether the calling thread works for that rank: nobody else may touch the future, and nobody
-    /// at all when the job is over.
-    bool is_own() const {
-        const selion::detail::rank_context& caller = *selion::detail::current_context;
-        return caller.ranks != 0 && caller.job == job && caller.rank == rank;
-    }
-};
-
-/// Those that nobody waits for. Their memory must stay until they are over, and what another job
-/// has left for ever; the list, until the process ends, when there is no interpreter.
-std::list<std::unique_ptr<under_way>>& left_alone() {
-    static auto* const all = new std::list<std::unique_ptr<under_way>>;
-    return *all;
-}
-
-/// A collective that has been started.
-class started {
+class collective_under_way : public under_way {
 public:
-    explicit started(std::unique_ptr<under_way> what) : what_(std::move(what)) {}
-    started(started&&) = default;
-    ~started() {
-        const bool is_over = !what_ || (what_->is_own() && what_->done.is_ready());
-        if (!is_over) left_alone().push_back(std::move(what_));
-    }
+    collective_under_way(nb::object source, nb::object target, selion::future<> done)
+        : source_(std::move(source)), target_(std::move(target)), done_(std::move(done)) {}
 
-    bool is_ready() const {
-        expect_own();
-        return what_->done.is_ready();
-    }
-    /// @param seconds none: for ever. @return whether it is over.
-    bool wait(std::optional<double> seconds) const {
-        expect_own();
-        if (seconds && !(*seconds >= 0 && *seconds <= 9e9)) {
-            throw nb::value_error("A time-out is a number of seconds; legal: 0 to 9e9.");
-        }
-        const nb::gil_scoped_release free;
-        if (!seconds) {
-            what_->done.wait();
-            return true;
-        }
-        const std::chrono::duration<double> time(*seconds);
-        return what_->done.wait(std::chrono::duration_cast<std::chrono::nanoseconds>(time));
+    bool is_over() const override { return done_.is_ready(); }
+    bool wait(std::optional<std::chrono::nanoseconds> time) override {
+        if (time) return done_.wait(*time);
+        done_.wait();
+        return true;
     }
 
 private:
-    void expect_own() const {
-        expect_rank();
-        if (what_->is_own()) return;
-        PyErr_SetString(PyExc_RuntimeError,
-                        "This future belongs to another rank, or to a job that has ended.");
-        throw nb::python_error();
-    }
-
-    std::unique_ptr<under_way> what_;
+    nb::object source_;
+    nb::object target_;
+    selion::future<> done_;
 };
 
 started follow(nb::object source, nb::object target, selion::future<> done) {
-    left_alone().remove_if([](const auto& one) { return one->is_own() && one->done.is_ready(); });
-    const selion::detail::rank_context& caller = *selion::detail::current_context;
-    return started(std::make_unique<under_way>(
-        under_way{std::move(source), std::move(target), std::move(done), caller.job, caller.rank}));
+    return started(std::make_unique<collective_under_way>(std::move(source), std::move(target),
+                                                          std::move(done)));
 }
 
 std::span<std::byte> bytes_of(const std::optional<buffer>& memory) {
@@ -133,7 +85,7 @@ started start_combining(const selion::team& all, std::string_view what, nb::obje
 }  // namespace
 
 void add_started(nb::module_& module, nb::class_<selion::team>& team) {
-    nb::class_<started>(module, "Started", "A collective that has been started.")
+    nb::class_<started>(module, "Started", "An operation that has been started.")
         .def_prop_ro("is_ready", &started::is_ready, "Whether it is over. Makes no progress.")
         .def("wait", &started::wait, nb::arg("seconds").none() = nb::none(),
              "Waits until it is over, or for so long; returns whether it is.");

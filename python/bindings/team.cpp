@@ -259,6 +259,7 @@ nb::class_<team> add_team(nb::module_& module) {
         .def("broadcast", &broadcast, nb::arg("value").none(), nb::arg("root") = 0,
              "Returns, on every member, the value that `root` passed.")
         .def("all_reduce", &all_reduce, nb::arg("value"), nb::arg("operation") = "plus",
+             nb::kw_only(), nb::arg("out").none() = nb::none(),
              "Combines one value of every member; all return the same result.")
         .def("explain", &explain, nb::arg("collective"), nb::arg("size") = 8,
              "How a collective of blocks of `size` bytes would be carried out, and why.")

@@ -60,8 +60,8 @@ nb::class_<selion::world, selion::team> add_world(nb::module_& module) {
         .def("__enter__", &joined_thread::enter)
         .def("__exit__", [](joined_thread& self, const nb::args&) { self.leave(); });
 
-    return nb::class_<world, selion::team>(module, "World",
-                                           "The team of all ranks, seen from one of them.")
+    return nb::class_<world, selion::team>(
+               module, "World", "The team of all ranks, seen from one of them.", nb::dynamic_attr())
         .def_prop_ro(
             "machine", [](const world& all) { return all.machine().spec; },
             "Complete spec of the machine that the job runs on.")
@@ -78,9 +78,27 @@ nb::class_<selion::world, selion::team> add_world(nb::module_& module) {
             nb::arg("shape"), nb::arg("dtype") = "float64",
             "A zeroed global array; every rank calls this with the same shape and dtype.")
         .def(
+            "spread",
+            [](nb::handle all, nb::handle shape, nb::handle dtype, nb::handle layout) {
+                return nb::module_::import_("selion.spread")
+                    .attr("spread")(all, shape, dtype, layout);
+            },
+            nb::arg("shape"), nb::arg("dtype") = "float64", nb::arg("layout").none() = nb::none(),
+            "A zeroed array that lies with all ranks; every rank calls this alike.")
+        .def(
+            "signal",
+            [](nb::handle all, nb::handle count) {
+                return nb::module_::import_("selion.arrays").attr("signal")(all, count);
+            },
+            nb::arg("count") = 1, "Signals; every rank calls this with the same count.")
+        .def(
             "joined_thread", [](const world& all) { return joined_thread(all); },
             nb::keep_alive<0, 1>(),
             "Context in which a thread that the rank started may use selion.")
+        .def("__reduce__",
+             [](nb::handle self) {
+                 return nb::module_::import_("selion.registry").attr("reduced")(self);
+             })
         .def("__repr__", [](const world& all) {
             return "<selion.World rank " + std::to_string(all.rank()) + " of " +
                    std::to_string(all.size()) + ">";

@@ -6,13 +6,14 @@
 
     def main(world: selion.World) -> None:
         part = world.allocate(4, np.float64)
-        part.put(np.full(4, world.rank), rank=(world.rank + 1) % world.size)
+        part.put(np.full(4, float(world.rank)), rank=(world.rank + 1) % world.size)
         world.barrier()
         print(world.rank, part.local)
 
     selion.run(main)
 
-`SELION_MACHINE=processes:4 python program.py` starts four ranks. Importing this package starts
+`SELION_MACHINE=processes:4 python program.py` starts four ranks. From anywhere, a notebook too,
+`selion.run(main, machine="processes:4")` sends the function to them. Importing this package starts
 nothing and never fails because the compiled module is absent; `selion.run` then says what to do.
 """
 
@@ -22,10 +23,21 @@ from typing import TYPE_CHECKING, Any
 
 from selion.launch import run
 from selion.mistake import Failure, Mistake
+from selion.rank_failed import RankFailed
 from selion.version import version
 
 if TYPE_CHECKING:
-    from selion._core import GlobalArray, Subteam, Team, World, knobs, machine_kinds, usable_cores
+    from selion._core import (
+        GlobalArray,
+        Signal,
+        Subteam,
+        Team,
+        World,
+        knobs,
+        machine_kinds,
+        usable_cores,
+    )
+    from selion.spread import SpreadArray
 
 __version__ = version()
 
@@ -33,6 +45,9 @@ __all__ = [
     "Failure",
     "GlobalArray",
     "Mistake",
+    "RankFailed",
+    "Signal",
+    "SpreadArray",
     "Subteam",
     "Team",
     "World",
@@ -42,13 +57,27 @@ __all__ = [
     "usable_cores",
 ]
 
-_compiled = ("GlobalArray", "Subteam", "Team", "World", "knobs", "machine_kinds", "usable_cores")
+_compiled = (
+    "GlobalArray",
+    "Signal",
+    "Subteam",
+    "Team",
+    "World",
+    "knobs",
+    "machine_kinds",
+    "usable_cores",
+)
 
 
 def __getattr__(name: str) -> Any:
     """Names of the compiled module are looked up when they are first used."""
-    if name not in _compiled:
+    if name not in (*_compiled, "SpreadArray"):
         raise AttributeError(f"module 'selion' has no attribute '{name}'")
     from selion import native
 
-    return getattr(native.load(), name)
+    compiled = native.load()
+    if name == "SpreadArray":
+        from selion.spread import SpreadArray
+
+        return SpreadArray
+    return getattr(compiled, name)

@@ -7,12 +7,23 @@ from typing import Any, Literal, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from typing_extensions import Buffer
 
+from selion.calls import Future
 from selion.explanation import Explanation
+from selion.layout import Layout as _Dealt
 from selion.schedules import Action, Request
 from selion.split_phase import SplitPhase
+from selion.spread import SpreadArray
+from selion.tensor import Tensor
+from selion.transfers import Transfer
 
+# What may stand where an array does: its memory is used in place where it is contiguous.
+_Memory = NDArray[Any] | Buffer | Tensor
+
+_Result = TypeVar("_Result")
 _Array = TypeVar("_Array", bound=NDArray[Any])
+_Out = TypeVar("_Out", bound=_Memory)
 _Mode = Literal["none", "mine", "all"]
 _Operation = Literal["plus", "times", "minimum", "maximum"]
 _Blocks = list[tuple[int, int]]
@@ -180,55 +191,90 @@ class Team:
     def wait(self) -> None:
         """The second half: waits until all members have arrived."""
     @overload
-    def broadcast(self, value: _Array, root: int = 0) -> _Array: ...
+    def broadcast(self, value: bytes, root: int = 0) -> bytes: ...
+    @overload
+    def broadcast(self, value: _Out, root: int = 0) -> _Out: ...
     @overload
     def broadcast(self, value: Any, root: int = 0) -> Any:
-        """Returns, on every member, the value that `root` passed: None, a bool, int, float or bytes.
+        """Returns, on every member, the value that `root` passed.
 
-        An array is filled in place: every member passes one of the same dtype and shape.
+        That is None, a bool, int, float or bytes.
+        An array, or what has memory as one has, is filled in place: every member passes one of the
+        same dtype and shape. The root's may be changed on return.
+
+        @error ValueError for a root that is no member, or where the sizes differ; TypeError for
+        what cannot be sent.
         """
     @overload
     def all_reduce(self, value: int, operation: _Operation = "plus") -> int: ...
     @overload
     def all_reduce(self, value: float, operation: _Operation = "plus") -> float: ...
     @overload
-    def all_reduce(self, value: _Array, operation: _Operation = "plus") -> _Array:
+    def all_reduce(self, value: _Array, operation: _Operation = "plus") -> _Array: ...
+    @overload
+    def all_reduce(self, value: _Memory, operation: _Operation = "plus") -> NDArray[Any]: ...
+    @overload
+    def all_reduce(
+        self, value: _Memory, operation: _Operation = "plus", *, out: _Out
+    ) -> _Out:
         """Combines one value of every member, in their order; all return the same result.
 
-        Arrays are combined element by element into a new one. All members pass the same type, and
-        arrays of the same shape.
+        Arrays are combined element by element into a new one, or into `out`, a contiguous array of
+        the same dtype and number of elements, which may be the array itself: then nothing is
+        copied. All members pass the same type, and arrays of the same shape.
+
+        @error TypeError for what cannot be combined, ValueError for an unknown operation or an
+        `out` that does not fit.
         """
-    def gather(self, value: Any, root: int = 0) -> Any:
+    @overload
+    def gather(self, value: Any, root: int = 0) -> Any: ...
+    @overload
+    def gather(self, value: _Memory, root: int = 0, *, out: _Out | None) -> _Out | None:
         """At `root` every member's value, in order: a list, or of arrays one array; elsewhere None.
 
         Values are None, bools, ints, floats, or arrays of one dtype and shape; so in all_gather,
-        scatter and exchange.
+        scatter and exchange. `out`, at the root, is a contiguous array with room for all.
         """
-    def all_gather(self, value: Any) -> Any:
-        """Every member's value, in order: a list, or of arrays one array."""
-    def scatter(self, values: Any, root: int = 0) -> Any:
-        """Each member gets its own of the root's values: one, or its part of an array's first extent.
+    @overload
+    def all_gather(self, value: Any) -> Any: ...
+    @overload
+    def all_gather(self, value: _Memory, *, out: _Out) -> _Out:
+        """Every member's value, in order: a list, or of arrays one array of shape (size, ...).
 
-        Elsewhere `values` is not looked at.
+        `out` is a contiguous array of the same dtype with room for all.
         """
-    def exchange(self, values: Any) -> Any:
+    @overload
+    def scatter(self, values: Any, root: int = 0) -> Any: ...
+    @overload
+    def scatter(self, values: _Memory | None, root: int = 0, *, out: _Out) -> _Out:
+        """Each member gets its own of the root's values: one, or its part of an array.
+
+        Parts are of the array's first extent, which is a multiple of the number of members.
+        Elsewhere `values` is not looked at. Where all members pass `out`, a contiguous array for
+        their part, the root need not tell the others first what comes, which saves a broadcast.
+        """
+    @overload
+    def exchange(self, values: Any) -> Any: ...
+    @overload
+    def exchange(self, values: _Memory, *, out: _Out) -> _Out:
         """Value r goes to member r; returns what each has sent here, in order.
 
-        Of an array, part r of the first extent goes to member r.
+        Of an array, part r of the first extent goes to member r. `out` is another contiguous array
+        of the same dtype and number of elements.
         """
-    def gatherv(self, value: _Array | bytes, root: int = 0) -> list[Any] | None:
+    def gatherv(self, value: _Memory, root: int = 0) -> list[Any] | None:
         """At `root` every member's array or bytes, in order; elsewhere None.
 
         They may differ in size, dtype and shape; so in all_gatherv, scatterv and exchangev.
         """
-    def all_gatherv(self, value: _Array | bytes) -> list[Any]:
+    def all_gatherv(self, value: _Memory) -> list[Any]:
         """Every member's array or bytes, in order."""
-    def scatterv(self, values: Sequence[_Array | bytes] | None, root: int = 0) -> Any:
+    def scatterv(self, values: Sequence[_Memory] | None, root: int = 0) -> Any:
         """Each member gets its own of the root's arrays or bytes.
 
         Elsewhere `values` is not looked at.
         """
-    def exchangev(self, values: Sequence[_Array | bytes]) -> list[Any]:
+    def exchangev(self, values: Sequence[_Memory]) -> list[Any]:
         """Array or bytes r goes to member r; returns what each has sent here, in order."""
     @overload
     def reduce(self, value: int, operation: _Operation = "plus", root: int = 0) -> int | None: ...
@@ -237,7 +283,9 @@ class Team:
         self, value: float, operation: _Operation = "plus", root: int = 0
     ) -> float | None: ...
     @overload
-    def reduce(self, value: _Array, operation: _Operation = "plus", root: int = 0) -> _Array | None:
+    def reduce(
+        self, value: _Memory, operation: _Operation = "plus", root: int = 0
+    ) -> NDArray[Any] | None:
         """Combines as all_reduce does; elsewhere than at `root` returns None."""
     @overload
     def scan(self, value: int, operation: _Operation = "plus") -> int: ...
@@ -306,7 +354,7 @@ class Subteam(Team):
     ) -> None: ...
 
 class Started:
-    """A collective that has been started."""
+    """An operation that has been started."""
 
     @property
     def is_ready(self) -> bool:
@@ -340,6 +388,51 @@ class World(Team):
 
         Its memory is given back by `free`, or when the job ends: never by the garbage collector,
         which runs at different times on different ranks.
+        """
+    def spread(
+        self,
+        shape: SupportsIndex | tuple[SupportsIndex, ...],
+        dtype: DTypeLike = "float64",
+        layout: _Dealt | None = None,
+    ) -> SpreadArray:
+        """A zeroed array of 1 to 4 dimensions that lies with all ranks; all call this alike.
+
+        @param layout how it is dealt out, of `selion.layout`; None: a block of rows for each rank.
+        @error ValueError for a layout that is not possible, or where ranks ask for different ones;
+        MemoryError, on all ranks alike.
+        """
+    def signal(self, count: SupportsIndex = 1) -> Signal:
+        """Signals of value 0, `count` on each rank; every rank calls this with the same count."""
+    def quiet(self, rank: int | None = None) -> None:
+        """Waits until this rank's puts and atomics are visible to all: all, or to one rank."""
+    def fence(self) -> None:
+        """Orders puts, signals and atomics: at each target those before it come first. No wait."""
+    def progress(self) -> bool:
+        """Serves messages that have come; returns whether there were any.
+
+        Calls that wait do so by themselves.
+        """
+    def call(
+        self, rank: int, function: Callable[..., _Result], /, *args: Any, **named: Any
+    ) -> Future[_Result]:
+        """Calls `function(*args, **named)` on another rank; returns a future of its result.
+
+        The target runs it in its calls that wait, or in `progress`, one at a time and with the GIL;
+        with the machine's option `progress=interrupt` on a thread of its own as well. It may put,
+        get what is mapped, update atomically, notify and call further, but it must not wait:
+        RuntimeError. What it raises comes out of the future's `result`.
+
+        Arguments that are arrays, signals, spread arrays or the world become the target's own. All
+        else is pickled: by name what modules and, in a program that all ranks have been started
+        from, the main file define; by value other functions. A function is sent once to a rank:
+        changes of what it refers to are not seen later.
+        """
+    def send(
+        self, rank: int, function: Callable[..., object], /, *args: Any, **named: Any
+    ) -> None:
+        """The same without an answer: on return it is on its way. An exception ends the job.
+
+        Calls from one rank to another run in the order in which they were made.
         """
     def meter(
         self, name: str, event: str = "clock", kind: Literal["software", "hardware"] = "software"
@@ -453,26 +546,194 @@ class GlobalArray:
     @property
     def local(self) -> NDArray[Any]:
         """This rank's part, as it lies in memory: no copy. Not to be used after `free`."""
-    def put(self, values: ArrayLike, rank: int, offset: int = 0) -> None:
-        """Writes values into a rank's part.
+    def put(self, values: ArrayLike | _Memory, rank: int, offset: int = 0) -> None:
+        """Writes values into a rank's part, from element `offset` on.
 
-        Arrays must be of the part's dtype; contiguous ones are not copied first. Numbers and
-        sequences are converted. On return the source may be changed.
+        Arrays, and what has memory as they have, must be of the part's dtype; contiguous ones are
+        not copied first. Numbers and sequences are converted. On return the source may be changed;
+        the target sees the values after it has synchronised with this rank.
+
+        @error IndexError for what reaches beyond the part, TypeError for values that do not fit.
         """
     @overload
     def get(self, rank: int, offset: int = 0, count: int | None = None) -> NDArray[Any]: ...
     @overload
-    def get(self, rank: int, offset: int = 0, count: int | None = None, *, out: _Array) -> _Array:
-        """Reads from a rank's part.
+    def get(self, rank: int, offset: int = 0, count: int | None = None, *, out: _Out) -> _Out:
+        """Reads from a rank's part, and waits for it.
 
         Without offset, count and out: the whole part, in its shape. Otherwise `count` elements, by
         default all that follow; with `out`, a contiguous array of the same dtype, as many as it
         has, and the result is `out`.
         """
-    def fetch_add(self, rank: int, offset: int, amount: int) -> int:
-        """Adds to one element atomically; returns its value before. For int32 and int64."""
+    def item(self, rank: int, offset: int = 0) -> Any:
+        """Reads one element of a rank's part, as a number of Python: the fastest get."""
+    def start_put(
+        self, values: ArrayLike | _Memory, rank: int, offset: int = 0
+    ) -> Transfer[None]:
+        """Starts a put. The source must stay as it is until the transfer is complete."""
+    @overload
+    def start_get(
+        self, rank: int, offset: int = 0, count: int | None = None
+    ) -> Transfer[NDArray[Any]]: ...
+    @overload
+    def start_get(
+        self, rank: int, offset: int = 0, count: int | None = None, *, out: _Out
+    ) -> Transfer[_Out]:
+        """Starts a get; arguments as of `get`. What is read is there when it is complete."""
+    def put_signal(
+        self,
+        values: ArrayLike | _Memory,
+        rank: int,
+        signal: Signal,
+        offset: int = 0,
+        *,
+        add: int | None = None,
+        set: int | None = None,
+        index: int = 0,
+    ) -> None:
+        """Writes values into a rank's part, then raises its signal: who sees that sees the values.
+
+        Adds 1 to the signal, or `add`, or sets it: see `Signal.notify`.
+        """
+    def fetch_add(self, rank: int, offset: int, amount: float) -> Any:
+        """Adds to one element atomically; returns its value before, as a number of Python.
+
+        Elements that are updated atomically are int32, int64, uint32, uint64, float32 or float64;
+        integers wrap. They are atomic against each other, `atomic_get` and `atomic_put`.
+
+        @error TypeError for another dtype, OverflowError for a number that does not fit.
+        """
+    def add(self, rank: int, offset: int, amount: float) -> None:
+        """Adds to one element atomically. `World.quiet` completes it."""
+    def fetch_min(self, rank: int, offset: int, value: float) -> Any:
+        """Makes one element at most `value`, atomically; returns its value before."""
+    def fetch_max(self, rank: int, offset: int, value: float) -> Any:
+        """Makes one element at least `value`, atomically; returns its value before."""
+    def fetch_and(self, rank: int, offset: int, bits: int) -> int:
+        """Clears the bits that are 0 in `bits`, atomically; returns the value before. Integers."""
+    def fetch_or(self, rank: int, offset: int, bits: int) -> int:
+        """Sets the bits that are 1 in `bits`, atomically; returns the value before. Integers."""
+    def fetch_xor(self, rank: int, offset: int, bits: int) -> int:
+        """Flips the bits that are 1 in `bits`, atomically; returns the value before. Integers."""
+    def swap(self, rank: int, offset: int, value: float) -> Any:
+        """Replaces one element atomically; returns its value before."""
+    def compare_swap(self, rank: int, offset: int, expected: int, desired: int) -> int:
+        """Replaces one element by `desired` if it equals `expected`; returns its value before.
+
+        So equality with `expected` means success. Integers.
+        """
+    def atomic_get(self, rank: int, offset: int) -> Any:
+        """Reads one element that others update atomically."""
+    def atomic_put(self, rank: int, offset: int, value: float) -> None:
+        """Writes one element that others read or update atomically."""
     def free(self) -> None:
         """Gives the memory back; all ranks call it."""
+    def __array__(self, *args: Any, **named: Any) -> NDArray[Any]: ...
+    def __dlpack__(self, **named: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class Signal:
+    """Words of 64 bits on each rank: its own it can wait for, and all ranks can raise. Made by
+    `World.signal`. Its memory is given back by `free`, or when the job ends."""
+
+    def __init__(self, world: World, count: int) -> None: ...
+    @property
+    def count(self) -> int:
+        """Words of each rank."""
+    def notify(
+        self, rank: int, *, add: int | None = None, set: int | None = None, index: int = 0
+    ) -> None:
+        """Raises a rank's signal, and wakes it if it waits.
+
+        Adds 1, or `add`; any number of ranks may add at once. Or sets it: then only one rank may do
+        so, and values should grow. Who sees the new value sees all puts that this rank made to that
+        rank before.
+        """
+    def wait_until(self, at_least: int, index: int = 0, seconds: float | None = None) -> bool:
+        """Waits until this rank's signal is at least so much, or for so long; whether it is."""
+    def value(self, index: int = 0) -> int:
+        """This rank's signal as it is now."""
+    def free(self) -> None:
+        """Gives the memory back; all ranks call it."""
+
+class Layout:
+    """Where each element of a spread array lies: `selion.spread` gives it a face."""
+
+    @property
+    def local_size(self) -> int:
+        """Elements that every rank gives room to."""
+    @property
+    def fingerprint(self) -> int:
+        """Differs, as good as surely, for layouts that differ."""
+    @property
+    def tile_extents(self) -> list[int]:
+        """Elements of a tile, of each dimension."""
+    def place_of(self, index: Sequence[int]) -> tuple[int, int]:
+        """The rank that has an element, and the element's number there. Not checked."""
+    def tiles_of(self, rank: int) -> list[tuple[list[int], list[int], int]]:
+        """Of each tile of a rank: first index, extents, and number of its first element."""
+
+def make_layout(
+    extents: Sequence[int], tile: Sequence[int], grid: Sequence[int], run: int, ranks: int
+) -> Layout:
+    """A layout by tiles and a grid of ranks (all 0: none), or, if not negative, by runs."""
+
+def move_part(
+    layout: Layout,
+    parts: GlobalArray,
+    memory: NDArray[Any],
+    first: Sequence[int],
+    count: Sequence[int],
+    step: Sequence[int],
+    strides: Sequence[int],
+    is_written: bool,
+) -> None:
+    """Reads or writes a part of a spread array: `count` indices of each dimension from `first`,
+    `step` apart; elements from one to the next in contiguous memory here."""
+
+def start_put(array: GlobalArray, values: Any, rank: int, offset: int) -> Started:
+    """Starts to write values into a rank's part."""
+
+def start_get(
+    array: GlobalArray, rank: int, offset: int, count: int | None, out: Any
+) -> Started:
+    """Starts to read from a rank's part."""
+
+def result_of(started: Started) -> Any:
+    """Where a get that was started writes to."""
+
+def put_signal(
+    array: GlobalArray,
+    values: Any,
+    rank: int,
+    signal: Signal,
+    offset: int,
+    add: int | None,
+    set: int | None,
+    index: int,
+) -> None:
+    """Writes values, then raises a signal of that rank."""
+
+def caller() -> tuple[int, int]:
+    """The job and the rank that the calling thread works for."""
+
+def as_array(object: Any, writes: bool = False) -> NDArray[Any] | None:
+    """The memory of an object as an array, without a copy; None where it has none.
+
+    @error BufferError where it is a device's, or must not be written.
+    """
+
+def send_message(rank: int, kind: int, number: int, total: int, bytes: Buffer) -> None:
+    """Sends bytes to `selion.calls` on another rank."""
+
+def most_message_bytes() -> int:
+    """Bytes that one message may have."""
+
+def make_promise() -> Started:
+    """An answer that will come."""
+
+def fulfil(promise: Started) -> None:
+    """It has come."""
 
 def move_blocks(
     team: Team,
@@ -580,3 +841,6 @@ def offload_verdict(
     block: int,
 ) -> str:
     """A prediction in a sentence."""
+
+def build_facts() -> list[tuple[str, str]]:
+    """What this library was built with: pairs of name and value, in words."""

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
 
-from selion._core import GlobalArray, World
+from selion import registry
+from selion._core import GlobalArray, Signal, World, as_array
 
 
-def _shape_of(shape: Any) -> tuple[int, ...]:
+def shape_of(shape: Any) -> tuple[int, ...]:
+    """@error TypeError, ValueError for what is no shape."""
     extents: tuple[int, ...]
     try:
         extents = (operator.index(shape),)
@@ -22,14 +25,27 @@ def _shape_of(shape: Any) -> tuple[int, ...]:
     return extents
 
 
-def allocate(world: World, shape: Any, dtype: Any) -> GlobalArray:
-    """What `World.allocate` does."""
-    kind = np.dtype(dtype)
+def movable_dtype(dtype: Any) -> np.dtype[Any]:
+    """@error TypeError for elements that cannot be moved as bytes."""
+    kind: np.dtype[Any] = np.dtype(dtype)
     if kind.hasobject:
         raise TypeError(f"dtype {kind} holds references to Python objects, which cannot be moved.")
     if kind.itemsize == 0:
         raise TypeError(f"dtype {kind} has no size; give one, for example '{kind.kind}8'.")
-    return GlobalArray(world, _shape_of(shape), kind)
+    return kind
+
+
+def allocate(world: World, shape: Any, dtype: Any) -> GlobalArray:
+    """What `World.allocate` does."""
+    kind = movable_dtype(dtype)
+    made: GlobalArray = registry.note(GlobalArray(world, shape_of(shape), kind))
+    return made
+
+
+def signal(world: World, count: Any) -> Signal:
+    """What `World.signal` does."""
+    made: Signal = registry.note(Signal(world, operator.index(count)))
+    return made
 
 
 def conform(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -37,9 +53,12 @@ def conform(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
     @error TypeError if the conversion could lose more than precision.
     """
-    array = np.asarray(values)
+    found = as_array(values)
+    array = np.asarray(values) if found is None else found
     if array.dtype != dtype:
-        converted = array.astype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is lost becomes an error below
+            converted = array.astype(dtype)
         is_kept = np.can_cast(array.dtype, dtype, "same_kind") or np.array_equal(converted, array)
         if not is_kept:
             raise TypeError(f"Values of dtype {array.dtype} do not fit an array of dtype {dtype}.")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from selion._core import Team, combine, move_blocks
+from selion._core import Team, as_array, combine, move_blocks
 
 _Array = np.ndarray[Any, Any]
 
@@ -65,6 +65,15 @@ def _movable(array: _Array, what: str) -> _Array:
     return np.asarray(array, order="C")
 
 
+def array_of(value: Any) -> _Array | None:
+    """An array, or a view of what has memory as one has; None for single values and lists."""
+    if isinstance(value, np.ndarray):
+        return value
+    if value is None or isinstance(value, (int, float, list, tuple)):
+        return None
+    return as_array(value)
+
+
 def root_in(team: Team, root: Any) -> int:
     """The root's number. @error ValueError when there is no such member."""
     number = operators.index(root)
@@ -75,8 +84,9 @@ def root_in(team: Team, root: Any) -> int:
 
 def shared(team: Team, values: Any, what: str) -> _Array:
     """One value, or part of an array, for each member."""
-    is_array = isinstance(values, np.ndarray)
-    array = _movable(values, what) if is_array else _cells(list(values), what)
+    found = array_of(values)
+    is_array = found is not None
+    array = _cells(list(values), what) if found is None else _movable(found, what)
     is_even = array.ndim != 0 and len(array) % team.size == 0
     if not is_even or (not is_array and len(array) != team.size):
         raise ValueError(
@@ -93,7 +103,8 @@ def returned(array: _Array) -> Any:
 
 def block_of(value: Any, what: str) -> _Array:
     """A member's block: an array, or one value."""
-    return _movable(value, what) if isinstance(value, np.ndarray) else _cells([value], what)
+    found = array_of(value)
+    return _cells([value], what) if found is None else _movable(found, what)
 
 
 def room_for_all(team: Team, block: _Array) -> _Array:
@@ -154,8 +165,9 @@ def exchange(team: Team, values: Any) -> Any:
 
 def combinable(value: Any, what: str) -> _Array:
     """A copy that may be combined in place: of an array, or of a number an array of one."""
-    if isinstance(value, np.ndarray):
-        return value.copy("C")
+    found = array_of(value)
+    if found is not None:
+        return found.copy("C")
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise TypeError(f"{what} combines an int, a float or a NumPy array of numbers.")
@@ -167,7 +179,7 @@ def combinable(value: Any, what: str) -> _Array:
 def _combined(team: Team, what: str, value: Any, operation: str, root: int) -> Any:
     data = combinable(value, what)
     combine(team, what, data, operation, root)
-    return data if isinstance(value, np.ndarray) else data[0].item()
+    return data[0].item() if array_of(value) is None else data
 
 
 def reduce(team: Team, value: Any, operation: str, root: Any) -> Any:

@@ -10,19 +10,25 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from selion import native, spec
-from selion.mistake import Mistake
+from selion.mistake import Mistake, listing
 
 if TYPE_CHECKING:
     from selion._core import World
 
+Level = Literal["single", "serialized", "multiple"]
+_levels = ("single", "serialized", "multiple")
+_own_frames = (__name__, "selion.rank")
+_Result = TypeVar("_Result")
+
 _cure = "set SELION_MACHINE=processes:N, or leave it unset for one process per core"
 
 
-def _check_machine(machine: str) -> None:
+def check_machine(machine: str) -> None:
+    """@error Mistake for one whose ranks cannot be Python's."""
     wanted = spec.parse(machine)
     if wanted.kind == "sim" and "context=fibers" in wanted.options:
         raise Mistake(
@@ -45,7 +51,8 @@ def _check_script() -> None:
     if hasattr(sys, "ps1") or "ipykernel" in sys.modules or sys.argv[:1] == ["-"]:
         raise Mistake(
             "selion.run starts the ranks by running this program again, which an interactive "
-            "session or a script on standard input does not allow: write a file and run that."
+            "session or a script on standard input does not allow: write a file and run that, or "
+            "name the machine, selion.run(f, machine='processes:4'), which sends f to the ranks."
         )
 
 
@@ -66,27 +73,50 @@ def _finish() -> None:
     _flush()
 
 
+def failure_of(raised: BaseException) -> str:
+    """Type and text of an exception, in a line."""
+    told = traceback.TracebackException(type(raised), raised, None)
+    told.__notes__ = None
+    return list(told.format_exception_only())[-1].strip().split("\n")[0]
+
+
+class Printing:
+    """What becomes of how a rank ends: results are dropped, exceptions are printed."""
+
+    def returned(self, world: World, value: Any) -> None:
+        """The function has returned."""
+
+    def left(self, world: World, code: object) -> None:
+        """The rank has called sys.exit; None and 0 end it as a return does."""
+        if not isinstance(code, int) and code is not None:
+            print(code, file=sys.stderr)
+
+    def raised(self, world: World, exception: BaseException) -> None:
+        """Prints a traceback, each line after the rank's number."""
+        lines = traceback_of(exception).rstrip().split("\n")
+        sys.stderr.write("".join(f"[rank {world.rank}] {line}\n" for line in lines))
+
+
+def traceback_of(raised: BaseException) -> str:
+    """The traceback as Python prints it, without the frames under the function."""
+    frame = raised.__traceback__
+    while frame is not None and frame.tb_frame.f_globals.get("__name__") in _own_frames:
+        frame = frame.tb_next
+    raised.__traceback__ = frame
+    return "".join(traceback.format_exception(raised))
+
+
 def _end_early(code: object) -> None:
     """A rank that exits with a status ends the job: others may be waiting for it."""
     if code is None or code == 0:
         return
     status = code if isinstance(code, int) else 1
-    if not isinstance(code, int):
-        print(code, file=sys.stderr)
     _finish()
     os._exit(status & 0xFF or 1)
 
 
-def _report(raised: BaseException, rank: int) -> str:
-    """Prints a traceback, each line after the rank's number; its last line is the answer."""
-    raised.__traceback__ = raised.__traceback__ and raised.__traceback__.tb_next  # not this module
-    lines = "".join(traceback.format_exception(raised)).rstrip().split("\n")
-    sys.stderr.write("".join(f"[rank {rank}] {line}\n" for line in lines))
-    return traceback.format_exception_only(raised)[-1].strip().split("\n")[0]
-
-
 def _rank_main(
-    function: Callable[[World], Any], *, has_own_process: bool
+    function: Callable[[World], Any], outcome: Printing, *, has_own_process: bool
 ) -> Callable[[World], str]:
     """The life of a rank: what is called answers with how it failed, or with nothing."""
 
@@ -94,14 +124,18 @@ def _rank_main(
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # so that the lines of ranks do not mix
                 stream.reconfigure(line_buffering=True, write_through=False)
+        from selion import registry
+
         try:
-            function(world)
+            registry.enter(world)
+            outcome.returned(world, function(world))
         except SystemExit as end:
+            outcome.left(world, end.code)
             _end_early(end.code)
         except BaseException as raised:
-            failure = _report(raised, world.rank)
+            outcome.raised(world, raised)
             _flush()
-            return failure
+            return failure_of(raised)
         if has_own_process:
             _finish()
         return ""
@@ -109,45 +143,121 @@ def _rank_main(
     return rank_main
 
 
-def run(function: Callable[[World], Any], *, thread_level: str = "single") -> None:
-    """Runs `function(world)` once on every rank, and returns when all have returned.
+def _forget() -> None:
+    from selion import calls, registry
 
-    The environment variable SELION_MACHINE says on which machine; without it each usable core gets
-    a rank. Ranks are processes: each runs the program anew, up to this call, calls the function,
-    and ends. Code after the call happens once, in the process that was started by hand.
+    calls.forget()
+    registry.forget()
 
-    Ranks of a simulated machine (`SELION_MACHINE=sim:NAME`) are threads of this process, of which
-    one runs at a time: they share what the program has imported and its global variables. Time is
-    the machine's; what Python computes takes none of it unless `World.charge` says how much.
 
-    A rank that raises prints its traceback and ends the job, as does one that calls sys.exit with a
-    status that is not 0. This call then raises SystemExit with the job's status. What the function
-    returns is ignored.
+def run_ranks(
+    function: Callable[[World], Any], machine: str, thread_level: str, outcome: Printing
+) -> int:
+    """Runs the ranks of a machine, in this process or in others that do the same.
 
-    @param thread_level "single": only the rank's own thread calls selion; "serialized" or
-        "multiple": threads that it starts may join with `world.joined_thread()`.
-    @error Failure if the compiled module is not there, Mistake if the machine or the way in which
-        the program was started does not suit; the sentence names the cure.
+    Returns the job's exit status, in the process that was started first.
     """
     core = native.load()
-    machine = os.environ.get("SELION_MACHINE", "")
-    _check_machine(machine)
-    _check_script()
     # The library waits outside of Python, where Python's own handler for Ctrl-C never runs.
-    handler = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if is_main else None
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _flush()
     is_simulated = spec.parse(machine).kind == "sim"
     if is_simulated and "context=" not in machine:
         os.environ["SELION_MACHINE"] = f"{machine},context=threads"
-    rank_main = _rank_main(function, has_own_process=not is_simulated)
+    rank_main = _rank_main(function, outcome, has_own_process=not is_simulated)
     try:
-        status = core.run(rank_main, f"processes:{core.usable_cores()}", thread_level)
+        return int(core.run(rank_main, f"processes:{core.usable_cores()}", thread_level))
     finally:
+        _forget()
         if machine:
             os.environ["SELION_MACHINE"] = machine
         if handler is signal.default_int_handler:
             signal.signal(signal.SIGINT, handler)
+
+
+@overload
+def run(
+    function: Callable[..., Any],
+    *args: Any,
+    machine: None = ...,
+    thread_level: Level = ...,
+    time_limit: None = ...,
+    environment: None = ...,
+) -> None: ...
+@overload
+def run(
+    function: Callable[..., _Result],
+    *args: Any,
+    machine: str,
+    thread_level: Level = ...,
+    time_limit: float | None = ...,
+    environment: Mapping[str, str] | None = ...,
+) -> list[_Result]: ...
+def run(
+    function: Callable[..., Any],
+    *args: Any,
+    machine: str | None = None,
+    thread_level: Level = "single",
+    time_limit: float | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> list[Any] | None:
+    """Runs `function(world, *args)` once on every rank, and returns when all have returned.
+
+    With `machine`, from anywhere - a script, a notebook, the interpreter's prompt -, the function
+    and its arguments travel by value to fresh interpreters, one for each rank, and the call returns
+    what the function has returned, in the order of the ranks. So functions and classes of the main
+    program need no module; what they import is imported there. Each rank has its own copy of all of
+    it; one that calls sys.exit() gives None. What ranks print goes to this program's output as it
+    comes; they read no input.
+
+        def total(world, x):
+            return world.all_reduce(x * world.rank)
+
+        totals = selion.run(total, 3, machine="processes:4")
+
+    Without `machine` the environment variable SELION_MACHINE names it, by default one process per
+    usable core, and ranks are started by running this program again: each runs up to this call,
+    calls the function, and ends. Code after the call happens once, in the process that was started
+    by hand. What the function returns is ignored. A rank that raises prints its traceback and ends
+    the job, as does one that calls sys.exit with a status that is not 0. This call then raises
+    SystemExit with the job's status.
+
+    Ranks of a simulated machine (`sim:NAME`) are threads of one process, of which one runs at a
+    time: they share what they import and, in the form without `machine`, global variables. Time is
+    the machine's; what Python computes takes none of it unless `World.charge` says how much.
+
+    @param machine "processes:N" or "sim:NAME"; see `selion machines`.
+    @param thread_level "single": only the rank's own thread calls selion; "serialized" or
+        "multiple": threads that it starts may join with `world.joined_thread()`.
+    @param time_limit seconds after which the job is ended; with `machine` only.
+    @param environment variables to set for the ranks, SELION_* among them; with `machine` only.
+    @error Failure if the compiled module is not there, Mistake if the machine or the way in which
+        the program was started does not suit; the sentence names the cure. With `machine` also:
+        TypeError for what cannot be pickled, RankFailed with rank and traceback where a rank has
+        raised, exited or died, TimeoutError when the time is over.
+    """
+    native.load()
+    if machine is not None:
+        if thread_level not in _levels:
+            raise ValueError(f"thread_level is '{thread_level}'; legal: {listing(_levels)}.")
+        check_machine(machine)
+        from selion import by_value
+
+        options = by_value.Options(machine, thread_level, time_limit, dict(environment or {}))
+        return by_value.run(function, args, options)
+    if time_limit is not None or environment:
+        raise Mistake("time_limit and environment need machine=, for example 'processes:4'.")
+    chosen = os.environ.get("SELION_MACHINE", "")
+    check_machine(chosen)
+    _check_script()
+
+    def call(world: World) -> Any:
+        return function(world, *args)
+
+    status = run_ranks(call if args else function, chosen, thread_level, Printing())
     if status != 0:
         raise SystemExit(status)
+    return None

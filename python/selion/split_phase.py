@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from selion import collectives
-from selion._core import Started, Team, start_combining, start_moving
+from selion._core import Started, Team, as_array, start_combining, start_moving
 
 _Result = TypeVar("_Result")
 
@@ -65,18 +65,21 @@ class SplitPhase:
     def broadcast(self, array: Any, root: Any = 0) -> Future[Any]:
         """Fills an array, of the same dtype and shape everywhere, with the root's."""
         number = collectives.root_in(self._team, root)
-        if not isinstance(array, np.ndarray):
+        view = collectives.array_of(array)
+        if view is not None and self._team.rank != number:
+            view = as_array(array, True)
+        if view is None:
             raise TypeError(
                 "A broadcast in two phases fills an array: other values need Team.broadcast, "
                 "which tells the others first what comes."
             )
-        collectives.expect_no_references(array, "broadcast")
-        return self._move("broadcast", None, array, number, lambda: array)
+        collectives.expect_no_references(view, "broadcast")
+        return self._move("broadcast", None, view, number, lambda: array)
 
     def _combine(self, what: str, value: Any, operation: str, root: int) -> Future[Any]:
         data = collectives.combinable(value, what)
         started = start_combining(self._team, what, data, operation, root)
-        is_array = isinstance(value, np.ndarray)
+        is_array = collectives.array_of(value) is not None
         return Future(started, lambda: data if is_array else data[0].item())
 
     def all_reduce(self, value: Any, operation: str = "plus") -> Future[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from selion._core import Team, move_varying
-from selion.collectives import expect_no_references, root_in
+from selion.collectives import array_of, expect_no_references, root_in
 
 # A block tells what it is: the length of a description, the description, and the data. Bytes have
 # none; of an array it is its dtype and shape.
@@ -21,14 +21,15 @@ _head = struct.Struct("=q")
 def _pack(value: Any, what: str) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _head.pack(0) + bytes(value)
-    if not isinstance(value, np.ndarray):
+    array = array_of(value)
+    if array is None:
         raise TypeError(
             f"{what} moves bytes and NumPy arrays; this is {type(value).__name__}. Single values "
             f"go by {what.removesuffix('v')}."
         )
-    expect_no_references(value, what)
-    described = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape)).encode()
-    return _head.pack(len(described)) + described + value.tobytes()
+    expect_no_references(array, what)
+    described = repr((np.lib.format.dtype_to_descr(array.dtype), array.shape)).encode()
+    return _head.pack(len(described)) + described + array.tobytes()
 
 
 def _unpack(block: bytes) -> Any:

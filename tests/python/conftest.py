@@ -260,7 +260,7 @@ class Job:
 
     def expect_no_fault(self, body: str, machine: str = "processes:2", **parts: str) -> str:
         status, out, errors = self.run(body, machine, **parts)
-        assert (status, errors) == (0, "")
+        assert (status, errors) == (0, ""), errors
         return out
 
 

@@ -80,10 +80,10 @@ _mistakes = [
     ),
     (
         "world.allocate(4).get(0, out=np.zeros((4, 2))[:, 0])",
-        "ValueError: ndarray is not C-con",
+        "ValueError: out is not C-contiguous.",
     ),
     ("world.allocate(4).get(0, 0, 2, out=np.zeros(3))", "IndexError: out has another number"),
-    ("world.allocate(4).fetch_add(0, 0, 1)", "TypeError: fetch_add works on arrays of"),
+    ("world.allocate(4, 'i2').fetch_add(0, 0, 1)", "TypeError: fetch_add works on arrays of"),
     ("a = world.allocate(4); a.free(); a.local", "ValueError: The array has been given back"),
     (
         "a = world.allocate(4); a.free(); a.put(1, 0)",

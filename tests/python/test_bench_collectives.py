@@ -190,10 +190,9 @@ def test_who_does_not_yield_runs_once_where_ranks_share_a_processor():
 
 @pytest.fixture
 def built() -> Path:
-    """Folder of the programs, from the build that the tests belong to or any other."""
-    folder = os.environ.get("TEST_BIN_DIR")
+    """Folder of the programs, which builds that are for testing do not make."""
     try:
-        found = Path(folder) if folder else places.study_program(plan.program).parent
+        found = places.study_program(plan.program).parent
     except Failure as failure:
         pytest.skip(str(failure))
     if not (found / plan.program).exists():

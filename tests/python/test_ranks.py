@@ -251,6 +251,7 @@ def test_run_by_the_command(selion, job, tmp_path):
 _waits_while_a_thread_works = """
 gate = os.path.join(os.environ["JOB_FOLDER"], "gate")
 array = world.allocate(2)
+bell = world.signal()
 if world.rank == 0:
     sys.setswitchinterval(1000)
     def open_gate():
@@ -277,11 +278,47 @@ else:
         "world.broadcast(np.zeros(3), 1)",
         "world.allocate(3)",
         "array.free()",
+        "world.all_reduce(np.zeros(3), out=np.zeros(3))",
+        "world.all_gather(np.zeros(3))",
+        "world.exchange(np.zeros(2), out=np.zeros(2))",
+        "world.gather(np.zeros(2), 0)",
+        "world.scatter(np.zeros(4) if world.rank else None, 1, out=np.zeros(2))",
+        "world.split_phase.barrier().wait()",
+        "bell.wait_until(1) if world.rank == 0 else bell.notify(0)",
+        "bell.wait_until(1, seconds=50) if world.rank == 0 else bell.notify(0)",
+        "bell.free()",
+        "world.signal()",
+        "world.spread(4)",
+        "world.rank or world.call(1, int).result(); world.barrier()",
+        "world.rank or [world.progress() for _ in iter(lambda: array.item(0), 1)]; "
+        "world.rank and array.put(1, 0)",
     ],
 )
 def test_calls_that_wait_release_the_gil(job, tmp_path, call):
     os.mkfifo(tmp_path / "gate")
     job.expect_no_fault(_waits_while_a_thread_works.format(call=call))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "array.get(1)",
+        "array.item(1)",
+        "array.start_get(1).wait()",
+        "array.start_put(1, 1).wait()",
+        "array.fetch_add(1, 0, 1)",
+        "array.atomic_get(1, 0)",
+        "world.quiet(1)",
+        "spread.read()",
+        "spread[3]",
+    ],
+)
+def test_accesses_that_the_target_serves_release_the_gil(job, tmp_path, call):
+    """Where ranks do not map each other, they wait for it."""
+    os.mkfifo(tmp_path / "gate")
+    call = f"world.rank or {call}; world.barrier()"
+    body = _waits_while_a_thread_works.replace("bell =", "spread = world.spread(4)\nbell =")
+    job.expect_no_fault(body.format(call=call), "processes:2,direct=off")
 
 
 def test_a_thread_that_has_not_joined(job):

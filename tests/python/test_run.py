@@ -54,11 +54,11 @@ def test_a_program_in_this_folder_is_hinted_at(selion, tmp_path):
 
 
 def test_a_file_that_is_not_executable(selion, tmp_path):
-    (tmp_path / "job.py").write_text("print(1)\n")
-    done = selion("run", "./job.py")
+    (tmp_path / "job").write_text("print(1)\n")
+    done = selion("run", "./job")
     assert done.returncode == 2
     assert done.stderr == (
-        "selion run: The program './job.py' is not executable; cure: python ./job.py\n"
+        "selion run: The program './job' is not executable; cure: chmod +x ./job\n"
     )
 
 

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from conftest import needs_module, package_parent
+from conftest import clean_environment, needs_module, package_parent, seconds
 from selion import native
 
 pytestmark = needs_module
@@ -25,6 +28,10 @@ def declared(body: list[ast.stmt]) -> set[str]:
     }
 
 
+def constants() -> set[str]:
+    return {node.target.id for node in _stub.body if isinstance(node, ast.AnnAssign)}
+
+
 def present(members: dict[str, object]) -> set[str]:
     return {name for name in members if not name.startswith("_") or name in _dunders}
 
@@ -34,13 +41,13 @@ def classes() -> list[ast.ClassDef]:
 
 
 def test_names_of_the_module():
-    assert declared(_stub.body) | {"compiler"} == present(vars(native.load()))
+    assert declared(_stub.body) | constants() == present(vars(native.load()))
 
 
 @pytest.mark.parametrize("node", classes(), ids=lambda node: node.name)
 def test_names_of_a_class(node):
     members = present(vars(getattr(native.load(), node.name)))
-    made_by_users = node.name in ("GlobalArray", "ProcessPool")
+    made_by_users = node.name in ("GlobalArray", "ProcessPool", "Signal")
     assert declared(node.body) == (members if made_by_users else members - {"__init__"})
 
 
@@ -68,3 +75,57 @@ def test_everything_is_documented():
                 if ast.get_docstring(node):
                     documented.add((owner, node.name))
     assert names - documented == set()
+
+
+# --- the package ----------------------------------------------------------------------------------
+
+
+def test_names_of_the_package():
+    """What `selion` offers is what it lists, and all of it is there."""
+    import selion
+
+    source = ast.parse((package_parent / "selion" / "__init__.py").read_text(encoding="utf-8"))
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(source)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("selion.")
+        for alias in node.names
+        if node.module != "selion.version"
+    }
+    assert imported - {"native"} == set(selion.__all__)
+    assert all(hasattr(selion, name) for name in selion.__all__)
+    assert selion.__all__ == sorted(selion.__all__)
+    with pytest.raises(AttributeError, match="module 'selion' has no attribute 'nothing'"):
+        selion.nothing  # noqa: B018
+
+
+_program = Path(__file__).parent / "typed_program.py"
+
+
+def test_a_type_checker_accepts_the_stubs(tmp_path):
+    pytest.importorskip("mypy")
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent",
+         "--cache-dir", str(tmp_path), str(_program)],
+        env=clean_environment(MYPYPATH=str(package_parent)),
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "Success: no issues found in 1 source file" in checked.stdout
+
+
+@pytest.mark.parametrize("machine", ["processes:1", "processes:2", "sim:crossbar,ranks=2"])
+def test_the_program_of_the_type_checker_runs(machine):
+    done = subprocess.run(
+        [sys.executable, str(_program)],
+        env=clean_environment(SELION_MACHINE=machine),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == (
+        "['by value 0 on processes:2', 'by value 1 on processes:2']"
+    )

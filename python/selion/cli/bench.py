@@ -11,8 +11,9 @@ from typing import Annotated, NamedTuple
 import typer
 
 from selion import foreground, job, places
+from selion.cli import completion
 from selion.cli.output import answers_mistakes
-from selion.mistake import Mistake, listing
+from selion.mistake import Mistake, listing, unknown
 
 
 class Benchmark(NamedTuple):
@@ -24,7 +25,7 @@ class Benchmark(NamedTuple):
     summary: str
 
 
-_benchmarks = {
+benchmarks = {
     "simulator": Benchmark(
         "run_simulator",
         "bench_simulator",
@@ -45,15 +46,22 @@ _benchmarks = {
         "calls to workers, in C++ and in Python; beside oneTBB, StarPU, std::async, "
         "ProcessPoolExecutor, Ray and Dask, where these are installed",
     ),
+    "python": Benchmark(
+        "run_python",
+        "bench_python",
+        ("--mpi-python",),
+        "puts, gets and collectives of two ranks in Python; beside mpi4py, where that is "
+        "installed, and the same in C++",
+    ),
 }
 _options_of_all = ("--quick", "--repeat", "--only", "--json")
 
 
 def _line(name: str, options: dict[str, object]) -> list[str]:
     """The script with its options, those left out that were not given."""
-    if name not in _benchmarks:
-        raise Mistake(f"'{name}' is not a benchmark; legal: {listing(_benchmarks)}.")
-    chosen = _benchmarks[name]
+    if name not in benchmarks:
+        raise unknown(name, "a benchmark", benchmarks)
+    chosen = benchmarks[name]
     legal = (*_options_of_all, *chosen.options)
     given: list[str] = []
     for option, value in options.items():
@@ -71,7 +79,9 @@ def _line(name: str, options: dict[str, object]) -> list[str]:
 @answers_mistakes("bench")
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Benchmark to run; none: list them.")
+        str | None,
+        typer.Argument(metavar="NAME", help="Benchmark to run; none: list them.",
+                       autocompletion=completion.benchmarks),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A fraction of the work: a first look.")
@@ -93,6 +103,10 @@ def command(
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all rows to FILE, as JSON Lines.")
     ] = None,
+    mpi_python: Annotated[
+        str | None,
+        typer.Option(metavar="PROGRAM", help="Python: the interpreter that has mpi4py."),
+    ] = None,
     svg: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Simulator: draw how time grows with ranks to FILE."),
@@ -109,12 +123,13 @@ def command(
         "--ranks": ranks,
         "--only": only,
         "--json": json,
+        "--mpi-python": mpi_python,
         "--svg": svg,
     }
     if name is None:
         if any(value for value in options.values()):
             raise Mistake("These options need the name of a benchmark; 'selion bench' lists them.")
-        for each, benchmark in _benchmarks.items():
+        for each, benchmark in benchmarks.items():
             print(f"{each}: {benchmark.summary}")
         return
     raise typer.Exit(foreground.run(_line(name, options), job.environment()).status)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
+import sys
 from typing import Annotated
 
 import typer
@@ -41,6 +42,13 @@ def _changes(
     return changes
 
 
+def _line(program: str, arguments: list[str]) -> list[str]:
+    """The command: a Python file runs with this interpreter, whether or not it is executable."""
+    if program.endswith(".py") and os.path.isfile(program):
+        return [sys.executable, program, *arguments]
+    return [job.find_program(program), *arguments]
+
+
 @answers_mistakes("run")
 def command(
     program: Program,
@@ -67,12 +75,15 @@ def command(
 ) -> None:
     """Run a program on a machine, and end as it ends.
 
-    The exit status is the program's, or 128 + the number of the signal that ended it.
+    A Python file needs no leading 'python'. The exit status is the program's, or 128 + the number
+    of the signal that ended it.
     """
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise Mistake(f"The time limit is {time_limit} seconds; legal is more than 0.")
+    line = _line(program, arguments or [])
+    if line[0] == sys.executable and ranks is not None and not os.environ.get("SELION_MACHINE"):
+        machine = machine or "processes"  # ranks in Python are no threads
     changes = _changes(machine, ranks, verbose, trace, prefix)
-    line = [job.find_program(program), *(arguments or [])]
     if show:
         print(shlex.join(["env", *(f"{key}={value}" for key, value in changes.items()), *line]))
         return

@@ -6,7 +6,6 @@ from __future__ import annotations
 import pickle
 import secrets
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -14,33 +13,7 @@ import cloudpickle
 
 from selion import native
 from selion.offload import messages
-
-
-class Raised:
-    """An exception with the text of where it was raised."""
-
-    def __init__(self, exception: BaseException) -> None:
-        self.text = "".join(traceback.format_exception(exception))
-        self.exception = exception
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.exception, self.text)
-
-
-class _FromWorker(Exception):
-    """Shown as the cause: what the worker would have printed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
-    def __str__(self) -> str:
-        return f'\n"""\n{self.text}"""'
-
-
-def _rebuild(exception: BaseException, text: str) -> BaseException:
-    exception.__cause__ = _FromWorker(text)
-    return exception
+from selion.remote_exception import Raised
 
 
 class Server:

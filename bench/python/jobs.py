@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs of two ranks each that wait for orders: only one of them works at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+ranks = 2
+_script = str(Path(__file__).resolve().parent / "contestants.py")
+_start_s = 60
+
+
+class Contestant:
+    """A job, by way of its ranks."""
+
+    def __init__(self, name: str, given: list[TextIO]) -> None:
+        self.name = name
+        self._given = given
+
+    def measure(self, operation: str, bytes_: int, count: int) -> float:
+        """Nanoseconds of an operation, on the rank that it takes longest on."""
+        for rank in self._given:
+            print(operation, bytes_, count, file=rank, flush=True)
+        answers = [rank.readline() for rank in self._given]
+        if not all(answers):
+            raise RuntimeError(f"{self.name} has ended early")
+        return max(map(float, answers))
+
+
+def mpi_starter(python: str) -> str | None:
+    """The starter of the MPI that an interpreter's mpi4py finds; None where there is none."""
+    probe = "from mpi4py import MPI; print(MPI.Get_library_version())"
+    told = subprocess.run([python, "-c", probe], capture_output=True, text=True)
+    if told.returncode != 0:
+        return None
+    beside = Path(python).parent / "mpiexec"
+    return str(beside) if beside.exists() else shutil.which("mpiexec")
+
+
+def commands(bin_folder: Path, mpi_python: str) -> dict[str, list[str]]:
+    """How each contestant that is there is started, without the address."""
+    found = {"selion": [sys.executable, _script, "selion"]}
+    if (bin_folder / "bench_python").exists():
+        found["C++"] = [str(bin_folder / "bench_python")]
+    starter = mpi_starter(mpi_python)
+    if starter is not None:
+        found["mpi4py"] = [starter, "-n", str(ranks), mpi_python, _script, "mpi4py"]
+    return found
+
+
+@contextlib.contextmanager
+def started(lines: dict[str, list[str]]) -> Iterator[list[Contestant]]:
+    """All of them, waiting for orders; they end with the block."""
+    address = f"selion-bench-{os.getpid()}"
+    environment = {**os.environ, "SELION_MACHINE": f"processes:{ranks}"}
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind("\0" + address)
+        listener.listen()
+        listener.settimeout(_start_s)
+        found = []
+        for name, line in lines.items():
+            child = subprocess.Popen([*line, address], env=environment, stdin=subprocess.DEVNULL)
+            stack.callback(child.wait)
+            given: dict[int, TextIO] = {}
+            for _ in range(ranks):
+                connection, _ = listener.accept()
+                stack.callback(connection.close)
+                connection.settimeout(None)
+                stream = stack.enter_context(connection.makefile("rw"))
+                who, rank = stream.readline().split()
+                if who != name:
+                    raise RuntimeError(f"{who} has come instead of {name}")
+                given[int(rank)] = stream
+                stack.callback(connection.shutdown, socket.SHUT_RDWR)
+            found.append(Contestant(name, [given[rank] for rank in range(ranks)]))
+        yield found

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <selion/signal.hpp>
+
+#include <nanobind/stl/optional.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <selion/memory.hpp>
+
+#include "caller.hpp"
+#include "global_array.hpp"
+#include "module.hpp"
+#include "under_way.hpp"
+
+namespace bindings {
+
+namespace {
+
+/// Words of every rank that it can wait on and all can raise.
+class signals {
+public:
+    signals(const selion::world& all, std::int64_t count) : all_(all), count_(count) {
+        expect_may_wait("Allocating signals");
+        if (count < 1) throw nb::value_error("Signals are 1 or more.");
+        const nb::gil_scoped_release free;
+        own_ = selion::allocate<selion::signal>(all_, static_cast<std::size_t>(count));
+    }
+
+    std::int64_t count() const { return count_; }
+
+    selion::global_ptr<selion::signal> on(std::int64_t rank, std::int64_t index) const {
+        expect_alive(index);
+        if (rank < 0 || rank >= std::int64_t{all_.size()}) {
+            raise_index("The rank is " + std::to_string(rank) + "; legal: 0 to " +
+                        std::to_string(all_.size() - 1) + ".");
+        }
+        return own_.on(rank) + index;
+    }
+
+    void notify(std::int64_t rank, std::optional<std::uint64_t> add,
+                std::optional<std::uint64_t> set, std::int64_t index) const {
+        const auto target = on(rank, index);
+        const auto update = update_of(add, set);
+        const yield_unless_quick free(target, sizeof(selion::signal));
+        selion::notify(target, update);
+    }
+
+    static selion::detail::signal_update update_of(std::optional<std::uint64_t> add,
+                                                   std::optional<std::uint64_t> set) {
+        if (add && set) throw nb::value_error("A signal is either set or added to, not both.");
+        return set ? selion::signal_set(*set) : selion::signal_add(add.value_or(1));
+    }
+
+    bool wait_until(std::uint64_t at_least, std::int64_t index,
+                    std::optional<double> seconds) const {
+        expect_alive(index);
+        expect_may_wait("wait_until");
+        const auto time = time_of(seconds);
+        const nb::gil_scoped_release free;
+        if (time) return selion::wait_until(own_ + index, at_least, *time);
+        selion::wait_until(own_ + index, at_least);
+        return true;
+    }
+
+    std::uint64_t value(std::int64_t index) const {
+        expect_alive(index);
+        const yield_to_simulated_ranks free;
+        return selion::read_signal(own_ + index);
+    }
+
+    void free() {
+        expect_alive(0);
+        expect_may_wait("Giving signals back");
+        const nb::gil_scoped_release free;
+        selion::deallocate(all_, own_);
+        own_ = nullptr;
+    }
+    bool is_alive() const { return static_cast<bool>(own_); }
+
+private:
+    void expect_alive(std::int64_t index) const {
+        expect_rank();
+        if (!own_) throw nb::value_error("The signals have been given back with free().");
+        if (index < 0 || index >= count_) {
+            raise_index("The signal is " + std::to_string(index) + "; legal: 0 to " +
+                        std::to_string(count_ - 1) + ".");
+        }
+    }
+
+    const selion::world& all_;
+    std::int64_t count_;
+    selion::global_ptr<selion::signal> own_;
+};
+
+void put_signal(const global_array& array, nb::handle values, std::int64_t rank,
+                const signals& announcement, std::int64_t offset, std::optional<std::uint64_t> add,
+                std::optional<std::uint64_t> set, std::int64_t index) {
+    array.expect_alive();
+    const element_memory source = array.source_of(values);
+    const bytes_ptr target = array.place(rank, offset, source.bytes);
+    const auto signal = announcement.on(rank, index);
+    const auto update = signals::update_of(add, set);
+    const yield_unless_quick free(target, source.bytes);
+    selion::put_signal(target, std::span<const std::byte>(source.data, source.bytes), signal,
+                       update);
+}
+
+}  // namespace
+
+void add_signals(nb::module_& module) {
+    nb::class_<signals>(module, "Signal", "Words that their rank waits on and all ranks raise.")
+        .def(nb::init<const selion::world&, std::int64_t>(), nb::keep_alive<1, 2>(),
+             nb::arg("world"), nb::arg("count"))
+        .def_prop_ro("count", &signals::count, "Words of each rank.")
+        .def("notify", &signals::notify, nb::arg("rank"), nb::kw_only(),
+             nb::arg("add").none() = nb::none(), nb::arg("set").none() = nb::none(),
+             nb::arg("index") = 0, "Raises a rank's signal, and wakes who waits for it.")
+        .def("wait_until", &signals::wait_until, nb::arg("at_least"), nb::arg("index") = 0,
+             nb::arg("seconds").none() = nb::none(),
+             "Waits until this rank's signal is at least so much; returns whether it is.")
+        .def("value", &signals::value, nb::arg("index") = 0, "This rank's signal as it is now.")
+        .def("free", &signals::free, "Gives the memory back; all ranks call it.")
+        .def("__reduce__", [](nb::handle self) {
+            return nb::module_::import_("selion.registry").attr("reduced")(self);
+        });
+    module.def("put_signal", &put_signal, nb::arg("array"), nb::arg("values"), nb::arg("rank"),
+               nb::arg("signal"), nb::arg("offset"), nb::arg("add").none(), nb::arg("set").none(),
+               nb::arg("index"), "Writes values, then raises a signal of that rank.");
+}
+
+}  // namespace bindings

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/optional.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <selion/counter.hpp>
+#include <selion/split_phase.hpp>
+
+#include "caller.hpp"
+#include "global_array.hpp"
+#include "module.hpp"
+#include "under_way.hpp"
+
+namespace bindings {
+
+namespace {
+
+/// A put or a get, with the memory on this side.
+class transfer : public under_way {
+public:
+    transfer(nb::object keeps, nb::object result)
+        : keeps_(std::move(keeps)), result_(std::move(result)) {}
+
+    selion::counter& counter() { return done_; }
+    nb::object result() const { return result_; }
+
+    bool is_over() const override { return done_.value() > 0; }
+    bool wait(std::optional<std::chrono::nanoseconds> time) override {
+        // Stays counted: it may be asked for again.
+        if (time) {
+            if (!done_.wait(1, *time)) return false;
+        } else {
+            done_.wait();
+        }
+        done_.set(1);
+        return true;
+    }
+
+private:
+    nb::object keeps_;
+    nb::object result_;
+    selion::counter done_;
+};
+
+started start_put(const global_array& array, nb::handle values, std::int64_t rank,
+                  std::int64_t offset) {
+    array.expect_alive();
+    const element_memory source = array.source_of(values);
+    const bytes_ptr target = array.place(rank, offset, source.bytes);
+    auto made = std::make_unique<transfer>(source.keeps, nb::none());
+    {
+        const yield_unless_quick free(target, source.bytes);
+        selion::put(target, std::span<const std::byte>(source.data, source.bytes), made->counter());
+    }
+    return started(std::move(made));
+}
+
+started start_get(const global_array& array, std::int64_t rank, std::int64_t offset,
+                  std::optional<std::int64_t> count, nb::handle out) {
+    array.expect_alive();
+    nb::object result;
+    const element_memory target = array.target_of(offset, count, out, result);
+    const bytes_ptr source = array.place(rank, offset, target.bytes);
+    auto made = std::make_unique<transfer>(target.keeps, std::move(result));
+    {
+        const yield_unless_quick free(source, target.bytes);
+        selion::get(std::span(target.data, target.bytes), source, made->counter());
+    }
+    return started(std::move(made));
+}
+
+nb::object result_of(const started& which) { return which.as<transfer>().result(); }
+
+/// @param member of the world; none: all of them
+void quiet(const selion::world& all, std::optional<std::uint32_t> rank) {
+    expect_may_wait("quiet");
+    if (rank && *rank >= all.size()) {
+        raise_index("The rank is " + std::to_string(*rank) + "; legal: 0 to " +
+                    std::to_string(all.size() - 1) + ".");
+    }
+    const nb::gil_scoped_release free;
+    rank ? selion::quiet(*rank) : selion::quiet();
+}
+
+void fence(const selion::world&) {
+    expect_rank();
+    const yield_to_simulated_ranks free;
+    selion::fence();
+}
+
+}  // namespace
+
+void add_transfers(nb::module_& module, nb::class_<selion::world, selion::team>& world) {
+    module.def("start_put", &start_put, nb::arg("array"), nb::arg("values"), nb::arg("rank"),
+               nb::arg("offset"), "Starts to write values into a rank's part.");
+    module.def("start_get", &start_get, nb::arg("array"), nb::arg("rank"), nb::arg("offset"),
+               nb::arg("count").none(), nb::arg("out").none(),
+               "Starts to read from a rank's part.");
+    module.def("result_of", &result_of, nb::arg("started"),
+               "Where a get that was started writes to.");
+    world
+        .def("quiet", &quiet, nb::arg("rank").none() = nb::none(),
+             "Waits until puts of this rank are visible everywhere: all, or those to one rank.")
+        .def("fence", &fence, "Orders puts, signals and atomics: those before it come first.");
+}
+
+}  // namespace bindings

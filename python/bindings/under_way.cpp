@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "under_way.hpp"
+
+#include <list>
+#include <utility>
+
+#include "caller.hpp"
+
+namespace bindings {
+
+namespace {
+
+/// Those that nobody waits for. Their memory must stay until they are over, and what another job
+/// has left for ever; the list, until the process ends, when there is no interpreter.
+std::list<std::unique_ptr<under_way>>& left_alone() {
+    static auto* const all = new std::list<std::unique_ptr<under_way>>;
+    return *all;
+}
+
+}  // namespace
+
+under_way::under_way() : job_(caller().first), rank_(caller().second) {}
+
+bool under_way::is_own() const {
+    return selion::detail::current_context->ranks != 0 && caller() == std::pair(job_, rank_);
+}
+
+started::started(std::unique_ptr<under_way> what) : what_(std::move(what)) {
+    left_alone().remove_if([](const auto& one) { return one->is_own() && one->is_over(); });
+}
+
+started::~started() {
+    const bool is_over = !what_ || (what_->is_own() && what_->is_over());
+    if (!is_over) left_alone().push_back(std::move(what_));
+}
+
+bool started::is_ready() const {
+    expect_own();
+    return what_->is_over();
+}
+
+bool started::wait(std::optional<double> seconds) const {
+    expect_own();
+    const auto time = time_of(seconds);
+    if (what_->is_over()) return true;
+    expect_may_wait("This call");
+    const nb::gil_scoped_release free;
+    return what_->wait(time);
+}
+
+void started::expect_own() const {
+    expect_rank();
+    if (what_->is_own()) return;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "This future belongs to another rank, or to a job that has ended.");
+    throw nb::python_error();
+}
+
+std::optional<std::chrono::nanoseconds> time_of(std::optional<double> seconds) {
+    if (!seconds) return std::nullopt;
+    if (!(*seconds >= 0 && *seconds <= 9e9)) {
+        throw nb::value_error("A time-out is a number of seconds; legal: 0 to 9e9.");
+    }
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(*seconds));
+}
+
+}  // namespace bindings

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace bindings {
+
+namespace nb = nanobind;
+
+/// An operation that a rank has started, with all that must stay until it is over.
+class under_way {
+public:
+    under_way();
+    under_way(const under_way&) = delete;
+    under_way& operator=(const under_way&) = delete;
+    virtual ~under_way() = default;
+
+    /// Makes no progress.
+    virtual bool is_over() const = 0;
+    /// @param time none: for ever. @return whether it is over.
+    virtual bool wait(std::optional<std::chrono::nanoseconds> time) = 0;
+
+    /// Whether the calling thread works for the rank that has started it: nobody else may ask, and
+    /// nobody at all when the job is over.
+    bool is_own() const;
+
+private:
+    std::uint32_t job_;
+    std::uint32_t rank_;
+};
+
+/// What Python holds of it. What is let go goes on, and keeps its memory until it is over.
+class started {
+public:
+    explicit started(std::unique_ptr<under_way> what);
+    started(started&&) = default;
+    ~started();
+
+    bool is_ready() const;
+    /// @param seconds none: for ever. @return whether it is over. @error ValueError
+    bool wait(std::optional<double> seconds) const;
+
+    template <class What>
+    What& as() const {
+        return static_cast<What&>(*what_);
+    }
+
+private:
+    void expect_own() const;
+
+    std::unique_ptr<under_way> what_;
+};
+
+/// @error ValueError for what is no time-out.
+std::optional<std::chrono::nanoseconds> time_of(std::optional<double> seconds);
+
+}  // namespace bindings

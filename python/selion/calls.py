@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of Python functions on other ranks.
+
+    total = world.call(1, sum_of, array, 3)     # a future
+    world.send(2, note, "started")              # no answer
+    print(total.result())
+
+The target runs a function in its own calls that wait, or in `World.progress`, one at a time, with
+the GIL. The function may put, get what is mapped, update atomically, notify and call further; it
+must not wait. Arguments that are arrays, signals or worlds of the job become the target's own;
+everything else is pickled. The function is pickled when it is first called for a target: changes
+of what it refers to are not seen later.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable
+from typing import Any, Generic, NoReturn, TypeVar
+
+import cloudpickle
+
+from selion import _core, launch, registry
+from selion._core import Started, World
+from selion.remote_exception import Raised
+
+_Result = TypeVar("_Result")
+
+_wanted, _unwanted, _returned, _raised = range(4)  # kinds of messages: calls, and answers
+
+_most_functions = 256  # that two ranks keep for each other
+_most_piece_bytes = 1 << 20
+
+
+class Future(Generic[_Result]):
+    """The result of a call on another rank. One that is dropped goes on."""
+
+    def __init__(self, promise: Started) -> None:
+        self._promise = promise
+        self._kind = _returned
+        self._answer: Any = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `result` would return at once. Makes no progress."""
+        return self._promise.is_ready
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until the answer is there, or for `timeout` seconds; returns whether it is."""
+        return self._promise.wait(timeout)
+
+    def result(self, timeout: float | None = None) -> _Result:
+        """Waits for the result. Raises what the function has raised: its cause is the traceback.
+
+        @error TimeoutError when it is not there after `timeout` seconds; it goes on.
+        """
+        if not self._promise.wait(timeout):
+            raise TimeoutError(f"The call has taken longer than {timeout} s; it goes on.")
+        value = pickle.loads(self._answer)
+        if self._kind == _raised:
+            raise value
+        result: _Result = value
+        return result
+
+
+class _Mail:
+    """What one rank has under way. In a simulation a process has several ranks."""
+
+    def __init__(self) -> None:
+        self.count = itertools.count(1)
+        self.waiting: dict[int, Future[Any]] = {}
+        self.numbers: dict[Any, int] = {}  # of functions
+        self.known: dict[int, dict[int, None]] = {}  # of those that each target has
+        self.functions: dict[int, dict[int, Callable[..., Any]]] = {}  # from each origin
+        self.pieces: dict[tuple[int, int, int], bytearray] = {}
+
+
+_mail: dict[tuple[int, int], _Mail] = {}
+
+
+def _own() -> _Mail:
+    return _mail.setdefault(_core.caller(), _Mail())
+
+
+def forget() -> None:
+    """The job is over."""
+    _mail.clear()
+
+
+def call(
+    world: World, rank: int, function: Any, args: tuple[Any, ...], named: dict[str, Any]
+) -> Future[Any]:
+    """What `World.call` does."""
+    own = _own()
+    future: Future[Any] = Future(_core.make_promise())
+    message = _request(own, rank, function, args, named)
+    number = next(own.count)
+    own.waiting[number] = future
+    try:
+        _send(rank, _wanted, number, message)
+    except BaseException:
+        del own.waiting[number]
+        raise
+    return future
+
+
+def send(
+    world: World, rank: int, function: Any, args: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    """What `World.send` does."""
+    own = _own()
+    message = _request(own, rank, function, args, named)
+    _send(rank, _unwanted, next(own.count), message)
+
+
+def _request(
+    own: _Mail, rank: int, function: Any, args: tuple[Any, ...], named: dict[str, Any]
+) -> bytes:
+    """A call as it travels: number of the function, the function if it is new, and arguments."""
+    if not callable(function):
+        raise TypeError(f"A rank is asked to call a function; this is {type(function).__name__}.")
+    arguments = dumps((args, named))
+    known = own.known.setdefault(rank, {})
+    number = _number_of(own, function)
+    if number and number in known:
+        return pickle.dumps((number, None, arguments))
+    pickled = dumps(function)
+    if number:
+        _keep(known, number, None)
+    return pickle.dumps((number, pickled, arguments))
+
+
+def _number_of(own: _Mail, function: Any) -> int:
+    """0: it has no hash, and is sent each time."""
+    try:
+        number = own.numbers.get(function, 0)
+    except TypeError:
+        return 0
+    if not number:
+        number = next(own.count)
+        _keep(own.numbers, function, number)
+    return number
+
+
+def _keep(known: dict[Any, Any], key: Any, value: Any) -> None:
+    """Both sides forget the same ones, because messages come in order."""
+    while len(known) >= _most_functions:
+        del known[next(iter(known))]
+    known[key] = value
+
+
+def dumps(value: Any) -> bytes:
+    """Pickled by the standard library, which names what has a name; else by cloudpickle.
+
+    @error TypeError for what neither can.
+    """
+    try:
+        return pickle.dumps(value, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        pass
+    try:
+        return bytes(cloudpickle.dumps(value, protocol=5))
+    except Exception as problem:
+        raise TypeError(f"This cannot be sent to another rank: {problem}") from problem
+
+
+def _send(rank: int, kind: int, number: int, message: bytes) -> None:
+    piece = min(_most_piece_bytes, _core.most_message_bytes())
+    view = memoryview(message)
+    for start in range(0, len(message), piece):
+        _core.send_message(rank, kind, number, len(message), view[start : start + piece])
+
+
+def take(kind: int, origin: int, number: int, total: int, piece: bytes) -> None:
+    """A message has come, or a piece of one. Called where handlers run."""
+    own = _own()
+    if len(piece) < total:
+        key = (origin, kind, number)
+        pieces = own.pieces.setdefault(key, bytearray())
+        pieces += piece
+        if len(pieces) < total:
+            return
+        piece = bytes(own.pieces.pop(key))
+    if kind in (_returned, _raised):
+        future = own.waiting.pop(number)
+        future._kind, future._answer = kind, piece
+        _core.fulfil(future._promise)
+        return
+    # Before the rank's own function has begun there is nothing that a call could refer to.
+    if registry.has_begun(lambda: _run(own, kind, origin, number, piece)):
+        _run(own, kind, origin, number, piece)
+
+
+def _run(own: _Mail, kind: int, origin: int, number: int, message: bytes) -> None:
+    try:
+        function, args, named = _unpack(own, origin, message)
+        value = function(*args, **named)
+        if kind == _unwanted:
+            return
+        answer = _returned, dumps(value)
+    except BaseException as exception:
+        if exception.__traceback__ is not None:  # what is told begins with the function
+            exception.__traceback__ = exception.__traceback__.tb_next
+        if kind == _unwanted:
+            launch.Printing().raised(registry.world(), exception)
+            raise RuntimeError(launch.failure_of(exception)) from None  # which ends the job
+        answer = _raised, Raised.pickled(exception)
+    _send(origin, answer[0], number, answer[1])
+
+
+def _unpack(own: _Mail, origin: int, message: bytes) -> tuple[Callable[..., Any], Any, Any]:
+    number, pickled, arguments = pickle.loads(message)
+    known = own.functions.setdefault(origin, {})
+    if pickled is None:
+        function = known[number]
+    else:
+        function = _loaded(pickled)
+        if number:
+            _keep(known, number, function)
+    args, named = pickle.loads(arguments)
+    return function, args, named
+
+
+def _loaded(pickled: bytes) -> Callable[..., Any]:
+    """A function; where it cannot be loaded here, one that says so whenever it is called."""
+    try:
+        function: Callable[..., Any] = pickle.loads(pickled)
+        return function
+    except Exception as problem:
+        text = f"The function cannot be loaded here: {type(problem).__name__}: {problem}"
+
+    def complain(*args: Any, **named: Any) -> NoReturn:
+        raise RuntimeError(text)
+
+    return complain

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`selion bench python`: what it measures, with mpi4py or without, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+
+from conftest import needs_module, root, write_script
+
+pytestmark = needs_module
+
+# An mpi4py whose MPI has two ranks that know nothing of each other, and its starter.
+_mpi = """
+class _World:
+    rank, size = 0, 2
+    def Barrier(self): pass
+    def Bcast(self, own): pass
+    def Allreduce(self, how, own): pass
+    def Allgather(self, own, all_): pass
+    def Alltoall(self, own, all_): pass
+class Win:
+    @classmethod
+    def Allocate(cls, size, unit, comm): return cls()
+    def Lock_all(self): pass
+    def Unlock_all(self): pass
+    def Free(self): pass
+    def Put(self, own, rank): pass
+    def Get(self, own, rank): pass
+    def Flush(self, rank): pass
+import os
+COMM_WORLD = _World()
+COMM_WORLD.rank = int(os.environ.get("FAKE_RANK", 0))
+IN_PLACE = None
+def Get_library_version(): return "none"
+"""
+_starter = """
+    import os, subprocess, sys
+    assert sys.argv[1:3] == ["-n", "2"]
+    line = sys.argv[3:]
+    ranks = [subprocess.Popen(line, env={**os.environ, "FAKE_RANK": str(i)}) for i in range(2)]
+    sys.exit(max(each.wait() for each in ranks))
+"""
+
+
+# Takes orders as the true one does.
+_contestant = """
+    import os, socket, sys
+    for rank in range(2):
+        if os.fork() == 0:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect("\\0" + sys.argv[1])
+                given = connection.makefile("rw")
+                print("C++", rank, file=given, flush=True)
+                for line in given:
+                    print(1e6, file=given, flush=True)
+            os._exit(0)
+    for _ in range(2):
+        os.wait()
+"""
+
+
+@pytest.fixture
+def run(selion, tmp_path):
+    write_script(tmp_path / "bin" / "bench_python", _contestant)
+
+    def call(*arguments: str, with_mpi: bool = False):
+        changes = {"SELION_BIN": str(tmp_path / "bin")}
+        if with_mpi:
+            package = tmp_path / "packages" / "mpi4py"
+            package.mkdir(parents=True)
+            (package / "__init__.py").write_text("from mpi4py import MPI\n")
+            (package / "MPI.py").write_text(_mpi)
+            write_script(tmp_path / "path" / "mpiexec", _starter)
+            paths = [str(package.parent), str(root / "python")]
+            changes["PYTHONPATH"] = os.pathsep.join(paths)
+            changes["PATH"] = f"{tmp_path / 'path'}{os.pathsep}{os.environ['PATH']}"
+        line = ["bench", "python", "--quick", "--json", "rows.jsonl", *arguments]
+        done = selion(*line, **changes)
+        path = tmp_path / "rows.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return done, [json.loads(row) for row in lines]
+
+    return call
+
+
+def test_without_mpi4py(run):
+    done, (header, *rows) = run("--only", "8 B", "--mpi-python", "/bin/false")
+    assert done.returncode == 0, done.stderr
+    assert "mpi4py is left out, because it is not there" in done.stderr
+    assert header["command"].startswith("selion bench python --quick")
+    names = {"put", "get", "broadcast", "all_reduce", "all_gather", "exchange"}
+    assert {(row["operation"], row["contestant"]) for row in rows} == {
+        (f"{name}, 8 B", who) for name in names for who in ("selion", "C++")
+    }
+    assert all(row["machine"] == "processes:2" and len(row["ns"]) == 5 for row in rows)
+    assert all(0 < ns < 1e9 for row in rows for ns in row["ns"])
+    assert "| put, 8 B | processes:2 |" in done.stdout and "| 300 ns |" in done.stdout
+
+
+def test_beside_mpi4py(run):
+    done, (_, *rows) = run("--only", "barrier", "--mpi-python", sys.executable, with_mpi=True)
+    assert done.returncode == 0, done.stderr
+    assert "left out" not in done.stderr
+    assert {row["contestant"] for row in rows} == {"selion", "C++", "mpi4py"}
+    assert "of mpi4py | 1.0 |" in done.stdout
+
+
+def test_it_refuses(selion):
+    done = selion("bench", "python", "--ranks", "2")
+    assert done.returncode == 2
+    assert "--ranks is not an option of 'python'; legal: --quick" in done.stderr

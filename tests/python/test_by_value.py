@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion.run with a machine: functions that travel by value, results, failures, output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from conftest import clean_environment, needs_module, seconds, wait_for_end
+
+pytestmark = needs_module
+
+machines = ["processes:1", "processes:2", "processes:4", "sim:crossbar,ranks=3"]
+
+
+class Program:
+    """Runs text as a program, whichever way Python reads it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def start(self, text: str, way: str = "file") -> subprocess.Popen[str]:
+        head = "import os, sys, signal, time, threading, io\nimport numpy as np\nimport selion\n"
+        text = head + textwrap.dedent(text)
+        path = self._folder / "program.py"
+        path.write_text(text)
+        line = {"file": [str(path)], "-c": ["-c", text], "-": ["-"]}[way]
+        running = subprocess.Popen(
+            [sys.executable, *line],
+            env=clean_environment(),
+            cwd=self._folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if way == "-":
+            running.stdin.write(text)
+        running.stdin.close()
+        running.stdin = None
+        return running
+
+    def run(self, text: str, way: str = "file") -> tuple[int, str, str]:
+        running = self.start(text, way)
+        out, errors = running.communicate(timeout=seconds)
+        return running.returncode, out, errors
+
+    def expect_no_fault(self, text: str, way: str = "file") -> str:
+        status, out, errors = self.run(text, way)
+        assert (status, errors) == (0, ""), errors
+        return out
+
+
+@pytest.fixture
+def program(tmp_path) -> Program:
+    return Program(tmp_path)
+
+
+# --- what travels ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_results_in_the_order_of_ranks(program, machine):
+    out = program.expect_no_fault(
+        f"""
+        factor = 10
+        def main(world, more, values):
+            values[0] += 1  # each rank has its own
+            return world.rank * factor + more, world.all_reduce(1), values.sum()
+        values = np.arange(1 << 20)
+        found = selion.run(main, 5, values, machine="{machine}")
+        n = len(found)
+        assert found == [(10 * r + 5, n, values.sum() + 1) for r in range(n)], found
+        assert values[0] == 0 and "SELION_MACHINE" not in os.environ
+        print(n)
+        """
+    )
+    assert out == machine[-1] + "\n"
+
+
+@pytest.mark.parametrize("way", ["file", "-c", "-"])
+def test_from_anywhere(program, way):
+    out = program.expect_no_fault(
+        """
+        class Point:
+            def __init__(self, x): self.x = x
+        def main(world):
+            return [Point(world.rank), np.full(1000, world.rank)]
+        found = selion.run(main, machine="processes:2")
+        assert all(type(point) is Point for point, _ in found)
+        print([point.x for point, _ in found], [int(many.sum()) for _, many in found])
+        print(selion.run(lambda world: None, machine="processes:2"))
+        """,
+        way,
+    )
+    assert out == "[0, 1] [0, 1000]\n[None, None]\n"
+
+
+def test_functions_of_modules_beside_the_program(program, tmp_path):
+    (tmp_path / "beside.py").write_text("def main(world, text):\n    return text * world.rank\n")
+    text = "import beside\nprint(selion.run(beside.main, 'ab', machine='processes:3'))"
+    assert program.expect_no_fault(text) == "['', 'ab', 'abab']\n"
+
+
+def test_within_a_rank(program):
+    out = program.expect_no_fault(
+        """
+        def inner(world): return world.size
+        def outer(world): return selion.run(inner, machine="processes:2")
+        print(selion.run(outer, machine="processes:1"))
+        """
+    )
+    assert out == "[[2, 2]]\n"
+
+
+def test_from_threads_side_by_side(program):
+    out = program.expect_no_fault(
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        def main(world, x): return world.all_reduce(x)
+        with ThreadPoolExecutor(2) as threads:
+            jobs = [threads.submit(selion.run, main, x, machine="processes:2") for x in (1, 2)]
+            print([each.result() for each in jobs])
+        """
+    )
+    assert out == "[[2, 2], [4, 4]]\n"
+
+
+def test_the_environment_of_ranks(program):
+    out = program.expect_no_fault(
+        """
+        found = selion.run(lambda world: os.environ["MINE"], machine="processes:1",
+                           environment={"MINE": "yes"})
+        print(found, "MINE" in os.environ)
+        """
+    )
+    assert out == "['yes'] False\n"
+
+
+# --- output ---------------------------------------------------------------------------------------
+
+
+def test_output_goes_where_the_caller_writes(program):
+    """As in a notebook, where sys.stdout is an object that sends text elsewhere."""
+    out = program.expect_no_fault(
+        """
+        class Cell(io.StringIO):
+            pass
+        def main(world):
+            print("from", world.rank)
+            world.barrier()
+            print("trouble", file=sys.stderr)
+            os.write(1, b"raw \\xc3\\xa9\\n")
+        before = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = Cell(), Cell()
+        selion.run(main, machine="processes:2")
+        told = sys.stdout.getvalue(), sys.stderr.getvalue()
+        sys.stdout, sys.stderr = before
+        print(sorted(told[0].splitlines()), told[1].splitlines())
+        """
+    )
+    assert out == "['from 0', 'from 1', 'raw é', 'raw é'] ['trouble', 'trouble']\n"
+
+
+def test_output_comes_as_it_is_written(program):
+    """The rank goes on only when the caller has shown what it printed before."""
+    program.expect_no_fault(
+        """
+        ours, theirs = os.pipe()
+        class Cell(io.StringIO):
+            def write(self, text):
+                if "now" in text:
+                    os.kill(int(text.split()[1]), signal.SIGUSR2)
+                return super().write(text)
+        def main(world):
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+            print("now", os.getpid(), "", flush=True)
+            signal.sigwait([signal.SIGUSR2])
+        sys.stdout = Cell()
+        selion.run(main, machine="processes:1")
+        """
+    )
+
+
+# --- failures -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("machine", ["processes:2", "sim:crossbar,ranks=2"])
+def test_an_exception_is_told_with_its_traceback(program, machine):
+    out = program.expect_no_fault(
+        f"""
+        class Trouble(Exception):
+            pass
+        def deeper():
+            trouble = Trouble("no such luck")
+            trouble.add_note("a note")
+            raise trouble
+        def main(world):
+            if world.rank == 1:
+                deeper()
+            world.barrier()
+        try:
+            selion.run(main, machine="{machine}")
+        except selion.RankFailed as failure:
+            print(failure)
+            print(failure.rank, failure.status, type(failure.__cause__) is Trouble)
+            lines = failure.traceback.splitlines()
+            assert lines[0] == "Traceback (most recent call last):", lines
+            assert lines[1].endswith("in main") and lines[-2].endswith("Trouble: no such luck")
+            assert not any("selion" in line and "File" in line for line in lines), lines
+            assert failure.traceback.rstrip() in failure.__notes__[0]
+        """
+    )
+    assert out.splitlines() == [
+        "Rank 1 of 2 raised Trouble: no such luck",
+        "1 1 True",
+    ] or out.splitlines() == ["Rank 1 of 2 raised __main__.Trouble: no such luck", "1 1 True"]
+
+
+def test_an_exception_that_cannot_be_pickled(program):
+    out = program.expect_no_fault(
+        """
+        class Trouble(Exception):
+            def __init__(self, a, b): super().__init__(a); self.lock = threading.Lock()
+        def main(world):
+            raise Trouble("text", 2)
+        try:
+            selion.run(main, machine="processes:1")
+        except selion.RankFailed as failure:
+            print(failure.__cause__, "Trouble: text" in str(failure))
+        """
+    )
+    assert out == "None True\n"
+
+
+_ends = [
+    ("sys.exit(3)", "Rank 1 of 2 left with exit status 3.", 3),
+    ("sys.exit('a sentence')", "Rank 1 of 2 left with: a sentence", 1),
+    ("os._exit(4)", "Rank 1 of 2 left with exit status 4 before its function returned", 4),
+    ("os._exit(0)", "Rank 1 of 2 left with exit status 0 before its function returned", 1),
+    ("os.kill(os.getpid(), 9)", "Rank 1 of 2 was ended by signal 9 (Killed)", 137),
+    ("return threading.Lock()", "Rank 1 of 2 raised TypeError: the result, of type lock, can", 1),
+]
+
+
+@pytest.mark.parametrize(("end", "sentence", "status"), _ends, ids=[end for end, _, _ in _ends])
+def test_a_rank_that_ends_early(program, end, sentence, status):
+    out = program.expect_no_fault(
+        f"""
+        def main(world):
+            if world.rank == 1:
+                {end}
+            world.barrier()
+        try:
+            selion.run(main, machine="processes:2")
+        except selion.RankFailed as failure:
+            print(failure.rank, failure.status, failure)
+        """
+    )
+    assert out.startswith(f"1 {status} {sentence}"), out
+
+
+def test_a_rank_that_leaves_without_trouble(program):
+    text = "print(selion.run(lambda world: world.rank or sys.exit(), machine='processes:2'))"
+    assert program.expect_no_fault(text) == "[None, 1]\n"
+
+
+_mistakes = [
+    ("f, machine='threads:2'", "Mistake: Ranks in Python are processes, because"),
+    ("f, machine='processes:x'", 'Mistake: machine "processes:x": "" is not a number'),
+    ("f, machine='cray'", 'Mistake: machine "cray"'),
+    ("f, machine='processes:2', time_limit=0", "Mistake: The time limit is 0 seconds; legal"),
+    ("f, machine='processes:2', thread_level='x'", "ValueError: thread_level is 'x'; legal: si"),
+    ("f, time_limit=3", "Mistake: time_limit and environment need machine="),
+    ("3, machine='processes:2'", "TypeError: selion.run calls a function; this is int."),
+    ("f, 1, lock, machine='processes:2'", "TypeError: Argument 2 of 'f', of type lock, cannot be"),
+    (
+        "lambda world: lock, machine='processes:2'",
+        "TypeError: The function '<lambda>' cannot be sent to the ranks, because its variable "
+        "'lock', of type lock, cannot be pickled: cannot pickle",
+    ),
+    (
+        "make(), machine='processes:2'",
+        "TypeError: The function 'inner' cannot be sent to the ranks, because its variable 'held', "
+        "of type generator, cannot be pickled: cannot pickle",
+    ),
+]
+
+
+def test_mistakes_are_told_in_a_sentence(program):
+    out = program.expect_no_fault(
+        f"""
+        lock = threading.Lock()
+        def f(world, *args): pass
+        def make():
+            held = (i for i in range(3))
+            def inner(world): return held
+            return inner
+        for call in {[call for call, _ in _mistakes]!r}:
+            try:
+                eval(f"selion.run({{call}})")
+            except Exception as error:
+                print(f"{{type(error).__name__}}: {{error}}")
+        """
+    )
+    for line, (_, sentence) in zip(out.splitlines(), _mistakes, strict=True):
+        assert line.startswith(sentence), line
+
+
+# --- ends of the job ------------------------------------------------------------------------------
+
+
+def test_a_time_limit(program):
+    out = program.expect_no_fault(
+        """
+        def main(world):
+            print(os.getpid(), flush=True)
+            world.rank == 0 and signal.pause()
+        try:
+            selion.run(main, machine="processes:2", time_limit=1.5)
+        except TimeoutError as error:
+            print(error)
+        """
+    )
+    *pids, sentence = out.splitlines()
+    assert sentence == "The time limit of 1.5 s is over; the job was ended."
+    for pid in pids:
+        wait_for_end(int(pid))
+
+
+_waits = """
+    def main(world):
+        print(os.getpid(), flush=True)
+        world.rank == 0 and signal.pause()
+        world.barrier()
+    try:
+        selion.run(main, machine="processes:2")
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_job_ends_with_the_caller(program, number):
+    """Also where it has no time to say so."""
+    running = program.start(_waits)
+    ranks = [int(running.stdout.readline()) for _ in range(2)]
+    running.send_signal(number)
+    out, _ = running.communicate(timeout=seconds)
+    assert running.returncode == (0 if number == signal.SIGINT else -number)
+    assert out == ("interrupted\n" if number == signal.SIGINT else "")
+    for pid in ranks:
+        wait_for_end(pid)
+
+
+def test_nothing_is_left_behind(program):
+    before = {folder: set(os.listdir(folder)) for folder in ("/dev/shm", "/tmp")}
+    program.expect_no_fault(
+        """
+        files = os.listdir("/proc/self/fd")
+        for _ in range(3):
+            selion.run(lambda world: np.zeros(1000), machine="processes:2")
+        assert os.listdir("/proc/self/fd") == files
+        """
+    )
+    made = {folder: set(os.listdir(folder)) - names for folder, names in before.items()}
+    assert not [name for names in made.values() for name in names if "selion" in name]
+
+
+# --- selion run -----------------------------------------------------------------------------------
+
+
+def test_the_command_runs_python_files(selion, job):
+    path = job.write("print(sys.argv[1], world.machine)")
+    done = selion("run", "-m", "processes:2", str(path), "-x")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == ["[0] -x processes:2", "[1] -x processes:2"]
+    done = selion("run", "-n", "3", "--no-prefix", str(path), "y")
+    assert done.stdout.splitlines() == ["y processes:3"] * 3
+    shown = selion("run", "--show", "-m", "processes:2", str(path)).stdout.split()
+    assert shown[-2:] == [sys.executable, str(path)]

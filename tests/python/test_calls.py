@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of functions on other ranks: arguments, results, exceptions, order."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import clean_environment, needs_module, seconds
+
+pytestmark = needs_module
+
+machines = ["processes:1", "processes:2", "processes:4,direct=off", "sim:crossbar,ranks=3"]
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_results(job, machine):
+    job.expect_no_fault(
+        """
+        r, n = world.rank, world.size
+        right = (r + 1) % n
+        assert world.call(right, divmod, 7, 3).result() == (2, 1)
+        base = 10 * r
+        assert world.call(right, lambda *args, **named: (base, args, named), 1, x=2).result() == (
+            base, (1,), {"x": 2})
+        many = [world.call(rank, pow, rank, i) for rank in range(n) for i in range(20)]
+        assert [each.result() for each in many] == [q**i for q in range(n) for i in range(20)]
+        large = np.arange(3 << 18)
+        twice = world.call(right, lambda values: 2 * values, large)
+        assert twice.wait() and twice.is_ready and (twice.result() == 2 * large).all()
+        assert world.call(right, lambda: None).result(30) is None
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_what_all_ranks_have_becomes_the_targets_own(job, machine):
+    job.expect_no_fault(
+        """
+        from selion.layout import cyclic, on_grid
+        r, n = world.rank, world.size
+        right = (r + 1) % n
+        part, bell = world.allocate(4, int), world.signal()
+        spread = world.spread((n, 2), layout=on_grid(cyclic(n)) if n == 0 else None)
+        world.names = {r: f"rank {r}"}
+        def work(there, array, signal, cyclical, amount):
+            array.local[1] += amount
+            cyclical.local[0] = amount
+            signal.notify(there.rank, add=2)
+            return there.rank, there.names[there.rank], array.local.tolist()
+        world.barrier()
+        rank, name, values = world.call(right, work, world, part, bell, spread, 5).result()
+        assert (rank, name, values) == (right, f"rank {right}", [0, 5, 0, 0])
+        bell.wait_until(2)
+        assert part.local[1] == 5 and spread.local[0] == 5
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_calls_that_want_no_answer(job, machine):
+    """They come in the order in which they were sent."""
+    job.expect_no_fault(
+        """
+        r, n = world.rank, world.size
+        world.seen = []
+        bell = world.signal()
+        def note(there, signal, number):
+            there.seen.append(number)
+            signal.notify(there.rank)
+        for i in range(100):
+            assert world.send((r + 1) % n, note, world, bell, i) is None
+        bell.wait_until(100)
+        assert world.seen == list(range(100))
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_exceptions_come_back(job, machine):
+    job.expect_no_fault(
+        """
+        right = (world.rank + 1) % world.size
+        class Trouble(Exception): pass
+        def fail(text): raise Trouble(text)
+        def waits(there, how): getattr(there, how)(*(1,) * (how in ("signal", "allocate")))
+        try:
+            world.call(right, fail, "no such luck").result()
+        except Exception as error:
+            assert type(error).__name__ == "Trouble" and str(error) == "no such luck"
+            assert "in fail" in str(error.__cause__) and "calls.py" not in str(error.__cause__)
+        else:
+            raise AssertionError
+        for how in ("barrier", "quiet", "signal", "allocate", "progress"):
+            try:
+                world.call(right, waits, world, how).result()
+            except RuntimeError as error:
+                assert "which a function must not do that another rank has called" in str(error)
+            else:
+                raise AssertionError(how)
+        def closes(): return threading.Lock()
+        try:
+            world.call(right, closes).result()
+        except TypeError as error:
+            assert "This cannot be sent to another rank" in str(error)
+        else:
+            raise AssertionError
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", ["processes:3,direct=off", "sim:crossbar,ranks=3"])
+def test_a_handler_may_not_wait_for_memory_elsewhere(job, machine):
+    job.expect_no_fault(
+        """
+        part = world.allocate(2, int)
+        def access(there, array, how, rank):
+            return getattr(array, how)(rank, 0, *(1,) * (how == "fetch_add"))
+        right = (world.rank + 1) % world.size
+        world.barrier()
+        for how in ("get", "item", "fetch_add", "atomic_get"):
+            world.call(right, access, world, part, how, right).result()
+            try:
+                world.call(right, access, world, part, how, (right + 1) % world.size).result()
+            except RuntimeError as error:
+                assert str(error).startswith("Reading memory that is not mapped waits"), error
+            else:
+                raise AssertionError(how)
+        world.call(right, lambda array, rank: array.put(7, rank, 1), part, world.rank).result()
+        world.quiet()
+        world.barrier()
+        """,
+        machine,
+    )
+
+
+def test_handlers_may_call_further(job):
+    job.expect_no_fault(
+        """
+        r, n = world.rank, world.size
+        part, bell = world.allocate(1, int), world.signal()
+        world.barrier()
+        def hop(there, array, signal, left):
+            array.local[0] += 1
+            if left:
+                there.send((there.rank + 1) % there.size, HOP, there, array, signal, left - 1)
+            else:
+                for rank in range(there.size):
+                    signal.notify(rank)
+        globals()["HOP"] = hop
+        world.barrier()
+        if r == 0:
+            world.send(1, hop, world, part, bell, 10)
+        bell.wait_until(1)
+        assert world.all_reduce(int(part.local[0])) == 11
+        """,
+        "processes:3",
+    )
+
+
+def test_a_function_travels_once(job):
+    job.expect_no_fault(
+        """
+        class Counted:
+            def __init__(self): self.times = 0
+            def __reduce__(self):
+                self.times += 1
+                return int, (7,)
+        big = Counted()
+        def f(x): return x + held
+        held = big
+        import cloudpickle
+        whole = world.call(0, lambda x: (x, held), 1)
+        assert whole.result() == (1, 7) and big.times == 1
+        again = lambda x: (x, held)
+        for i in range(5):
+            assert world.call(0, again, i).result() == (i, 7)
+        assert big.times == 2
+        for i in range(600):  # more than are kept
+            assert world.call(0, lambda i=i: i).result() == i
+        assert world.call(0, again, 9).result() == (9, 7)
+        """,
+        "processes:1",
+    )
+
+
+def test_progress_serves(job):
+    job.expect_no_fault(
+        """
+        world.done = False
+        def note(there): there.done = True
+        world.barrier()
+        if world.rank == 0:
+            world.call(1, note, world).result()
+        else:
+            while not world.done:
+                world.progress()
+        """
+    )
+
+
+def test_messages_are_served_by_a_thread_where_one_is(job, tmp_path):
+    """The rank itself calls nothing that would serve them."""
+    os.mkfifo(tmp_path / "gate")
+    job.expect_no_fault(
+        """
+        world.barrier()
+        if world.rank == 0:
+            assert world.call(1, os.getpid).result() != os.getpid()
+            open(os.path.join(os.environ["JOB_FOLDER"], "gate"), "w").close()
+        else:
+            open(os.path.join(os.environ["JOB_FOLDER"], "gate")).read()
+        """,
+        "processes:2,progress=interrupt",
+    )
+
+
+def test_an_exception_that_nobody_waits_for_ends_the_job(job):
+    status, out, errors = job.run(
+        """
+        def fail(): raise ValueError("no such luck")
+        if world.rank == 0:
+            world.send(1, fail)
+        world.barrier()
+        world.signal().wait_until(1)
+        """
+    )
+    assert (status != 0, out) == (True, "")
+    assert "a call that rank 0 had sent without waiting for an answer ended" in errors
+    lines = errors.splitlines()
+    assert lines[0] == "[rank 1] Traceback (most recent call last):"
+    assert lines[1].endswith("in fail") and "[rank 1] ValueError: no such luck" in lines
+    assert "RuntimeError" not in errors
+
+
+def test_a_result_may_be_late(job):
+    job.expect_no_fault(
+        """
+        world.barrier()
+        if world.rank == 0:
+            later = world.call(1, os.getpid)
+            try:
+                later.result(0)
+            except TimeoutError as error:
+                assert "it goes on" in str(error)
+            world.send(1, open, os.path.join(os.environ["JOB_FOLDER"], "made"), "w")
+            assert later.result() > 0
+        world.barrier()
+        """
+    )
+
+
+def test_by_value_programs():
+    text = (
+        "import selion\n"
+        "def double(x): return 2 * x\n"
+        "def main(world): return world.call((world.rank + 1) % world.size, double, 4).result()\n"
+        "print(selion.run(main, machine='processes:3'), selion.run(main, machine='sim:crossbar'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], env=clean_environment(), text=True,
+                          capture_output=True, timeout=seconds)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("[8, 8, 8] [8, ")
+
+
+def test_it_is_told_to_the_caller_of_a_job_by_value():
+    text = (
+        "import selion\n"
+        "def fail(): raise ValueError('no such luck')\n"
+        "def main(world):\n"
+        "    world.rank or world.send(1, fail)\n"
+        "    world.barrier()\n"
+        "    world.signal().wait_until(1)\n"
+        "try:\n"
+        "    selion.run(main, machine='processes:2')\n"
+        "except selion.RankFailed as failure:\n"
+        "    print(failure.rank, failure)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], env=clean_environment(), text=True,
+                          capture_output=True, timeout=seconds)
+    assert done.stdout.startswith("1 Rank 1 of 2: a call that rank 0 had sent without waiting")
+    assert "[rank 1] ValueError: no such luck" in done.stderr.splitlines()
+
+
+refused = {
+    "world.call(1, print)": "IndexError: The rank is 1; legal: 0 to 0.",
+    "world.call(0, 3)": "TypeError: A rank is asked to call a function; this is int.",
+    "world.call(0, print, threading.Lock())": "TypeError: This cannot be sent to another rank: "
+    "cannot pickle '_thread.lock' object",
+    "world.send(-1, print)": "IndexError: The rank is -1; legal: 0 to 0.",
+    "world.call(0, print, gone).result()": "TypeError: ",
+}
+
+
+def test_what_is_refused(job):
+    out = job.expect_no_fault(
+        f"""
+        gone = selion.GlobalArray(world, (2,), np.dtype("f8"))
+        for call in {list(refused)!r}:
+            try:
+                eval(call)
+            except Exception as error:
+                print(f"{{type(error).__name__}}: {{error}}")
+            else:
+                print("nothing")
+        """,
+        "processes:1",
+    )
+    for line, (call, sentence) in zip(out.splitlines(), refused.items(), strict=True):
+        assert line.startswith(sentence), (call, line)

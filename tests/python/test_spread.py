@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spread arrays in Python: places, elements, parts, tiles."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import needs_module
+
+pytestmark = needs_module
+
+machines = ["processes:1", "processes:2", "processes:4,direct=off", "sim:crossbar,ranks=3"]
+
+_layouts = """
+from selion.layout import block, block_cyclic, cyclic, on_grid, runs, tiles, whole
+n = world.size
+shapes = [
+    ((10,), None), ((11,), runs(3)), ((7,), runs(0)), ((9,), on_grid(cyclic(n))),
+    ((10, 7), tiles(3, 2)), ((10, 7), on_grid(block(n), whole())), ((10, 8), runs(4)),
+    ((10, 7), on_grid(whole(), block_cyclic(2, n))), ((4, 5, 6), tiles(2, 2, 3)),
+    ((3, 2, 4, 5), tiles(1, 2, 2, 2)), ((6, 5), None),
+]
+def numbered(shape):
+    return np.arange(np.prod(shape)).reshape(shape).astype("i4")
+"""
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_places(job, machine):
+    """Every element has one owner, and lies there where its tile says."""
+    job.expect_no_fault(
+        f"""
+        {_layouts.strip().replace(chr(10), chr(10) + ' ' * 8)}
+        for shape, layout in shapes:
+            a = world.spread(shape, np.int32, layout)
+            assert (a.shape, a.ndim, a.dtype, len(a)) == (shape, len(shape), "i4", shape[0])
+            mine = list(a.mine())
+            assert all(a.owner(*index) == world.rank for index in mine)
+            assert world.all_reduce(len(mine)) == a.size
+            for index in mine:
+                a.local[a.local_index(*index)] = numbered(shape)[index]
+            for tile in a.my_tiles():
+                assert np.shares_memory(tile.array, a.local)
+                assert (tile.array == numbered(shape)[tile.slices]).all()
+            world.barrier()
+            assert (a.read() == numbered(shape)).all()
+            assert a.parts.size == a.local.size
+            a.free()
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_elements_and_parts(job, machine):
+    """As with NumPy, on which every index is tried too."""
+    job.expect_no_fault(
+        f"""
+        {_layouts.strip().replace(chr(10), chr(10) + ' ' * 8)}
+        def indices(shape):
+            yield ...
+            yield tuple(extent // 2 for extent in shape)
+            yield tuple(-1 for _ in shape)
+            yield 0
+            yield (slice(1, None, 2), ...)
+            yield (..., slice(None, None, -1))
+            yield (slice(-2, 0, -3), *(slice(1, 3) for _ in shape[1:]))
+            yield (slice(5, 2), ...)
+            yield (np.int64(1), *(slice(None) for _ in shape[1:]))
+        for shape, layout in shapes:
+            a = world.spread(shape, np.int32, layout)
+            model = numbered(shape)
+            if world.rank == n - 1:
+                a[...] = model
+            world.barrier()
+            for index in indices(shape):
+                got = a[index]
+                assert np.array_equal(got, model[index]), (shape, index, got)
+                assert isinstance(got, int) == (np.ndim(model[index]) == 0)
+                out = np.empty(np.shape(model[index]), "i4")
+                if out.ndim and a.read(index, out=out) is out:
+                    assert np.array_equal(out, model[index])
+            world.barrier()
+            for turn, index in enumerate(indices(shape)):
+                value = np.arange(np.size(model[index])).reshape(np.shape(model[index])) + turn
+                if turn % n == world.rank:
+                    a[index] = value if value.ndim else int(value)
+                model[index] = value
+                world.barrier()
+                assert (a.read() == model).all(), (shape, index)
+                world.barrier()
+            if world.rank == 0:
+                a[1:3] = 5  # broadcast
+            model[1:3] = 5
+            world.barrier()
+            assert (a.read() == model).all()
+            world.barrier()
+            a.free()
+        """,
+        machine,
+    )
+
+
+def test_other_dtypes_and_atomics(job):
+    job.expect_no_fault(
+        """
+        from selion.layout import tiles
+        record = np.dtype([("x", "i4"), ("y", "f8")])
+        a = world.spread((4, 4), record, tiles(2, 2))
+        if world.rank == 0:
+            a[1, :] = np.array([(i, i / 2) for i in range(4)], record)
+        world.barrier()
+        assert a[1, 1:3]["y"].tolist() == [0.5, 1.0]
+        b = world.spread(10)
+        assert b.dtype == np.float64
+        b.parts.fetch_add(b.owner(7), b.local_index(7), 2)
+        world.barrier()
+        assert b[7] == 2 * world.size and b[-3] == b[7]
+        assert world.spread((2, 2)).__repr__() == (
+            "<selion.SpreadArray of shape (2, 2), dtype float64>")
+        """,
+        "processes:3",
+    )
+
+
+refused = {
+    "world.spread(())": "ValueError: A spread array has 1 to 4 dimensions.",
+    "world.spread((1,) * 5)": "ValueError: A spread array has 1 to 4 dimensions.",
+    "world.spread(5, layout=tiles(2, 2))": "ValueError: The layout has another number of",
+    "world.spread(5, layout='cyclic')": "TypeError: A layout is made by tiles, runs or on_grid of "
+    "selion.layout; this is str.",
+    "world.spread(5, layout=runs(-1))": "ValueError: A run has -1 elements; legal: 0 or more.",
+    "world.spread(5, layout=tiles(-1))": "ValueError: A layout has no negative numbers",
+    "world.spread(5, object)": "TypeError: dtype object holds references",
+    "world.spread(0)": "ValueError: ",
+    "a[4, 0]": "IndexError: Index 4 is out of range: dimension 0 has 4 elements.",
+    "a[0, -5]": "IndexError: Index -5 is out of range: dimension 1 has 4 elements.",
+    "a[0, 0, 0]": "IndexError: 3 indices are given; the array has 2 dimensions.",
+    "a[4]": "IndexError: Index 4 is out of range: dimension 0 has 4 elements.",
+    "a['x']": "TypeError: Indices of a spread array are integers, slices and '...'; this is str.",
+    "a.owner(0)": "IndexError: 1 indices are given; the array has 2 dimensions.",
+    "a.owner(0, 9)": "IndexError: Index 9 is out of range: dimension 1 has 4 elements.",
+    "a.__setitem__((0, 0), [1, 2])": "ValueError: An element is one value; this has shape (2,).",
+    "a.__setitem__(0, [1, 2])": "ValueError: Values of shape (2,) do not fit a part of shape (4,).",
+    "a.__setitem__(0, 1j)": "TypeError: ",
+    "a.read(0, out=np.zeros(3))": "ValueError: out must be a contiguous array of shape (4,)",
+    "a.read(0, out=np.zeros(4, 'f4'))": "TypeError: out is of dtype float32; the array is of",
+    "a.read(0, out=3)": "TypeError: out is an array; this is int.",
+    "gone[0]": "ValueError: The array has been given back with free().",
+}
+
+
+def test_what_is_refused(job):
+    out = job.expect_no_fault(
+        f"""
+        from selion.layout import tiles, runs
+        a, gone = world.spread((4, 4)), world.spread(4)
+        gone.free()
+        for call in {list(refused)!r}:
+            try:
+                eval(call)
+            except Exception as error:
+                print(f"{{type(error).__name__}}: {{error}}")
+            else:
+                print("nothing")
+        """,
+        "processes:1",
+    )
+    for line, (call, sentence) in zip(out.splitlines(), refused.items(), strict=True):
+        assert line.startswith(sentence), (call, line)
+
+
+def test_ranks_that_ask_for_different_ones(job):
+    out = job.expect_no_fault(
+        """
+        try:
+            world.spread((4 + world.rank, 4))
+        except ValueError as error:
+            print(error)
+        """
+    )
+    assert out == "Ranks have asked for spread arrays of different shapes or layouts.\n" * 2

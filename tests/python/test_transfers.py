@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts and gets in two phases, signals, and what orders and completes."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import needs_module
+
+pytestmark = needs_module
+
+machines = ["processes:1", "processes:2", "processes:4,direct=off", "sim:crossbar,ranks=3"]
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_two_phases(job, machine):
+    job.expect_no_fault(
+        """
+        part = world.allocate((2, 3))
+        right, left = (world.rank + 1) % world.size, (world.rank - 1) % world.size
+        values = np.arange(6.0).reshape(2, 3) + world.rank
+        put = part.start_put(values, right)
+        assert put.wait() and put.wait(0) and put.is_ready and put.result() is None
+        world.barrier()
+        whole, some = part.start_get(right), part.start_get(right, 2, 3)
+        into = np.empty(2)
+        third = part.start_get(right, 4, out=into)
+        assert whole.result().shape == (2, 3) and (whole.result() == values).all()
+        assert some.result(5).tolist() == values.ravel()[2:5].tolist()
+        assert third.result() is into and into.tolist() == values.ravel()[4:].tolist()
+        world.barrier()
+        many = [part.start_put(np.full(1, 1.0 * i), right, i) for i in range(6)]
+        part.start_put(5, right)  # nobody waits for it, and its source is gone
+        assert all(each.wait() for each in many)
+        world.quiet()
+        world.barrier()
+        assert part.local.ravel()[1:].tolist() == [1, 2, 3, 4, 5]
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_signals(job, machine):
+    job.expect_no_fault(
+        """
+        r, n = world.rank, world.size
+        right, left = (r + 1) % n, (r - 1) % n
+        part, arrived = world.allocate(4), world.signal()
+        assert arrived.count == 1 and arrived.value() in (0, 1)
+        part.put_signal(np.full(4, 1.0 * r), right, arrived)
+        assert arrived.wait_until(1) is True
+        assert part.local.tolist() == [left] * 4
+        world.barrier()
+        part.put_signal([8, 9], right, arrived, 2, set=5)
+        arrived.wait_until(5)
+        assert part.local.tolist() == [left, left, 8, 9] and arrived.value() == 5
+        several = world.signal(3)
+        for rank in range(n):
+            several.notify(rank, index=1)
+            several.notify(rank, add=10, index=2)
+        several.wait_until(n, 1)
+        several.wait_until(10 * n, index=2)
+        assert several.value(0) == 0
+        assert several.wait_until(1, 0, seconds=0.01) is False
+        world.fence()
+        world.quiet(right)
+        several.free()
+        """,
+        machine,
+    )
+
+
+def test_a_transfer_belongs_to_its_rank(job):
+    out = job.expect_no_fault(
+        """
+        kept = globals().setdefault("kept", [])
+        kept.append(world.allocate(1).start_get(world.rank))
+        world.barrier()
+        if world.rank == 1:
+            try:
+                kept[1 - kept.index(kept[-1])].wait()
+                kept[0].wait()
+            except RuntimeError as error:
+                print(error)
+        """,
+        "sim:crossbar,ranks=2",
+    )
+    assert out == "This future belongs to another rank, or to a job that has ended.\n"
+
+
+refused = {
+    "part.start_put(np.zeros(4), 0, 1)": "IndexError: Offset 1 and 4 elements reach beyond",
+    "part.start_get(1)": "IndexError: The rank is 1; legal: 0 to 0.",
+    "part.start_get(0).wait(-1)": "ValueError: A time-out is a number of seconds; legal: 0 to 9e9.",
+    "world.signal(0)": "ValueError: Signals are 1 or more.",
+    "bell.notify(0, add=1, set=2)": "ValueError: A signal is either set or added to, not both.",
+    "bell.notify(1)": "IndexError: The rank is 1; legal: 0 to 0.",
+    "bell.value(1)": "IndexError: The signal is 1; legal: 0 to 0.",
+    "bell.wait_until(1, seconds=-1)": "ValueError: A time-out is a number of seconds",
+    "part.put_signal(np.zeros(5), 0, bell)": "IndexError: Offset 0 and 5 elements reach beyond",
+    "gone.value()": "ValueError: The signals have been given back with free().",
+    "world.quiet(3)": "IndexError: The rank is 3; legal: 0 to 0.",
+}
+
+
+def test_what_is_refused(job):
+    out = job.expect_no_fault(
+        f"""
+        part, bell, gone = world.allocate(4), world.signal(), world.signal()
+        gone.free()
+        for call in {list(refused)!r}:
+            try:
+                eval(call)
+            except Exception as error:
+                print(f"{{type(error).__name__}}: {{error}}")
+            else:
+                print("nothing")
+        """,
+        "processes:1",
+    )
+    for line, (call, sentence) in zip(out.splitlines(), refused.items(), strict=True):
+        assert line.startswith(sentence), (call, line)
