@@ -19,7 +19,7 @@ namespace selion {
 template <class T, std::size_t N>
 class spread_tile {
 public:
-    /// @param first element's place. @param strides of the memory, elements.
+    /// @param start place of its first element. @param strides of the memory, elements.
     constexpr spread_tile(T* start, const spread_box<N>& elements, const coordinates<N>& strides)
         : start_(start), elements_(elements), strides_(strides) {}
 

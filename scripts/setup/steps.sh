@@ -74,10 +74,11 @@ make_venv() {
     rm -rf "$venv"
     local python=/usr/bin/python3 # Debian's own, whatever else the PATH offers
     [[ -x $python ]] || python=python3
-    "$python" -m venv "$venv"
-    "$venv/bin/pip" install -r scripts/setup/python-requirements.txt
-    "$venv/bin/pip" install --no-deps -r scripts/setup/python-requirements-no-deps.txt
-    venv_recipe >"$venv/recipe"
+    # Called within a condition, where a failure ends nothing by itself.
+    "$python" -m venv "$venv" &&
+        "$venv/bin/pip" install -r scripts/setup/python-requirements.txt &&
+        "$venv/bin/pip" install --no-deps -r scripts/setup/python-requirements-no-deps.txt &&
+        venv_recipe >"$venv/recipe"
 }
 
 ensure_venv() {
