@@ -19,7 +19,7 @@ from selion.study.rows import Row
 
 most_curves = 8
 _words = {True: "yes", False: "no"}
-_unit_in_name = re.compile(r"_(us|ns|ms|ps|s|percent|mb_per_s|mib_per_s|ticks)$")
+_unit_in_name = re.compile(r"_(us|ns|ms|ps|percent|mb_per_s|mib_per_s|ticks|per_s)$")
 
 
 def metric_words(metric: str) -> str:
