@@ -20,9 +20,11 @@ function(selion_short_build target)
 endfunction()
 
 function(selion_add_gtest_program folder target seconds)
-    selion_short_build(${target} -O1 -g1)
     if(folder STREQUAL "unit")
         add_dependencies(short_tests ${target})
+        selion_short_build(${target} -O0 -g1)  # they take longer to optimise than to run
+    else()
+        selion_short_build(${target} -O1 -g1)
     endif()
     target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <gmock/gmock.h>)
     # Registered properties try the same cases every time; the program alone tries others each time.
@@ -63,22 +65,36 @@ function(selion_add_gtest_folder folder seconds)
 endfunction()
 
 # Registers a folder of pytest files as one ctest. The longer it may take, the earlier it begins.
+# With the name of a part and a pattern, those files make a ctest FOLDER/PART, and the others
+# FOLDER/rest, so that both may run at a time.
 function(selion_add_pytest_folder folder seconds)
     file(GLOB scripts CONFIGURE_DEPENDS ${folder}/test_*.py)
     if(NOT scripts)
         return()
     endif()
+    if(ARGC EQUAL 4)
+        set(part ${scripts})
+        list(FILTER part INCLUDE REGEX ${ARGV3})
+        list(FILTER scripts EXCLUDE REGEX ${ARGV3})
+        selion_add_pytest(${folder}/${ARGV2} ${folder} ${seconds} ${part})
+        selion_add_pytest(${folder}/rest ${folder} ${seconds} ${scripts})
+    else()
+        selion_add_pytest(${folder} ${folder} ${seconds} ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+    endif()
+endfunction()
+
+# Registers pytest files, or a folder of them, as one ctest.
+function(selion_add_pytest name folder seconds)
     if(NOT SELION_PYTEST_FOUND)
         message(STATUS "selion: tests/${folder} is off: ${SELION_TEST_PYTHON} has no pytest")
         return()
     endif()
-    add_test(NAME ${folder}
-        COMMAND ${SELION_TEST_PYTHON} -m pytest -q -ra -p no:cacheprovider --color=no
-            ${CMAKE_CURRENT_SOURCE_DIR}/${folder}
+    add_test(NAME ${name}
+        COMMAND ${SELION_TEST_PYTHON} -m pytest -q -ra -p no:cacheprovider --color=no ${ARGN}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     # No name here may begin with SELION_: programs warn about knobs that they do not know.
     set(environment TEST_BIN_DIR=${SELION_TEST_BIN} TEST_BUILD_DIR=${PROJECT_BINARY_DIR}
         CXX=${CMAKE_CXX_COMPILER} PYTHONDONTWRITEBYTECODE=1)
-    set_tests_properties(${folder} PROPERTIES TIMEOUT ${seconds} COST ${seconds}
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds} COST ${seconds}
         LABELS ${folder} ENVIRONMENT "${environment}")
 endfunction()

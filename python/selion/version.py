@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from importlib import metadata
 from pathlib import Path
 
 _project_line = re.compile(r"^\s*project\s*\(\s*selion\s+VERSION\s+([0-9][0-9.]*)", re.MULTILINE)
@@ -17,6 +16,8 @@ def version() -> str:
         found = _project_line.search(lists.read_text(encoding="utf-8"))
         if found:
             return found.group(1)
+    from importlib import metadata  # takes longer than all else that `import selion` reads
+
     try:
         return metadata.version("selion")
     except metadata.PackageNotFoundError:

@@ -191,9 +191,8 @@ def test_a_program_that_fails_writes_nothing(selion, tmp_path):
 
 def _folder() -> Path:
     """Of the measuring program, with another one of the same build to run on what was measured."""
-    folder = os.environ.get("TEST_BIN_DIR")
     try:
-        found = Path(folder) if folder else places.study_program("study_calibrate").parent
+        found = places.study_program("study_calibrate").parent
     except Failure as failure:
         pytest.skip(str(failure))
     for name in ("study_calibrate", "study_host"):

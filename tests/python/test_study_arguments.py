@@ -11,16 +11,20 @@ import pytest
     [
         (
             ("--experiment", "sped"),
-            "'sped' is not an experiment of the study 'fake'; legal: speed, links.",
+            "'sped' is not an experiment of the study 'fake' (did you mean 'speed'?); "
+            "legal: speed, links.",
         ),
-        (("--set", "byte=8"), "'byte' is not an axis of the experiments; legal: op, bytes."),
+        (
+            ("--set", "byte=8"),
+            "'byte' is not an axis of the experiments (did you mean 'bytes'?); legal: op, bytes.",
+        ),
         (
             ("--experiment", "links", "--set", "op=put"),
             "'op' is not an axis of the experiment 'links'; legal: bytes.",
         ),
         (
             ("--set", "op=put,pull"),
-            "'pull' is not a legal value of 'op'; legal: put, get, barrier.",
+            "'pull' is not a legal value of 'op' (did you mean 'put'?); legal: put, get, barrier.",
         ),
         (
             ("--set", "bytes=-1"),
@@ -65,7 +69,9 @@ def test_bad_options(fake, arguments):
 def test_a_study_that_is_not_there(fake, selion):
     done = selion("study", "fakes", **fake.environment())
     assert done.returncode == 2
-    assert done.stderr == "selion study: 'fakes' is not a study; legal: fake, all.\n"
+    assert done.stderr == (
+        "selion study: 'fakes' is not a study (did you mean 'fake'?); legal: fake, all.\n"
+    )
 
 
 def test_options_without_a_study(fake, selion):

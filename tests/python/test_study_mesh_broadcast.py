@@ -62,11 +62,13 @@ def test_counts_are_the_schedule_s(study):
 
 
 def test_spread_is_never_slower_than_mapped_and_quicker_where_that_waits(study):
-    rows = study("equal-costs", "order=mapped,spread")
+    sizes = (1, 2, 4, 8, 11, 16, 21, 25, 28, 32)
+    axis = "ints=" + ",".join(map(str, sizes))
+    rows = study("equal-costs", "order=mapped,spread", axis)
     ticks = values(rows, "ticks", "order", "ints")
     waits = values(rows, "wait_ticks", "order", "ints")
     routers = values(rows, "router_wait_ticks", "order", "ints")
-    for ints in range(1, 33):
+    for ints in sizes:
         assert ticks["spread", ints] <= ticks["mapped", ints]
         if waits["mapped", ints] > 0.005 * ticks["mapped", ints]:
             assert ticks["spread", ints] < ticks["mapped", ints]
@@ -125,8 +127,9 @@ def test_larger_meshes(study):
 
 @pytest.mark.parametrize("machine", ["threads:4", "processes:2"])
 def test_real_ranks(selion, where, machine):
+    axes = ("--set", "ints=1,32", "--set", "bytes=128")
     done = selion(
-        "study", "mesh-broadcast", "--quick", "--machine", machine, "--json", **where
+        "study", "mesh-broadcast", "--quick", *axes, "--machine", machine, "--json", **where
     )
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]

@@ -276,8 +276,16 @@ def test_compare(fake):
     done = fake.run("--compare", "--experiment", "speed")
     assert done.returncode == 0, done.stderr
     table = [line.split() for line in done.stdout.splitlines()]
-    errors = [line[-2:] for line in table if line and line[0] == "speed"]
-    assert errors == [["+0.00", "yes"], ["+7.50", "yes"], ["-50.00", "no"], ["-50.00", "-"]]
+    assert table[0] == ["fake", "speed", "machine=threads:2", "unit=ns"]
+    assert table[1] == (
+        "op bytes metric measured published error_% tolerance_% within".split()
+    )
+    assert table[2:6] == [
+        ["put", "8", "latency_ns", "8.5", "8.5", "+0.00", "10", "yes"],
+        ["put", "64", "latency_ns", "64.5", "60", "+7.50", "10", "yes"],
+        ["get", "8", "latency_ns", "8.5", "17", "-50.00", "10", "no"],
+        ["get", "64", "count", "3", "6", "-50.00", "-", "-"],
+    ]
     assert done.stdout.splitlines()[-1] == (
         "fake: 2 of 3 cells within tolerance, 1 without a tolerance, "
         "1 of 5 published figures not measured."

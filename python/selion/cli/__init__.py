@@ -1,54 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `selion`: one file for each of its commands."""
+"""The command `selion`: one file for each of its commands, which is read when it is asked for."""
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated
 
 import typer
 
-from selion.cli import (
-    bench,
-    cache_advice,
-    calibrate,
-    doctor,
-    explain,
-    explore,
-    machines,
-    meters,
-    report,
-    run,
-    schedule,
-    study,
-    tune,
-)
-from selion.version import version
+from selion.cli.catalogue import CommandCatalogue
+from selion.cli.usage import UsageError, sentences
 
 app = typer.Typer(
     name="selion",
+    cls=CommandCatalogue,
     help="One program over a partitioned global address space, on any machine.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run", context_settings=run.context_settings)(run.command)
-app.command("explore", context_settings=explore.context_settings)(explore.command)
-app.command("machines")(machines.command)
-app.command("schedule")(schedule.command)
-app.command("study")(study.command)
-app.command("report")(report.command)
-app.command("bench")(bench.command)
-app.command("calibrate")(calibrate.command)
-app.command("tune")(tune.command)
-app.command("explain")(explain.command)
-app.command("cache-advice", context_settings=cache_advice.context_settings)(cache_advice.command)
-app.command("meters")(meters.command)
-app.command("doctor")(doctor.command)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"selion {version()}")
+        from selion.cli import build_facts
+
+        build_facts.show()
         raise typer.Exit
 
 
@@ -57,7 +35,10 @@ def _common(
     show_version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and what was built how, and end.",
         ),
     ] = False,
 ) -> None:
@@ -66,4 +47,16 @@ def _common(
 
 def main() -> None:
     """What the installed command calls."""
-    app()
+    if os.environ.get("_SELION_COMPLETE") == "complete_bash":
+        from selion.cli import bash_words
+
+        bash_words.complete(lambda: app(prog_name="selion"))
+    try:
+        status = app(prog_name="selion", standalone_mode=False)
+    except UsageError as problem:
+        print(sentences(problem), file=sys.stderr)
+        sys.exit(problem.exit_code)
+    except typer.Abort:
+        print("Aborted.", file=sys.stderr)
+        sys.exit(1)
+    sys.exit(status if isinstance(status, int) else 0)

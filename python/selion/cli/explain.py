@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from selion import schedules
+from selion.cli import completion
 from selion.cli.options import AsJson, Machine, Ranks, chosen_machine
 from selion.cli.output import answers_mistakes, print_json
-from selion.mistake import Mistake, listing
+from selion.mistake import Mistake, did_you_mean, listing
 from selion.tuning import program
 
 
@@ -26,7 +27,11 @@ def _size(text: str) -> int:
 
 @answers_mistakes("explain")
 def command(
-    collective: Annotated[str, typer.Argument(metavar="COLLECTIVE", help="Such as all_reduce.")],
+    collective: Annotated[
+        str,
+        typer.Argument(metavar="COLLECTIVE", help="Such as all_reduce.",
+                       autocompletion=completion.collectives),
+    ],
     size: Annotated[
         str, typer.Option("--bytes", metavar="N", help="Bytes of one block (K, M, G).")
     ] = "8",
@@ -37,7 +42,8 @@ def command(
     """Say which way a collective goes, why, and what the alternatives have taken."""
     legal = schedules.collectives()
     if collective not in legal:
-        raise Mistake(f"There is no collective '{collective}'; legal: {listing(legal)}.")
+        near = did_you_mean(collective, legal)
+        raise Mistake(f"There is no collective '{collective}'{near}; legal: {listing(legal)}.")
     chosen = chosen_machine(machine, ranks) or "threads"
     found = program.explain(chosen, collective, _size(size))
     if as_json:

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from selion import job
+from selion.cli import completion
 from selion.cli.options import Program, ProgramArguments, before_a_program
 from selion.cli.output import answers_mistakes
 from selion.mistake import Mistake
@@ -39,7 +40,9 @@ def command(
     program: Program,
     arguments: ProgramArguments = None,
     machine: Annotated[
-        str, typer.Option("-m", "--machine", metavar="SPEC", help="A simulated machine.")
+        str,
+        typer.Option("-m", "--machine", metavar="SPEC", help="A simulated machine.",
+                     autocompletion=completion.machines),
     ] = "sim:crossbar",
     seeds: Annotated[
         str, typer.Option("--seeds", metavar="FIRST-LAST", help="Seeds, one run for each.")

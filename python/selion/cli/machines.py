@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from selion import native
+from selion.cli import completion
 from selion.cli.output import answers_mistakes, print_json
-from selion.mistake import Mistake, listing
+from selion.mistake import Mistake, listing, unknown
 
 
 def _as_data(kind: Any) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def _simulated_text(name: str, names: list[str]) -> str:
     is_file = "/" in name or name.endswith(".toml")
     plain = name.removeprefix("sim:").partition(",")[0]
     if not (is_file or name.startswith("sim:") or f"sim:{plain}" in names):
-        raise Mistake(f"'{name}' is not a machine; legal: {listing(names)}.")
+        raise unknown(name, "a machine", names)
     try:
         return str(native.load().explain_machine(name))
     except ValueError as problem:
@@ -92,6 +93,7 @@ def command(
         typer.Option(
             metavar="NAME",
             help="All about one machine: 'threads', 'sim:epiphany-iii,rows=8', './mine.toml'.",
+            autocompletion=completion.machines,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

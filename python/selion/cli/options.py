@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from selion import spec
+from selion.cli import completion
 
 # Everything after a program is the program's.
 before_a_program = {"allow_interspersed_args": False}
@@ -21,7 +22,8 @@ Machine = Annotated[
     str | None,
     typer.Option("-m", "--machine", metavar="SPEC",
                  help="Machine: threads, threads:N@C, processes:N, sim:NAME, ... Default: "
-                      "SELION_MACHINE, or threads."),
+                      "SELION_MACHINE, or threads.",
+                 autocompletion=completion.machines),
 ]
 Ranks = Annotated[
     int | None,

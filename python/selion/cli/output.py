@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -48,9 +50,23 @@ def print_json_lines(rows: Iterable[Any]) -> None:
         print(json.dumps(row, ensure_ascii=False), flush=True)
 
 
+def _print_paragraphs(
+    columns: Sequence[str], lines: Sequence[Sequence[str]], width: int
+) -> None:
+    """A table that is wider than the terminal: what stands in a line, with the columns' names."""
+    for line in lines:
+        cells = (f"{name}={cell}" for name, cell in zip(columns, line, strict=True) if cell)
+        print(textwrap.fill("  ".join(cells), width, subsequent_indent="    ",
+                            break_long_words=False, break_on_hyphens=False))  # fmt: skip
+
+
 def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     """Columns apart by two spaces; numbers to the right. Plain, so that it can be piped."""
     widths = [max(len(line[i]) for line in (columns, *lines)) for i in range(len(columns))]
+    room = shutil.get_terminal_size().columns
+    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > room:
+        _print_paragraphs(columns, lines, room)
+        return
     right = [
         bool(lines) and all(line[i][-1:].isdigit() or line[i] == "" for line in lines)
         for i in range(len(columns))

@@ -9,16 +9,14 @@ from typing import Annotated
 import typer
 
 from selion.cli.output import answers_mistakes, complain
-from selion.mistake import Mistake
+from selion.mistake import unknown
 
 _formats = ("html", "md", "png")
 
 
 def _form_of(named: str | None, out: Path | None) -> str:
-    from selion.mistake import listing
-
     if named is not None and named not in _formats:
-        raise Mistake(f"--format is '{named}'; legal: {listing(_formats)}.")
+        raise unknown(named, "a form of reports", _formats)
     if named is None and out is not None and out.suffix in (".md", ".png"):
         return out.suffix[1:]
     return named or "html"

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from selion import schedules
+from selion.cli import completion
 from selion.cli.output import answers_mistakes, print_json_lines, print_table
 from selion.drawing import schedule_picture, schedule_text
 from selion.mistake import Mistake
@@ -173,11 +174,15 @@ def _draw(played: Played, path: Path) -> None:
 @answers_mistakes("schedule")
 def command(
     collective: Annotated[
-        str, typer.Argument(metavar="COLLECTIVE", help="barrier, broadcast, all_reduce, …")
+        str,
+        typer.Argument(metavar="COLLECTIVE", help="barrier, broadcast, all_reduce, …",
+                       autocompletion=completion.collectives),
     ],
     ranks: Annotated[int, typer.Option(metavar="N", help="How many ranks there are.")] = 8,
     algorithm: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Show this one; none: compare all.")
+        str | None,
+        typer.Option(metavar="NAME", help="Show this one; none: compare all.",
+                     autocompletion=completion.algorithms),
     ] = None,
     radix: Annotated[
         int, typer.Option(metavar="K", help="2 to ranks: of trees, dissemination, Bruck.")

@@ -3,95 +3,193 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from selion import places
+from selion import native, places
+from selion.cli import completion
 from selion.cli import study_output as output
 from selion.cli.output import answers_mistakes, complain
 from selion.mistake import Failure, Mistake
 from selion.study import catalog, plan
-from selion.study.compare import compare
+from selion.study.compare import Verdict, compare
+from selion.study.rows import Row
 from selion.study.session import Session
 
 _interrupted = 130
+_all = "all"
 
 
-def _chosen(name: str, request: plan.Request) -> list[catalog.Study]:
-    studies = catalog.read_all(places.studies_folder())
-    if name == "all":
-        if request.experiment:
-            raise Mistake("--experiment needs the name of one study in place of 'all'.")
-        return list(studies.values())
-    return [catalog.find(studies, name)]
+@dataclass
+class _Run:
+    """What is asked for, and what has become of it."""
+
+    name: str
+    request: plan.Request
+    folder: Path
+    sessions: list[Session]
+    failures: dict[str, str]
+    """By study, the reason."""
+    go_on: bool
+    jobs: int
+    comparing: bool
+    as_json: bool
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def of_all(self) -> bool:
+        return self.name == _all
+
+    def carry_out(self) -> None:
+        """Runs all sessions, under one bar; one that fails does not stop the others."""
+        points = [point for session in self.sessions for point in session.points]
+        with output.progress(points, rows_to_stdout=self.as_json and not self.comparing) as bar:
+            for session in self.sessions:
+                began = time.monotonic()
+                study = session.study.name
+                try:
+                    self.rows[study] = session.run(bar, self.go_on, self.jobs)
+                except Mistake as problem:
+                    if not (self.of_all or isinstance(problem, Failure)):
+                        raise
+                    kept = f"What was measured is kept in {session.folder}/results.jsonl."
+                    self.failures[study] = f"{problem}\n{kept}"
+                    bar.abandon(study)
+                self.seconds[study] = time.monotonic() - began
+                if self.of_all and not self.as_json and not self.comparing:
+                    self._tell_of(session)
+
+    def _tell_of(self, session: Session) -> None:
+        study = session.study.name
+        if study in self.rows:
+            took = output.duration(self.seconds[study])
+            print(f"{study}: {len(session.points)} points, {len(self.rows[study])} rows, {took}")
+        else:
+            print(f"{study}: failed")
+
+    def verdicts(self) -> list[Verdict]:
+        return [
+            compare(session.study, session.request, self.rows[session.study.name])
+            for session in self.sessions
+            if session.study.name in self.rows
+        ]
+
+    def closing_line(self) -> str:
+        rows = sum(map(len, self.rows.values()))
+        place = f"{self.folder}/{'*/' if self.of_all else ''}results.jsonl"
+        return f"{rows} rows in {place}, after {output.duration(sum(self.seconds.values()))}"
 
 
-def _sessions(name: str, request: plan.Request, out: Path | None) -> list[Session]:
-    """All sessions are planned before the first one starts, so that no mistake shows up late."""
-    studies = _chosen(name, request)
-    plan.check_keys(studies, request)
-    folder = out or Path("selion-out")
-    return [
-        Session(study, request, folder if out and name != "all" else folder / study.name)
-        for study in studies
-    ]
-
-
-def _run(session: Session, go_on: bool, comparing: bool, as_json: bool) -> bool:
-    """Runs one session; false if it failed."""
-    with output.progress(rows_to_stdout=as_json and not comparing) as watcher:
+def _checked(name: str, request: plan.Request) -> tuple[list[catalog.Study], dict[str, str]]:
+    """The studies asked for; and of all of them those that cannot be read, with the reason."""
+    folder = places.studies_folder()
+    if name != _all:
+        return [catalog.find(folder, name)], {}
+    if request.experiment:
+        raise Mistake("--experiment needs the name of one study in place of 'all'.")
+    studies, failures = [], {}
+    for each in catalog.names(folder):
         try:
-            rows = session.run(watcher, go_on)
+            studies.append(catalog.read_study(folder / each))
         except Failure as failure:
-            complain("study", str(failure))
-            complain("study", f"What was measured is kept in {session.folder}/results.jsonl.")
-            return False
-    if comparing:
-        verdict = compare(session.study, session.request, rows)
-        output.print_verdict(session.study.name, verdict, as_json)
-    elif not as_json:
-        output.print_rows(session.points, rows)
-        print(f"{len(rows)} rows in {session.folder}/results.jsonl")
-    return True
+            failures[each] = str(failure)
+    return studies, failures
+
+
+def _sessions(
+    name: str, request: plan.Request, out: Path | None
+) -> tuple[list[Session], dict[str, str]]:
+    """All sessions are planned before the first one starts, so that no mistake shows up late."""
+    studies, failures = _checked(name, request)
+    plan.check_keys(studies, request)
+    sessions = []
+    for study in studies:
+        folder = out if out and name != _all else (out or Path("selion-out")) / study.name
+        try:
+            sessions.append(Session(study, request, folder))
+        except Failure as failure:
+            if name != _all:
+                raise
+            failures[study.name] = str(failure)
+    return sessions, failures
+
+
+def _show(run: _Run) -> None:
+    if run.comparing:
+        output.print_verdicts(run.verdicts(), run.as_json)
+    elif not run.of_all and not run.as_json:
+        for session in run.sessions:
+            if session.study.name in run.rows:
+                output.print_rows(session.points, run.rows[session.study.name])
+    for study, reason in run.failures.items():
+        complain("study", f"'{study}' failed: {reason}" if run.of_all else reason)
+    if run.of_all and (run.as_json or run.comparing):
+        complain("study", f"{run.closing_line()}.")
+    elif run.rows and not (run.as_json or run.comparing):
+        print(run.closing_line())
+
+
+Name = Annotated[
+    str | None,
+    typer.Argument(metavar="NAME", help="Study to run, or 'all'; none: list them.",
+                   autocompletion=completion.studies),
+]
+OneExperiment = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Run this experiment only.",
+                 autocompletion=completion.experiments),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE[,VALUE]", help="Replace an axis. Repeatable.",
+                 autocompletion=completion.settings),
+]
+Machines = Annotated[
+    list[str] | None,
+    typer.Option("-m", "--machine", metavar="SPEC", help="In place of the default. Repeatable.",
+                 autocompletion=completion.machines),
+]
+Folder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Results folder; default: selion-out/NAME.")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("-j", "--jobs", min=1, metavar="N",
+                 help="Points of simulated machines at a time; default: as many as there are "
+                      "usable cores. Those of real machines always run alone."),
+]
+Comparing = Annotated[
+    bool,
+    typer.Option("--compare", help="Published beside measured; measures only what is missing."),
+]
 
 
 @answers_mistakes("study")
 def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="Study to run, or 'all'; none: list them."),
-    ] = None,
-    experiment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Run this experiment only.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE[,VALUE]", help="Replace an axis. Repeatable."),
-    ] = None,
-    machines: Annotated[
-        list[str] | None,
-        typer.Option("--machine", metavar="SPEC", help="In place of the default. Repeatable."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Results folder; default: selion-out/NAME.")
-    ] = None,
+    name: Name = None,
+    experiment: OneExperiment = None,
+    settings: Settings = None,
+    machines: Machines = None,
+    out: Folder = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Times each point is measured.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="For whatever is random.")] = 1,
+    jobs: Jobs = None,
     as_json: Annotated[bool, typer.Option("--json", help="Rows on standard output.")] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what an earlier run left.")
     ] = False,
-    comparing: Annotated[
-        bool,
-        typer.Option("--compare", help="Published beside measured; measures only what is missing."),
-    ] = False,
+    comparing: Comparing = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small axes, for a first look.")] = False,
 ) -> None:
-    """Run a study: its experiments over their axes, on any machine.
+    """Run a study, or all: its experiments over their axes, on any machine.
 
-    Rows are appended to DIR/results.jsonl as they are measured.
+    Rows are appended to DIR/results.jsonl as they are measured. A study that fails does not keep
+    the others from running; the exit status is 1 then.
     """
     request = plan.Request(
         experiment, tuple(settings or ()), tuple(machines or ()), repetitions, seed, quick
@@ -101,11 +199,23 @@ def command(
             raise Mistake("These options need the name of a study; 'selion study' lists them.")
         output.print_list(catalog.read_all(places.studies_folder()), as_json)
         return
-    sessions = _sessions(name, request, out)
+    sessions, failures = _sessions(name, request, out)
+    run = _Run(
+        name,
+        request,
+        out or (Path("selion-out") if name == _all else sessions[0].folder),
+        sessions,
+        failures,
+        resume or comparing,
+        jobs or native.usable_cores(),
+        comparing,
+        as_json,
+    )
     try:
-        done = [_run(session, resume or comparing, comparing, as_json) for session in sessions]
+        run.carry_out()
     except KeyboardInterrupt:
         complain("study", "Interrupted; what was measured is kept, --resume goes on.")
         raise typer.Exit(_interrupted) from None
-    if not all(done):
+    _show(run)
+    if run.failures:
         raise typer.Exit(1)

@@ -17,8 +17,9 @@ from typing import Annotated, Any
 import typer
 
 from selion import native, schedules
+from selion.cli import completion
 from selion.cli.output import answers_mistakes, complain, print_table
-from selion.mistake import Mistake, listing
+from selion.mistake import Mistake, did_you_mean, listing
 from selion.study.header import header
 from selion.tuning import cells as all_cells
 from selion.tuning import check, program, table
@@ -63,7 +64,8 @@ def _checked_collectives(names: list[str] | None) -> list[str]:
     legal = list(schedules.collectives())
     for name in names or []:
         if name not in legal:
-            raise Mistake(f"There is no collective '{name}'; legal: {listing(legal)}.")
+            near = did_you_mean(name, legal)
+            raise Mistake(f"There is no collective '{name}'{near}; legal: {listing(legal)}.")
     return names or legal
 
 
@@ -146,12 +148,14 @@ def command(
         list[str] | None,
         typer.Option("-m", "--machine", metavar="SPEC",
                      help="Machine to measure, as threads:4; may be given several times. Default: "
-                          "threads and processes of 2, 3, 4, 8 ranks and as many as fit."),
+                          "threads and processes of 2, 3, 4, 8 ranks and as many as fit.",
+                     autocompletion=completion.machines),
     ] = None,
     collective: Annotated[
         list[str] | None,
         typer.Option("-c", "--collective", metavar="NAME",
-                     help="Collective to measure; may be given several times. Default: all."),
+                     help="Collective to measure; may be given several times. Default: all.",
+                     autocompletion=completion.collectives),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an earlier run was stopped.")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from selion.mistake import Mistake, listing
+from selion.mistake import Mistake, did_you_mean, listing
 
 _types: dict[str, type] = {"int": int, "float": float, "bool": bool, "string": str}
 _truth = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -78,8 +78,10 @@ class Axis:
         except ValueError:
             value = None
         if value is None or not self.legal.allows(value):
+            near = did_you_mean(text, map(_text, self.legal.listed or ()))
             raise Mistake(
-                f"'{text}' is not a legal value of '{self.name}'; legal: {self.describe_legal()}."
+                f"'{text}' is not a legal value of '{self.name}'{near}; "
+                f"legal: {self.describe_legal()}."
             )
         return value
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from selion.mistake import Failure, Mistake, listing
+from selion.mistake import Failure, Mistake, listing, unknown
 from selion.study import data
 from selion.study.axes import Axis, Legal, Value, check_default_present, read_axis, read_legal
 
@@ -68,7 +69,8 @@ class Metric:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One grid of points and the metrics measured at each; `data` is what its program reads."""
+    """One grid of points and the metrics measured at each; `data` is what its program reads;
+    `point_seconds` is about what a point takes, to guess how long a run will."""
 
     name: str
     summary: str
@@ -80,6 +82,7 @@ class Experiment:
     axes: Mapping[str, Axis]
     metrics: Mapping[str, Metric]
     rules: tuple[Rule, ...]
+    point_seconds: float
 
 
 @dataclass(frozen=True)
@@ -95,10 +98,7 @@ class Study:
     def experiment(self, name: str) -> Experiment:
         """@error Mistake if the study has none of that name; the sentence lists the legal ones."""
         if name not in self.experiments:
-            raise Mistake(
-                f"'{name}' is not an experiment of the study '{self.name}'; "
-                f"legal: {listing(self.experiments)}."
-            )
+            raise unknown(name, f"an experiment of the study '{self.name}'", self.experiments)
         return self.experiments[name]
 
 
@@ -120,6 +120,7 @@ _experiment_keys = {
     "machine",
     "ranks",
     "machine_template",
+    "point_seconds",
     "axes",
     "axis",
     "metric",
@@ -206,6 +207,12 @@ def _read_rules(study: Mapping[str, Any], own: Any, axes: Mapping[str, Axis]) ->
     return tuple(_read_rule(rule, axes) for rule in (*shared, *own))
 
 
+def _read_seconds(given: Any) -> float:
+    if not isinstance(given, (int, float)) or not 0 < given < math.inf:
+        raise Mistake(f"point_seconds is {given!r}; legal is a number of more than 0")
+    return float(given)
+
+
 def _read_experiment(name: str, table: Any, study: Mapping[str, Any]) -> Experiment:
     _expect_keys(f"experiment '{name}'", table, _experiment_keys)
     shared = {key: study[key] for key in ("program", "machine", "ranks") if key in study}
@@ -232,6 +239,7 @@ def _read_experiment(name: str, table: Any, study: Mapping[str, Any]) -> Experim
             for metric, content in given["metric"].items()
         },
         _read_rules(study, table.get("rule", ()), axes),
+        _read_seconds(table.get("point_seconds", 0.02)),
     )
 
 
@@ -258,15 +266,19 @@ def read_study(folder: Path) -> Study:
     return Study(folder.name, table.get("title", ""), table.get("source", ""), folder, experiments)
 
 
+def names(folder: Path) -> list[str]:
+    """The studies below a folder."""
+    return [file.parent.name for file in sorted(folder.glob("*/study.toml"))]
+
+
 def read_all(folder: Path) -> dict[str, Study]:
     """All studies below a folder, by name."""
-    return {
-        file.parent.name: read_study(file.parent) for file in sorted(folder.glob("*/study.toml"))
-    }
+    return {name: read_study(folder / name) for name in names(folder)}
 
 
-def find(studies: Mapping[str, Study], name: str) -> Study:
+def find(folder: Path, name: str) -> Study:
     """@error Mistake if there is no such study; the sentence lists the legal names."""
-    if name not in studies:
-        raise Mistake(f"'{name}' is not a study; legal: {listing([*studies, 'all'])}.")
-    return studies[name]
+    legal = names(folder)
+    if name not in legal:
+        raise unknown(name, "a study", [*legal, "all"])
+    return read_study(folder / name)

@@ -38,6 +38,7 @@ class Comparison:
 class Verdict:
     """All comparisons of a study, and how many published figures nothing was measured for."""
 
+    study: str
     comparisons: tuple[Comparison, ...]
     published: int
     not_measured: int
@@ -50,10 +51,10 @@ class Verdict:
     def judged(self) -> int:
         return sum(1 for each in self.comparisons if each.is_within is not None)
 
-    def sentence(self, study: str) -> str:
+    def sentence(self) -> str:
         if self.published == 0:
-            return f"The study '{study}' has no published figures to compare with."
-        text = f"{study}: {self.within} of {self.judged} cells within tolerance"
+            return f"The study '{self.study}' has no published figures to compare with."
+        text = f"{self.study}: {self.within} of {self.judged} cells within tolerance"
         unjudged = len(self.comparisons) - self.judged
         if unjudged:
             text += f", {unjudged} without a tolerance"
@@ -126,4 +127,5 @@ def compare(study: Study, request: Request, rows: Sequence[Row]) -> Verdict:
     comparisons = tuple(
         _compare_cell(study, cell, key[3], measured) for key, (cell, measured) in groups.items()
     )
-    return Verdict(comparisons, len(wanted), len(wanted) - len({key[:3] for key in groups}))
+    missing = len(wanted) - len({key[:3] for key in groups})
+    return Verdict(study.name, comparisons, len(wanted), missing)

@@ -15,7 +15,7 @@ from selion.version import version
 schema = 1  # of header and rows; a change that a reader must know of raises it
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """Commit of the source tree, with a mark if files differ from it; of an installed package what
     its build wrote down; None where nobody knows."""
     root = places.source_tree()
@@ -59,7 +59,7 @@ def header() -> Row:
     return {
         "selion": version(),
         "schema": schema,
-        "commit": _commit(),
+        "commit": commit(),
         "host": platform.node(),
         "cpu": cpu_name(),
         "cores": native.usable_cores(),

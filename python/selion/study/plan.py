@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from selion import spec
-from selion.mistake import Mistake, listing
+from selion.mistake import Mistake, unknown
 from selion.study.axes import Axis, Value
 from selion.study.catalog import Experiment, Study
 
@@ -74,7 +74,7 @@ def check_keys(studies: Sequence[Study], request: Request) -> None:
     for key in split_settings(request.settings):
         if key not in legal:
             where = f"experiment '{request.experiment}'" if request.experiment else "experiments"
-            raise Mistake(f"'{key}' is not an axis of the {where}; legal: {listing(legal)}.")
+            raise unknown(key, f"an axis of the {where}", legal)
 
 
 def chosen_experiments(study: Study, request: Request) -> list[Experiment]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a study's program for one point and reads the rows that it prints."""
+"""Runs a study's program for one point and reads the rows that it prints.
+
+One thread may look after several runs: each is started, then fed with what its streams have.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ import os
 import selectors
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 from selion import job, spec
-from selion.mistake import Failure
+from selion.mistake import Failure, Mistake
 from selion.study import data
 from selion.study.plan import Point
 from selion.study.rows import BadRow, Row, declared_metric, parse_printed, result_row
@@ -36,40 +41,6 @@ def command_line(program: Path, point: Point, repetitions: int, seed: int) -> li
     ]
 
 
-class _Output:
-    """Both streams of a program, read as they come: whole lines of one, the end of the other."""
-
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
-        self.errors = b""
-        self._rest = b""
-        self._selector = selectors.DefaultSelector()
-        self._err = child.stderr
-        for stream in filter(None, (child.stdout, child.stderr)):
-            self._selector.register(stream, selectors.EVENT_READ)
-
-    def lines(self) -> Iterator[str]:
-        while self._selector.get_map():
-            for key, _ in self._selector.select():
-                chunk = os.read(key.fd, 1 << 16)
-                if not chunk:
-                    self._selector.unregister(key.fileobj)
-                elif key.fileobj is self._err:
-                    self.errors = (self.errors + chunk)[-_kept_stderr_bytes:]
-                else:
-                    *whole, self._rest = (self._rest + chunk).split(b"\n")
-                    yield from (line.decode(errors="replace") for line in whole if line.strip())
-        if self._rest.strip():
-            yield self._rest.decode(errors="replace")
-
-    def error_text(self) -> str:
-        return self.errors.decode(errors="replace").strip()
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    job.kill_group(child.pid)
-    child.wait()
-
-
 def _explain_end(point: Point, code: int, errors: str) -> str:
     how = (
         f"was ended by {signal.Signals(-code).name}"
@@ -81,71 +52,148 @@ def _explain_end(point: Point, code: int, errors: str) -> str:
 
 
 class PointRun:
-    """One run of a study's program."""
+    """One run of a study's program.
 
-    def __init__(self, program: Path, point: Point, repetitions: int, seed: int) -> None:
+    @param on_row called for each row, as soon as it is printed.
+    """
+
+    def __init__(
+        self,
+        program: Path,
+        point: Point,
+        repetitions: int,
+        seed: int,
+        on_row: Callable[[Row], None],
+    ) -> None:
         self.command = command_line(program, point, repetitions, seed)
-        self._point = point
-        self._repetitions = repetitions
-        self._seed = seed
-        self._ranks = spec.parse(point.machine).ranks
-        self._seen: set[tuple[str, int]] = set()
+        self.point = point
         self.warnings = ""
         self.skipped: str | None = None
+        self.failure: Failure | None = None
+        """Why it went wrong, once it is over."""
+        self.seconds = 0.0
+        self._began = 0.0
+        self._repetitions = repetitions
+        self._seed = seed
+        self._on_row = on_row
+        self._ranks = spec.parse(point.machine).ranks
+        self._seen: set[tuple[str, int]] = set()
+        self._resources = ExitStack()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+        self._errors = b""
+        self._open_streams = 0
+        self._is_complete = False
 
-    def run(self, on_row: Callable[[Row], None]) -> None:
-        """Calls `on_row` for each row, as soon as it is printed.
+    @property
+    def is_over(self) -> bool:
+        return self.failure is not None or (self._child is not None and self._open_streams == 0)
 
-        @error Failure if the program cannot be started, fails, or prints other than its study says.
-        An interruption ends the program and is passed on.
+    @property
+    def is_complete(self) -> bool:
+        """Whether it came to a good end."""
+        return self._is_complete
+
+    def start(self, selector: selectors.BaseSelector) -> None:
+        """Starts the program and registers its streams, each with this run as its data.
+
+        Where that cannot be done, the run is over, and has failed.
         """
-        wanted = self._point.experiment.data
-        with data.file_of(wanted) if wanted else nullcontext() as path:
-            self._run_with({"SELION_STUDY_DATA": str(path)} if path else {}, on_row)
+        try:
+            self._start()
+        except Mistake as problem:
+            self._resources.close()
+            self.failure = Failure(str(problem))
+            return
+        assert self._child is not None
+        for stream in filter(None, (self._child.stdout, self._child.stderr)):
+            self._resources.enter_context(stream)
+            selector.register(stream, selectors.EVENT_READ, self)
+            self._open_streams += 1
 
-    def _run_with(self, variables: dict[str, str], on_row: Callable[[Row], None]) -> None:
-        env = job.environment({"SELION_MACHINE": self._point.machine, **variables})
+    def _start(self) -> None:
+        env = job.environment({"SELION_MACHINE": self.point.machine})
         env.pop("SELION_PREFIX", None)  # a prefix would stand before the rows
-        child = job.start(
+        wanted = self.point.experiment.data
+        if wanted:
+            env["SELION_STUDY_DATA"] = str(self._resources.enter_context(data.file_of(wanted)))
+        self._began = time.monotonic()
+        self._child = job.start(
             self.command,
             env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        output = _Output(child)
-        try:
-            for line in output.lines():
-                self._take(line, on_row)
-            code = child.wait()
-        except BadRow as problem:
-            _end(child)
-            raise Failure(f"The program of '{self._point.label}' printed {problem}.") from None
-        finally:
-            _end(child)
-        self.warnings = output.error_text()
-        if code != 0:
-            raise Failure(_explain_end(self._point, code, self.warnings))
-        if self.skipped is None:
-            self._check_complete()
 
-    def _take(self, line: str, on_row: Callable[[Row], None]) -> None:
+    def read(self, stream: IO[bytes], selector: selectors.BaseSelector) -> None:
+        """Takes what a stream has; when both have ended, or a row is none, the run is over."""
+        chunk = os.read(stream.fileno(), 1 << 16)
+        assert self._child is not None
+        try:
+            if not chunk:
+                selector.unregister(stream)
+                self._open_streams -= 1
+            elif stream is self._child.stderr:
+                self._errors = (self._errors + chunk)[-_kept_stderr_bytes:]
+            else:
+                *whole, self._rest = (self._rest + chunk).split(b"\n")
+                for line in whole:
+                    self._take(line)
+            if self._open_streams == 0:
+                self._take(self._rest)
+                self._finish(self._child.wait())
+        except BadRow as problem:
+            self.failure = Failure(f"The program of '{self.point.label}' printed {problem}.")
+            self.end(selector)
+
+    def end(self, selector: selectors.BaseSelector) -> None:
+        """Ends the program if it still runs."""
+        if self._child is None:
+            return
+        for stream in filter(None, (self._child.stdout, self._child.stderr)):
+            if not stream.closed and stream in selector.get_map():
+                selector.unregister(stream)
+        self._open_streams = 0
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        assert self._child is not None
+        job.kill_group(self._child.pid)
+        self._child.wait()
+        self._resources.close()
+        self.seconds = time.monotonic() - self._began
+
+    def _finish(self, code: int) -> None:
+        self.warnings = self._errors.decode(errors="replace").strip()
+        self._clean_up()
+        if code != 0:
+            self.failure = Failure(_explain_end(self.point, code, self.warnings))
+        elif self.skipped is None:
+            self.failure = self._missing_metric()
+        self._is_complete = self.failure is None
+
+    def _take(self, printed_line: bytes) -> None:
+        line = printed_line.decode(errors="replace")
+        if not line.strip():
+            return
         printed = parse_printed(line)
         if "skipped" in printed:
             self.skipped = str(printed["skipped"])
             return
-        declared_metric(self._point, printed)
-        row = result_row(self._point, printed, self._ranks, self._seed)
+        declared_metric(self.point, printed)
+        row = result_row(self.point, printed, self._ranks, self._seed)
         self._seen.add((row["metric"], row["repetition"]))
-        on_row(row)
+        self._on_row(row)
 
-    def _check_complete(self) -> None:
-        for metric in self._point.experiment.metrics.values():
-            if not metric.is_due(self._point.params):
+    def _missing_metric(self) -> Failure | None:
+        for metric in self.point.experiment.metrics.values():
+            if not metric.is_due(self.point.params):
                 continue
             for repetition in range(self._repetitions):
                 if (metric.name, repetition) not in self._seen:
-                    raise Failure(
-                        f"The program of '{self._point.label}' ended without the metric "
+                    return Failure(
+                        f"The program of '{self.point.label}' ended without the metric "
                         f"'{metric.name}' of repetition {repetition}."
                     )
+        return None

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +12,7 @@ from typing import Protocol
 from selion import places
 from selion.study import header
 from selion.study.catalog import Study
+from selion.study.crew import Crew, goes_alone
 from selion.study.plan import Point, Request, points
 from selion.study.published import Published
 from selion.study.rows import Finished, ResultFile, Row, read_results
@@ -20,11 +22,14 @@ from selion.study.runner import PointRun
 class Watcher(Protocol):
     """Told what happens during a run."""
 
-    def start(self, total: int, done: int) -> None: ...
-    def point(self, label: str) -> None: ...
+    def skip(self, points: Iterable[Point]) -> None:
+        """These are not run, since an earlier run has done so."""
+
+    def under_way(self, points: Sequence[Point]) -> None: ...
     def row(self, row: Row) -> None: ...
     def note(self, sentence: str) -> None: ...
-    def finish_point(self) -> None: ...
+    def left_out(self, point: Point, reason: str) -> None: ...
+    def over(self, point: Point, seconds: float) -> None: ...
 
 
 @dataclass
@@ -46,17 +51,19 @@ class Session:
         self._programs = {name: places.study_program(name) for name in programs}
         self._published = Published(self.study)
 
-    def run(self, watcher: Watcher, go_on: bool) -> list[Row]:
+    def run(self, watcher: Watcher, go_on: bool, jobs: int = 1) -> list[Row]:
         """Runs what is to be run and returns the rows of the file, old and new.
 
         @param go_on keep the complete points of an earlier run instead of starting anew.
+        @param jobs points of simulated machines that are run at a time; rows stay in the order of
+        points.
         @error Failure at the first point that fails; what was measured before is kept.
         """
         begun, old = read_results(self.folder / "results.jsonl") if go_on else (None, [])
         finished = Finished(old, self.study.experiments, self.request.seed)
         by_identity = {point.identity: point for point in self.points}
         kept = [row for row in old if finished.keeps(row, by_identity)]
-        missing = [point for point in self.points if self._missing(finished, point)]
+        is_missing = [bool(self._missing(finished, point)) for point in self.points]
         with ResultFile(self.folder) as file:
             now = header.header()
             if begun is None:
@@ -65,9 +72,9 @@ class Session:
                 for difference in header.differences(begun, now):
                     watcher.note(f"These results were begun under other conditions: {difference}.")
                 file.go_on(begun, kept)
-            watcher.start(len(self.points), len(self.points) - len(missing))
-            for point in missing:
-                self._run_point(point, finished, watcher, self._keep(kept, file, watcher))
+            watcher.skip(point for point, runs in zip(self.points, is_missing) if not runs)
+            missing = [point for point, runs in zip(self.points, is_missing) if runs]
+            self._run_points(missing, finished, watcher, jobs, self._keep(kept, file, watcher))
         return kept
 
     def _missing(self, finished: Finished, point: Point) -> list[int]:
@@ -82,25 +89,56 @@ class Session:
 
         return keep
 
-    def _run_point(
-        self, point: Point, finished: Finished, watcher: Watcher, keep: Callable[[Row], None]
+    def _run_points(
+        self,
+        points: Sequence[Point],
+        finished: Finished,
+        watcher: Watcher,
+        jobs: int,
+        keep: Callable[[Row], None],
     ) -> None:
-        watcher.point(point.label)
-        missing = self._missing(finished, point)
-        program = self._programs[point.experiment.program]
-        run = PointRun(program, point, self.request.repetitions, self.request.seed)
+        """Rows of points that are run side by side are kept when a point is complete, so that the
+        rows of one that was cut short are always the last ones of the file.
+        """
+        held: dict[int, list[Row]] = {}
 
-        def on_row(row: Row) -> None:
-            if row["repetition"] in missing:
-                self._add_published(point, row)
-                keep(row)
+        def prepare(place: int, point: Point) -> PointRun:
+            wanted = self._missing(finished, point)
+            held[place] = []
+            take = keep if jobs == 1 or goes_alone(point) else held[place].append
 
-        run.run(on_row)
+            def on_row(row: Row) -> None:
+                if row["repetition"] in wanted:
+                    self._add_published(point, row)
+                    take(row)
+
+            program = self._programs[point.experiment.program]
+            return PointRun(program, point, self.request.repetitions, self.request.seed, on_row)
+
+        runs = [prepare(place, point) for place, point in enumerate(points)]
+        crew = Crew(runs, jobs, lambda some: watcher.under_way([run.point for run in some]))
+        place = 0
+        try:
+            with closing(crew.results()) as results:
+                for run in results:
+                    place += 1
+                    if run.failure:
+                        raise run.failure
+                    for row in held.pop(place - 1):
+                        keep(row)
+                    self._tell(run, watcher)
+        finally:
+            for run in crew.complete():
+                for row in held[runs.index(run)]:
+                    keep(row)
+
+    @staticmethod
+    def _tell(run: PointRun, watcher: Watcher) -> None:
         if run.skipped is not None:
-            watcher.note(f"{point.label}: left out on '{point.machine}': {run.skipped}.")
+            watcher.left_out(run.point, run.skipped)
         elif run.warnings:
             watcher.note(run.warnings)
-        watcher.finish_point()
+        watcher.over(run.point, run.seconds)
 
     def _add_published(self, point: Point, row: Row) -> None:
         fixed = point.experiment.ranks

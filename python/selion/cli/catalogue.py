@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of the commands with a line each: enough to list them without reading their files."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from selion.mistake import did_you_mean, listing
+
+
+class Entry(NamedTuple):
+    """A command: its module in selion.cli, and what the list says of it."""
+
+    module: str
+    summary: str
+
+
+# A test holds the lines against the commands themselves.
+entries = {
+    "run": Entry("run", "Run a program on a machine, and end as it ends."),
+    "explore": Entry("explore", "Run a program under one order of messages after another, and stop "
+                                "at the first that fails."),
+    "machines": Entry("machines", "List the machines, what each can do, and why one is not "
+                                  "available."),
+    "schedule": Entry("schedule", "Show who sends what to whom in a collective: as text, as JSON "
+                                  "Lines, as a picture."),
+    "study": Entry("study", "Run a study, or all: its experiments over their axes, on any "
+                            "machine."),
+    "report": Entry("report", "Make one page of what studies have measured, with the published "
+                              "figures beside it."),
+    "bench": Entry("bench", "Measure Selion on this host and print tables: figures, goals, "
+                            "rivals."),
+    "calibrate": Entry("calibrate", "Measure this host and write a machine file, to compare "
+                                    "predictions with real runs."),
+    "tune": Entry("tune", "Measure collectives on this host and keep the quickest way of each in a "
+                          "table."),
+    "explain": Entry("explain", "Say which way a collective goes, why, and what the alternatives "
+                                "have taken."),
+    "cache-advice": Entry("cache_advice", "Run a program twice, and say which blocks its coherent "
+                                          "memory should have."),
+    "meters": Entry("meters", "Show what a job counted and timed, and how much each link of its "
+                              "network was used."),
+    "doctor": Entry("doctor", "Check this host, what is installed, and the environment; name the "
+                              "cures."),
+}  # fmt: skip
+
+
+words_key = "selion.words"
+"""Where a context has the words behind the command while somebody types."""
+
+
+def load(name: str) -> Any:
+    """The whole command, from its file."""
+    module = importlib.import_module(f"selion.cli.{entries[name].module}")
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    settings = {"help_option_names": ["-h", "--help"], **getattr(module, "context_settings", {})}
+    alone.command(name, context_settings=settings)(module.command)
+    return typer.main.get_command(alone)
+
+
+class CommandCatalogue(TyperGroup):
+    """Lists all commands by their entries; reads the file of the one that is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(entries)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        entry = entries.get(cmd_name)
+        return entry and TyperCommand(cmd_name, help=entry.summary, short_help=entry.summary)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if ctx.resilient_parsing:  # an option without its value keeps all others from being read
+            ctx.meta[words_key] = args[1:]
+        if name in entries:
+            return name, load(name), args[1:]
+        if ctx.resilient_parsing:  # somebody types
+            return None, None, args[1:]
+        if name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        ctx.fail(
+            f"'{name}' is not a command{did_you_mean(name, entries)}; legal: {listing(entries)}."
+        )

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command line that cannot be understood, in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from selion.mistake import did_you_mean, listing
+
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""What all mistakes of a command line derive from; it has an exit status."""
+
+
+def _options(problem: Any) -> list[str]:
+    """The long ones of the command that was called, and short ones that have no long one."""
+    names = [
+        max((*param.opts, *param.secondary_opts), key=len)
+        for param in problem.ctx.command.get_params(problem.ctx)
+        if param.param_type_name == "option"
+    ]
+    return names
+
+
+def _told(problem: Any) -> str:
+    wrong = getattr(problem, "option_name", None)
+    if type(problem).__name__ == "NoSuchOption" and problem.ctx is not None:
+        legal = _options(problem)
+        return f"'{wrong}' is not an option{did_you_mean(wrong, legal)}; legal: {listing(legal)}."
+    return str(problem.format_message())
+
+
+def sentences(problem: Any) -> str:
+    """After the name of the command, as all that commands say; then where help is."""
+    path = problem.ctx.command_path if problem.ctx is not None else "selion"
+    if type(problem).__name__.startswith("NoArgsIsHelp"):
+        return str(problem.ctx.get_help())
+    return f"{path}: {_told(problem)}\nTry '{path} --help'."

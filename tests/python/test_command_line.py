@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a whole: what is listed, what is read, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from conftest import clean_environment, needs_module, root
+from selion.cli import catalogue
+from selion.mistake import nearest_name
+
+_where = {"SELION_STUDIES": str(root / "studies")}
+
+
+@pytest.mark.parametrize("name", catalogue.entries)
+def test_the_list_says_what_the_command_says(name):
+    module = importlib.import_module(f"selion.cli.{catalogue.entries[name].module}")
+    paragraph = module.command.__doc__.strip().split("\n\n")[0]
+    assert " ".join(paragraph.split()) == catalogue.entries[name].summary
+
+
+def test_help_lists_all_commands(selion):
+    done = selion("--help")
+    assert done.returncode == 0
+    for name in catalogue.entries:
+        assert re.search(rf"^│ {name} ", done.stdout, re.M), name
+
+
+@pytest.mark.parametrize("name", catalogue.entries)
+def test_help_of_each(selion, name):
+    done = selion(name, "-h")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Usage: selion {name} " in done.stdout
+
+
+def test_help_reads_no_command_and_nothing_heavy():
+    heavy = ["numpy", "selion._core", "selion.study.session", "selion.cli.study"]
+    seen = f"import sys; print([name for name in {heavy!r} if name in sys.modules])"
+    asked = f"import selion.cli\ntry: selion.cli.app(['--help'])\nexcept SystemExit: pass\n{seen}"
+    done = subprocess.run([sys.executable, "-c", asked], env=clean_environment(), text=True,
+                          capture_output=True, timeout=60)  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@needs_module
+def test_the_version_and_what_was_built_how(selion):
+    done = selion("--version")
+    assert done.returncode == 0
+    first, *others = done.stdout.splitlines()
+    assert re.fullmatch(r"selion \d+\.\d+\.\d+", first)
+    facts = {line[:12].strip(): line[13:] for line in others}
+    assert list(facts) == ["commit", "library", "compiler", "build type", "check level", "Boost",
+                           "hwloc", "machines", "Python", "NumPy"]  # fmt: skip
+    assert re.match(r"\d+\.\d+\.\d+ in /.*/_core\..*so$", facts["library"])
+    assert re.match(r"(g\+\+|clang) \d", facts["compiler"])
+    assert re.match(r"[012] \(", facts["check level"])
+    assert re.match(r"1\.\d+", facts["Boost"])
+    assert re.match(r"\d+\.\d+", facts["hwloc"])
+    assert {"threads", "processes", "sim"} <= set(re.findall(r"\w+", facts["machines"]))
+    assert sys.executable in facts["Python"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("stdy",), "selion: 'stdy' is not a command (did you mean 'study'?); legal: run, explore"),
+        (("xyzzy",), "selion: 'xyzzy' is not a command; legal: run, explore"),
+        (("--versoin",), "selion: '--versoin' is not an option (did you mean '--version'?); "),
+        (
+            ("study", "--qick"),
+            "selion study: '--qick' is not an option (did you mean '--quick'?); legal: "
+            "--experiment, --set",
+        ),
+        (
+            ("study", "one-side"),
+            "selion study: 'one-side' is not a study (did you mean 'one-sided'?); legal: host",
+        ),
+        (
+            ("study", "one-sided", "--experiment", "latncy"),
+            "'latncy' is not an experiment of the study 'one-sided' (did you mean 'latency'?); "
+            "legal: latency, bandwidth",
+        ),
+        (
+            ("study", "one-sided", "--set", "byte=8"),
+            "'byte' is not an axis of the experiments (did you mean 'bytes'?); legal: op, ",
+        ),
+        (
+            ("study", "one-sided", "--set", "op=putt"),
+            "'putt' is not a legal value of 'op' (did you mean 'put'?); legal: put, get.",
+        ),
+        (
+            ("bench", "simulatr"),
+            "'simulatr' is not a benchmark (did you mean 'simulator'?); legal: simulator, ",
+        ),
+    ],
+)
+def test_mistakes_name_the_nearest_and_list_the_legal(selion, arguments, sentence):
+    done = selion(*arguments, **_where)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+
+
+@needs_module
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("machines", "--explain", "thread"),
+            "'thread' is not a machine (did you mean 'threads'?); legal: processes, sim, threads",
+        ),
+        (("machines", "--explain", "sim:niagra2"), "did you mean niagara2?"),
+        (("schedule", "all_reduc"), "did you mean 'all_reduce'?"),
+        (("schedule", "all_reduce", "--algorithm", "rng"), "did you mean 'ring'?"),
+        (("explain", "all_reduc"), "(did you mean 'all_reduce'?); legal: "),
+        (("tune", "-c", "brodcast"), "(did you mean 'broadcast'?); legal: "),
+    ],
+)
+def test_the_same_of_what_the_library_knows(selion, arguments, sentence):
+    done = selion(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert re.search("legal|there (are|is)", done.stderr)
+
+
+def test_where_help_is(selion):
+    done = selion("bench", "--quik")
+    assert done.stderr.splitlines()[-1] == "Try 'selion bench --help'."
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("puts", "put"), ("gget", "get"), ("barier", "barrier"), ("xy", ""), ("", "")],
+)
+def test_the_nearest_name(name, near):
+    assert nearest_name(name, ["put", "get", "barrier"]) == near
