@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +262,24 @@ class Job:
         status, out, errors = self.run(body, machine, **parts)
         assert (status, errors) == (0, ""), errors
         return out
+
+
+    def expect_refusals(self, given: str, refused: Mapping[str, str]) -> None:
+        """Each expression raises; what it says begins as told: "TypeError: ..."."""
+        body = textwrap.dedent(given) + textwrap.dedent(
+            f"""
+            for call in {list(refused)!r}:
+                try:
+                    eval(call)
+                except Exception as error:
+                    print(f"{{type(error).__name__}}: {{error}}")
+                else:
+                    print("nothing")
+            """
+        )
+        out = self.expect_no_fault(body, "processes:1")
+        for line, (call, sentence) in zip(out.splitlines(), refused.items(), strict=True):
+            assert line.startswith(sentence), (call, line)
 
 
 @pytest.fixture
