@@ -21,7 +21,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import cloudpickle
 
-from selion import _core, launch, registry
+from selion import _core, outcome, registry
 from selion._core import Started, World
 from selion.remote_exception import Raised
 
@@ -203,8 +203,8 @@ def _run(own: _Mail, kind: int, origin: int, number: int, message: bytes) -> Non
         if exception.__traceback__ is not None:  # what is told begins with the function
             exception.__traceback__ = exception.__traceback__.tb_next
         if kind == _unwanted:
-            launch.Printing().raised(registry.world(), exception)
-            raise RuntimeError(launch.failure_of(exception)) from None  # which ends the job
+            outcome.Printing().raised(registry.world(), exception)
+            raise RuntimeError(outcome.failure_of(exception)) from None  # which ends the job
         answer = _raised, Raised.pickled(exception)
     _send(origin, answer[0], number, answer[1])
 

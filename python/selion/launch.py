@@ -9,19 +9,18 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from selion import native, spec
 from selion.mistake import Mistake, listing
+from selion.outcome import Printing, failure_of
 
 if TYPE_CHECKING:
     from selion._core import World
 
 Level = Literal["single", "serialized", "multiple"]
 _levels = ("single", "serialized", "multiple")
-_own_frames = (__name__, "selion.rank")
 _Result = TypeVar("_Result")
 
 _cure = "set SELION_MACHINE=processes:N, or leave it unset for one process per core"
@@ -71,39 +70,6 @@ def _finish() -> None:
             thread.join()
     atexit._run_exitfuncs()
     _flush()
-
-
-def failure_of(raised: BaseException) -> str:
-    """Type and text of an exception, in a line."""
-    told = traceback.TracebackException(type(raised), raised, None)
-    told.__notes__ = None
-    return list(told.format_exception_only())[-1].strip().split("\n")[0]
-
-
-class Printing:
-    """What becomes of how a rank ends: results are dropped, exceptions are printed."""
-
-    def returned(self, world: World, value: Any) -> None:
-        """The function has returned."""
-
-    def left(self, world: World, code: object) -> None:
-        """The rank has called sys.exit; None and 0 end it as a return does."""
-        if not isinstance(code, int) and code is not None:
-            print(code, file=sys.stderr)
-
-    def raised(self, world: World, exception: BaseException) -> None:
-        """Prints a traceback, each line after the rank's number."""
-        lines = traceback_of(exception).rstrip().split("\n")
-        sys.stderr.write("".join(f"[rank {world.rank}] {line}\n" for line in lines))
-
-
-def traceback_of(raised: BaseException) -> str:
-    """The traceback as Python prints it, without the frames under the function."""
-    frame = raised.__traceback__
-    while frame is not None and frame.tb_frame.f_globals.get("__name__") in _own_frames:
-        frame = frame.tb_next
-    raised.__traceback__ = frame
-    return "".join(traceback.format_exception(raised))
 
 
 def _end_early(code: object) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from selion import answers, launch
+from selion import answers, launch, outcome
 
 if TYPE_CHECKING:
     from selion._core import World
@@ -44,7 +44,7 @@ def _pickled(exception: BaseException) -> bytes | None:
         return None
 
 
-class Answering(launch.Printing):
+class Answering(outcome.Printing):
     """Sends results and exceptions to the caller."""
 
     def __init__(self, to: socket.socket) -> None:
@@ -78,8 +78,8 @@ class Answering(launch.Printing):
             self._tell_trouble(world, f"left with: {code}")
 
     def raised(self, world: World, exception: BaseException) -> None:
-        trace = launch.traceback_of(exception)
-        self._tell_trouble(world, f"raised {launch.failure_of(exception)}", trace,
+        trace = outcome.traceback_of(exception)
+        self._tell_trouble(world, f"raised {outcome.failure_of(exception)}", trace,
                            _pickled(exception))
 
 

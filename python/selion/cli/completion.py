@@ -128,7 +128,6 @@ def algorithms(ctx: Any, incomplete: str) -> Found:
 
 @_silently
 def benchmarks(ctx: Any, incomplete: str) -> Found:
-    from selion.cli import bench
+    from selion.benchmarks import benchmarks as legal
 
-    found = bench.benchmarks.items()
-    return _beginning_with(incomplete, [(name, each.summary) for name, each in found])
+    return _beginning_with(incomplete, [(name, each.summary) for name, each in legal.items()])
