@@ -129,3 +129,11 @@ def test_the_program_of_the_type_checker_runs(machine):
     assert done.stdout.splitlines()[0] == (
         "['by value 0 on processes:2', 'by value 1 on processes:2']"
     )
+
+
+def test_types_of_the_whole_package(tmp_path):
+    pytest.importorskip("mypy")
+    line = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), "python/selion"]
+    done = subprocess.run(line, cwd=package_parent.parent, env=clean_environment(),
+                          capture_output=True, text=True, timeout=3 * seconds)  # fmt: skip
+    assert done.returncode == 0, done.stdout

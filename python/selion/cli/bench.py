@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from selion.mistake import Mistake, listing, unknown
 _options_of_all = ("--quick", "--repeat", "--only", "--json")
 
 
-def _line(name: str, options: dict[str, object]) -> list[str]:
+def _line(name: str, options: Mapping[str, object]) -> list[str]:
     """The script with its options, those left out that were not given."""
     if name not in benchmarks:
         raise unknown(name, "a benchmark", benchmarks)

@@ -24,7 +24,7 @@ def _options(problem: Any) -> list[str]:
 
 
 def _told(problem: Any) -> str:
-    wrong = getattr(problem, "option_name", None)
+    wrong = getattr(problem, "option_name", "")
     if type(problem).__name__ == "NoSuchOption" and problem.ctx is not None:
         legal = _options(problem)
         return f"'{wrong}' is not an option{did_you_mean(wrong, legal)}; legal: {listing(legal)}."

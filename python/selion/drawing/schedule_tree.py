@@ -40,8 +40,7 @@ class Tree:
 
 def _tree_of(messages: Sequence[PlayedMessage], ranks: int, upwards: bool) -> Tree | None:
     """The tree that messages of one direction make, one for each rank but the root."""
-    child_of = {True: lambda each: each.source, False: lambda each: each.target}[upwards]
-    links = {child_of(each): [each] for each in messages}
+    links = {each.source if upwards else each.target: [each] for each in messages}
     if len(messages) != ranks - 1 or len(links) != ranks - 1:
         return None
     root = next(rank for rank in range(ranks) if rank not in links)

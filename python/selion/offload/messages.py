@@ -9,6 +9,7 @@ host makes for it.
 
 from __future__ import annotations
 
+import builtins
 import pickle
 import struct
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ class Request:
     def bytes(self) -> int:
         return head.size + _place.size * len(self.buffers) + len(self.payload)
 
-    def pack(self) -> bytes:
+    def pack(self) -> builtins.bytes:
         parts = [
             head.pack(
                 self.function,

@@ -47,7 +47,8 @@ def predict(
     parts = native.load().predict_offload(
         send, fetch, compute, workers, pattern, same_for_all, most
     )
-    return Prediction(*parts[:6], tuple(parts[6]))
+    total, speedup, share, is_saturated, saturates_at, best, curve = parts
+    return Prediction(total, speedup, share, is_saturated, saturates_at, best, tuple(curve))
 
 
 def verdict(

@@ -11,7 +11,7 @@ from selion import native
 from selion.report.cells import Cell, cells_of, verdict_of, worst
 from selion.report.chart import Chart
 from selion.report.collect import Results
-from selion.report.contents import Contents, read_contents
+from selion.report.contents import Contents, PlotPlan, read_contents
 from selion.report.curves import charts_of, usual_plans
 from selion.report.pictures import Picture, picture_of
 from selion.report.select import answer, machine_name
@@ -91,8 +91,9 @@ def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
                       headers=results.headers, row_count=len(rows))
     contents = read_contents(study.folder) if study else Contents()
     experiments = study.experiments if study else {}
-    shown = {plan.experiment for plan in (*contents.plots, *contents.pictures)}
-    plans = [*contents.plots, *usual_plans(study, rows, dict.fromkeys(shown))]
+    shown = {plan.experiment for plan in contents.plots}
+    shown |= {picture.experiment for picture in contents.pictures}
+    plans: list[PlotPlan] = [*contents.plots, *usual_plans(study, rows, dict.fromkeys(shown))]
     for plan in plans:
         section.charts += charts_of(results.study, experiments.get(plan.experiment), plan, rows)
     section.pictures = [picture_of(results.study, plan, rows) for plan in contents.pictures]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import selectors
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
+from typing import IO, cast
 
 from selion import spec
 from selion.study.plan import Point
@@ -37,7 +38,7 @@ class Crew:
         self._on_change = on_change
         self._selector = selectors.DefaultSelector()
 
-    def results(self) -> Iterator[PointRun]:
+    def results(self) -> Generator[PointRun, None, None]:
         """Runs that are over, in their order. After one that failed no other one is started; what
         is under way when nobody asks for more is ended.
         """
@@ -77,7 +78,7 @@ class Crew:
         for key, _ in self._selector.select():
             run: PointRun = key.data
             if not run.is_over:
-                run.read(key.fileobj, self._selector)
+                run.read(cast(IO[bytes], key.fileobj), self._selector)
                 if run.is_over:
                     self._tell()
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from selion.study.plan import Point
@@ -24,7 +24,7 @@ class Pace:
         self._left: Counter[_Key] = Counter()
         self._told: dict[_Key, float] = {}
         self._over: Counter[_Key] = Counter()
-        self._seconds: Counter[_Key] = Counter()
+        self._seconds: defaultdict[_Key, float] = defaultdict(float)
         for point in points:
             self._left[_key(point)] += 1
             self._told[_key(point)] = point.experiment.point_seconds
