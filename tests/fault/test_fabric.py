@@ -12,9 +12,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from jobs import (
-    Job, clean_environment, is_alive, is_sanitized, limit, programs, wait_until_gone,
-)
+from jobs import Job, clean_environment, is_sanitized, limit, programs, wait_until_gone
+from two_hosts import Refused, TwoHosts, two_hosts
 
 #: The launcher asks its daemons first, and gives ranks a second to end by themselves.
 soon = 30.0 if is_sanitized else 10.0
@@ -38,16 +37,28 @@ if mpirun is None:
 class Launched(Job):
     """A job that mpirun starts."""
 
-    def __init__(self, ranks: int, program: str, *arguments: str, **changes: str):
-        launch = [mpirun, "-n", str(ranks), programs / f"test_{program}"]
-        super().__init__(program, *arguments, command=launch,
+    def __init__(self, ranks: int, program: str, *arguments: str, hosts: TwoHosts | None = None,
+                 **changes: str):
+        launch = [mpirun, "-n", str(ranks)]
+        if hosts is not None:
+            launch = hosts.mpirun(mpirun, ranks, list(changes))
+        super().__init__(program, *arguments, command=[*launch, programs / program],
                          OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                          OMPI_MCA_rmaps_base_oversubscribe="1",
                          OMPI_MCA_hwloc_base_binding_policy="none", **changes)
 
 
+@pytest.fixture
+def hosts(tmp_path):
+    try:
+        with two_hosts(tmp_path) as made:
+            yield made
+    except Refused as why:
+        pytest.skip(f"no two hosts in this one: {why}")
+
+
 def test_ranks_find_each_other_without_being_told():
-    with Launched(3, "mailbox", "right", SELION_VERBOSE="1") as job:
+    with Launched(3, "test_mailbox", "right", SELION_VERBOSE="1") as job:
         outcome = job.end(within=soon)
     assert outcome.status == 0, outcome.err
     hosts = re.findall(r"fabric:3: rank (\d) of 3 on host (\S+) over (\S+) on", outcome.err)
@@ -56,7 +67,7 @@ def test_ranks_find_each_other_without_being_told():
 
 
 def test_idle_ranks_sleep():
-    with Launched(2, "dying", "none", "1", "barrier") as job:
+    with Launched(2, "test_dying", "none", "1", "barrier") as job:
         processes = job.processes(2)
         job.wait_for("^dying$")
         job.run_for(1)  # beyond their patience
@@ -84,7 +95,7 @@ deaths = {
 def test_a_death_is_told_and_ends_all(how: str):
     if is_sanitized and how in ("segv", "abort"):
         pytest.skip("the sanitizer reports fatal signals itself")
-    with Launched(3, "dying", how, "1", "barrier") as job:
+    with Launched(3, "test_dying", how, "1", "barrier") as job:
         processes = job.processes(3)
         outcome = job.end(within=soon)
     assert outcome.status != 0
@@ -93,7 +104,7 @@ def test_a_death_is_told_and_ends_all(how: str):
 
 
 def test_a_rank_that_is_killed_ends_all():
-    with Launched(3, "dying", "none", "1", "busy") as job:
+    with Launched(3, "test_dying", "none", "1", "busy") as job:
         processes = job.processes(3)
         job.wait_for("^dying$")
         os.kill(processes[1], signal.SIGKILL)
@@ -104,7 +115,7 @@ def test_a_rank_that_is_killed_ends_all():
 
 
 def test_an_interrupt_ends_all():
-    with Launched(3, "dying", "none", "1", "busy") as job:
+    with Launched(3, "test_dying", "none", "1", "busy") as job:
         processes = job.processes(3)
         job.wait_for("^dying$")
         os.kill(job.process.pid, signal.SIGINT)
@@ -114,7 +125,7 @@ def test_an_interrupt_ends_all():
 
 
 def test_ranks_do_not_outlive_their_launcher():
-    with Launched(3, "dying", "none", "1", "busy") as job:
+    with Launched(3, "test_dying", "none", "1", "busy") as job:
         processes = job.processes(3)
         job.wait_for("^dying$")
         os.kill(job.process.pid, signal.SIGKILL)
@@ -162,7 +173,7 @@ def test_specs_that_are_wrong_are_explained(spec: str, sentence: str):
     ({"SELION_FABRIC_INTERFACE": "nowhere0"}, "no usable provider"),
 ])
 def test_wishes_that_cannot_be_met_are_explained(changes: dict, sentence: str):
-    with Launched(2, "dying", "none", "9", **changes) as job:
+    with Launched(2, "test_dying", "none", "9", **changes) as job:
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert sentence in outcome.err
@@ -170,7 +181,49 @@ def test_wishes_that_cannot_be_met_are_explained(changes: dict, sentence: str):
 
 def test_different_programs_are_told_apart():
     other = programs / "test_waiting"
-    with Launched(1, "dying", "none", "9", ":", "-n", "1", other) as job:
+    with Launched(1, "test_dying", "none", "9", ":", "-n", "1", other) as job:
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert "runs another program, or another build of it" in outcome.err
+
+
+# --- two hosts ------------------------------------------------------------------------------------
+
+
+def test_ranks_of_two_hosts_meet(hosts: TwoHosts):
+    with Launched(4, "test_mailbox", "right", hosts=hosts, SELION_VERBOSE="1") as job:
+        outcome = job.end(within=soon)
+    assert outcome.status == 0, outcome.err
+    places = dict(re.findall(r"rank (\d) of 4 on host (host-[ab]) over \S+ on cable", outcome.err))
+    assert sorted(places) == ["0", "1", "2", "3"]
+    assert sorted(places.values()) == ["host-a", "host-a", "host-b", "host-b"]
+
+
+@pytest.mark.skipif(not (programs / "conformance_tests").exists(), reason="it is not built")
+def test_every_operation_between_two_hosts(hosts: TwoHosts):
+    # Collectives are made of these.
+    kinds = "put_get*:signal*:litmus*:atomics*:message*:rpc*:completion*:counter*:broadcast*"
+    with Launched(3, "conformance_tests", "--gtest_brief=1", f"--gtest_filter={kinds}", hosts=hosts,
+                  SELION_TUNING="off") as job:
+        outcome = job.end(within=limit)
+    assert outcome.status == 0, outcome.out + outcome.err
+
+
+def test_a_rank_that_is_killed_on_the_other_host_ends_all(hosts: TwoHosts):
+    with Launched(3, "test_dying", "none", "1", "busy", hosts=hosts) as job:
+        processes = job.processes(3)
+        job.wait_for("^dying$")
+        os.kill(processes[1], signal.SIGKILL)
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(r"rank 1\b.*(host-b|10\.231\.7\.2)", outcome.err), outcome.err
+    assert not wait_until_gone(processes.values(), 5)
+
+
+def test_a_rank_that_fails_on_the_other_host_says_so(hosts: TwoHosts):
+    with Launched(3, "test_dying", "throw", "1", "barrier", hosts=hosts) as job:
+        processes = job.processes(3)
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(deaths["throw"], outcome.err), outcome.err
+    assert not wait_until_gone(processes.values(), 5)

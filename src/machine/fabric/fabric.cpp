@@ -281,6 +281,7 @@ int fabric_machine::run_rank(const job& work) {
 /// Whoever is in the last fence wants nothing more of anybody, and still serves.
 void fabric_machine::leave_together(detail::rank_context& context) {
     port_->quiet(context);
+    port_->begin_to_leave();
     launched_.fence([&] {
         detail::shared_word never{0, 0, 0};
         clock_->wait(context, {.word = never,

@@ -104,7 +104,7 @@ void port::check_trouble() {
     std::uint32_t peer = no_peer;
     {
         const std::lock_guard lock(mutex_);
-        if (trouble_.empty()) return;
+        if (trouble_.empty() || is_leaving_) return;
         what = trouble_;
         peer = trouble_with_;
     }

@@ -51,6 +51,9 @@ public:
     void quiet(detail::rank_context& context, std::uint32_t peer);
     void quiet(detail::rank_context& context);
 
+    /// From now on nothing is wanted of others any more, and some may be gone.
+    void begin_to_leave() { is_leaving_ = true; }
+
     operation_table& operations() { return operations_; }
 
     /// Carries out what has come, unless another thread is at it. @return whether anything had.
@@ -127,6 +130,7 @@ private:
     detail::rank_context* own_ = nullptr;
     void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
     operation_table operations_;
+    bool is_leaving_ = false;
 
     std::mutex mutex_;  ///< of what follows, and of every send
     std::vector<std::unique_ptr<peer_link>> links_;

@@ -50,11 +50,13 @@ bool port::serve_all(detail::rank_context& server) {
                 --links_[event.peer]->buffers;
                 break;
             }
-            case endpoint_event::kind::failed: around_.end_job(event.peer, event.why);
+            case endpoint_event::kind::failed:
+                // Who is no longer there has left before the caller has heard that all may.
+                if (!is_leaving_) around_.end_job(event.peer, event.why);
         }
     }
     has_served |= serve_own_messages(server);
-    if (waiting_count_.load(std::memory_order_relaxed) != 0) look_after_listed();
+    if (waiting_count_.load(std::memory_order_relaxed) != 0 || is_stuck()) look_after_listed();
     if (has_served) detail::word_add(server, news_, 1);
     return has_served;
 }
