@@ -70,7 +70,9 @@ std::string choose_spec(const std::string& wanted) {
                         "with mpirun of Open MPI, prterun or `srun --mpi=pmix`, or set "
                         "SELION_MACHINE if each process shall be a job of its own",
                         signs.tasks_by, signs.tasks,
-                        signs.has_server ? describe_fabric().reason : "no PMIx server is there"));
+                        signs.has_server
+                            ? "the machine fabric is not available: " + describe_fabric().reason
+                            : "no PMIx server is there"));
     }
     return wanted.empty() ? "threads" : wanted;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "machine/fabric/fabric.hpp"
+#include "selion/machines.hpp"
 
 /// What a build says of the machine that leaves it out.
 namespace selion::machine {
@@ -23,3 +24,11 @@ result<std::unique_ptr<machine>> make_fabric(const machine_spec& spec) {
 }
 
 }  // namespace selion::machine
+
+namespace selion {
+
+std::vector<fabric_offer> fabric_offers() {
+    throw error(status::system_failure, "fabric: " + machine::describe_fabric().reason);
+}
+
+}  // namespace selion

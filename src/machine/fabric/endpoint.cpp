@@ -51,7 +51,7 @@ error failure(std::string_view what, const fi_info& info, int code) {
     return {
         status::system_failure,
         fmt::format("fabric: cannot {} with provider {} on {} ({}); set SELION_FABRIC_PROVIDER "
-                    "or SELION_FABRIC_INTERFACE to others: `fi_info` lists them",
+                    "or SELION_FABRIC_INTERFACE to others: `selion doctor --fabric` lists them",
                     what, provider_name(info), interface_name(info), libfabric().strerror(-code))};
 }
 

@@ -20,16 +20,8 @@ struct endpoint_wish {
     bool is_on_one_host = false;  ///< all ranks are: then loopback is good enough
 };
 
-/// What a provider of this host can do, for reports.
-struct provider_report {
-    std::string name;       ///< "tcp;ofi_rxm"
-    std::string interface;  ///< "eth0"
-    std::string address;    ///< that its network has
-    std::string why_not;    ///< empty: it can be used
-};
-
-/// All that libfabric offers here, the best first.
-std::vector<provider_report> report_providers();
+/// As SELION_FABRIC_PROVIDER and SELION_FABRIC_INTERFACE ask.
+endpoint_wish wish_of_knobs();
 
 /// How an attempt to send has ended.
 enum class send_outcome : std::uint8_t {

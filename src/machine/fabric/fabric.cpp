@@ -102,10 +102,8 @@ std::string fabric_machine::name_of_rank(std::uint32_t rank) {
 }
 
 void fabric_machine::make_endpoint() {
-    const endpoint_wish wish{
-        .provider = base::knob_text(base::knob::fabric_provider).value_or(""),
-        .interface = base::knob_text(base::knob::fabric_interface).value_or(""),
-        .is_on_one_host = place_.ranks_on_host == place_.ranks};
+    endpoint_wish wish = wish_of_knobs();
+    wish.is_on_one_host = place_.ranks_on_host == place_.ranks;
     result<std::unique_ptr<endpoint>> opened = endpoint::open(wish);
     if (!opened) throw opened.trouble();
     end_ = std::move(opened).value();

@@ -13,6 +13,11 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "selion/machines.hpp"
 
 namespace selion::machine::fabric {
 namespace {
@@ -104,6 +109,25 @@ error nothing_found(const fi_info* first, const endpoint_wish& wish) {
                                        : fmt::format("{}", fmt::join(offers, ", ")))};
 }
 
+/// @pre libfabric is loaded.
+info_list list_providers() {
+    const info_list wanted = hints();
+    fi_info* found = nullptr;
+    const int code =
+        libfabric().getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, wanted.get(), &found);
+    return info_list(code == 0 ? found : nullptr);
+}
+
+/// @return null if there is none.
+const fi_info* best_of(const fi_info* first, const endpoint_wish& wish) {
+    const fi_info* best = nullptr;
+    for (const fi_info* one = first; one != nullptr; one = one->next) {
+        if (!refusal_of(*one, wish).empty()) continue;
+        if (best == nullptr || cost_of(*one, wish) < cost_of(*best, wish)) best = one;
+    }
+    return best;
+}
+
 }  // namespace
 
 std::string provider_name(const fi_info& info) { return info.fabric_attr->prov_name; }
@@ -115,36 +139,49 @@ std::string interface_name(const fi_info& info) {
 result<chosen_info> choose_provider(const endpoint_wish& wish) {
     const result<const libfabric_calls*> loaded = load_libfabric();
     if (!loaded) return loaded.trouble();
-    const info_list wanted = hints();
-    fi_info* found = nullptr;
-    const int code =
-        libfabric().getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, wanted.get(), &found);
-    info_list all(code == 0 ? found : nullptr);
-    const fi_info* best = nullptr;
-    for (const fi_info* one = all.get(); one != nullptr; one = one->next) {
-        if (!refusal_of(*one, wish).empty()) continue;
-        if (best == nullptr || cost_of(*one, wish) < cost_of(*best, wish)) best = one;
-    }
+    info_list all = list_providers();
+    const fi_info* const best = best_of(all.get(), wish);
     if (best == nullptr) return nothing_found(all.get(), wish);
     return chosen_info{std::move(all), best};
 }
 
-std::vector<provider_report> report_providers() {
-    if (!load_libfabric()) return {};
-    const info_list wanted = hints();
-    fi_info* found = nullptr;
-    if (libfabric().getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, wanted.get(), &found) != 0)
-        return {};
-    const info_list all(found);
-    std::vector<provider_report> reports;
-    for (const fi_info* one = all.get(); one != nullptr; one = one->next) {
-        reports.push_back(
-            {.name = provider_name(*one),
-             .interface = interface_name(*one),
-             .address = one->fabric_attr->name == nullptr ? "" : one->fabric_attr->name,
-             .why_not = refusal_of(*one, {})});
-    }
-    return reports;
+endpoint_wish wish_of_knobs() {
+    return {.provider = base::knob_text(base::knob::fabric_provider).value_or(""),
+            .interface = base::knob_text(base::knob::fabric_interface).value_or("")};
 }
 
 }  // namespace selion::machine::fabric
+
+namespace selion {
+
+std::vector<fabric_offer> fabric_offers() {
+    using namespace machine::fabric;
+    if (const result<const libfabric_calls*> loaded = load_libfabric(); !loaded) {
+        throw loaded.trouble();
+    }
+    const endpoint_wish wish = wish_of_knobs();
+    const info_list all = list_providers();
+    const fi_info* const best = best_of(all.get(), wish);
+    std::vector<fabric_offer> offers;
+    for (const fi_info* one = all.get(); one != nullptr; one = one->next) {
+        const char* const network = one->fabric_attr->name;
+        const fabric_offer offer{.provider = provider_name(*one),
+                                 .interface = interface_name(*one),
+                                 .network = network == nullptr ? "" : network,
+                                 .is_chosen = one == best,
+                                 .why_not = refusal_of(*one, wish)};
+        const auto is_same = [&](const fabric_offer& other) {
+            return other.provider == offer.provider && other.interface == offer.interface &&
+                   other.network == offer.network;
+        };
+        const auto known = std::ranges::find_if(offers, is_same);
+        if (known == offers.end()) {
+            offers.push_back(offer);
+        } else if (offer.is_chosen) {
+            *known = offer;
+        }
+    }
+    return offers;
+}
+
+}  // namespace selion
