@@ -55,6 +55,19 @@ struct machine_kind_info {
 /// All machines that this build knows.
 SELION_API std::vector<machine_kind_info> machine_kinds();
 
+/// A network that the machine `fabric` could use on this host.
+struct fabric_offer {
+    std::string provider;    ///< of libfabric: "tcp;ofi_rxm"
+    std::string interface;   ///< "eth0"
+    std::string network;     ///< as the provider names it: "192.0.2.0/24"
+    bool is_chosen = false;  ///< for jobs on several hosts, under the variables that are set
+    std::string why_not;     ///< why it never would be; empty: it could
+};
+
+/// All that libfabric offers, in its order, each once.
+/// @error system_failure (thrown): libfabric cannot be loaded, or this build leaves fabric out.
+SELION_API std::vector<fabric_offer> fabric_offers();
+
 /// A simulated machine that comes with the library: `sim:NAME`.
 struct simulated_machine_info {
     std::string name;

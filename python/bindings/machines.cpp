@@ -24,6 +24,16 @@ void add_machines(nb::module_& module) {
         .def_ro("available", &machine_kind_info::available, "Whether it runs here.")
         .def_ro("reason", &machine_kind_info::reason, "Why it does not; else empty.");
 
+    nb::class_<selion::fabric_offer>(module, "FabricOffer",
+                                     "A network that the machine fabric could use on this host.")
+        .def_ro("provider", &selion::fabric_offer::provider, "Of libfabric.")
+        .def_ro("interface", &selion::fabric_offer::interface, "Its name: 'eth0'.")
+        .def_ro("network", &selion::fabric_offer::network, "As the provider names it.")
+        .def_ro("is_chosen", &selion::fabric_offer::is_chosen,
+                "For jobs on several hosts, under the variables that are set.")
+        .def_ro("why_not", &selion::fabric_offer::why_not,
+                "Why it never would be; empty where it could.");
+
     nb::class_<simulated_machine_info>(module, "SimulatedMachine",
                                        "A simulated machine that comes with the library.")
         .def_ro("name", &simulated_machine_info::name, "Its name, behind 'sim:' in a spec.")
@@ -38,6 +48,8 @@ void add_machines(nb::module_& module) {
         .def_ro("current", &knob_info::current, "Its value now; empty when not set.");
 
     module.def("machine_kinds", &selion::machine_kinds, "All machines that this build knows.");
+    module.def("fabric_offers", &selion::fabric_offers,
+               "All networks that libfabric offers. @error OSError if it cannot be asked.");
     module.def("simulated_machines", &selion::simulated_machines,
                "The simulated machines that come with the library, by name.");
     module.def("explain_machine", &selion::explain_machine, nb::arg("machine"),

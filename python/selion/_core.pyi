@@ -55,6 +55,25 @@ class MachineKind:
     def reason(self) -> str:
         """Why it does not; else empty."""
 
+class FabricOffer:
+    """A network that the machine fabric could use on this host."""
+
+    @property
+    def provider(self) -> str:
+        """Of libfabric."""
+    @property
+    def interface(self) -> str:
+        """Its name: 'eth0'."""
+    @property
+    def network(self) -> str:
+        """As the provider names it."""
+    @property
+    def is_chosen(self) -> bool:
+        """For jobs on several hosts, under the variables that are set."""
+    @property
+    def why_not(self) -> str:
+        """Why it never would be; empty where it could."""
+
 class SimulatedMachine:
     """A simulated machine that comes with the library."""
 
@@ -89,6 +108,9 @@ class Knob:
 
 def machine_kinds() -> list[MachineKind]:
     """All machines that this build knows."""
+
+def fabric_offers() -> list[FabricOffer]:
+    """All networks that libfabric offers. @error OSError if it cannot be asked."""
 
 def simulated_machines() -> list[SimulatedMachine]:
     """The simulated machines that come with the library, by name."""

@@ -16,7 +16,7 @@
 namespace selion::base {
 namespace {
 
-constexpr std::array<knob_entry, 19> table{{
+constexpr std::array<knob_entry, 21> table{{
     {knob::bind, "SELION_BIND", "auto",
      "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
     {knob::cache_block, "SELION_CACHE_BLOCK", "the program's choice",
@@ -25,6 +25,10 @@ constexpr std::array<knob_entry, 19> table{{
      "folder: coherent memory runs its protocol everywhere and writes all accesses there"},
     {knob::crash_report, "SELION_CRASH_REPORT", "on",
      "on, off: a rank that dies of a signal says which rank it was and what it was doing"},
+    {knob::fabric_interface, "SELION_FABRIC_INTERFACE", "by provider",
+     "interface that machine fabric uses, such as eth0 or ib0"},
+    {knob::fabric_provider, "SELION_FABRIC_PROVIDER", "the best that is there",
+     "libfabric provider that machine fabric uses, such as tcp;ofi_rxm or verbs;ofi_rxm"},
     {knob::hang_action, "SELION_HANG_ACTION", "report",
      "report, abort: what follows a wait longer than SELION_HANG_TIMEOUT"},
     {knob::hang_timeout, "SELION_HANG_TIMEOUT", "60",
@@ -33,8 +37,8 @@ constexpr std::array<knob_entry, 19> table{{
      "bytes (K, M, G, T) of symmetric memory that each rank may grow to, at most 1T"},
     {knob::joined_threads, "SELION_JOINED_THREADS", "64",
      "threads that may join ranks by rank_scope at a time, in each process"},
-    {knob::machine, "SELION_MACHINE", "threads",
-     "the machine: threads:N, threads:N@C, processes:N, processes:PxT"},
+    {knob::machine, "SELION_MACHINE", "fabric under a launcher, else threads",
+     "the machine: threads:N, threads:N@C, processes:N, processes:PxT, fabric"},
     {knob::membarrier, "SELION_MEMBARRIER", "auto",
      "auto, off: let sleepers pay for ordering (membarrier); off: every signal has a full fence"},
     {knob::message_memory, "SELION_MESSAGE_MEMORY", "8M",

@@ -16,6 +16,8 @@ enum class knob : std::uint8_t {
     cache_block,
     cache_trace,
     crash_report,
+    fabric_interface,
+    fabric_provider,
     hang_action,
     hang_timeout,
     heap,

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/nearest_name.hpp"
+#include "machine/fabric/fabric.hpp"
+#include "machine/launch_signs.hpp"
 #include "machine/processes/processes.hpp"
 #include "machine/sim/sim_machine.hpp"
 #include "machine/threads/threads.hpp"
@@ -39,7 +41,8 @@ error unknown_kind(const machine_spec& spec) {
 }  // namespace
 
 std::span<const machine_kind> kinds() {
-    static constexpr std::array all{machine_kind{describe_processes, make_processes},
+    static constexpr std::array all{machine_kind{describe_fabric, make_fabric},
+                                    machine_kind{describe_processes, make_processes},
                                     machine_kind{describe_sim, make_sim},
                                     machine_kind{describe_threads, make_threads}};
     return all;
@@ -55,6 +58,23 @@ result<std::unique_ptr<machine>> make_machine(std::string_view text) {
         if (kind.describe().name == spec.value().kind) return kind.make(spec.value());
     }
     return unknown_kind(spec.value());
+}
+
+std::string choose_spec(const std::string& wanted) {
+    const launch_signs signs = read_launch_signs();
+    if (signs.has_server && describe_fabric().available) return "fabric";
+    if (signs.tasks > 1) {
+        throw error(
+            status::system_failure,
+            fmt::format("{} says that {} processes of this program were launched, but {}; launch "
+                        "with mpirun of Open MPI, prterun or `srun --mpi=pmix`, or set "
+                        "SELION_MACHINE if each process shall be a job of its own",
+                        signs.tasks_by, signs.tasks,
+                        signs.has_server
+                            ? "the machine fabric is not available: " + describe_fabric().reason
+                            : "no PMIx server is there"));
+    }
+    return wanted.empty() ? "threads" : wanted;
 }
 
 }  // namespace selion::machine

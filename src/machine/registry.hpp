@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "machine/machine.hpp"
@@ -20,6 +21,11 @@ struct machine_kind {
 
 /// All kinds of this build, by name.
 std::span<const machine_kind> kinds();
+
+/// The spec where the environment names none: of whoever launched the process, else the program's.
+/// @param wanted by the program; empty: nothing. @error system_failure (thrown): a launcher has
+/// started several processes that cannot find each other.
+std::string choose_spec(const std::string& wanted);
 
 /// The machine that a spec names. @error bad_argument names the mistake and the legal kinds.
 result<std::unique_ptr<machine>> make_machine(std::string_view spec);

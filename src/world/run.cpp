@@ -83,8 +83,9 @@ void finish_started(rank_context& context, world_state& state, std::source_locat
     state.started.finish(context);
 }
 
-std::uint64_t sum_at_end(collectives::team_state& team, std::uint64_t own) {
+std::uint64_t sum_at_end(rank_context& context, collectives::team_state& team, std::uint64_t own) {
     if (team.members().are_mapped()) return team.meeting().sum_at_end(own);
+    context.transport->quiet(context);  // what others have not taken yet may be news for them
     team.combine(reinterpret_cast<std::byte*>(&own), 1, erase_reduction<std::uint64_t>(plus));
     return own;
 }
@@ -98,7 +99,7 @@ void end_together(rank_context& context, collectives::team_state& team, std::sou
     while (true) {
         {
             const machine::call_scope scope(context, machine::operation::end_of_run, site);
-            const bool is_over = sum_at_end(team, news) == 0;
+            const bool is_over = sum_at_end(context, team, news) == 0;
             empty_mail(context);
             if (is_over) return;
         }
@@ -137,7 +138,7 @@ selion::thread_level choose_level(const run_options& options) {
 
 std::string choose_spec(const run_options& options) {
     if (const auto spec = base::knob_text(base::knob::machine)) return *spec;
-    return options.machine.empty() ? "threads" : options.machine;
+    return machine::choose_spec(options.machine);
 }
 
 int run_checked(const run_options& options, const rank_function& body) {

@@ -70,11 +70,11 @@ class Job:
     """A running job, killed with all its processes at the end of the `with`."""
 
     def __init__(self, program: str, *arguments: str, machine: str = "", prepare=None,
-                 **changes: str):
+                 command=(), **changes: str):
         if machine:
             changes["SELION_MACHINE"] = machine
         self.process = subprocess.Popen(
-            [programs / f"test_{program}", *arguments],
+            [*(command or [programs / f"test_{program}"]), *arguments],
             env=clean_environment(**changes),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

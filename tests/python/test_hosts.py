@@ -192,6 +192,21 @@ def test_doctor(selion):
 
 
 @needs_module
+def test_doctor_of_networks(selion):
+    checks = json.loads(selion("doctor", "--fabric", "--json").stdout)
+    by_name = {check["name"]: check for check in checks}
+    if "leaves it out" in checks[0]["found"]:
+        pytest.skip(checks[0]["found"])
+    assert "launcher" in by_name
+    skipped = [check for name, check in by_name.items() if name.endswith(" on lo")]
+    assert all("other hosts do not reach it" in check["found"] or "not tried" in check["found"]
+               for check in skipped)
+    wished = json.loads(selion("doctor", "--fabric", "--json",
+                               SELION_FABRIC_INTERFACE="nowhere0").stdout)
+    assert wished[0]["status"] == "fail"
+
+
+@needs_module
 def test_doctor_names_unknown_variables(selion):
     done = selion("doctor", SELION_MACHIN="threads:2")
     assert done.returncode == 0

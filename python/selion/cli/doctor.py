@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from selion.cli.output import answers_mistakes, print_json
-from selion.doctor import Check, all_checks
+from selion.doctor import Check, all_checks, fabric_checks
 
 _styles = {"ok": "green", "warn": "yellow", "fail": "red"}
 
@@ -33,13 +33,16 @@ def _print_checks(checks: list[Check]) -> None:
 
 @answers_mistakes("doctor")
 def command(
+    fabric: Annotated[
+        bool, typer.Option("--fabric", help="What jobs on many hosts need, and what they would use.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check this host, what is installed, and the environment; name the cures.
 
     The exit status is 1 if a check failed, which means that programs will not run.
     """
-    checks = all_checks()
+    checks = fabric_checks() if fabric else all_checks()
     if as_json:
         print_json([asdict(check) for check in checks])
     else:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from selion.doctor import building, kernel, package, resources
+from selion.doctor import building, fabric, kernel, package, resources
 from selion.doctor.check import Check
 
-__all__ = ["Check", "all_checks"]
+__all__ = ["Check", "all_checks", "fabric_checks"]
 
 
 def all_checks() -> list[Check]:
@@ -17,3 +17,8 @@ def all_checks() -> list[Check]:
         *building.checks(),
         *package.checks(),
     ]
+
+
+def fabric_checks() -> list[Check]:
+    """What programs on many hosts need."""
+    return fabric.checks()

@@ -10,10 +10,10 @@
 #include "machine/call_record.hpp"
 #include "machine/host.hpp"
 #include "machine/node/doorbell.hpp"
+#include "machine/node/element_atomic.hpp"
 #include "machine/node/sleep_protocol.hpp"
 #include "machine/waiter.hpp"
 #include "meters/record/recorder.hpp"
-#include "selion/atomics.hpp"
 #include "selion/counter.hpp"
 #include "selion/detail/word_access.hpp"
 
@@ -30,42 +30,6 @@ meters::flow_id cause_of(const detail::rank_context& context, const wait_request
     const std::uint64_t address =
         (std::uint64_t{context.rank} << detail::offset_bits) | static_cast<std::uint64_t>(offset);
     return meters::flow_of_signal(address, value, context.recorder->era());
-}
-
-/// Every operation as a loop of compare-and-swap: this is the slow way, and short beats quick.
-template <class T>
-T apply(std::byte* address, const detail::atomic_request& request) {
-    const std::atomic_ref<T> element(*reinterpret_cast<T*>(address));
-    const T operand = detail::from_bits<T>(request.operand);
-    // acquire, acq_rel: as the inline operations [element.atomic]
-    T before = element.load(std::memory_order_acquire);
-    while (true) {
-        if (request.operation == detail::atomic_operation::load) return before;
-        const bool differs = detail::to_bits(before) != request.compare;
-        if (request.operation == detail::atomic_operation::compare_swap && differs) return before;
-        const T after = detail::combine_atomically(request.operation, before, operand);
-        if (element.compare_exchange_weak(before, after,
-                                          std::memory_order_acq_rel,     // [element.atomic]
-                                          std::memory_order_acquire)) {  // [element.atomic]
-            return before;
-        }
-    }
-}
-
-std::uint64_t apply_to(std::byte* address, const detail::atomic_request& request) {
-    using enum detail::element_kind;
-    const bool is_narrow = request.width == sizeof(std::uint32_t);
-    switch (request.kind) {
-        case unsigned_integer: break;
-        case signed_integer:
-            return is_narrow ? detail::to_bits(apply<std::int32_t>(address, request))
-                             : detail::to_bits(apply<std::int64_t>(address, request));
-        case floating:
-            return is_narrow ? detail::to_bits(apply<float>(address, request))
-                             : detail::to_bits(apply<double>(address, request));
-    }
-    return is_narrow ? apply<std::uint32_t>(address, request)
-                     : apply<std::uint64_t>(address, request);
 }
 
 }  // namespace
@@ -168,13 +132,13 @@ void mapped_transport::start_get(detail::rank_context& context,
 
 std::uint64_t mapped_transport::atomic(detail::rank_context&,
                                        const detail::atomic_request& request) {
-    return apply_to(address_of(request.target), request);
+    return change_element(address_of(request.target), request);
 }
 
 void mapped_transport::start_atomic(detail::rank_context& context,
                                     const detail::atomic_request& request,
                                     const detail::atomic_answer& answer) {
-    const std::uint64_t before = apply_to(address_of(request.target), request);
+    const std::uint64_t before = change_element(address_of(request.target), request);
     if (answer.before != nullptr) std::memcpy(answer.before, &before, request.width);
     detail::count_here(context, answer.completion, std::source_location::current());
 }

@@ -8,7 +8,7 @@
 namespace selion::machine::node {
 
 /// Time and waiting of ranks that share a mapping.
-class node_clock final : public clock {
+class node_clock : public clock {
 public:
     node_clock(const shared_mapping& mapping, const bell_layout& bells)
         : mapping_(mapping), bells_(bells) {}
@@ -18,8 +18,10 @@ public:
     void wake(detail::rank_context& context, detail::shared_word& word) override;
     void count(detail::rank_context& context, detail::shared_word& word) override;
 
-private:
+protected:
     const shared_mapping& mapping_;
+
+private:
     bell_layout bells_;
 };
 
@@ -68,7 +70,7 @@ private:
 };
 
 /// Accounts for the host's memory over all ranks of the job.
-class mapped_memory final : public memory {
+class mapped_memory : public memory {
 public:
     explicit mapped_memory(const shared_mapping& mapping) : mapping_(mapping) {}
     bool commit(std::uint64_t bytes) override;
@@ -77,7 +79,7 @@ public:
     std::uint64_t committed_bytes() const override;
     std::uint64_t limit_bytes() const override;
 
-private:
+protected:
     const shared_mapping& mapping_;
 };
 

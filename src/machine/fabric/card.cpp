@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/card.hpp"
+
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/random.h>
+
+#include <array>
+#include <cstring>
+
+#include "selion/error.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+constexpr std::uint64_t magic = 0x3144524143ull;  // "CARD1"
+constexpr std::size_t parts_of_card = 5;
+constexpr std::size_t most_part_bytes = 4096;
+
+struct card_head {
+    std::uint64_t magic;
+    std::uint64_t program;
+    job_terms terms;
+    std::array<std::uint32_t, parts_of_card> part_bytes;
+    std::uint32_t unused;
+};
+
+int add_code(dl_phdr_info* info, std::size_t, void* sum) {
+    std::uint64_t& hash = *static_cast<std::uint64_t*>(sum);
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& part = info->dlpi_phdr[i];
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+        const auto* const code = reinterpret_cast<const std::byte*>(info->dlpi_addr + part.p_vaddr);
+        constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+        for (std::size_t at = 0; at + word_bytes <= part.p_filesz; at += word_bytes) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, code + at, word_bytes);
+            hash = (hash ^ word) * 1099511628211;  // FNV-1a, by words
+            hash ^= hash >> 29;
+        }
+    }
+    return 1;  // the first object is the main program
+}
+
+}  // namespace
+
+std::uint64_t program_fingerprint() {
+    std::uint64_t hash = 14695981039346656037ull;
+    dl_iterate_phdr(add_code, &hash);
+    return hash;
+}
+
+std::uint64_t draw_secret() {
+    std::uint64_t secret = 0;
+    while (secret == 0) {
+        if (getrandom(&secret, sizeof secret, 0) != ssize_t{sizeof secret}) {
+            throw error(status::system_failure, "fabric: the kernel gives no random numbers");
+        }
+    }
+    return secret;
+}
+
+std::vector<std::byte> encode(const rank_card& card) {
+    card_head head{.magic = magic,
+                   .program = card.program,
+                   .terms = card.terms,
+                   .part_bytes = {},
+                   .unused = 0};
+    const std::array<std::span<const std::byte>, parts_of_card> parts{
+        std::as_bytes(std::span(card.version)), std::as_bytes(std::span(card.spec)),
+        std::as_bytes(std::span(card.provider)), std::as_bytes(std::span(card.host)),
+        std::span<const std::byte>(card.address)};
+    std::vector<std::byte> bytes(sizeof head);
+    for (std::size_t i = 0; i < parts_of_card; ++i) {
+        head.part_bytes[i] = static_cast<std::uint32_t>(parts[i].size());
+        bytes.insert(bytes.end(), parts[i].begin(), parts[i].end());
+    }
+    std::memcpy(bytes.data(), &head, sizeof head);
+    return bytes;
+}
+
+std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
+    card_head head{};
+    if (bytes.size() < sizeof head) return std::nullopt;
+    std::memcpy(&head, bytes.data(), sizeof head);
+    if (head.magic != magic) return std::nullopt;
+    bytes = bytes.subspan(sizeof head);
+    std::array<std::span<const std::byte>, parts_of_card> parts;
+    for (std::size_t i = 0; i < parts_of_card; ++i) {
+        const std::size_t wanted = head.part_bytes[i];
+        if (wanted > most_part_bytes || wanted > bytes.size()) return std::nullopt;
+        parts[i] = bytes.first(wanted);
+        bytes = bytes.subspan(wanted);
+    }
+    if (!bytes.empty()) return std::nullopt;
+    const auto text = [&](std::size_t part) {
+        return std::string(reinterpret_cast<const char*>(parts[part].data()), parts[part].size());
+    };
+    return rank_card{.terms = head.terms,
+                     .program = head.program,
+                     .version = text(0),
+                     .spec = text(1),
+                     .provider = text(2),
+                     .host = text(3),
+                     .address = {parts[4].begin(), parts[4].end()}};
+}
+
+std::string difference(const rank_card& own, const rank_card& other) {
+    if (own.version != other.version) {
+        return fmt::format("has version {} of Selion, not {}", other.version, own.version);
+    }
+    if (own.spec != other.spec) {
+        return fmt::format("was started as machine \"{}\", not \"{}\"", other.spec, own.spec);
+    }
+    if (own.program != other.program) return "runs another program, or another build of it";
+    if (own.provider != other.provider) {
+        return fmt::format(
+            "uses provider {}, not {}; set SELION_FABRIC_PROVIDER to one that all "
+            "hosts have",
+            other.provider, own.provider);
+    }
+    return {};
+}
+
+}  // namespace selion::machine::fabric

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace selion::machine::fabric {
+
+/// What all ranks of a job have to do alike; rank 0 decides.
+struct job_terms {
+    std::uint64_t secret = 0;
+    std::uint64_t reserve_bytes = 0;  ///< of segment 0
+    std::uint64_t message_bytes = 0;
+    std::uint32_t processors = 0;  ///< of all hosts together, as far as rank 0 knows
+    std::uint32_t have_cores = 0;
+    std::uint32_t thread_level = 0;
+    std::uint32_t unused = 0;
+};
+
+/// What a rank tells the others before anything is sent.
+struct rank_card {
+    job_terms terms;
+    std::uint64_t program = 0;  ///< fingerprint of the program's code
+    std::string version;        ///< of the library
+    std::string spec;
+    std::string provider;
+    std::string host;
+    std::vector<std::byte> address;
+};
+
+/// Of the code of the running program, wherever it is mapped. @cost reads all of it once
+std::uint64_t program_fingerprint();
+/// From the kernel; never 0. @error system_failure (thrown)
+std::uint64_t draw_secret();
+
+std::vector<std::byte> encode(const rank_card& card);
+/// @return nothing if it is no card.
+std::optional<rank_card> decode_card(std::span<const std::byte> bytes);
+
+/// What keeps two ranks from being of one job: "runs version 0.2.0, not 0.1.0"; empty: nothing.
+std::string difference(const rank_card& own, const rank_card& other);
+
+}  // namespace selion::machine::fabric

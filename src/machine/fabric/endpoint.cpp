@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/endpoint.hpp"
+
+#include <fmt/format.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "machine/fabric/libraries.hpp"
+#include "machine/fabric/providers.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+constexpr std::size_t send_buffers = 64;
+constexpr std::size_t receive_areas = 4;
+constexpr std::size_t area_bytes = 512 * 1024;
+constexpr std::size_t most_at_once = 16;  ///< completions of one look
+constexpr std::size_t most_address_bytes = 256;
+
+/// Closes what libfabric has opened.
+struct closer {
+    template <class Object>
+    void operator()(Object* object) const {
+        fi_close(&object->fid);
+    }
+};
+template <class Object>
+using owned = std::unique_ptr<Object, closer>;
+
+/// Room for one frame that is being sent; the first member, so that its address is the buffer's.
+struct send_buffer {
+    fi_context2 context;
+    std::uint32_t peer = 0;
+    alignas(16) std::array<std::byte, frame_bytes> bytes;
+};
+
+struct receive_area {
+    fi_context2 context;
+    alignas(64) std::array<std::byte, area_bytes> bytes;
+};
+
+error failure(std::string_view what, const fi_info& info, int code) {
+    return {
+        status::system_failure,
+        fmt::format("fabric: cannot {} with provider {} on {} ({}); set SELION_FABRIC_PROVIDER "
+                    "or SELION_FABRIC_INTERFACE to others: `selion doctor --fabric` lists them",
+                    what, provider_name(info), interface_name(info), libfabric().strerror(-code))};
+}
+
+}  // namespace
+
+struct endpoint::parts {
+    info_list all;
+    const fi_info* info = nullptr;
+    std::unique_ptr<std::array<send_buffer, send_buffers>> outgoing;
+    std::unique_ptr<std::array<receive_area, receive_areas>> incoming;
+    owned<fid_fabric> fabric;
+    owned<fid_domain> domain;
+    owned<fid_av> addresses;
+    owned<fid_cq> completions;
+    owned<fid_mr> send_memory;
+    owned<fid_mr> receive_memory;
+    owned<fid_ep> end;  // the last one: it is closed first
+    int file = -1;
+
+    std::mutex free_mutex;
+    std::vector<send_buffer*> free;
+
+    std::array<fi_cq_data_entry, most_at_once> found;
+    std::size_t entry = 0;
+    std::size_t entry_count = 0;
+    receive_area* used_up = nullptr;  ///< to be posted again before the next event
+
+    int open_objects();
+    int bind_and_enable();
+    int register_memory();
+    int post(receive_area& area);
+    send_buffer* take_buffer() {
+        const std::lock_guard lock(free_mutex);
+        if (free.empty()) return nullptr;
+        send_buffer* const taken = free.back();
+        free.pop_back();
+        return taken;
+    }
+    void give_back(send_buffer* buffer) {
+        const std::lock_guard lock(free_mutex);
+        free.push_back(buffer);
+    }
+    static void* memory_of(const owned<fid_mr>& region) {
+        return region == nullptr ? nullptr : fi_mr_desc(region.get());
+    }
+};
+
+int endpoint::parts::open_objects() {
+    fid_fabric* opened_fabric = nullptr;
+    if (const int code = libfabric().fabric(info->fabric_attr, &opened_fabric, nullptr))
+        return code;
+    fabric.reset(opened_fabric);
+    fid_domain* opened_domain = nullptr;
+    fi_info* const wanted = const_cast<fi_info*>(info);
+    if (const int code = fi_domain(fabric.get(), wanted, &opened_domain, nullptr)) return code;
+    domain.reset(opened_domain);
+    fi_av_attr table{};
+    table.type = FI_AV_TABLE;
+    fid_av* opened_table = nullptr;
+    if (const int code = fi_av_open(domain.get(), &table, &opened_table, nullptr)) return code;
+    addresses.reset(opened_table);
+    fi_cq_attr queue{};
+    queue.format = FI_CQ_FORMAT_DATA;
+    queue.size = send_buffers + receive_areas * (area_bytes / sizeof(frame_head));
+    queue.wait_obj = FI_WAIT_FD;
+    fid_cq* opened_queue = nullptr;
+    int code = fi_cq_open(domain.get(), &queue, &opened_queue, nullptr);
+    if (code != 0) {
+        queue.wait_obj = FI_WAIT_NONE;
+        code = fi_cq_open(domain.get(), &queue, &opened_queue, nullptr);
+    }
+    if (code != 0) return code;
+    completions.reset(opened_queue);
+    const bool has_file = queue.wait_obj == FI_WAIT_FD &&
+                          fi_control(&opened_queue->fid, FI_GETWAIT, &file) == FI_SUCCESS;
+    if (!has_file) file = -1;
+    fid_ep* opened_end = nullptr;
+    if (const int failed = fi_endpoint(domain.get(), wanted, &opened_end, nullptr)) return failed;
+    end.reset(opened_end);
+    return 0;
+}
+
+int endpoint::parts::bind_and_enable() {
+    if (const int code = fi_ep_bind(end.get(), &addresses->fid, 0)) return code;
+    if (const int code = fi_ep_bind(end.get(), &completions->fid, FI_TRANSMIT | FI_RECV)) {
+        return code;
+    }
+    std::size_t least_room = frame_bytes;
+    if (const int code = fi_setopt(&end->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least_room,
+                                   sizeof least_room)) {
+        return code;
+    }
+    return fi_enable(end.get());
+}
+
+int endpoint::parts::register_memory() {
+    outgoing = std::make_unique<std::array<send_buffer, send_buffers>>();
+    incoming = std::make_unique<std::array<receive_area, receive_areas>>();
+    if ((info->domain_attr->mr_mode & FI_MR_LOCAL) == 0) return 0;
+    fid_mr* region = nullptr;
+    if (const int code = fi_mr_reg(domain.get(), outgoing.get(), sizeof *outgoing, FI_SEND, 0, 0, 0,
+                                   &region, nullptr)) {
+        return code;
+    }
+    send_memory.reset(region);
+    if (const int code = fi_mr_reg(domain.get(), incoming.get(), sizeof *incoming, FI_RECV, 0, 1, 0,
+                                   &region, nullptr)) {
+        return code;
+    }
+    receive_memory.reset(region);
+    return 0;
+}
+
+int endpoint::parts::post(receive_area& area) {
+    const iovec where{area.bytes.data(), area.bytes.size()};
+    void* region = memory_of(receive_memory);
+    fi_msg message{};
+    message.msg_iov = &where;
+    message.desc = &region;
+    message.iov_count = 1;
+    message.addr = FI_ADDR_UNSPEC;
+    message.context = &area.context;
+    ssize_t code = -FI_EAGAIN;
+    for (int i = 0; code == -FI_EAGAIN && i < 1'000'000; ++i) {
+        code = fi_recvmsg(end.get(), &message, FI_MULTI_RECV);
+    }
+    return static_cast<int>(code);
+}
+
+result<std::unique_ptr<endpoint>> endpoint::open(const endpoint_wish& wish) {
+    auto made = std::make_unique<parts>();
+    result<chosen_info> chosen = choose_provider(wish);
+    if (!chosen) return chosen.trouble();
+    chosen_info choice = std::move(chosen).value();
+    made->all = std::move(choice.all);
+    made->info = choice.best;
+    if (const int code = made->open_objects()) {
+        return failure("open an endpoint", *made->info, code);
+    }
+    if (const int code = made->bind_and_enable()) {
+        return failure("enable an endpoint", *made->info, code);
+    }
+    if (const int code = made->register_memory()) {
+        return failure("register memory", *made->info, code);
+    }
+    for (receive_area& area : *made->incoming) {
+        if (const int code = made->post(area)) {
+            return failure("post receive buffers", *made->info, code);
+        }
+    }
+    for (send_buffer& buffer : *made->outgoing) made->free.push_back(&buffer);
+    return std::unique_ptr<endpoint>(new endpoint(std::move(made)));
+}
+
+endpoint::endpoint(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
+endpoint::~endpoint() = default;
+
+std::string endpoint::provider() const { return provider_name(*parts_->info); }
+std::string endpoint::interface() const { return interface_name(*parts_->info); }
+
+std::vector<std::byte> endpoint::name() const {
+    std::vector<std::byte> bytes(most_address_bytes);
+    std::size_t size = bytes.size();
+    if (fi_getname(&parts_->end->fid, bytes.data(), &size) != 0) size = 0;
+    bytes.resize(std::min(size, bytes.size()));
+    return bytes;
+}
+
+result<peer_address> endpoint::insert(std::span<const std::byte> name) {
+    fi_addr_t place = FI_ADDR_UNSPEC;
+    // Addresses of a kind have a length, which the provider does not ask for.
+    const bool is_alike = name.size() == this->name().size();
+    if (!is_alike ||
+        fi_av_insert(parts_->addresses.get(), name.data(), 1, &place, 0, nullptr) != 1) {
+        return error(
+            status::system_failure,
+            fmt::format("an address of {} bytes is none of provider {}", name.size(), provider()));
+    }
+    return place;
+}
+
+send_outcome endpoint::try_send(peer_address to, std::uint32_t peer, const outgoing_frame& frame,
+                                std::string& why) {
+    send_buffer* const buffer = parts_->take_buffer();
+    if (buffer == nullptr) return send_outcome::busy;
+    buffer->peer = peer;
+    std::byte* place = buffer->bytes.data();
+    const auto add = [&](const void* from, std::size_t bytes) {
+        if (bytes != 0) std::memcpy(place, from, bytes);
+        place += bytes;
+    };
+    add(&frame.head, sizeof frame.head);
+    add(frame.first.data(), frame.first.size());
+    add(frame.second.data(), frame.second.size());
+    const auto bytes = static_cast<std::size_t>(place - buffer->bytes.data());
+    const ssize_t code = fi_send(parts_->end.get(), buffer->bytes.data(), bytes,
+                                 parts::memory_of(parts_->send_memory), to, &buffer->context);
+    if (code == 0) return send_outcome::sent;
+    parts_->give_back(buffer);
+    if (code != -FI_EAGAIN) why = libfabric().strerror(static_cast<int>(-code));
+    return send_outcome::busy;
+}
+
+bool endpoint::read(endpoint_event& event) {
+    if (receive_area* const area = std::exchange(parts_->used_up, nullptr)) {
+        if (const int code = parts_->post(*area)) {
+            event = {
+                endpoint_event::kind::failed,
+                {},
+                0,
+                fmt::format("cannot post a receive buffer again: {}", libfabric().strerror(-code))};
+            return true;
+        }
+    }
+    if (parts_->entry == parts_->entry_count) {
+        parts_->entry = parts_->entry_count = 0;
+        const ssize_t count =
+            fi_cq_read(parts_->completions.get(), parts_->found.data(), most_at_once);
+        if (count == -FI_EAGAIN || count == 0) return false;
+        if (count < 0) {
+            read_error(event);
+            return true;
+        }
+        parts_->entry_count = static_cast<std::size_t>(count);
+    }
+    return read_completion(event);
+}
+
+bool endpoint::read_completion(endpoint_event& event) {
+    const fi_cq_data_entry& entry = parts_->found[parts_->entry++];
+    if ((entry.flags & FI_SEND) != 0) {
+        auto* const buffer = reinterpret_cast<send_buffer*>(entry.op_context);
+        event = {endpoint_event::kind::sent, {}, buffer->peer, {}};
+        parts_->give_back(buffer);
+        return true;
+    }
+    if ((entry.flags & FI_MULTI_RECV) != 0) {
+        parts_->used_up = reinterpret_cast<receive_area*>(entry.op_context);
+    }
+    if (entry.len == 0) return read(event);
+    event = {endpoint_event::kind::received,
+             {static_cast<const std::byte*>(entry.buf), entry.len},
+             0,
+             {}};
+    return true;
+}
+
+void endpoint::read_error(endpoint_event& event) {
+    fi_cq_err_entry trouble{};
+    std::array<char, 256> text{};
+    trouble.err_data = nullptr;
+    const ssize_t count = fi_cq_readerr(parts_->completions.get(), &trouble, 0);
+    event = {endpoint_event::kind::failed, {}, UINT32_MAX, "the completion queue cannot be read"};
+    if (count != 1) return;
+    event.why = libfabric().strerror(trouble.err);
+    const char* const more = fi_cq_strerror(parts_->completions.get(), trouble.prov_errno,
+                                            trouble.err_data, text.data(), text.size());
+    if (more != nullptr && *more != '\0' && event.why != more) {
+        event.why += fmt::format(", {}", more);
+    }
+    if ((trouble.flags & FI_SEND) == 0 || trouble.op_context == nullptr) return;
+    auto* const buffer = reinterpret_cast<send_buffer*>(trouble.op_context);
+    event.peer = buffer->peer;
+    parts_->give_back(buffer);
+}
+
+int endpoint::wait_file() const { return parts_->file; }
+
+bool endpoint::may_sleep() {
+    if (parts_->entry != parts_->entry_count || parts_->used_up != nullptr) return false;
+    if (parts_->file < 0) return true;
+    fid* queue = &parts_->completions->fid;
+    return fi_trywait(parts_->fabric.get(), &queue, 1) == FI_SUCCESS;
+}
+
+}  // namespace selion::machine::fabric

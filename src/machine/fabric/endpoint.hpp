@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "machine/fabric/wire.hpp"
+#include "selion/error.hpp"
+
+namespace selion::machine::fabric {
+
+/// Which provider and which interface; empty: as is best.
+struct endpoint_wish {
+    std::string provider;
+    std::string interface;
+    bool is_on_one_host = false;  ///< all ranks are: then loopback is good enough
+};
+
+/// As SELION_FABRIC_PROVIDER and SELION_FABRIC_INTERFACE ask.
+endpoint_wish wish_of_knobs();
+
+/// How an attempt to send has ended.
+enum class send_outcome : std::uint8_t {
+    sent,  ///< or on its way
+    busy,  ///< no buffer is free, or the provider takes nothing now
+};
+
+/// A place in the provider's table of addresses.
+using peer_address = std::uint64_t;
+
+/// What happened to an endpoint.
+struct endpoint_event {
+    enum class kind : std::uint8_t { received, sent, failed } what;
+    std::span<const std::byte> frame;  ///< received: until the next call of `read`
+    std::uint32_t peer = 0;            ///< sent, failed: whom the frame was for
+    std::string why;                   ///< failed
+};
+
+/// A reliable-datagram endpoint: the one place that knows libfabric. `try_send`, `insert` and
+/// `read` may be called at the same time by different threads, each by one at a time.
+class endpoint {
+public:
+    /// @error system_failure with what is missing and what to change.
+    static result<std::unique_ptr<endpoint>> open(const endpoint_wish& wish);
+    ~endpoint();
+    endpoint(const endpoint&) = delete;
+    endpoint& operator=(const endpoint&) = delete;
+
+    std::string provider() const;
+    std::string interface() const;
+    /// Its own address, for the others.
+    std::vector<std::byte> name() const;
+    /// @error system_failure: it is no address of this provider.
+    result<peer_address> insert(std::span<const std::byte> name);
+
+    /// Copies the frame. @param peer is told again when it has been sent, with `sent`.
+    /// @param why what is wrong, if the outcome is an error of the provider; else untouched.
+    send_outcome try_send(peer_address to, std::uint32_t peer, const outgoing_frame& frame,
+                          std::string& why);
+    /// The next event, if there is one. Frames are to be used before the next call.
+    bool read(endpoint_event& event);
+
+    /// File that becomes readable when `read` has something; -1: there is none.
+    int wait_file() const;
+    /// Whether it may be slept on now: nothing is there that it would not tell.
+    bool may_sleep();
+
+private:
+    struct parts;
+    explicit endpoint(std::unique_ptr<parts> made);
+    bool read_completion(endpoint_event& event);
+    void read_error(endpoint_event& event);
+
+    std::unique_ptr<parts> parts_;
+};
+
+}  // namespace selion::machine::fabric

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/job_watch.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/log.hpp"
+#include "machine/node/doorbell.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+constexpr std::int64_t longest_sample_ms = 250;
+
+}  // namespace
+
+job_watch::job_watch(std::string who, const call_record& record, const node::job_setting& setting,
+                     std::function<void()> end_job)
+    : who_(std::move(who)),
+      record_(record),
+      setting_(setting),
+      end_job_(std::move(end_job)),
+      inbox_({SIGUSR1}),
+      stop_(eventfd(0, EFD_CLOEXEC)) {
+    // The program's own handlers must not run on this thread.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { watch(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+job_watch::~job_watch() {
+    eventfd_write(stop_, 1);
+    thread_.join();
+    close(stop_);
+}
+
+std::string job_watch::explanation() const {
+    const bool is_waiting = look_at(record_.is_waiting) != 0;
+    return fmt::format("{} {} {}", who_, is_waiting ? "waits" : "is", last_call_text(record_));
+}
+
+void job_watch::watch() {
+    std::array<pollfd, 2> files{pollfd{stop_, POLLIN, 0}, pollfd{inbox_.file(), POLLIN, 0}};
+    const std::int64_t timeout_ns = setting_.hang_timeout_ns;
+    const auto sample_ms =
+        static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 4'000'000, 1, longest_sample_ms));
+    std::uint64_t entries = 0;
+    std::int64_t since_ns = node::steady_now_ns();
+    bool was_reported = false;
+    while (true) {
+        poll(files.data(), files.size(), timeout_ns == 0 ? -1 : sample_ms);
+        if (files[0].revents != 0) return;
+        while (inbox_.take() == SIGUSR1) base::say(explanation());
+        const std::int64_t now_ns = node::steady_now_ns();
+        const std::uint64_t seen = look_at(record_.entries);
+        if (std::exchange(entries, seen) != seen || look_at(record_.is_waiting) == 0) {
+            since_ns = now_ns;
+            was_reported = false;
+        }
+        if (timeout_ns == 0 || was_reported || now_ns - since_ns < timeout_ns) continue;
+        was_reported = true;
+        base::say(fmt::format("hang: {} s are over: {}", static_cast<double>(timeout_ns) / 1e9,
+                              explanation()));
+        if (setting_.aborts_on_hang) end_job_();
+    }
+}
+
+}  // namespace selion::machine::fabric

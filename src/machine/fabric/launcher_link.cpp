@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/launcher_link.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "machine/fabric/libraries.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+std::atomic<launcher_link::loss_handler> registered = nullptr;
+pid_t connected_process = 0;
+
+void fill(pmix_proc_t& who, const std::string& job, pmix_rank_t rank) {
+    who = {};
+    job.copy(who.nspace, PMIX_MAX_NSLEN);
+    who.rank = rank;
+}
+
+/// A value of the job or of one rank; freed when it goes.
+class asked_value {
+public:
+    asked_value(const std::string& job, pmix_rank_t rank, const char* key) {
+        pmix_proc_t who;
+        fill(who, job, rank);
+        if (pmix().get(&who, key, nullptr, 0, &value_) != PMIX_SUCCESS) value_ = nullptr;
+    }
+    ~asked_value() {
+        if (value_ == nullptr) return;
+        pmix().value_destruct(value_);
+        std::free(value_);
+    }
+    asked_value(const asked_value&) = delete;
+    asked_value& operator=(const asked_value&) = delete;
+
+    const pmix_value_t* get() const { return value_; }
+    std::optional<std::uint32_t> number() const {
+        if (value_ == nullptr || value_->type != PMIX_UINT32) return std::nullopt;
+        return value_->data.uint32;
+    }
+    std::string text() const {
+        if (value_ == nullptr || value_->type != PMIX_STRING || value_->data.string == nullptr) {
+            return {};
+        }
+        return value_->data.string;
+    }
+
+private:
+    pmix_value_t* value_ = nullptr;
+};
+
+/// Runs when the process leaves by `exit`: a launcher takes one that says nothing for dead.
+void say_goodbye() {
+    if (getpid() == connected_process) pmix().finalize(nullptr, 0);
+}
+
+void on_event(size_t, pmix_status_t what, const pmix_proc_t* source, pmix_info_t[], size_t,
+              pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* done_data) {
+    // acquire: what the handler uses [fabric.loss]
+    const launcher_link::loss_handler handler = registered.load(std::memory_order_acquire);
+    const bool is_launcher = what == PMIX_ERR_LOST_CONNECTION_TO_SERVER ||
+                             what == PMIX_ERR_LOST_CONNECTION || what == PMIX_ERR_UNREACH;
+    if (handler != nullptr) {
+        if (is_launcher) {
+            handler(std::nullopt, pmix().error_string(what));
+        } else {
+            handler(source == nullptr ? 0 : source->rank, pmix().error_string(what));
+        }
+    }
+    if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
+}
+
+void note_end(pmix_status_t, void* flag) {
+    // release: what came with the fence [fabric.fence]
+    static_cast<std::atomic<bool>*>(flag)->store(true, std::memory_order_release);
+}
+
+}  // namespace
+
+result<launch_place> launcher_link::ask_place() {
+    launch_place found;
+    const auto ranks = asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE).number();
+    if (!ranks || *ranks == 0 || place_.rank >= *ranks) {
+        return error(status::system_failure,
+                     "fabric: the launcher's PMIx server does not say how many ranks there are; "
+                     "launch with mpirun of Open MPI 4 or 5, prterun, or srun --mpi=pmix");
+    }
+    found.rank = place_.rank;
+    found.ranks = *ranks;
+    const auto near = asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE).number();
+    found.ranks_on_host = std::max(near.value_or(1), 1u);
+    found.host_number = asked_value(job_name_, place_.rank, PMIX_NODEID).number().value_or(0);
+    utsname system{};
+    uname(&system);
+    found.host = system.nodename;
+    return found;
+}
+
+result<launcher_link*> launcher_link::connect() {
+    static launcher_link only;
+    if (connected_process == getpid()) return &only;
+    const result<const pmix_calls*> loaded = load_pmix();
+    if (!loaded) return loaded.trouble();
+    pmix_proc_t self{};
+    const pmix_status_t code = pmix().init(&self, nullptr, 0);
+    if (code != PMIX_SUCCESS) {
+        return error(
+            status::system_failure,
+            fmt::format("fabric: no PMIx server answers ({}); launch the program with `mpirun -n 4 "
+                        "./program`, prterun or `srun --mpi=pmix`, or choose a machine of one host "
+                        "such as SELION_MACHINE=processes:4",
+                        pmix().error_string(code)));
+    }
+    connected_process = getpid();
+    std::atexit(say_goodbye);
+    only.job_name_ = self.nspace;
+    only.place_.rank = self.rank;
+    const result<launch_place> place = only.ask_place();
+    if (!place) return place.trouble();
+    only.place_ = place.value();
+    return &only;
+}
+
+void launcher_link::put(const std::string& key, std::span<const std::byte> bytes) {
+    pmix_value_t value{};
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo.bytes = reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data()));
+    value.data.bo.size = bytes.size();
+    pmix_status_t code = pmix().put(PMIX_GLOBAL, key.c_str(), &value);
+    if (code == PMIX_SUCCESS) code = pmix().commit();
+    if (code == PMIX_SUCCESS) return;
+    throw error(status::system_failure, fmt::format("fabric: the PMIx server takes no card ({})",
+                                                    pmix().error_string(code)));
+}
+
+std::optional<std::vector<std::byte>> launcher_link::get(std::uint32_t rank,
+                                                         const std::string& key) {
+    const asked_value value(job_name_, rank, key.c_str());
+    if (value.get() == nullptr || value.get()->type != PMIX_BYTE_OBJECT) return std::nullopt;
+    const auto* const first = reinterpret_cast<const std::byte*>(value.get()->data.bo.bytes);
+    return std::vector<std::byte>(first, first + value.get()->data.bo.size);
+}
+
+std::string launcher_link::host_of(std::uint32_t rank) {
+    const std::string host = asked_value(job_name_, rank, PMIX_HOSTNAME).text();
+    return host.empty() ? "an unknown host" : host;
+}
+
+void launcher_link::fence(const std::function<void()>& serve) {
+    pmix_proc_t all;
+    fill(all, job_name_, PMIX_RANK_WILDCARD);
+    pmix_info_t collect{};
+    constexpr std::string_view key = PMIX_COLLECT_DATA;
+    key.copy(collect.key, PMIX_MAX_KEYLEN);
+    collect.value.type = PMIX_BOOL;
+    collect.value.data.flag = true;
+    std::atomic<bool> is_over = false;
+    const pmix_status_t code = pmix().fence(&all, 1, &collect, 1, note_end, &is_over);
+    if (code != PMIX_SUCCESS) {
+        throw error(
+            status::system_failure,
+            fmt::format("fabric: the PMIx server refuses a fence ({})", pmix().error_string(code)));
+    }
+    // acquire: what came with it [fabric.fence]
+    while (!is_over.load(std::memory_order_acquire)) serve();
+}
+
+void launcher_link::abort(int status) {
+    if (connected_process == getpid()) pmix().abort(status, "", nullptr, 0);
+}
+
+void launcher_link::on_loss(loss_handler handler) {
+    // release: what it uses; pairs with the thread that calls it [fabric.loss]
+    registered.store(handler, std::memory_order_release);
+    static bool has_registered = false;
+    if (std::exchange(has_registered, true)) return;
+    std::array<pmix_status_t, 4> codes{PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTING,
+                                       PMIX_ERR_LOST_CONNECTION_TO_SERVER,
+                                       PMIX_ERR_LOST_CONNECTION};
+    pmix().register_event_handler(codes.data(), codes.size(), nullptr, 0, on_event, nullptr,
+                                  nullptr);
+}
+
+}  // namespace selion::machine::fabric

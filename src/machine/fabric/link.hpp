@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "machine/fabric/wire.hpp"
+
+namespace selion {
+class counter;
+}
+
+/// The account of one rank with one other, without any network: what is on the way in either
+/// direction, what waits, and what each knows of the other (protocol.md).
+namespace selion::machine::fabric {
+
+/// Frames of a class that may be sent and not known to be taken.
+inline constexpr std::uint32_t window_frames = 64;
+/// Frames that are taken before the sender is told by a frame of its own.
+inline constexpr std::uint32_t told_after = 16;
+/// Send buffers that one peer may have.
+inline constexpr std::uint32_t most_buffers = 16;
+
+/// Numbers are modulo 2^32: `a` is not before `b`.
+constexpr bool has_reached(std::uint32_t a, std::uint32_t b) {
+    return static_cast<std::int32_t>(a - b) >= 0;
+}
+
+enum class frame_class : std::uint8_t { request, reply };
+
+/// A frame that could not leave, with a copy of what follows its head.
+struct waiting_frame {
+    frame_head head;
+    std::vector<std::byte> following;
+    counter* completion = nullptr;
+};
+
+/// One class of frames between two ranks.
+struct class_account {
+    std::uint32_t sent = 0;   ///< number of the last one
+    std::uint32_t acked = 0;  ///< the peer has said that it has taken so many
+    std::uint32_t taken = 0;  ///< of the peer's
+    std::uint32_t told = 0;   ///< what the peer has been told of that
+    std::deque<waiting_frame> queue;
+    // A message whose parts have not all come.
+    frame_head message{};
+    std::vector<std::byte> message_data;
+    std::size_t arrived_bytes = 0;
+    bool is_in_message = false;
+
+    bool has_window() const { return sent - acked < window_frames; }
+    bool is_quiet() const { return sent == acked && queue.empty(); }
+};
+
+struct peer_link {
+    std::uint64_t address = 0;  ///< of the provider
+    std::array<class_account, 2> classes;
+    std::uint32_t buffers = 0;   ///< send buffers on their way to it
+    bool owes_account = false;   ///< it has asked, or is far behind
+    bool wants_account = false;  ///< to be asked, once
+    bool is_listed = false;      ///< among those that a poll looks after
+    /// Counters that count once the request of that number has been taken.
+    std::deque<std::pair<std::uint32_t, counter*>> completions;
+
+    class_account& of(frame_class which) { return classes[static_cast<std::size_t>(which)]; }
+    class_account& requests() { return of(frame_class::request); }
+    class_account& replies() { return of(frame_class::reply); }
+
+    bool is_quiet() { return requests().is_quiet() && replies().is_quiet(); }
+    bool has_waiting() { return !requests().queue.empty() || !replies().queue.empty(); }
+
+    /// What the peer may be told of its requests: nothing new while a reply to it waits.
+    std::uint32_t requests_to_tell() {
+        return replies().queue.empty() ? requests().taken : requests().told;
+    }
+    /// Writes the account into a frame that is about to be sent.
+    void tell(frame_head& head) {
+        head.requests_taken = requests_to_tell();
+        head.replies_taken = replies().taken;
+    }
+    /// The frame has left.
+    void note_told(const frame_head& head) {
+        requests().told = head.requests_taken;
+        replies().told = head.replies_taken;
+        if (requests().told == requests().taken) owes_account = false;
+    }
+    bool is_far_behind() {
+        return requests_to_tell() - requests().told >= told_after ||
+               replies().taken - replies().told >= told_after;
+    }
+    /// Takes in what a frame of the peer tells. @return false: of frames that were never sent.
+    bool hear(const frame_head& head) {
+        const bool is_possible =
+            advance(requests(), head.requests_taken) && advance(replies(), head.replies_taken);
+        return is_possible;
+    }
+
+private:
+    static bool advance(class_account& account, std::uint32_t taken) {
+        if (!has_reached(account.sent, taken)) return false;
+        if (has_reached(taken, account.acked)) account.acked = taken;
+        return true;
+    }
+};
+
+}  // namespace selion::machine::fabric

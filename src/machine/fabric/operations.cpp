@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/operations.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "selion/counter.hpp"
+#include "selion/detail/word_access.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+constexpr unsigned uses_shift = 32;
+
+void count(detail::rank_context& server, counter* which) {
+    if (which != nullptr) detail::count_together(server, counter_access::word(*which));
+}
+
+}  // namespace
+
+pending_operation& operation_table::open() {
+    const std::lock_guard lock(mutex_);
+    if (free_operations_.empty()) return operations_.emplace_back();
+    pending_operation& taken = *free_operations_.back();
+    free_operations_.pop_back();
+    // Not the whole of it: a thread that has just rung for its word may still look at the mark.
+    taken.done.value = 0;
+    taken.pieces_left = taken.before = 0;
+    taken.is_awaited = false;
+    taken.answer = nullptr;
+    taken.origin = taken.completion = nullptr;
+    return taken;
+}
+
+void operation_table::close(pending_operation& done) {
+    const std::lock_guard lock(mutex_);
+    free_operations_.push_back(&done);
+}
+
+std::uint64_t operation_table::draw_ticket(pending_operation& what, std::uint32_t peer, void* place,
+                                           std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (free_tickets_.empty()) {
+        free_tickets_.push_back(static_cast<std::uint32_t>(tickets_.size()));
+        tickets_.emplace_back();
+    }
+    const std::uint32_t number = free_tickets_.back();
+    free_tickets_.pop_back();
+    ticket_place& drawn = tickets_[number];
+    drawn = {drawn.uses + 1, peer, &what, place, bytes};
+    return std::uint64_t{drawn.uses & 0x7fffffffu} << uses_shift | number;
+}
+
+operation_table::ticket_place operation_table::tear_off(std::uint64_t ticket, std::uint32_t peer,
+                                                        std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto number = static_cast<std::uint32_t>(ticket);
+    if (number >= tickets_.size()) return {};
+    ticket_place& place = tickets_[number];
+    const bool is_it = place.what != nullptr && place.peer == peer && place.bytes == bytes &&
+                       (place.uses & 0x7fffffffu) == ticket >> uses_shift;
+    if (!is_it) return {};
+    const ticket_place found = place;
+    place.what = nullptr;
+    free_tickets_.push_back(number);
+    return found;
+}
+
+bool operation_table::take_answer(detail::rank_context& server, std::uint64_t ticket,
+                                  std::uint32_t peer, std::span<const std::byte> data) {
+    const ticket_place torn = tear_off(ticket, peer, data.size());
+    if (torn.what == nullptr) return false;
+    std::memcpy(torn.place, data.data(), data.size());
+    end_piece(server, *torn.what);
+    return true;
+}
+
+bool operation_table::take_value(detail::rank_context& server, std::uint64_t ticket,
+                                 std::uint32_t peer, std::uint64_t before) {
+    const ticket_place torn = tear_off(ticket, peer, 0);
+    if (torn.what == nullptr) return false;
+    pending_operation& what = *torn.what;
+    what.before = before;
+    if (what.answer != nullptr) std::memcpy(what.answer, &before, what.answer_bytes);
+    end_piece(server, what);
+    return true;
+}
+
+/// On the one thread that serves, so pieces are counted one after another.
+void operation_table::end_piece(detail::rank_context& server, pending_operation& what) {
+    if (--what.pieces_left != 0) return;
+    if (what.is_awaited) {
+        detail::word_store(server, what.done, 1);
+        return;
+    }
+    counter* const origin = what.origin;
+    counter* const completion = what.completion;
+    close(what);
+    count(server, origin);
+    count(server, completion);
+}
+
+}  // namespace selion::machine::fabric

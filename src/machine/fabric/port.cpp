@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/port.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "machine/call_record.hpp"
+#include "selion/detail/word_access.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+/// Messages of the rank to itself that a call may leave for the next poll.
+constexpr std::size_t most_own_messages = 64;
+/// After which a provider that was busy is asked again, if nothing has happened.
+constexpr std::int64_t retry_ns = 20'000;
+
+std::span<const std::byte> data_of(const message_request& request) {
+    return {static_cast<const std::byte*>(request.data), request.bytes};
+}
+
+frame_class class_of(const frame_head& head) {
+    return head.is_reply() ? frame_class::reply : frame_class::request;
+}
+
+/// The first frame of a message, or all of it.
+outgoing_frame first_frame(const message_request& request) {
+    outgoing_frame frame;
+    frame.first = request.arguments;
+    frame.second =
+        data_of(request).first(std::min(request.bytes, most_following - request.arguments.size()));
+    frame.head.kind = frame_kind::message;
+    frame.head.flags = request.is_reply ? is_reply_flag : std::uint8_t{0};
+    frame.head.detail = request.kind;
+    frame.head.operands[0] = request.handler;
+    frame.head.operands[1] = request.bytes;
+    frame.head.operands[2] = request.arguments.size();
+    return frame;
+}
+
+}  // namespace
+
+port::port(const port_surroundings& around) : around_(around), links_(around.bounds.ranks) {}
+
+void port::open(detail::rank_context& own,
+                void (*function)(detail::rank_context&, const incoming_message&)) {
+    own_ = &own;
+    deliver_ = function;
+}
+
+/// @pre the lock is held.
+peer_link& port::link_to(std::uint32_t peer) {
+    if (links_[peer] == nullptr) {
+        auto made = std::make_unique<peer_link>();
+        made->address = around_.address_of(peer);
+        links_[peer] = std::move(made);
+        known_.push_back(peer);
+    }
+    return *links_[peer];
+}
+
+/// The next frame of its class leaves now, or nothing happens. @pre the lock is held.
+bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
+                    counter* completion) {
+    class_account& account = link.of(class_of(frame.head));
+    if (!account.has_window() || link.buffers >= most_buffers) return false;
+    outgoing_frame numbered = frame;
+    frame_head& head = numbered.head;
+    head.secret = around_.bounds.secret;
+    head.origin = around_.bounds.own_rank;
+    head.number = account.sent + 1;
+    head.bytes = static_cast<std::uint32_t>(frame.first.size() + frame.second.size());
+    if (completion != nullptr) head.flags |= asks_flag;
+    link.tell(head);
+    if (around_.end.try_send(link.address, peer, numbered, trouble_) == send_outcome::busy) {
+        if (!trouble_.empty()) trouble_with_ = peer;
+        is_stuck_.store(true, std::memory_order_relaxed);
+        return false;
+    }
+    ++account.sent;
+    ++link.buffers;
+    link.note_told(head);
+    if (completion != nullptr) link.completions.emplace_back(head.number, completion);
+    return true;
+}
+
+/// For those who must not wait. @return whether it has left. @pre the lock is held.
+bool port::post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion) {
+    peer_link& link = link_to(peer);
+    class_account& account = link.of(class_of(frame.head));
+    if (account.queue.empty() && try_post(peer, link, frame, completion)) return true;
+    waiting_frame kept{frame.head, {}, completion};
+    kept.following.reserve(frame.first.size() + frame.second.size());
+    kept.following.insert(kept.following.end(), frame.first.begin(), frame.first.end());
+    kept.following.insert(kept.following.end(), frame.second.begin(), frame.second.end());
+    account.queue.push_back(std::move(kept));
+    look_after(peer, link);
+    return false;
+}
+
+/// Ends the job if the provider has refused something for good.
+void port::check_trouble() {
+    std::string what;
+    std::uint32_t peer = no_peer;
+    {
+        const std::lock_guard lock(mutex_);
+        if (trouble_.empty() || is_leaving_) return;
+        what = trouble_;
+        peer = trouble_with_;
+    }
+    around_.end_job(peer, what);
+}
+
+/// Serves until the attempt, made with the lock held, succeeds.
+template <class Attempt>
+void port::wait_to(detail::rank_context& context, Attempt attempt) {
+    while (true) {
+        const std::uint64_t seen = detail::word_load(news_);
+        bool is_to_be_tried_again = false;
+        {
+            const std::lock_guard lock(mutex_);
+            if (attempt()) return;
+            is_to_be_tried_again = is_stuck();
+        }
+        check_trouble();
+        const std::int64_t deadline_ns =
+            is_to_be_tried_again ? context.clock->now_ns() + retry_ns : no_deadline;
+        context.clock->wait(context, {.word = news_,
+                                      .at_least = seen + 1,
+                                      .reason = wait_reason::message,
+                                      .deadline_ns = deadline_ns});
+    }
+}
+
+void port::post(detail::rank_context& context, std::uint32_t peer, const outgoing_frame& frame,
+                counter* completion) {
+    const auto attempt = [&] {
+        peer_link& link = link_to(peer);
+        return link.of(class_of(frame.head)).queue.empty() &&
+               try_post(peer, link, frame, completion);
+    };
+    {
+        const std::lock_guard lock(mutex_);
+        if (context.own.in_handler) {
+            post_or_queue(peer, frame, completion);
+            return;
+        }
+        if (attempt()) return;
+    }
+    const call_scope scope(context, operation::send, std::source_location::current());
+    wait_to(context, attempt);
+}
+
+/// What a message has beyond its first frame. @pre the lock is held since that one was posted: no
+/// other frame of the class comes between.
+void port::post_parts(std::uint32_t peer, const message_request& request, std::size_t begun_bytes) {
+    for (std::span<const std::byte> rest = data_of(request).subspan(begun_bytes); !rest.empty();) {
+        outgoing_frame part;
+        part.head.kind = frame_kind::message_part;
+        part.head.flags = request.is_reply ? is_reply_flag : std::uint8_t{0};
+        part.first = rest.first(std::min(rest.size(), most_following));
+        rest = rest.subspan(part.first.size());
+        post_or_queue(peer, part, nullptr);
+    }
+}
+
+void port::post_message(detail::rank_context& context, const message_request& request) {
+    if (request.target == around_.bounds.own_rank) return post_to_self(context, request);
+    const outgoing_frame frame = first_frame(request);
+    const auto attempt = [&] {
+        peer_link& link = link_to(request.target);
+        if (!link.of(class_of(frame.head)).queue.empty()) return false;
+        if (!try_post(request.target, link, frame, nullptr)) return false;
+        post_parts(request.target, request, frame.second.size());
+        return true;
+    };
+    {
+        const std::lock_guard lock(mutex_);
+        if (context.own.in_handler) {
+            post_or_queue(request.target, frame, nullptr);
+            return post_parts(request.target, request, frame.second.size());
+        }
+        if (attempt()) return;
+    }
+    const call_scope scope(context, operation::send, std::source_location::current());
+    wait_to(context, attempt);
+}
+
+void port::post_to_self(detail::rank_context& context, const message_request& request) {
+    const auto attempt = [&] {
+        if (!context.own.in_handler && own_messages_.size() >= most_own_messages) return false;
+        const std::span<const std::byte> data = data_of(request);
+        own_messages_.push_back({request.kind,
+                                 request.handler,
+                                 {request.arguments.begin(), request.arguments.end()},
+                                 {data.begin(), data.end()}});
+        own_count_.store(own_messages_.size(), std::memory_order_relaxed);
+        return true;
+    };
+    wait_to(context, attempt);
+    // Another thread of the rank may sleep: nothing comes from outside that would wake it.
+    detail::word_add(context, news_, 1);
+}
+
+/// Sends what waits, as far as it can. @pre the lock is held.
+void port::flush(std::uint32_t peer, peer_link& link) {
+    for (const frame_class which : {frame_class::reply, frame_class::request}) {
+        std::deque<waiting_frame>& queue = link.of(which).queue;
+        while (!queue.empty()) {
+            const waiting_frame& next = queue.front();
+            if (!try_post(peer, link, {next.head, next.following}, next.completion)) break;
+            queue.pop_front();
+        }
+    }
+}
+
+/// @pre the lock is held.
+void port::send_account(std::uint32_t peer, peer_link& link) {
+    if (link.buffers >= most_buffers) return;
+    outgoing_frame account;
+    account.head.secret = around_.bounds.secret;
+    account.head.origin = around_.bounds.own_rank;
+    if (link.wants_account) account.head.flags = asks_flag;
+    link.tell(account.head);
+    if (around_.end.try_send(link.address, peer, account, trouble_) == send_outcome::busy) {
+        if (!trouble_.empty()) trouble_with_ = peer;
+        return is_stuck_.store(true, std::memory_order_relaxed);
+    }
+    ++link.buffers;
+    link.wants_account = false;
+    link.note_told(account.head);
+}
+
+/// @pre the lock is held.
+void port::look_after(std::uint32_t peer, peer_link& link) {
+    if (std::exchange(link.is_listed, true)) return;
+    listed_.push_back(peer);
+    waiting_count_.store(listed_.size(), std::memory_order_relaxed);
+}
+
+/// What could not leave may be able to now.
+void port::look_after_listed() {
+    const std::lock_guard lock(mutex_);
+    is_stuck_.store(false, std::memory_order_relaxed);
+    std::erase_if(listed_, [&](std::uint32_t peer) {
+        peer_link& link = *links_[peer];
+        flush(peer, link);
+        if (link.owes_account || link.wants_account || link.is_far_behind()) {
+            send_account(peer, link);
+        }
+        link.is_listed =
+            link.has_waiting() || link.owes_account || link.wants_account || link.is_far_behind();
+        return !link.is_listed;
+    });
+    waiting_count_.store(listed_.size(), std::memory_order_relaxed);
+}
+
+/// Takes off what has been reached, and asks the others once everything has left that they are
+/// asked about. @pre the lock is held.
+void port::ask_for_accounts(std::vector<quiet_goal>& goals) {
+    std::erase_if(goals, [&](quiet_goal& goal) {
+        peer_link& link = *links_[goal.peer];
+        const auto is_reached = [&](std::uint32_t (*number)(const class_account&)) {
+            return has_reached(number(link.requests()), goal.requests) &&
+                   has_reached(number(link.replies()), goal.replies);
+        };
+        if (is_reached([](const class_account& one) { return one.acked; })) return true;
+        const bool has_left = is_reached([](const class_account& one) { return one.sent; });
+        if (has_left && !std::exchange(goal.has_asked, true)) {
+            link.wants_account = true;
+            send_account(goal.peer, link);
+            if (link.wants_account) look_after(goal.peer, link);
+        }
+        return false;
+    });
+}
+
+/// @pre the lock is held.
+void port::add_goal(std::uint32_t peer, std::vector<quiet_goal>& goals) {
+    if (links_[peer] == nullptr) return;
+    peer_link& link = *links_[peer];
+    if (link.is_quiet()) return;
+    const auto last = [](const class_account& one) {
+        return one.sent + static_cast<std::uint32_t>(one.queue.size());
+    };
+    goals.push_back({peer, last(link.requests()), last(link.replies())});
+}
+
+void port::await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals) {
+    if (goals.empty()) return;
+    wait_to(context, [&] {
+        ask_for_accounts(goals);
+        return goals.empty();
+    });
+}
+
+void port::quiet(detail::rank_context& context, std::uint32_t peer) {
+    std::vector<quiet_goal> goals;
+    {
+        const std::lock_guard lock(mutex_);
+        add_goal(peer, goals);
+    }
+    await_goals(context, goals);
+}
+
+void port::quiet(detail::rank_context& context) {
+    std::vector<quiet_goal> goals;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const std::uint32_t peer : known_) add_goal(peer, goals);
+    }
+    await_goals(context, goals);
+}
+
+bool port::has_mail() {
+    return is_served() || own_count_.load(std::memory_order_relaxed) != 0 ||
+           waiting_count_.load(std::memory_order_relaxed) != 0;
+}
+
+bool port::may_sleep() {
+    return own_count_.load(std::memory_order_relaxed) == 0 && !is_served() &&
+           around_.end.may_sleep();
+}
+
+}  // namespace selion::machine::fabric

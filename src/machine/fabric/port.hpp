@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "machine/fabric/endpoint.hpp"
+#include "machine/fabric/link.hpp"
+#include "machine/fabric/operations.hpp"
+#include "machine/fabric/wire.hpp"
+#include "machine/machine.hpp"
+
+/// Frames out and in: what protocol.md tells.
+namespace selion::machine::fabric {
+
+/// What a port needs of its machine.
+struct port_surroundings {
+    endpoint& end;
+    frame_bounds bounds;
+    std::byte* memory;  ///< the own rank's segment 0
+    /// The provider's address of a rank that is spoken to for the first time.
+    std::function<peer_address(std::uint32_t rank)> address_of;
+    /// Ends the job because of what a rank or the way to it has done; `peer` may be none.
+    std::function<void(std::uint32_t peer, const std::string& what)> end_job;
+};
+
+inline constexpr std::uint32_t no_peer = UINT32_MAX;
+
+class port {
+public:
+    explicit port(const port_surroundings& around);
+
+    /// Before the rank begins. @param function of the job, for messages.
+    void open(detail::rank_context& own,
+              void (*function)(detail::rank_context&, const incoming_message&));
+
+    /// Sends a frame, or has it sent later: outside of handlers it waits until it has left, in
+    /// handlers it never waits. @param completion counts when the target has taken it.
+    void post(detail::rank_context& context, std::uint32_t peer, const outgoing_frame& frame,
+              counter* completion = nullptr);
+    /// The same for a message to any rank, of any length.
+    void post_message(detail::rank_context& context, const message_request& request);
+    /// Waits until the peer, or every peer, has taken all that was sent to it.
+    void quiet(detail::rank_context& context, std::uint32_t peer);
+    void quiet(detail::rank_context& context);
+
+    /// From now on nothing is wanted of others any more, and some may be gone.
+    void begin_to_leave() { is_leaving_ = true; }
+
+    operation_table& operations() { return operations_; }
+
+    /// Carries out what has come, unless another thread is at it. @return whether anything had.
+    bool serve(detail::rank_context& server);
+    /// Whether a thread serves now.
+    bool is_served() const {
+        // acquire: what the last one who served did [fabric.served]
+        return serving_.test(std::memory_order_acquire);
+    }
+    /// Whether something has come, or waits to leave.
+    bool has_mail();
+    /// Whether a thread may sleep on the endpoint's file; and how long at most, because something
+    /// waits that no file tells of.
+    bool may_sleep();
+    bool is_stuck() const { return is_stuck_.load(std::memory_order_relaxed); }
+    int wait_file() const { return around_.end.wait_file(); }
+    /// Frames of other jobs, or of nobody, that have come and were dropped.
+    std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+private:
+    /// A message of the rank to itself.
+    struct own_message {
+        std::uint16_t kind;
+        std::uint64_t handler;
+        std::vector<std::byte> arguments;
+        std::vector<std::byte> data;
+    };
+
+    /// What a peer has to have taken.
+    struct quiet_goal {
+        std::uint32_t peer;
+        std::uint32_t requests;
+        std::uint32_t replies;
+        bool has_asked = false;
+    };
+
+    peer_link& link_to(std::uint32_t peer);
+    bool try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
+                  counter* completion);
+    bool post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion);
+    void post_parts(std::uint32_t peer, const message_request& request, std::size_t begun_bytes);
+    void flush(std::uint32_t peer, peer_link& link);
+    void send_account(std::uint32_t peer, peer_link& link);
+    void look_after(std::uint32_t peer, peer_link& link);
+    void look_after_listed();
+    void check_trouble();
+    template <class Attempt>
+    void wait_to(detail::rank_context& context, Attempt attempt);
+    void post_to_self(detail::rank_context& context, const message_request& request);
+    void add_goal(std::uint32_t peer, std::vector<quiet_goal>& goals);
+    void ask_for_accounts(std::vector<quiet_goal>& goals);
+    void await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals);
+
+    bool serve_all(detail::rank_context& server);
+    void receive(detail::rank_context& server, std::span<const std::byte> frame);
+    void take(detail::rank_context& server, const frame_head& head,
+              std::span<const std::byte> following);
+    void take_put(detail::rank_context& server, const frame_head& head,
+                  std::span<const std::byte> data);
+    void take_get(detail::rank_context& server, const frame_head& head);
+    void take_atomic(const frame_head& head);
+    void take_message(detail::rank_context& server, const frame_head& head,
+                      std::span<const std::byte> following);
+    void take_part(detail::rank_context& server, const frame_head& head,
+                   std::span<const std::byte> following);
+    void hear(detail::rank_context& server, peer_link& link, const frame_head& head);
+    void note_taken(std::uint32_t peer, const frame_head& head);
+    void raise(detail::rank_context& server, std::uint64_t signal, detail::signal_update update);
+    bool serve_own_messages(detail::rank_context& server);
+    void deliver(detail::rank_context& server, const incoming_message& message);
+    void reply(std::uint32_t peer, const outgoing_frame& frame);
+
+    port_surroundings around_;
+    detail::rank_context* own_ = nullptr;
+    void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
+    operation_table operations_;
+    bool is_leaving_ = false;
+
+    std::mutex mutex_;  ///< of what follows, and of every send
+    std::vector<std::unique_ptr<peer_link>> links_;
+    std::vector<std::uint32_t> known_;   ///< peers that have a link
+    std::vector<std::uint32_t> listed_;  ///< peers that the next poll looks after
+    std::deque<own_message> own_messages_;
+    std::string trouble_;  ///< of the provider
+    std::uint32_t trouble_with_ = no_peer;
+
+    detail::shared_word news_{};          ///< grows when something can go on that has had to wait
+    std::atomic<bool> is_stuck_ = false;  ///< the provider has refused to send: to be tried again
+    std::atomic<std::size_t> own_count_ = 0;
+    std::atomic<std::size_t> waiting_count_ = 0;  ///< listed peers
+    std::atomic<std::uint64_t> dropped_ = 0;
+    std::atomic_flag serving_;  ///< one thread at a time
+};
+
+}  // namespace selion::machine::fabric

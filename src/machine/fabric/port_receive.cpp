@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "machine/call_record.hpp"
+#include "machine/fabric/port.hpp"
+#include "machine/node/element_atomic.hpp"
+#include "meters/record/recorder.hpp"
+#include "selion/counter.hpp"
+#include "selion/detail/word_access.hpp"
+
+/// What comes in: one frame after another, on one thread at a time.
+namespace selion::machine::fabric {
+namespace {
+
+/// Events that one call of `serve` takes at most, so that a call that waits for something looks
+/// whether it has come.
+constexpr int most_served = 64;
+/// Where the data of a message that comes in parts begin, behind its arguments.
+constexpr std::size_t argument_bytes_room = detail::most_argument_bytes;
+static_assert(argument_bytes_room % 16 == 0);
+
+}  // namespace
+
+bool port::serve(detail::rank_context& server) {
+    // acquire: what handlers may use [rank.begun]
+    if (std::atomic_ref(own_->call->has_begun).load(std::memory_order_acquire) == 0) return false;
+    // acquire and release: what the last one who served did is done [fabric.served]
+    if (serving_.test_and_set(std::memory_order_acquire)) return false;
+    const bool has_served = serve_all(server);
+    serving_.clear(std::memory_order_release);  // [fabric.served]
+    if (has_served) check_trouble();
+    return has_served;
+}
+
+bool port::serve_all(detail::rank_context& server) {
+    endpoint_event event;
+    bool has_served = false;
+    for (int i = 0; i < most_served && around_.end.read(event); ++i) {
+        has_served = true;
+        switch (event.what) {
+            case endpoint_event::kind::received: receive(server, event.frame); break;
+            case endpoint_event::kind::sent: {
+                const std::lock_guard lock(mutex_);
+                --links_[event.peer]->buffers;
+                break;
+            }
+            case endpoint_event::kind::failed:
+                // Who is no longer there has left before the caller has heard that all may.
+                if (!is_leaving_) around_.end_job(event.peer, event.why);
+        }
+    }
+    has_served |= serve_own_messages(server);
+    if (waiting_count_.load(std::memory_order_relaxed) != 0 || is_stuck()) look_after_listed();
+    if (has_served) detail::word_add(server, news_, 1);
+    return has_served;
+}
+
+void port::receive(detail::rank_context& server, std::span<const std::byte> frame) {
+    frame_head head;
+    const frame_fault fault = read_frame(frame, around_.bounds, head);
+    if (fault == frame_fault::foreign) {
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    if (fault != frame_fault::none) {
+        const std::uint32_t from = fault == frame_fault::origin ? no_peer : head.origin;
+        around_.end_job(from, fmt::format("a frame came with {}", name_of(fault)));
+    }
+    std::uint32_t wanted = head.number;
+    {
+        const std::lock_guard lock(mutex_);
+        peer_link& link = link_to(head.origin);
+        hear(server, link, head);
+        const class_account& account = head.is_reply() ? link.replies() : link.requests();
+        if (head.is_counted()) wanted = account.taken + 1;
+        if (!head.is_counted() && head.asks()) {
+            link.owes_account = true;
+            look_after(head.origin, link);
+        }
+    }
+    if (head.number != wanted) {
+        around_.end_job(head.origin, fmt::format("frame {} came where frame {} was to come",
+                                                 head.number, wanted));
+    }
+    if (!head.is_counted()) return;
+    take(server, head, frame.subspan(sizeof head));
+    note_taken(head.origin, head);
+}
+
+/// @pre the lock is held.
+void port::hear(detail::rank_context& server, peer_link& link, const frame_head& head) {
+    if (!link.hear(head)) {
+        around_.end_job(head.origin, "an account came that names frames which were never sent");
+    }
+    auto& waiting = link.completions;
+    while (!waiting.empty() && has_reached(link.requests().acked, waiting.front().first)) {
+        detail::count_together(server, counter_access::word(*waiting.front().second));
+        waiting.pop_front();
+    }
+}
+
+void port::note_taken(std::uint32_t peer, const frame_head& head) {
+    const std::lock_guard lock(mutex_);
+    peer_link& link = *links_[peer];
+    ++(head.is_reply() ? link.replies() : link.requests()).taken;
+    if (head.asks()) link.owes_account = true;
+    if (link.owes_account || link.is_far_behind()) look_after(peer, link);
+}
+
+/// What passes `read_frame` is within the job's bounds.
+void port::take(detail::rank_context& server, const frame_head& head,
+                std::span<const std::byte> following) {
+    switch (head.kind) {
+        case frame_kind::account: return;
+        case frame_kind::put: return take_put(server, head, following);
+        case frame_kind::get: return take_get(server, head);
+        case frame_kind::atomic: return take_atomic(head);
+        case frame_kind::message: return take_message(server, head, following);
+        case frame_kind::message_part: return take_part(server, head, following);
+        case frame_kind::get_answer:
+            if (operations_.take_answer(server, head.operands[0], head.origin, following)) return;
+            break;
+        case frame_kind::atomic_answer:
+            if (operations_.take_value(server, head.operands[0], head.origin, head.operands[1])) {
+                return;
+            }
+            break;
+    }
+    around_.end_job(head.origin, "an answer came to what nobody has asked");
+}
+
+void port::raise(detail::rank_context& server, std::uint64_t signal, detail::signal_update update) {
+    if (signal == detail::null_address) return;
+    auto& word =
+        *reinterpret_cast<detail::shared_word*>(around_.memory + (signal & detail::offset_mask));
+    if (update.adds) {
+        detail::word_add(server, word, update.amount);
+    } else {
+        detail::word_store(server, word, update.amount);
+    }
+}
+
+void port::take_put(detail::rank_context& server, const frame_head& head,
+                    std::span<const std::byte> data) {
+    if (!data.empty()) {
+        std::memcpy(around_.memory + (head.operands[0] & detail::offset_mask), data.data(),
+                    data.size());
+    }
+    raise(server, head.operands[1], head.update(head.operands[2]));
+}
+
+/// Never waits: what cannot leave now leaves later.
+void port::reply(std::uint32_t peer, const outgoing_frame& frame) {
+    const std::lock_guard lock(mutex_);
+    post_or_queue(peer, frame, nullptr);
+}
+
+void port::take_get(detail::rank_context& server, const frame_head& head) {
+    outgoing_frame answer;
+    answer.head.kind = frame_kind::get_answer;
+    answer.head.flags = is_reply_flag;
+    answer.head.operands[0] = head.operands[2];
+    answer.first = {around_.memory + (head.operands[0] & detail::offset_mask), head.operands[3]};
+    reply(head.origin, answer);
+    raise(server, head.operands[1], {1, true});
+}
+
+void port::take_atomic(const frame_head& head) {
+    const detail::atomic_request request = *decode_atomic(head);
+    const std::uint64_t before =
+        node::change_element(around_.memory + (request.target & detail::offset_mask), request);
+    if (head.operands[3] == no_ticket) return;
+    outgoing_frame answer;
+    answer.head.kind = frame_kind::atomic_answer;
+    answer.head.flags = is_reply_flag;
+    answer.head.operands[0] = head.operands[3];
+    answer.head.operands[1] = before;
+    reply(head.origin, answer);
+}
+
+void port::take_message(detail::rank_context& server, const frame_head& head,
+                        std::span<const std::byte> following) {
+    class_account& account =
+        links_[head.origin]->of(head.is_reply() ? frame_class::reply : frame_class::request);
+    if (account.is_in_message) {
+        around_.end_job(head.origin, "a message began before the one before it was complete");
+    }
+    const std::size_t argument_bytes = head.operands[2];
+    const std::span<const std::byte> data = following.subspan(argument_bytes);
+    alignas(16) std::array<std::byte, detail::most_argument_bytes> arguments;
+    std::memcpy(arguments.data(), following.data(), argument_bytes);
+    if (data.size() == head.operands[1]) {
+        alignas(16) std::array<std::byte, most_following> aligned;
+        if (!data.empty()) std::memcpy(aligned.data(), data.data(), data.size());
+        return deliver(server, {.origin = head.origin,
+                                .kind = head.detail,
+                                .handler = head.operands[0],
+                                .arguments = {arguments.data(), argument_bytes},
+                                .data = data.empty() ? nullptr : aligned.data(),
+                                .bytes = data.size()});
+    }
+    account.is_in_message = true;
+    account.message = head;
+    account.message_data.resize(argument_bytes_room + head.operands[1]);
+    std::memcpy(account.message_data.data(), arguments.data(), argument_bytes);
+    std::memcpy(account.message_data.data() + argument_bytes_room, data.data(), data.size());
+    account.arrived_bytes = data.size();
+}
+
+void port::take_part(detail::rank_context& server, const frame_head& head,
+                     std::span<const std::byte> following) {
+    class_account& account =
+        links_[head.origin]->of(head.is_reply() ? frame_class::reply : frame_class::request);
+    const std::uint64_t whole = account.message.operands[1];
+    if (!account.is_in_message || following.size() > whole - account.arrived_bytes) {
+        around_.end_job(head.origin, "a part came that belongs to no message");
+    }
+    std::byte* const data = account.message_data.data() + argument_bytes_room;
+    std::memcpy(data + account.arrived_bytes, following.data(), following.size());
+    account.arrived_bytes += following.size();
+    if (account.arrived_bytes != whole) return;
+    account.is_in_message = false;
+    const std::vector<std::byte> kept = std::exchange(account.message_data, {});
+    deliver(server, {.origin = head.origin,
+                     .kind = account.message.detail,
+                     .handler = account.message.operands[0],
+                     .arguments = {kept.data(), account.message.operands[2]},
+                     .data = kept.data() + argument_bytes_room,
+                     .bytes = whole});
+}
+
+bool port::serve_own_messages(detail::rank_context& server) {
+    bool has_served = false;
+    for (int i = 0; i < most_served && own_count_.load(std::memory_order_relaxed) != 0; ++i) {
+        own_message next;
+        {
+            const std::lock_guard lock(mutex_);
+            next = std::move(own_messages_.front());
+            own_messages_.pop_front();
+            own_count_.store(own_messages_.size(), std::memory_order_relaxed);
+        }
+        has_served = true;
+        deliver(server, {.origin = around_.bounds.own_rank,
+                         .kind = next.kind,
+                         .handler = next.handler,
+                         .arguments = next.arguments,
+                         .data = next.data.empty() ? nullptr : next.data.data(),
+                         .bytes = next.data.size()});
+    }
+    return has_served;
+}
+
+/// In the rank's own context on its own thread, else in a copy: the rank may be using its own.
+void port::deliver(detail::rank_context& server, const incoming_message& message) {
+    detail::rank_context& target = *own_;
+    if (server.is_foreign_thread) {
+        detail::rank_context copy = target;
+        copy.waiter = server.waiter;
+        copy.is_foreign_thread = true;
+        copy.recorder = nullptr;
+        copy.own.in_handler = true;
+        copy.own.signal_count = copy.bypass_count;
+        detail::rank_context* const outer = std::exchange(detail::current_context, &copy);
+        deliver_(copy, message);
+        detail::current_context = outer;
+        return;
+    }
+    const void* const plain_caller =
+        std::exchange(target.own.plain_caller, &detail::no_plain_caller);
+    const bool counts_alone = std::exchange(target.own.counts_alone, false);
+    const bool was_in_handler = std::exchange(target.own.in_handler, true);
+    detail::rank_context* const outer = std::exchange(detail::current_context, &target);
+    deliver_(target, message);
+    detail::current_context = outer;
+    target.own.in_handler = was_in_handler;
+    target.own.counts_alone = counts_alone;
+    target.own.plain_caller = plain_caller;
+}
+
+}  // namespace selion::machine::fabric

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/providers.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <netinet/in.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "selion/machines.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+/// Networks first, and of what runs over sockets the one that copies least. What is missing here is
+/// taken only by name: udp;ofi_rxd, for one, delivers out of order under load.
+constexpr std::array<std::string_view, 7> ranking{"efa",  "verbs;ofi_rxm", "cxi",    "psm3",
+                                                  "psm2", "tcp;ofi_rxm",   "sockets"};
+
+std::size_t place_in_ranking(std::string_view provider) {
+    return static_cast<std::size_t>(std::ranges::find(ranking, provider) - ranking.begin());
+}
+
+bool is_loopback(const fi_info& info) {
+    if (info.src_addr == nullptr) return interface_name(info) == "lo";
+    const auto* const any = static_cast<const sockaddr*>(info.src_addr);
+    if (any->sa_family == AF_INET) {
+        const auto* const own = static_cast<const sockaddr_in*>(info.src_addr);
+        return ntohl(own->sin_addr.s_addr) >> 24 == 127;
+    }
+    if (any->sa_family == AF_INET6) {
+        const auto* const own = static_cast<const sockaddr_in6*>(info.src_addr);
+        return IN6_IS_ADDR_LOOPBACK(&own->sin6_addr);
+    }
+    return interface_name(info) == "lo";
+}
+
+/// Its other end needs a scope that cards do not carry.
+bool is_link_local(const fi_info& info) {
+    if (info.addr_format != FI_SOCKADDR_IN6 || info.src_addr == nullptr) return false;
+    const auto* const own = static_cast<const sockaddr_in6*>(info.src_addr);
+    return IN6_IS_ADDR_LINKLOCAL(&own->sin6_addr);
+}
+
+/// What the machine asks of an endpoint.
+info_list hints() {
+    info_list wanted(libfabric().dupinfo(nullptr));
+    wanted->caps = FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV;
+    wanted->mode = FI_CONTEXT | FI_CONTEXT2;
+    wanted->ep_attr->type = FI_EP_RDM;
+    wanted->tx_attr->msg_order = FI_ORDER_SAS;
+    wanted->rx_attr->msg_order = FI_ORDER_SAS;
+    wanted->domain_attr->threading = FI_THREAD_SAFE;
+    wanted->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    // Whoever waits makes progress; a thread of the provider would only compete with it.
+    wanted->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+    wanted->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    wanted->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
+    wanted->domain_attr->av_type = FI_AV_TABLE;
+    return wanted;
+}
+
+/// Why an offer cannot be used, or is not what is wished for; empty: it can.
+std::string refusal_of(const fi_info& info, const endpoint_wish& wish) {
+    const std::string provider = provider_name(info);
+    if (wish.provider.empty() ? place_in_ranking(provider) == ranking.size()
+                              : provider != wish.provider) {
+        return wish.provider.empty() ? "not tried unless SELION_FABRIC_PROVIDER names it"
+                                     : "SELION_FABRIC_PROVIDER names another one";
+    }
+    if (!wish.interface.empty() && interface_name(info) != wish.interface) {
+        return "SELION_FABRIC_INTERFACE names another one";
+    }
+    if (is_link_local(info)) return "its address is good for one link only";
+    const bool may_loop = wish.is_on_one_host || !wish.interface.empty();
+    if (!may_loop && is_loopback(info)) return "other hosts do not reach it";
+    return {};
+}
+
+/// Smaller is better.
+std::array<std::size_t, 3> cost_of(const fi_info& info, const endpoint_wish& wish) {
+    const std::size_t is_apart = is_loopback(info) == wish.is_on_one_host ? 0 : 1;
+    const std::size_t is_new = info.addr_format == FI_SOCKADDR_IN6 ? 1 : 0;
+    return {place_in_ranking(provider_name(info)), is_apart, is_new};
+}
+
+error nothing_found(const fi_info* first, const endpoint_wish& wish) {
+    std::set<std::string> offers;
+    for (const fi_info* one = first; one != nullptr; one = one->next) {
+        offers.insert(fmt::format("{} on {}", provider_name(*one), interface_name(*one)));
+    }
+    const std::string wished =
+        fmt::format("{}{}", wish.provider.empty() ? "" : " SELION_FABRIC_PROVIDER=" + wish.provider,
+                    wish.interface.empty() ? "" : " SELION_FABRIC_INTERFACE=" + wish.interface);
+    return {status::system_failure,
+            fmt::format("fabric: libfabric has no usable provider{}{}; there is {}",
+                        wished.empty() ? "" : " for", wished,
+                        offers.empty() ? "none with reliable datagrams in order"
+                                       : fmt::format("{}", fmt::join(offers, ", ")))};
+}
+
+/// @pre libfabric is loaded.
+info_list list_providers() {
+    const info_list wanted = hints();
+    fi_info* found = nullptr;
+    const int code =
+        libfabric().getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, wanted.get(), &found);
+    return info_list(code == 0 ? found : nullptr);
+}
+
+/// @return null if there is none.
+const fi_info* best_of(const fi_info* first, const endpoint_wish& wish) {
+    const fi_info* best = nullptr;
+    for (const fi_info* one = first; one != nullptr; one = one->next) {
+        if (!refusal_of(*one, wish).empty()) continue;
+        if (best == nullptr || cost_of(*one, wish) < cost_of(*best, wish)) best = one;
+    }
+    return best;
+}
+
+}  // namespace
+
+std::string provider_name(const fi_info& info) { return info.fabric_attr->prov_name; }
+
+std::string interface_name(const fi_info& info) {
+    return info.domain_attr->name == nullptr ? "?" : info.domain_attr->name;
+}
+
+result<chosen_info> choose_provider(const endpoint_wish& wish) {
+    const result<const libfabric_calls*> loaded = load_libfabric();
+    if (!loaded) return loaded.trouble();
+    info_list all = list_providers();
+    const fi_info* const best = best_of(all.get(), wish);
+    if (best == nullptr) return nothing_found(all.get(), wish);
+    return chosen_info{std::move(all), best};
+}
+
+endpoint_wish wish_of_knobs() {
+    return {.provider = base::knob_text(base::knob::fabric_provider).value_or(""),
+            .interface = base::knob_text(base::knob::fabric_interface).value_or("")};
+}
+
+}  // namespace selion::machine::fabric
+
+namespace selion {
+
+std::vector<fabric_offer> fabric_offers() {
+    using namespace machine::fabric;
+    if (const result<const libfabric_calls*> loaded = load_libfabric(); !loaded) {
+        throw loaded.trouble();
+    }
+    const endpoint_wish wish = wish_of_knobs();
+    const info_list all = list_providers();
+    const fi_info* const best = best_of(all.get(), wish);
+    std::vector<fabric_offer> offers;
+    for (const fi_info* one = all.get(); one != nullptr; one = one->next) {
+        const char* const network = one->fabric_attr->name;
+        const fabric_offer offer{.provider = provider_name(*one),
+                                 .interface = interface_name(*one),
+                                 .network = network == nullptr ? "" : network,
+                                 .is_chosen = one == best,
+                                 .why_not = refusal_of(*one, wish)};
+        const auto is_same = [&](const fabric_offer& other) {
+            return other.provider == offer.provider && other.interface == offer.interface &&
+                   other.network == offer.network;
+        };
+        const auto known = std::ranges::find_if(offers, is_same);
+        if (known == offers.end()) {
+            offers.push_back(offer);
+        } else if (offer.is_chosen) {
+            *known = offer;
+        }
+    }
+    return offers;
+}
+
+}  // namespace selion

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "selion/detail/atomic_request.hpp"
+#include "selion/detail/slow_path.hpp"
+
+/// What ranks send each other. The protocol is told in protocol.md. Knows no network.
+namespace selion::machine::fabric {
+
+/// Head and what follows it; providers send so much at once, without a handshake.
+inline constexpr std::size_t frame_bytes = 15'360;
+
+enum class frame_kind : std::uint8_t {
+    account,
+    put,
+    get,
+    atomic,
+    get_answer,
+    atomic_answer,
+    message,
+    message_part,
+};
+
+/// Of `frame_head::flags`.
+inline constexpr std::uint8_t is_reply_flag = 1;  ///< of the class of replies
+inline constexpr std::uint8_t asks_flag = 2;      ///< an account is wanted at once
+inline constexpr std::uint8_t adds_flag = 4;      ///< the signal is added to, not set
+inline constexpr std::uint8_t all_flags = is_reply_flag | asks_flag | adds_flag;
+
+/// No answer is wanted.
+inline constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
+
+struct frame_head {
+    std::uint64_t secret = 0;
+    std::uint32_t origin = 0;
+    std::uint32_t number = 0;
+    std::uint32_t requests_taken = 0;
+    std::uint32_t replies_taken = 0;
+    frame_kind kind = frame_kind::account;
+    std::uint8_t flags = 0;
+    std::uint16_t detail = 0;
+    std::uint32_t bytes = 0;
+    std::uint64_t operands[4] = {};
+
+    bool is_counted() const { return kind != frame_kind::account; }
+    bool is_reply() const { return (flags & is_reply_flag) != 0; }
+    bool asks() const { return (flags & asks_flag) != 0; }
+    detail::signal_update update(std::uint64_t amount) const {
+        return {amount, (flags & adds_flag) != 0};
+    }
+};
+static_assert(sizeof(frame_head) == 64);
+
+/// Bytes that can follow a head.
+inline constexpr std::size_t most_following = frame_bytes - sizeof(frame_head);
+
+/// A frame that is about to be sent: what follows the head comes in two pieces.
+struct outgoing_frame {
+    frame_head head;
+    std::span<const std::byte> first = {};
+    std::span<const std::byte> second = {};
+};
+
+/// What an atomic is, in `frame_head::detail`.
+std::uint16_t encode_atomic(const detail::atomic_request& request);
+/// @return nothing if there is no such operation, width or kind of element.
+std::optional<detail::atomic_request> decode_atomic(const frame_head& head);
+
+/// What a frame is measured by.
+struct frame_bounds {
+    std::uint64_t secret;
+    std::uint32_t own_rank;
+    std::uint32_t ranks;
+    std::uint64_t reserve_bytes;       ///< of segment 0
+    std::uint64_t most_message_bytes;  ///< of a message's data
+};
+
+enum class frame_fault : std::uint8_t {
+    none,
+    foreign,  ///< not of this job: to be dropped
+    origin,
+    kind,
+    length,
+    address,
+    signal,
+    operation,
+};
+std::string_view name_of(frame_fault fault);
+
+/// Reads a frame's head and holds every field against the bounds. What passes may be used without
+/// further checks, but for tickets, numbers and the order of a message's parts.
+frame_fault read_frame(std::span<const std::byte> frame, const frame_bounds& bounds,
+                       frame_head& head);
+
+}  // namespace selion::machine::fabric

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on the machine `fabric`: how they are launched and refused, and that whatever happens to one
+rank ends all of them in bounded time, with a sentence and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from jobs import Job, clean_environment, is_sanitized, limit, programs, wait_until_gone
+from two_hosts import Refused, TwoHosts, two_hosts
+
+#: The launcher asks its daemons first, and gives ranks a second to end by themselves.
+soon = 30.0 if is_sanitized else 10.0
+
+mpirun = shutil.which("mpirun")
+
+
+def _kinds() -> str:
+    command = [programs / "test_misusing", "build"]
+    environment = clean_environment(SELION_MACHINE="fabric")
+    return subprocess.run(command, env=environment, capture_output=True, text=True,
+                          timeout=limit).stderr
+
+
+if "this build leaves it out" in _kinds():
+    pytest.skip("this build has no machine fabric", allow_module_level=True)
+if mpirun is None:
+    pytest.skip("there is no mpirun (Debian: openmpi-bin)", allow_module_level=True)
+
+
+class Launched(Job):
+    """A job that mpirun starts."""
+
+    def __init__(self, ranks: int, program: str, *arguments: str, hosts: TwoHosts | None = None,
+                 **changes: str):
+        launch = [mpirun, "-n", str(ranks)]
+        if hosts is not None:
+            launch = hosts.mpirun(mpirun, ranks, list(changes))
+        super().__init__(program, *arguments, command=[*launch, programs / program],
+                         OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                         OMPI_MCA_rmaps_base_oversubscribe="1",
+                         OMPI_MCA_hwloc_base_binding_policy="none", **changes)
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    try:
+        with two_hosts(tmp_path) as made:
+            yield made
+    except Refused as why:
+        pytest.skip(f"no two hosts in this one: {why}")
+
+
+def test_ranks_find_each_other_without_being_told():
+    with Launched(3, "test_mailbox", "right", SELION_VERBOSE="1") as job:
+        outcome = job.end(within=soon)
+    assert outcome.status == 0, outcome.err
+    hosts = re.findall(r"fabric:3: rank (\d) of 3 on host (\S+) over (\S+) on", outcome.err)
+    assert sorted(int(rank) for rank, *_ in hosts) == [0, 1, 2]
+    assert len({(host, provider) for _, host, provider in hosts}) == 1
+
+
+def test_idle_ranks_sleep():
+    with Launched(2, "test_dying", "none", "1", "barrier") as job:
+        processes = job.processes(2)
+        job.wait_for("^dying$")
+        job.run_for(1)  # beyond their patience
+        before = {one: _cpu_ticks(one) for one in processes.values()}
+        job.run_for(2)
+        used = [_cpu_ticks(one) - before[one] for one in processes.values()]
+    assert max(used) <= 0.1 * 2 * os.sysconf("SC_CLK_TCK"), used
+
+
+def _cpu_ticks(process: int) -> int:
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+deaths = {
+    "segv": "rank 1 of 3 died of Segmentation fault",
+    "abort": "rank 1 of 3 died of Aborted",
+    "throw": "rank 1 of 3 ended with an exception of type std::runtime_error: the cause is told",
+    "exit0": r"rank 1 of 3 called exit\(0\) before its function returned",
+    "exit7": r"rank 1 of 3 called exit\(7\) before its function returned",
+}
+
+
+@pytest.mark.parametrize("how", deaths)
+def test_a_death_is_told_and_ends_all(how: str):
+    if is_sanitized and how in ("segv", "abort"):
+        pytest.skip("the sanitizer reports fatal signals itself")
+    with Launched(3, "test_dying", how, "1", "barrier") as job:
+        processes = job.processes(3)
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(deaths[how], outcome.err), outcome.err
+    assert not wait_until_gone(processes.values(), 5)
+
+
+def test_a_rank_that_is_killed_ends_all():
+    with Launched(3, "test_dying", "none", "1", "busy") as job:
+        processes = job.processes(3)
+        job.wait_for("^dying$")
+        os.kill(processes[1], signal.SIGKILL)
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(r"rank 1\b", outcome.err), outcome.err
+    assert not wait_until_gone(processes.values(), 5)
+
+
+def test_an_interrupt_ends_all():
+    with Launched(3, "test_dying", "none", "1", "busy") as job:
+        processes = job.processes(3)
+        job.wait_for("^dying$")
+        os.kill(job.process.pid, signal.SIGINT)
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert not wait_until_gone(processes.values(), 5)
+
+
+def test_ranks_do_not_outlive_their_launcher():
+    with Launched(3, "test_dying", "none", "1", "busy") as job:
+        processes = job.processes(3)
+        job.wait_for("^dying$")
+        os.kill(job.process.pid, signal.SIGKILL)
+        left = wait_until_gone(processes.values(), soon)
+        for one in left:
+            os.kill(one, signal.SIGKILL)
+    assert not left
+
+
+# --- how it must not be launched ------------------------------------------------------------------
+
+
+def _refusal(*command, **changes: str) -> subprocess.CompletedProcess:
+    return subprocess.run(command, env=clean_environment(**changes), capture_output=True, text=True,
+                          timeout=limit)
+
+
+def test_alone_it_says_how_to_launch():
+    out = _refusal(programs / "test_dying", "none", "9", SELION_MACHINE="fabric")
+    assert out.returncode == 1
+    assert "no PMIx server answers" in out.stderr and "mpirun -n 4" in out.stderr
+
+
+def test_tasks_without_a_server_are_refused():
+    out = _refusal(programs / "test_dying", "none", "9", PMI_SIZE="4", PMI_RANK="2")
+    assert out.returncode == 1
+    assert "PMI_SIZE says that 4 processes" in out.stderr
+    assert "srun --mpi=pmix" in out.stderr
+
+
+@pytest.mark.parametrize("spec, sentence", {
+    "fabric:4x": '"4x" is not a number of ranks',
+    "fabric,direct=off": 'there is no option "direct"',
+    "fabric,progress=interrupt": "progress=interrupt is not there yet",
+}.items())
+def test_specs_that_are_wrong_are_explained(spec: str, sentence: str):
+    out = _refusal(programs / "test_dying", "none", "9", SELION_MACHINE=spec)
+    assert out.returncode == 2
+    assert sentence in out.stderr
+
+
+@pytest.mark.parametrize("changes, sentence", [
+    ({"SELION_MACHINE": "fabric:3"}, "the launcher has started 2"),
+    ({"SELION_FABRIC_PROVIDER": "carrier-pigeon"}, "no usable provider"),
+    ({"SELION_FABRIC_INTERFACE": "nowhere0"}, "no usable provider"),
+])
+def test_wishes_that_cannot_be_met_are_explained(changes: dict, sentence: str):
+    with Launched(2, "test_dying", "none", "9", **changes) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert sentence in outcome.err
+
+
+def test_different_programs_are_told_apart():
+    other = programs / "test_waiting"
+    with Launched(1, "test_dying", "none", "9", ":", "-n", "1", other) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert "runs another program, or another build of it" in outcome.err
+
+
+# --- two hosts ------------------------------------------------------------------------------------
+
+
+def test_ranks_of_two_hosts_meet(hosts: TwoHosts):
+    with Launched(4, "test_mailbox", "right", hosts=hosts, SELION_VERBOSE="1") as job:
+        outcome = job.end(within=soon)
+    assert outcome.status == 0, outcome.err
+    places = dict(re.findall(r"rank (\d) of 4 on host (host-[ab]) over \S+ on cable", outcome.err))
+    assert sorted(places) == ["0", "1", "2", "3"]
+    assert sorted(places.values()) == ["host-a", "host-a", "host-b", "host-b"]
+
+
+@pytest.mark.skipif(not (programs / "conformance_tests").exists(), reason="it is not built")
+def test_every_operation_between_two_hosts(hosts: TwoHosts):
+    # Collectives are made of these.
+    kinds = "put_get*:signal*:litmus*:atomics*:message*:rpc*:completion*:counter*:broadcast*"
+    with Launched(3, "conformance_tests", "--gtest_brief=1", f"--gtest_filter={kinds}", hosts=hosts,
+                  SELION_TUNING="off") as job:
+        outcome = job.end(within=limit)
+    assert outcome.status == 0, outcome.out + outcome.err
+
+
+def test_a_rank_that_is_killed_on_the_other_host_ends_all(hosts: TwoHosts):
+    with Launched(3, "test_dying", "none", "1", "busy", hosts=hosts) as job:
+        processes = job.processes(3)
+        job.wait_for("^dying$")
+        os.kill(processes[1], signal.SIGKILL)
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(r"rank 1\b.*(host-b|10\.231\.7\.2)", outcome.err), outcome.err
+    assert not wait_until_gone(processes.values(), 5)
+
+
+def test_a_rank_that_fails_on_the_other_host_says_so(hosts: TwoHosts):
+    with Launched(3, "test_dying", "throw", "1", "barrier", hosts=hosts) as job:
+        processes = job.processes(3)
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(deaths["throw"], outcome.err), outcome.err
+    assert not wait_until_gone(processes.values(), 5)
