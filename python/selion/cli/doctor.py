@@ -34,7 +34,7 @@ def _print_checks(checks: list[Check]) -> None:
 @answers_mistakes("doctor")
 def command(
     fabric: Annotated[
-        bool, typer.Option("--fabric", help="What jobs on many hosts need, and what they would use.")
+        bool, typer.Option("--fabric", help="What jobs on many hosts need and would use.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -45,7 +45,8 @@ def _offer_check(offer) -> Check:
 def checks() -> list[Check]:
     module, reason = native.try_load()
     if module is None:
-        return [Check("networks", "fail", f"cannot be asked: {reason}", "'selion doctor' says more")]
+        cure = "'selion doctor' says more"
+        return [Check("networks", "fail", f"cannot be asked: {reason}", cure)]
     try:
         offers = module.fabric_offers()
     except OSError as problem:

@@ -20,10 +20,10 @@ namespace selion::machine::fabric {
 namespace {
 
 constexpr std::size_t send_buffers = 64;
-constexpr std::size_t receive_areas = 4;
-constexpr std::size_t area_bytes = 512 * 1024;
+constexpr std::size_t receive_buffers = 128;
 constexpr std::size_t most_at_once = 16;  ///< completions of one look
 constexpr std::size_t most_address_bytes = 256;
+constexpr int most_post_tries = 1'000'000;
 
 /// Closes what libfabric has opened.
 struct closer {
@@ -42,9 +42,9 @@ struct send_buffer {
     alignas(16) std::array<std::byte, frame_bytes> bytes;
 };
 
-struct receive_area {
+struct receive_buffer {
     fi_context2 context;
-    alignas(64) std::array<std::byte, area_bytes> bytes;
+    alignas(64) std::array<std::byte, frame_bytes> bytes;
 };
 
 error failure(std::string_view what, const fi_info& info, int code) {
@@ -61,7 +61,7 @@ struct endpoint::parts {
     info_list all;
     const fi_info* info = nullptr;
     std::unique_ptr<std::array<send_buffer, send_buffers>> outgoing;
-    std::unique_ptr<std::array<receive_area, receive_areas>> incoming;
+    std::unique_ptr<std::array<receive_buffer, receive_buffers>> incoming;
     owned<fid_fabric> fabric;
     owned<fid_domain> domain;
     owned<fid_av> addresses;
@@ -77,12 +77,12 @@ struct endpoint::parts {
     std::array<fi_cq_data_entry, most_at_once> found;
     std::size_t entry = 0;
     std::size_t entry_count = 0;
-    receive_area* used_up = nullptr;  ///< to be posted again before the next event
+    receive_buffer* used_up = nullptr;  ///< to be posted again before the next event
 
     int open_objects();
     int bind_and_enable();
     int register_memory();
-    int post(receive_area& area);
+    int post(receive_buffer& buffer);
     send_buffer* take_buffer() {
         const std::lock_guard lock(free_mutex);
         if (free.empty()) return nullptr;
@@ -115,7 +115,7 @@ int endpoint::parts::open_objects() {
     addresses.reset(opened_table);
     fi_cq_attr queue{};
     queue.format = FI_CQ_FORMAT_DATA;
-    queue.size = send_buffers + receive_areas * (area_bytes / sizeof(frame_head));
+    queue.size = send_buffers + receive_buffers;
     queue.wait_obj = FI_WAIT_FD;
     fid_cq* opened_queue = nullptr;
     int code = fi_cq_open(domain.get(), &queue, &opened_queue, nullptr);
@@ -139,17 +139,12 @@ int endpoint::parts::bind_and_enable() {
     if (const int code = fi_ep_bind(end.get(), &completions->fid, FI_TRANSMIT | FI_RECV)) {
         return code;
     }
-    std::size_t least_room = frame_bytes;
-    if (const int code = fi_setopt(&end->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least_room,
-                                   sizeof least_room)) {
-        return code;
-    }
     return fi_enable(end.get());
 }
 
 int endpoint::parts::register_memory() {
     outgoing = std::make_unique<std::array<send_buffer, send_buffers>>();
-    incoming = std::make_unique<std::array<receive_area, receive_areas>>();
+    incoming = std::make_unique<std::array<receive_buffer, receive_buffers>>();
     if ((info->domain_attr->mr_mode & FI_MR_LOCAL) == 0) return 0;
     fid_mr* region = nullptr;
     if (const int code = fi_mr_reg(domain.get(), outgoing.get(), sizeof *outgoing, FI_SEND, 0, 0, 0,
@@ -165,18 +160,11 @@ int endpoint::parts::register_memory() {
     return 0;
 }
 
-int endpoint::parts::post(receive_area& area) {
-    const iovec where{area.bytes.data(), area.bytes.size()};
-    void* region = memory_of(receive_memory);
-    fi_msg message{};
-    message.msg_iov = &where;
-    message.desc = &region;
-    message.iov_count = 1;
-    message.addr = FI_ADDR_UNSPEC;
-    message.context = &area.context;
+int endpoint::parts::post(receive_buffer& buffer) {
     ssize_t code = -FI_EAGAIN;
-    for (int i = 0; code == -FI_EAGAIN && i < 1'000'000; ++i) {
-        code = fi_recvmsg(end.get(), &message, FI_MULTI_RECV);
+    for (int i = 0; code == -FI_EAGAIN && i < most_post_tries; ++i) {
+        code = fi_recv(end.get(), buffer.bytes.data(), buffer.bytes.size(),
+                       memory_of(receive_memory), FI_ADDR_UNSPEC, &buffer.context);
     }
     return static_cast<int>(code);
 }
@@ -197,8 +185,8 @@ result<std::unique_ptr<endpoint>> endpoint::open(const endpoint_wish& wish) {
     if (const int code = made->register_memory()) {
         return failure("register memory", *made->info, code);
     }
-    for (receive_area& area : *made->incoming) {
-        if (const int code = made->post(area)) {
+    for (receive_buffer& buffer : *made->incoming) {
+        if (const int code = made->post(buffer)) {
             return failure("post receive buffers", *made->info, code);
         }
     }
@@ -256,8 +244,8 @@ send_outcome endpoint::try_send(peer_address to, std::uint32_t peer, const outgo
 }
 
 bool endpoint::read(endpoint_event& event) {
-    if (receive_area* const area = std::exchange(parts_->used_up, nullptr)) {
-        if (const int code = parts_->post(*area)) {
+    if (receive_buffer* const buffer = std::exchange(parts_->used_up, nullptr)) {
+        if (const int code = parts_->post(*buffer)) {
             event = {
                 endpoint_event::kind::failed,
                 {},
@@ -288,14 +276,9 @@ bool endpoint::read_completion(endpoint_event& event) {
         parts_->give_back(buffer);
         return true;
     }
-    if ((entry.flags & FI_MULTI_RECV) != 0) {
-        parts_->used_up = reinterpret_cast<receive_area*>(entry.op_context);
-    }
-    if (entry.len == 0) return read(event);
-    event = {endpoint_event::kind::received,
-             {static_cast<const std::byte*>(entry.buf), entry.len},
-             0,
-             {}};
+    auto* const buffer = reinterpret_cast<receive_buffer*>(entry.op_context);
+    parts_->used_up = buffer;
+    event = {endpoint_event::kind::received, {buffer->bytes.data(), entry.len}, 0, {}};
     return true;
 }
 

@@ -69,6 +69,7 @@ private:
     int run_rank(const job& work);
     void leave_together(detail::rank_context& context);
     std::string name_of_rank(std::uint32_t rank);
+    std::string lost_frames_text() const;
     static void on_loss(std::optional<std::uint32_t> rank, const char* why);
 
     node::job_setting setting_;
@@ -257,6 +258,11 @@ int fabric_machine::run(const job& work) {
         base::say(fmt::format("warning: {} has dropped {} frames that were not of this job",
                               name_of_rank(place_.rank), port_->dropped()));
     }
+    if (port_->repeated() != 0) {
+        base::say_verbose(fmt::format("{}: provider {} has delivered {} frames more than once",
+                                      name_of_rank(place_.rank), end_->provider(),
+                                      port_->repeated()));
+    }
     port_.reset();
     end_.reset();
     return status;
@@ -265,8 +271,9 @@ int fabric_machine::run(const job& work) {
 int fabric_machine::run_rank(const job& work) {
     const exit_watch exits(ending_);
     const signal_stack stack_for_signals;
-    const job_watch watch(name_of_rank(place_.rank), *context_.call, setting_,
-                          [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
+    const job_watch watch(
+        name_of_rank(place_.rank), *context_.call, setting_, [this] { return lost_frames_text(); },
+        [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
     port_->open(context_, work.deliver);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context_);
     const int status = work.rank_main(context_);
@@ -274,6 +281,14 @@ int fabric_machine::run_rank(const job& work) {
     leave_together(context_);
     detail::current_context = outer;
     return status;
+}
+
+std::string fabric_machine::lost_frames_text() const {
+    if (port_->early() == 0) return {};
+    return fmt::format(
+        "; {} frames wait for others that they have overtaken: provider {} may have "
+        "lost some",
+        port_->early(), end_->provider());
 }
 
 /// Whoever is in the last fence wants nothing more of anybody, and still serves.

@@ -22,10 +22,11 @@ constexpr std::int64_t longest_sample_ms = 250;
 }  // namespace
 
 job_watch::job_watch(std::string who, const call_record& record, const node::job_setting& setting,
-                     std::function<void()> end_job)
+                     std::function<std::string()> more, std::function<void()> end_job)
     : who_(std::move(who)),
       record_(record),
       setting_(setting),
+      more_(std::move(more)),
       end_job_(std::move(end_job)),
       inbox_({SIGUSR1}),
       stop_(eventfd(0, EFD_CLOEXEC)) {
@@ -46,7 +47,8 @@ job_watch::~job_watch() {
 
 std::string job_watch::explanation() const {
     const bool is_waiting = look_at(record_.is_waiting) != 0;
-    return fmt::format("{} {} {}", who_, is_waiting ? "waits" : "is", last_call_text(record_));
+    return fmt::format("{} {} {}{}", who_, is_waiting ? "waits" : "is", last_call_text(record_),
+                       more_());
 }
 
 void job_watch::watch() {

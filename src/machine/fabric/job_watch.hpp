@@ -15,9 +15,10 @@ namespace selion::machine::fabric {
 /// on SIGUSR1. Nobody sees the other hosts' ranks, so each process speaks for itself.
 class job_watch {
 public:
-    /// @param who "rank 2 of 4 on host a". @param end_job called for a hang that shall end the job.
+    /// @param who "rank 2 of 4 on host a". @param more what else is to be told, or nothing.
+    /// @param end_job called for a hang that shall end the job.
     job_watch(std::string who, const call_record& record, const node::job_setting& setting,
-              std::function<void()> end_job);
+              std::function<std::string()> more, std::function<void()> end_job);
     ~job_watch();
     job_watch(const job_watch&) = delete;
     job_watch& operator=(const job_watch&) = delete;
@@ -29,6 +30,7 @@ private:
     std::string who_;
     const call_record& record_;
     const node::job_setting& setting_;
+    std::function<std::string()> more_;
     std::function<void()> end_job_;
     node::signal_inbox inbox_;
     int stop_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,13 @@ constexpr bool has_reached(std::uint32_t a, std::uint32_t b) {
     return static_cast<std::int32_t>(a - b) >= 0;
 }
 
+/// Whether a frame has been taken, is the next one, has overtaken others, or cannot be.
+enum class turn : std::uint8_t { over, now, later, never };
+
 enum class frame_class : std::uint8_t { request, reply };
+constexpr frame_class class_of(const frame_head& head) {
+    return head.is_reply() ? frame_class::reply : frame_class::request;
+}
 
 /// A frame that could not leave, with a copy of what follows its head.
 struct waiting_frame {
@@ -46,12 +53,21 @@ struct class_account {
     std::uint32_t taken = 0;  ///< of the peer's
     std::uint32_t told = 0;   ///< what the peer has been told of that
     std::deque<waiting_frame> queue;
+    /// Frames that have overtaken others, by number: heads and what follows.
+    std::map<std::uint32_t, std::vector<std::byte>> early;
     // A message whose parts have not all come.
     frame_head message{};
     std::vector<std::byte> message_data;
     std::size_t arrived_bytes = 0;
     bool is_in_message = false;
 
+    /// What a frame of this number is to the receiver.
+    turn turn_of(std::uint32_t number) const {
+        if (has_reached(taken, number)) return turn::over;
+        const std::uint32_t before_it = number - taken - 1;
+        if (before_it == 0) return turn::now;
+        return before_it < window_frames ? turn::later : turn::never;
+    }
     bool has_window() const { return sent - acked < window_frames; }
     bool is_quiet() const { return sent == acked && queue.empty(); }
 };
@@ -80,6 +96,7 @@ struct peer_link {
     /// Writes the account into a frame that is about to be sent.
     void tell(frame_head& head) {
         head.requests_taken = requests_to_tell();
+        head.replies_sent = replies().sent;
         head.replies_taken = replies().taken;
     }
     /// The frame has left.
@@ -92,19 +109,31 @@ struct peer_link {
         return requests_to_tell() - requests().told >= told_after ||
                replies().taken - replies().told >= told_after;
     }
-    /// Takes in what a frame of the peer tells. @return false: of frames that were never sent.
+    /// Takes in what a frame of the peer tells. That requests were taken is believed once the
+    /// replies are there which were sent before the frame: it may have overtaken them.
+    /// @return false: of frames that were never sent.
     bool hear(const frame_head& head) {
-        const bool is_possible =
-            advance(requests(), head.requests_taken) && advance(replies(), head.replies_taken);
-        return is_possible;
+        const bool is_possible = has_reached(requests().sent, head.requests_taken) &&
+                                 has_reached(replies().sent, head.replies_taken);
+        if (!is_possible) return false;
+        advance(replies().acked, head.replies_taken);
+        advance(believed_after, head.replies_sent);
+        advance(heard_taken, head.requests_taken);
+        believe();
+        return true;
+    }
+    /// A reply has been taken.
+    void believe() {
+        if (has_reached(replies().taken, believed_after)) advance(requests().acked, heard_taken);
     }
 
 private:
-    static bool advance(class_account& account, std::uint32_t taken) {
-        if (!has_reached(account.sent, taken)) return false;
-        if (has_reached(taken, account.acked)) account.acked = taken;
-        return true;
+    static void advance(std::uint32_t& number, std::uint32_t heard) {
+        if (has_reached(heard, number)) number = heard;
     }
+
+    std::uint32_t heard_taken = 0;     ///< of the own requests
+    std::uint32_t believed_after = 0;  ///< replies of the peer that have to be there before
 };
 
 }  // namespace selion::machine::fabric

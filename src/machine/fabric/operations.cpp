@@ -70,7 +70,7 @@ bool operation_table::take_answer(detail::rank_context& server, std::uint64_t ti
                                   std::uint32_t peer, std::span<const std::byte> data) {
     const ticket_place torn = tear_off(ticket, peer, data.size());
     if (torn.what == nullptr) return false;
-    std::memcpy(torn.place, data.data(), data.size());
+    if (!data.empty()) std::memcpy(torn.place, data.data(), data.size());
     end_piece(server, *torn.what);
     return true;
 }

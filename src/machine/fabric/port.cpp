@@ -19,10 +19,6 @@ std::span<const std::byte> data_of(const message_request& request) {
     return {static_cast<const std::byte*>(request.data), request.bytes};
 }
 
-frame_class class_of(const frame_head& head) {
-    return head.is_reply() ? frame_class::reply : frame_class::request;
-}
-
 /// The first frame of a message, or all of it.
 outgoing_frame first_frame(const message_request& request) {
     outgoing_frame frame;

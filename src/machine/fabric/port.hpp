@@ -72,6 +72,10 @@ public:
     int wait_file() const { return around_.end.wait_file(); }
     /// Frames of other jobs, or of nobody, that have come and were dropped.
     std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+    /// Frames that wait for others which they have overtaken.
+    std::uint64_t early() const { return early_count_.load(std::memory_order_relaxed); }
+    /// Frames that the provider has delivered more than once.
+    std::uint64_t repeated() const { return repeated_.load(std::memory_order_relaxed); }
 
 private:
     /// A message of the rank to itself.
@@ -111,6 +115,7 @@ private:
     void receive(detail::rank_context& server, std::span<const std::byte> frame);
     void take(detail::rank_context& server, const frame_head& head,
               std::span<const std::byte> following);
+    void take_early(detail::rank_context& server, class_account& account);
     void take_put(detail::rank_context& server, const frame_head& head,
                   std::span<const std::byte> data);
     void take_get(detail::rank_context& server, const frame_head& head);
@@ -120,7 +125,8 @@ private:
     void take_part(detail::rank_context& server, const frame_head& head,
                    std::span<const std::byte> following);
     void hear(detail::rank_context& server, peer_link& link, const frame_head& head);
-    void note_taken(std::uint32_t peer, const frame_head& head);
+    void count_completions(detail::rank_context& server, peer_link& link);
+    void note_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head);
     void raise(detail::rank_context& server, std::uint64_t signal, detail::signal_update update);
     bool serve_own_messages(detail::rank_context& server);
     void deliver(detail::rank_context& server, const incoming_message& message);
@@ -145,6 +151,8 @@ private:
     std::atomic<std::size_t> own_count_ = 0;
     std::atomic<std::size_t> waiting_count_ = 0;  ///< listed peers
     std::atomic<std::uint64_t> dropped_ = 0;
+    std::atomic<std::uint64_t> repeated_ = 0;
+    std::atomic<std::uint64_t> early_count_ = 0;
     std::atomic_flag serving_;  ///< one thread at a time
 };
 

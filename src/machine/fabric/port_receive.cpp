@@ -72,25 +72,47 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
         const std::uint32_t from = fault == frame_fault::origin ? no_peer : head.origin;
         around_.end_job(from, fmt::format("a frame came with {}", name_of(fault)));
     }
-    std::uint32_t wanted = head.number;
+    turn its_turn = turn::now;
     {
         const std::lock_guard lock(mutex_);
         peer_link& link = link_to(head.origin);
         hear(server, link, head);
-        const class_account& account = head.is_reply() ? link.replies() : link.requests();
-        if (head.is_counted()) wanted = account.taken + 1;
+        if (head.is_counted()) its_turn = link.of(class_of(head)).turn_of(head.number);
         if (!head.is_counted() && head.asks()) {
             link.owes_account = true;
             look_after(head.origin, link);
         }
     }
-    if (head.number != wanted) {
-        around_.end_job(head.origin, fmt::format("frame {} came where frame {} was to come",
-                                                 head.number, wanted));
-    }
     if (!head.is_counted()) return;
+    class_account& account = links_[head.origin]->of(class_of(head));
+    switch (its_turn) {
+        case turn::over: repeated_.fetch_add(1, std::memory_order_relaxed); return;
+        case turn::now: break;
+        case turn::later:
+            account.early[head.number].assign(frame.begin(), frame.end());
+            early_count_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        case turn::never:
+            around_.end_job(head.origin, fmt::format("frame {} came where frame {} was to come",
+                                                     head.number, account.taken + 1));
+    }
     take(server, head, frame.subspan(sizeof head));
-    note_taken(head.origin, head);
+    note_taken(server, head.origin, head);
+    take_early(server, account);
+}
+
+/// Frames that have overtaken the one that was just taken.
+void port::take_early(detail::rank_context& server, class_account& account) {
+    while (!account.early.empty()) {
+        const auto next = account.early.extract(account.taken + 1);
+        if (next.empty()) return;
+        early_count_.fetch_sub(1, std::memory_order_relaxed);
+        const std::span<const std::byte> frame = next.mapped();
+        frame_head head;
+        std::memcpy(&head, frame.data(), sizeof head);
+        take(server, head, frame.subspan(sizeof head));
+        note_taken(server, head.origin, head);
+    }
 }
 
 /// @pre the lock is held.
@@ -98,6 +120,11 @@ void port::hear(detail::rank_context& server, peer_link& link, const frame_head&
     if (!link.hear(head)) {
         around_.end_job(head.origin, "an account came that names frames which were never sent");
     }
+    count_completions(server, link);
+}
+
+/// @pre the lock is held.
+void port::count_completions(detail::rank_context& server, peer_link& link) {
     auto& waiting = link.completions;
     while (!waiting.empty() && has_reached(link.requests().acked, waiting.front().first)) {
         detail::count_together(server, counter_access::word(*waiting.front().second));
@@ -105,10 +132,14 @@ void port::hear(detail::rank_context& server, peer_link& link, const frame_head&
     }
 }
 
-void port::note_taken(std::uint32_t peer, const frame_head& head) {
+void port::note_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head) {
     const std::lock_guard lock(mutex_);
     peer_link& link = *links_[peer];
-    ++(head.is_reply() ? link.replies() : link.requests()).taken;
+    ++link.of(class_of(head)).taken;
+    if (head.is_reply()) {
+        link.believe();
+        count_completions(server, link);
+    }
     if (head.asks()) link.owes_account = true;
     if (link.owes_account || link.is_far_behind()) look_after(peer, link);
 }
@@ -186,8 +217,7 @@ void port::take_atomic(const frame_head& head) {
 
 void port::take_message(detail::rank_context& server, const frame_head& head,
                         std::span<const std::byte> following) {
-    class_account& account =
-        links_[head.origin]->of(head.is_reply() ? frame_class::reply : frame_class::request);
+    class_account& account = links_[head.origin]->of(class_of(head));
     if (account.is_in_message) {
         around_.end_job(head.origin, "a message began before the one before it was complete");
     }
@@ -215,8 +245,7 @@ void port::take_message(detail::rank_context& server, const frame_head& head,
 
 void port::take_part(detail::rank_context& server, const frame_head& head,
                      std::span<const std::byte> following) {
-    class_account& account =
-        links_[head.origin]->of(head.is_reply() ? frame_class::reply : frame_class::request);
+    class_account& account = links_[head.origin]->of(class_of(head));
     const std::uint64_t whole = account.message.operands[1];
     if (!account.is_in_message || following.size() > whole - account.arrived_bytes) {
         around_.end_job(head.origin, "a part came that belongs to no message");

@@ -23,9 +23,9 @@ namespace selion::machine::fabric {
 namespace {
 
 /// Networks first, and of what runs over sockets the one that copies least. What is missing here is
-/// taken only by name: udp;ofi_rxd, for one, delivers out of order under load.
-constexpr std::array<std::string_view, 7> ranking{"efa",  "verbs;ofi_rxm", "cxi",    "psm3",
-                                                  "psm2", "tcp;ofi_rxm",   "sockets"};
+/// taken only by name.
+constexpr std::array<std::string_view, 8> ranking{
+    "efa", "verbs;ofi_rxm", "cxi", "psm3", "psm2", "tcp;ofi_rxm", "sockets", "udp;ofi_rxd"};
 
 std::size_t place_in_ranking(std::string_view provider) {
     return static_cast<std::size_t>(std::ranges::find(ranking, provider) - ranking.begin());
@@ -55,7 +55,7 @@ bool is_link_local(const fi_info& info) {
 /// What the machine asks of an endpoint.
 info_list hints() {
     info_list wanted(libfabric().dupinfo(nullptr));
-    wanted->caps = FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV;
+    wanted->caps = FI_MSG | FI_SEND | FI_RECV;
     wanted->mode = FI_CONTEXT | FI_CONTEXT2;
     wanted->ep_attr->type = FI_EP_RDM;
     wanted->tx_attr->msg_order = FI_ORDER_SAS;

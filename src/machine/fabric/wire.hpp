@@ -42,20 +42,22 @@ struct frame_head {
     std::uint32_t number = 0;
     std::uint32_t requests_taken = 0;
     std::uint32_t replies_taken = 0;
+    std::uint32_t replies_sent = 0;
+    std::uint32_t bytes = 0;
     frame_kind kind = frame_kind::account;
     std::uint8_t flags = 0;
     std::uint16_t detail = 0;
-    std::uint32_t bytes = 0;
+    std::uint32_t unused = 0;
     std::uint64_t operands[4] = {};
 
     bool is_counted() const { return kind != frame_kind::account; }
-    bool is_reply() const { return (flags & is_reply_flag) != 0; }
+    constexpr bool is_reply() const { return (flags & is_reply_flag) != 0; }
     bool asks() const { return (flags & asks_flag) != 0; }
     detail::signal_update update(std::uint64_t amount) const {
         return {amount, (flags & adds_flag) != 0};
     }
 };
-static_assert(sizeof(frame_head) == 64);
+static_assert(sizeof(frame_head) == 72);
 
 /// Bytes that can follow a head.
 inline constexpr std::size_t most_following = frame_bytes - sizeof(frame_head);

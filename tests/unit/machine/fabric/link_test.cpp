@@ -27,12 +27,14 @@ TEST(link, a_window_opens_as_frames_are_taken) {
 
 TEST(link, numbers_go_round) {
     peer_link link;
-    link.requests().sent = 5;
-    link.requests().acked = UINT32_MAX - 5;
-    EXPECT_TRUE(link.requests().has_window());
-    EXPECT_TRUE(link.hear(account(UINT32_MAX, 0)));
-    EXPECT_EQ(link.requests().acked, UINT32_MAX);
-    EXPECT_TRUE(link.hear(account(4, 0)));
+    for (std::uint32_t taken = 0; taken != 4;) {
+        taken += 1u << 30;
+        link.requests().sent = taken + 5;
+        EXPECT_TRUE(link.hear(account(taken, 0)));
+        EXPECT_EQ(link.requests().acked, taken);
+        if (taken != 0) continue;
+        EXPECT_TRUE(link.hear(account(taken = 4, 0)));
+    }
     EXPECT_EQ(link.requests().acked, 4u);
     EXPECT_TRUE(link.hear(account(2, 0)));  // an older one says nothing new
     EXPECT_EQ(link.requests().acked, 4u);
@@ -43,6 +45,21 @@ TEST(link, an_account_of_frames_that_were_never_sent_is_refused) {
     link.requests().sent = 5;
     EXPECT_FALSE(link.hear(account(6, 0)));
     EXPECT_FALSE(link.hear(account(0, 1)));
+}
+
+TEST(link, an_account_that_overtakes_replies_waits_for_them) {
+    peer_link link;
+    link.requests().sent = 5;
+    frame_head head = account(5, 0);
+    head.replies_sent = 2;
+    EXPECT_TRUE(link.hear(head));
+    EXPECT_EQ(link.requests().acked, 0u);
+    link.replies().taken = 1;
+    link.believe();
+    EXPECT_EQ(link.requests().acked, 0u);
+    link.replies().taken = 2;
+    link.believe();
+    EXPECT_EQ(link.requests().acked, 5u);
 }
 
 TEST(link, requests_are_not_told_while_a_reply_waits) {
@@ -62,6 +79,17 @@ TEST(link, requests_are_not_told_while_a_reply_waits) {
     EXPECT_EQ(head.requests_taken, 3u);
     link.note_told(head);
     EXPECT_FALSE(link.owes_account);
+}
+
+TEST(link, a_frame_has_its_turn) {
+    class_account account;
+    account.taken = UINT32_MAX - 1;
+    EXPECT_EQ(account.turn_of(UINT32_MAX - 1), turn::over);
+    EXPECT_EQ(account.turn_of(UINT32_MAX), turn::now);
+    EXPECT_EQ(account.turn_of(0), turn::later);
+    EXPECT_EQ(account.turn_of(window_frames - 2), turn::later);
+    EXPECT_EQ(account.turn_of(window_frames - 1), turn::never);
+    EXPECT_EQ(account.turn_of(UINT32_MAX - 1 - window_frames), turn::over);
 }
 
 TEST(link, a_receiver_tells_before_the_window_closes) {
