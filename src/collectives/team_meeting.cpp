@@ -120,7 +120,12 @@ void team_meeting::signal_round(std::uint32_t k) {
         members_.address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
     // Where many ranks share a processor, the own word is in no cache by now.
     __builtin_prefetch(&block(members_.own()).rounds[k].word);
-    context_.transport->put(context_, {signal, nullptr, 0, signal, signal_add(1)});
+    context_.transport->put(context_, {.target = signal,
+                                       .source = nullptr,
+                                       .bytes = 0,
+                                       .signal = signal,
+                                       .update = signal_add(1),
+                                       .is_fleeting = true});
 }
 
 }  // namespace selion::collectives

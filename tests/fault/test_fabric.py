@@ -4,15 +4,20 @@ rank ends all of them in bounded time, with a sentence and nothing left behind."
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from jobs import Job, clean_environment, is_sanitized, limit, programs, wait_until_gone
+from jobs import (
+    Job, clean_environment, is_alive, is_sanitized, limit, programs, wait_until_gone,
+)
 from two_hosts import Refused, TwoHosts, two_hosts
 
 #: The launcher asks its daemons first, and gives ranks a second to end by themselves.
@@ -133,6 +138,36 @@ def test_ranks_do_not_outlive_their_launcher():
         for one in left:
             os.kill(one, signal.SIGKILL)
     assert not left
+
+
+def _listening_ports(process: int) -> list[tuple[str, int]]:
+    """Address and port of each TCP socket on which a process listens."""
+    own = set()
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            own |= set(re.findall(r"^socket:\[(\d+)\]$", os.readlink(entry)))
+    lines = Path(f"/proc/{process}/net/tcp").read_text().split("\n")[1:]
+    rows = [line.split() for line in lines if line]
+    listening = [row[1].split(":") for row in rows if row[3] == "0A" and row[9] in own]
+    return [(socket.inet_ntoa(bytes.fromhex(host)[::-1]), int(port, 16))
+            for host, port in listening]
+
+
+@pytest.mark.skipif(sys.byteorder != "little", reason="the kernel prints addresses as it has them")
+def test_strangers_are_not_minded():
+    with Launched(2, "test_dying", "none", "1", "barrier", SELION_FABRIC_INTERFACE="lo",
+                  SELION_FABRIC_PROVIDER="tcp;ofi_rxm") as job:
+        processes = job.processes(2)
+        job.wait_for("^dying$")
+        places = [place for one in processes.values() for place in _listening_ports(one)]
+        assert {host for host, _ in places} == {"127.0.0.1"}
+        for garbage in (b"\0" * 3000, bytes(range(256)) * 20, b"GET / HTTP/1.0\r\n\r\n"):
+            for place in places:
+                with contextlib.suppress(OSError), socket.create_connection(place, limit) as line:
+                    line.sendall(garbage)
+        job.run_for(1)
+        assert all(is_alive(one) for one in processes.values())
+        assert job.err == ""
 
 
 # --- how it must not be launched ------------------------------------------------------------------

@@ -43,6 +43,8 @@ struct put_request {
     dma_stage stage = dma_stage::none;
     std::uint8_t store_bytes = 0;  ///< of one store, where the processor puts element by element;
                                    ///< 0: as is best
+    bool is_fleeting = false;      ///< `quiet` need not wait for it: its target waits for it before
+                                   ///< anybody could miss it
 };
 
 /// A get. Its origin counter and its completion counter count at the same moment.

@@ -44,14 +44,16 @@ struct waiting_frame {
     frame_head head;
     std::vector<std::byte> following;
     counter* completion = nullptr;
+    bool is_fleeting = false;
 };
 
 /// One class of frames between two ranks.
 struct class_account {
-    std::uint32_t sent = 0;   ///< number of the last one
-    std::uint32_t acked = 0;  ///< the peer has said that it has taken so many
-    std::uint32_t taken = 0;  ///< of the peer's
-    std::uint32_t told = 0;   ///< what the peer has been told of that
+    std::uint32_t sent = 0;    ///< number of the last one
+    std::uint32_t wanted = 0;  ///< number of the last one that quiet waits for
+    std::uint32_t acked = 0;   ///< the peer has said that it has taken so many
+    std::uint32_t taken = 0;   ///< of the peer's
+    std::uint32_t told = 0;    ///< what the peer has been told of that
     std::deque<waiting_frame> queue;
     /// Frames that have overtaken others, by number: heads and what follows.
     std::map<std::uint32_t, std::vector<std::byte>> early;
@@ -69,7 +71,16 @@ struct class_account {
         return before_it < window_frames ? turn::later : turn::never;
     }
     bool has_window() const { return sent - acked < window_frames; }
-    bool is_quiet() const { return sent == acked && queue.empty(); }
+    bool is_quiet() const { return has_reached(acked, wanted) && queue.empty(); }
+    /// Number of the last frame that quiet waits for now.
+    std::uint32_t goal() const {
+        return queue.empty() ? wanted : sent + static_cast<std::uint32_t>(queue.size());
+    }
+    /// The peer has taken so many; it may be an old tale.
+    void hear(std::uint32_t heard) {
+        if (has_reached(heard, acked)) acked = heard;
+        if (has_reached(acked, wanted)) wanted = acked;  // near, because numbers go round
+    }
 };
 
 struct peer_link {
@@ -116,7 +127,7 @@ struct peer_link {
         const bool is_possible = has_reached(requests().sent, head.requests_taken) &&
                                  has_reached(replies().sent, head.replies_taken);
         if (!is_possible) return false;
-        advance(replies().acked, head.replies_taken);
+        replies().hear(head.replies_taken);
         advance(believed_after, head.replies_sent);
         advance(heard_taken, head.requests_taken);
         believe();
@@ -124,7 +135,7 @@ struct peer_link {
     }
     /// A reply has been taken.
     void believe() {
-        if (has_reached(replies().taken, believed_after)) advance(requests().acked, heard_taken);
+        if (has_reached(replies().taken, believed_after)) requests().hear(heard_taken);
     }
 
 private:

@@ -74,6 +74,7 @@ bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& f
         return false;
     }
     ++account.sent;
+    if (!frame.is_fleeting) account.wanted = account.sent;
     ++link.buffers;
     link.note_told(head);
     if (completion != nullptr) link.completions.emplace_back(head.number, completion);
@@ -85,7 +86,7 @@ bool port::post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counte
     peer_link& link = link_to(peer);
     class_account& account = link.of(class_of(frame.head));
     if (account.queue.empty() && try_post(peer, link, frame, completion)) return true;
-    waiting_frame kept{frame.head, {}, completion};
+    waiting_frame kept{frame.head, {}, completion, frame.is_fleeting};
     kept.following.reserve(frame.first.size() + frame.second.size());
     kept.following.insert(kept.following.end(), frame.first.begin(), frame.first.end());
     kept.following.insert(kept.following.end(), frame.second.begin(), frame.second.end());
@@ -204,7 +205,9 @@ void port::flush(std::uint32_t peer, peer_link& link) {
         std::deque<waiting_frame>& queue = link.of(which).queue;
         while (!queue.empty()) {
             const waiting_frame& next = queue.front();
-            if (!try_post(peer, link, {next.head, next.following}, next.completion)) break;
+            if (!try_post(peer, link, {next.head, next.following, {}, next.is_fleeting},
+                          next.completion))
+                break;
             queue.pop_front();
         }
     }
@@ -276,10 +279,7 @@ void port::add_goal(std::uint32_t peer, std::vector<quiet_goal>& goals) {
     if (links_[peer] == nullptr) return;
     peer_link& link = *links_[peer];
     if (link.is_quiet()) return;
-    const auto last = [](const class_account& one) {
-        return one.sent + static_cast<std::uint32_t>(one.queue.size());
-    };
-    goals.push_back({peer, last(link.requests()), last(link.replies())});
+    goals.push_back({peer, link.requests().goal(), link.replies().goal()});
 }
 
 void port::await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals) {

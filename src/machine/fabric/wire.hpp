@@ -67,6 +67,7 @@ struct outgoing_frame {
     frame_head head;
     std::span<const std::byte> first = {};
     std::span<const std::byte> second = {};
+    bool is_fleeting = false;  ///< see `detail::put_request`
 };
 
 /// What an atomic is, in `frame_head::detail`.

@@ -20,9 +20,25 @@ TEST(link, a_window_opens_as_frames_are_taken) {
     EXPECT_TRUE(link.hear(account(1, 0)));
     EXPECT_TRUE(link.requests().has_window());
     EXPECT_TRUE(link.replies().has_window());
+    link.requests().wanted = window_frames;
     EXPECT_FALSE(link.is_quiet());
     EXPECT_TRUE(link.hear(account(window_frames, 0)));
     EXPECT_TRUE(link.is_quiet());
+}
+
+TEST(link, quiet_does_not_wait_for_fleeting_frames) {
+    peer_link link;
+    link.requests().sent = 3;
+    link.requests().wanted = 2;
+    EXPECT_FALSE(link.is_quiet());
+    EXPECT_EQ(link.requests().goal(), 2u);
+    EXPECT_TRUE(link.hear(account(2, 0)));
+    EXPECT_TRUE(link.is_quiet());
+    EXPECT_TRUE(link.hear(account(3, 0)));
+    EXPECT_EQ(link.requests().wanted, 3u);
+    link.requests().queue.resize(2);
+    EXPECT_FALSE(link.is_quiet());
+    EXPECT_EQ(link.requests().goal(), 5u);
 }
 
 TEST(link, numbers_go_round) {
