@@ -111,7 +111,8 @@ def test_mistakes_name_the_nearest_and_list_the_legal(selion, arguments, sentenc
     [
         (
             ("machines", "--explain", "thread"),
-            "'thread' is not a machine (did you mean 'threads'?); legal: processes, sim, threads",
+            "'thread' is not a machine (did you mean 'threads'?); "
+            "legal: fabric, processes, sim, threads",
         ),
         (("machines", "--explain", "sim:niagra2"), "did you mean niagara2?"),
         (("schedule", "all_reduc"), "did you mean 'all_reduce'?"),

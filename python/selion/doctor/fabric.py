@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from typing import TYPE_CHECKING
 
 from selion import native
 from selion.doctor.check import Check, judged, passed
+
+if TYPE_CHECKING:
+    from selion._core import FabricOffer
 
 _launchers = ("mpirun", "prterun", "srun")
 _limit_seconds = 20
@@ -34,7 +38,7 @@ def _slurm_check() -> list[Check]:
                    ("warn", "start with mpirun within the allocation"))]
 
 
-def _offer_check(offer) -> Check:
+def _offer_check(offer: FabricOffer) -> Check:
     name = f"{offer.provider} on {offer.interface}"
     place = f" ({offer.network})" if offer.network else ""
     if offer.is_chosen:
