@@ -270,8 +270,9 @@ SPMD_TEST(worker_pool, chooses_chunks_by_what_calls_cost) {
             std::vector<std::int32_t> wanted(total);
             std::iota(wanted.begin(), wanted.end(), 0);
             test.that(numbers == wanted, "all items");
-            // An item is far less than a call.
-            test.that(plan.items > 1 && plan.depth <= depth, "a plan");
+            // An item is far less than a call, which a trial that was interrupted need not show.
+            const std::size_t least = world.machine().capabilities.real_time ? 1 : 2;
+            test.that(plan.items >= least && plan.depth <= depth, "a plan");
             test.equal(pool.depth(), depth);
         });
         world.barrier();
