@@ -27,6 +27,7 @@ enum class knob : std::uint8_t {
     message_memory,
     meters,
     prefix,
+    process_memory,
     spin,
     stack,
     thread_level,

@@ -2,6 +2,7 @@
 #include "collectives/collective_plan.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "collectives/call_shape.hpp"
 #include "collectives/team_block.hpp"
@@ -18,14 +19,17 @@ constexpr std::size_t short_block_bytes = 256;
 /// Elements of these sizes may want to lie on multiples of more than lines offer.
 constexpr std::size_t wide_element_bytes = 2 * alignof(detail::shared_word);
 
-/// From so many bytes on, one copy and a meeting more are quicker than two copies; where others
-/// cannot address a member's memory there are two copies all the same. The share of an all-reduce
-/// should be longer the more members there are. Measured on two cores with two to 64 threads and
-/// processes.
+/// From so many bytes of a block on, one copy and a meeting more are quicker than two copies; where
+/// others cannot address a member's memory there are two copies all the same, or each block costs a
+/// call to the kernel. The share of an all-reduce should be longer the more members there are.
+/// Measured on two cores with two to 64 threads and processes.
 std::size_t direct_bytes(const team_members& members, const detail::block_call& call) {
     const bool is_one_process = members.context().host->description().processes == 1;
     if (call.what == all_reduce) return (is_one_process ? 4096 : 8192) * members.count();
-    return is_one_process ? 4096 : 16 * 1024;
+    if (is_one_process) return 4096 / (gives_all(call.what) ? members.count() : 1);
+    const bool is_shown_to_many = call.what == gather || call.what == all_gather;
+    if (is_shown_to_many && members.count() > 2) return std::numeric_limits<std::size_t>::max();
+    return 16 * 1024;
 }
 
 /// Between processes data are copied into the heap first, where that is no burden; so nothing that
@@ -41,7 +45,7 @@ bool can_be_direct(const team_members& members, const detail::block_call& call) 
         case gather:
         case all_gather:
         case scatter:
-        case exchange: return is_one_process;
+        case exchange: return true;
         default: return false;
     }
 }
@@ -137,7 +141,7 @@ collective_choice plan(const team_members& members, const detail::block_call& ca
     if (!takes_turns(members) && call.what != barrier && can(collective_way::board)) {
         return {collective_way::board, {}};
     }
-    if (can(collective_way::direct) && shown_bytes(members, call) >= direct_bytes(members, call)) {
+    if (can(collective_way::direct) && call.block_bytes() >= direct_bytes(members, call)) {
         return {collective_way::direct, {}};
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/data_lender.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -16,15 +18,15 @@ namespace {
 
 constexpr std::size_t piece_bytes = 16 * 1024;
 
+}  // namespace
+
 /// What the line of a turn says.
-struct offer_text {
+struct data_lender::offer_text {
     std::uint64_t place;       ///< a global address, or one of the process
     std::uint64_t is_private;  ///< the latter
     std::uint64_t is_staged;   ///< a copy, which grows
     std::uint64_t staged;      ///< what had been staged before it, ever
 };
-
-}  // namespace
 
 bool data_lender::make_stage() {
     const auto offset = context_.heap->allocate_for_runtime(stage_bytes);
@@ -38,6 +40,11 @@ void data_lender::drop_stage() {
     stage_ = detail::null_address;
 }
 
+bool data_lender::meet_processes(const std::vector<machine::process_card>& cards) {
+    for (const machine::process_card& card : cards) processes_.push_back(card.process);
+    return std::ranges::all_of(cards, machine::can_read_memory);
+}
+
 void data_lender::offer(std::span<std::byte> data) {
     data_ = data;
     copy_ = nullptr;
@@ -47,10 +54,42 @@ void data_lender::offer(std::span<std::byte> data) {
         text = {inside.value_or(stage_), 0, !inside.has_value(), staged_};
         if (!inside) copy_ = detail::mapped_address(context_, stage_);
     }
+    publish(text);
+}
+
+void data_lender::offer_in_place(std::span<const std::byte> data) {
+    const auto inside = detail::own_address(context_, data.data(), data.size());
+    const auto place = reinterpret_cast<std::uint64_t>(data.data());
+    publish({inside.value_or(place), !inside.has_value(), 0, staged_});
+}
+
+void data_lender::publish(const offer_text& text) {
     numbered_line& line = own_.offers[turn_ % offer_sets];
     machine::announce_write(context_, line.bytes, sizeof text);
     std::memcpy(line.bytes, &text, sizeof text);
     machine::word_store(context_, line.number, turn_);
+}
+
+data_lender::offer_text data_lender::await_offer(std::uint32_t member) {
+    numbered_line& line = members_.block(member).offers[turn_ % offer_sets];
+    detail::await_word(context_, {line.number, turn_, machine::wait_reason::collective});
+    offer_text text;
+    machine::announce_read(context_, line.bytes, sizeof text);
+    std::memcpy(&text, line.bytes, sizeof text);
+    return text;
+}
+
+void data_lender::copy(std::span<std::byte> to, std::uint32_t member, std::size_t start) {
+    if (to.empty()) return;
+    const offer_text text = await_offer(member);
+    if (text.is_private != 0 && !processes_.empty() && processes_[member] != getpid()) {
+        return machine::read_memory(processes_[member], text.place + start, to);
+    }
+    const std::byte* const data = text.is_private != 0
+                                      ? reinterpret_cast<const std::byte*>(text.place)
+                                      : detail::mapped_address(context_, text.place);
+    read(data + start, to.size());
+    std::memcpy(to.data(), data + start, to.size());
 }
 
 void data_lender::stage(std::size_t start, std::size_t bytes) {
@@ -65,16 +104,12 @@ void data_lender::stage(std::size_t start, std::size_t bytes) {
 }
 
 const std::byte* data_lender::data_of(std::uint32_t member, std::size_t staged) {
-    team_block& block = members_.block(member);
-    numbered_line& line = block.offers[turn_ % offer_sets];
     if (member == members_.own()) return copy_ != nullptr ? copy_ : data_.data();
-    detail::await_word(context_, {line.number, turn_, machine::wait_reason::collective});
-    offer_text text;
-    machine::announce_read(context_, line.bytes, sizeof text);
-    std::memcpy(&text, line.bytes, sizeof text);
+    const offer_text text = await_offer(member);
     if (text.is_staged != 0) {
-        detail::await_word(
-            context_, {block.staged.word, text.staged + staged, machine::wait_reason::collective});
+        detail::shared_word& so_far = members_.block(member).staged.word;
+        detail::await_word(context_,
+                           {so_far, text.staged + staged, machine::wait_reason::collective});
     }
     return text.is_private != 0 ? reinterpret_cast<const std::byte*>(text.place)
                                 : detail::mapped_address(context_, text.place);

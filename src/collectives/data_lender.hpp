@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "collectives/team_members.hpp"
+#include "machine/process_memory.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::collectives {
@@ -28,10 +30,18 @@ public:
     void drop_stage();
     bool has_stage() const { return stage_ != detail::null_address; }
 
+    /// Learns whose memory is whose.
+    /// @param cards of all members. @return false: not all of them can be read by this one.
+    bool meet_processes(const std::vector<machine::process_card>& cards);
+
     /// Begins a turn, counted alike by all members; the one before has ended with a meeting.
     void begin_turn() { ++turn_; }
     /// Says where the own data lie in this turn. @pre where there is a stage they fit on it.
     void offer(std::span<std::byte> data);
+    /// The same of data that others take by `copy`, wherever they lie.
+    void offer_in_place(std::span<const std::byte> data);
+    /// Waits until a member has so offered its data, and copies a part of them.
+    void copy(std::span<std::byte> to, std::uint32_t member, std::size_t start);
     /// Makes a part of them readable, in pieces. Nothing to do for data that lie in shared memory.
     void stage(std::size_t start, std::size_t bytes);
     /// Waits until a member has offered its data and staged `staged` bytes of them.
@@ -41,6 +51,10 @@ public:
     void read(const std::byte* start, std::size_t bytes);
 
 private:
+    struct offer_text;
+    void publish(const offer_text& text);
+    offer_text await_offer(std::uint32_t member);
+
     detail::rank_context& context_;
     const team_members& members_;
     team_block& own_;
@@ -48,7 +62,8 @@ private:
     std::uint64_t turn_ = 0;
     std::uint64_t staged_ = 0;  ///< bytes, ever
     std::span<std::byte> data_;
-    std::byte* copy_ = nullptr;  ///< of this turn's data; null: they lie in shared memory
+    std::byte* copy_ = nullptr;            ///< of this turn's data; null: they lie in shared memory
+    std::vector<std::int64_t> processes_;  ///< of members, by number; empty: all are of this one
 };
 
 }  // namespace selion::collectives

@@ -43,10 +43,24 @@ bool team_direct::can_lend() {
     return *can_lend_;
 }
 
+/// By the first collective that goes this way, together: whether everybody can read all memory of
+/// all the others. @return the same at all members.
+bool team_direct::can_read() {
+    if (can_read_) return *can_read_;
+    if (context_.host->description().processes == 1) return *(can_read_ = true);
+    const std::vector<machine::process_card> cards = slots_.all_gather(machine::own_process_card());
+    const std::vector<char> all = slots_.all_gather<char>(lender_.meet_processes(cards));
+    can_read_ = std::ranges::find(all, false) == all.end();
+    return *can_read_;
+}
+
 void team_direct::run(const detail::block_call& call) {
-    if (!can_lend()) return slots_.run(call);
-    if (call.what == collective_kind::all_reduce) return all_reduce(call);
-    if (call.what == collective_kind::broadcast) return broadcast(call);
+    const bool is_combined = call.what == collective_kind::all_reduce;
+    if (is_combined || call.what == collective_kind::broadcast) {
+        if (!can_lend()) return slots_.run(call);
+        return is_combined ? all_reduce(call) : broadcast(call);
+    }
+    if (!can_read()) return slots_.run(call);
     lender_.begin_turn();
     exchange(call);
     meeting_.synchronise(machine::wait_reason::collective);
@@ -159,13 +173,12 @@ void team_direct::exchange(const detail::block_call& call) {
         source = copy_.data();
     }
     if (call.what != collective_kind::scatter || own == call.root) {
-        // Nobody writes to what is offered.
-        lender_.offer({const_cast<std::byte*>(source), given});
+        lender_.offer_in_place({source, given});
     }
     if (!gets_result(members_, call)) return;
     const std::size_t start = gives_for_all ? own * block : 0;
     const auto take = [&](std::byte* to, std::uint32_t from) {
-        if (from != own) return copy_lent(to, from, {start, start, block});
+        if (from != own) return lender_.copy({to, block}, from, start);
         if (to != source + start && block != 0) std::memcpy(to, source + start, block);
     };
     if (call.what == collective_kind::scatter) return take(call.target, call.root);

@@ -34,6 +34,7 @@ public:
 
 private:
     bool can_lend();
+    bool can_read();
     void broadcast(const detail::block_call& call);
     void all_reduce(const detail::block_call& call);
     void exchange(const detail::block_call& call);
@@ -53,6 +54,7 @@ private:
     team_slots& slots_;
     data_lender lender_;
     std::optional<bool> can_lend_;
+    std::optional<bool> can_read_;
     ordered_combination combination_;
     aligned_bytes strip_;
     aligned_bytes copy_;

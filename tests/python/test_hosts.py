@@ -183,7 +183,8 @@ def test_a_machine_that_is_not_there(selion):
 def test_doctor(selion):
     checks = json.loads(selion("doctor", "--json").stdout)
     by_name = {check["name"]: check for check in checks}
-    for name in ("processors", "memory", "kernel", "memfd_create", "futex", "membarrier"):
+    for name in ("processors", "memory", "kernel", "memfd_create", "futex", "membarrier",
+                 "process memory"):
         assert by_name[name]["status"] in ("ok", "warn"), by_name[name]
     assert by_name["compiled module"]["status"] == "ok"
     assert by_name["machine threads"]["status"] == "ok"

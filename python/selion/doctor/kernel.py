@@ -19,6 +19,12 @@ _private_expedited = 1 << 3
 _futex_wake = 1
 
 
+class _Part(ctypes.Structure):
+    """`struct iovec`."""
+
+    _fields_ = (("start", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
+
+
 def _syscall(number: int, *arguments: int | None) -> int:
     """The call's result, or minus the error number."""
     ctypes.set_errno(0)
@@ -82,5 +88,29 @@ def _membarrier() -> Check:
     )
 
 
+def _process_memory() -> Check:
+    """Whether processes of a job can read each other's memory."""
+    word, found = ctypes.c_uint64(7), ctypes.c_uint64(0)
+    here, there = _Part(ctypes.addressof(found), 8), _Part(ctypes.addressof(word), 8)
+    done = _libc.process_vm_readv(os.getpid(), ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
+    cure = "long blocks between processes are copied twice; allow process_vm_readv in the sandbox"
+    if done != 8:
+        return Check("process memory", "warn", os.strerror(ctypes.get_errno()), cure)
+    scope = _ptrace_scope()
+    # Ranks permit each other what scope 1 asks for.
+    is_readable = scope <= 1 or (scope == 2 and os.geteuid() == 0)
+    found_text = "can be read" if is_readable else f"kernel.yama.ptrace_scope is {scope}"
+    cure = "long blocks between processes are copied twice; set kernel.yama.ptrace_scope to 1"
+    return judged("process memory", is_readable, found_text, ("warn", cure))
+
+
+def _ptrace_scope() -> int:
+    try:
+        with open("/proc/sys/kernel/yama/ptrace_scope", encoding="ascii") as file:
+            return int(file.read())
+    except OSError:
+        return 0
+
+
 def checks() -> list[Check]:
-    return [_version(), _memfd(), _futex(), _membarrier()]
+    return [_version(), _memfd(), _futex(), _membarrier(), _process_memory()]

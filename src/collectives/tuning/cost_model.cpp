@@ -41,6 +41,11 @@ volumes volumes_of(const block_shape& block, double members) {
     return {.given = all, .got = all};
 }
 
+/// Whether everybody takes whole blocks from who gives them, which the kernel can copy for it.
+bool is_taken_in_blocks(collective_kind what) {
+    return what == gather || what == all_gather || what == scatter || what == exchange;
+}
+
 /// One prediction.
 class prediction {
 public:
@@ -48,6 +53,7 @@ public:
         : host_(host),
           block_(block),
           members_(team.members),
+          crosses_processes_(!team.is_one_process && is_taken_in_blocks(block.what)),
           one_combines_(team.share_processors && block.what == all_reduce &&
                         block.bytes <= group_result_bytes),
           beside_((team.members + team.processors - 1) / team.processors),
@@ -74,6 +80,7 @@ public:
     double of_direct() const {
         const double announced = shown_ns() + signal_ns() + turns_ns(1);
         const bool is_shared_out = block_.what == all_reduce;
+        if (crosses_processes_) return announced + meeting_ns() + all_read_ns();
         return announced + meeting_ns() + (is_shared_out ? shares_ns() : all_got_ns());
     }
 
@@ -96,6 +103,11 @@ private:
     double all_got_ns(bool one_reads = false) const {
         return (volumes_.one_gets || one_reads ? 1 : beside_) * got_ns();
     }
+    /// The same where each block is read by a call to the kernel.
+    double all_read_ns() const {
+        const double calls = volumes_.one_gives ? 1 : members_ - 1;
+        return (volumes_.one_gets ? 1 : beside_) * (calls * host_.call + volumes_.got * host_.read);
+    }
     bool has_shares(std::size_t part) const {
         const double bytes = static_cast<double>(std::min(block_.bytes, part)) * members_;
         return block_.what == all_reduce && bytes >= static_cast<double>(share_bytes);
@@ -111,8 +123,9 @@ private:
     const host_costs& host_;
     const block_shape& block_;
     double members_;
-    bool one_combines_;  ///< for all members of a processor
-    double beside_;      ///< members that share a processor
+    bool crosses_processes_;  ///< blocks that are read where they lie
+    bool one_combines_;       ///< for all members of a processor
+    double beside_;           ///< members that share a processor
     volumes volumes_;
 };
 
@@ -136,14 +149,18 @@ const host_costs& built_in_costs(std::string_view machine) {
                                           .copy = 78,
                                           .combine = 39,
                                           .lend = 180,
-                                          .turn = 636};
+                                          .turn = 636,
+                                          .call = 900,
+                                          .read = 55};
     static constexpr host_costs hybrid{.signal = 152,
                                        .line = 23,
                                        .arrival = 31,
                                        .copy = 76,
                                        .combine = 34,
                                        .lend = 30,
-                                       .turn = 57};
+                                       .turn = 57,
+                                       .call = 900,
+                                       .read = 55};
     if (machine == "fibers") return fibers;
     if (machine == "processes") return processes;
     return machine == "hybrid" ? hybrid : threads;

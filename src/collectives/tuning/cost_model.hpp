@@ -12,13 +12,15 @@ namespace selion::collectives {
 
 /// Nanoseconds of the pieces, between ranks of one kind of machine on a host.
 struct host_costs {
-    double signal;   ///< until a rank sees a line that one on another processor has written
-    double line;     ///< own work for a line that a rank writes or reads
-    double arrival;  ///< one of several arrivals at a counter
-    double copy;     ///< a KiB that another rank has written
-    double combine;  ///< a KiB that is combined with another
-    double lend;     ///< a KiB that others read where it lies, to who has it
-    double turn;     ///< a processor goes from one rank to the next
+    double signal;    ///< until a rank sees a line that one on another processor has written
+    double line;      ///< own work for a line that a rank writes or reads
+    double arrival;   ///< one of several arrivals at a counter
+    double copy;      ///< a KiB that another rank has written
+    double combine;   ///< a KiB that is combined with another
+    double lend;      ///< a KiB that others read where it lies, to who has it
+    double turn;      ///< a processor goes from one rank to the next
+    double call = 0;  ///< to the kernel, for data in the memory of another process …
+    double read = 0;  ///< … of which this is a KiB
 };
 
 /// What is known of a kind of machine before this host has been measured.

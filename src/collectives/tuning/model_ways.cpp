@@ -36,14 +36,23 @@ void add_schedules(std::vector<collective_choice>& all, collective_kind what,
     }
 }
 
+/// What one shows and many take is shown once in a slot, and not read by a call to the kernel for
+/// each of them.
+bool may_be_read_in_place(collective_kind what, const team_shape& team) {
+    const bool is_shown_to_many =
+        what == collective_kind::gather || what == collective_kind::all_gather;
+    return what != collective_kind::barrier &&
+           (team.is_one_process || team.members == 2 || !is_shown_to_many);
+}
+
 }  // namespace
 
 std::vector<collective_choice> ways_to_predict(const block_shape& block, const team_shape& team) {
     std::vector<collective_choice> all{{collective_way::slots, {}}};
     if (block.what != collective_kind::barrier) {  // of which slots are the meeting at a counter
         all.push_back({collective_way::board, {}});
-        all.push_back({collective_way::direct, {}});
     }
+    if (may_be_read_in_place(block.what, team)) all.push_back({collective_way::direct, {}});
     // Between processes long messages need room in a heap, which nobody has promised.
     const bool needs_no_room = block.bytes <= line_payload || team.is_one_process;
     if (needs_no_room && may_go_over_lines(block.what, team)) add_schedules(all, block.what, team);

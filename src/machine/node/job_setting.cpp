@@ -62,7 +62,8 @@ std::string options_text(const job_setting& setting) {
 
 void read_knobs(job_setting& setting) {
     using base::knob;
-    for (const knob which : {knob::crash_report, knob::membarrier, knob::prefix, knob::verbose}) {
+    for (const knob which : {knob::crash_report, knob::membarrier, knob::prefix,
+                             knob::process_memory, knob::verbose}) {
         base::expect_switch(which);
     }
     if (base::knob_text(knob::heap)) setting.heap_bytes = base::knob_bytes(knob::heap);

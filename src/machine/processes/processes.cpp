@@ -16,6 +16,7 @@
 #include "machine/exit_watch.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/node_machine.hpp"
+#include "machine/process_memory.hpp"
 #include "machine/processes/job_environment.hpp"
 #include "machine/processes/supervisor.hpp"
 
@@ -106,6 +107,7 @@ private:
         if (mapping.value().control().fence_signals == 0) node::register_heavy_fences();
         use(std::move(mapping).value(), place.process);
         mapping_->close_file();
+        permit_reading_by(place.parent);
         install_crash_handler(true);
         struct sigaction before {};
         if (sigaction(SIGUSR1, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) {
