@@ -2,11 +2,14 @@
 """A rank of a contestant: it takes orders from a socket, as bench/python/main.cpp does.
 
 An order is a line of text: an operation, bytes, and how often. The answer is the nanoseconds of
-one. Started by bench/run_python as `contestants.py selion|mpi4py ADDRESS`.
+one. The ranks take turns as root: one that always is it runs ahead, and what is measured is how
+fast it can give, not when the data are there. Started by bench/run_python as
+`contestants.py selion|mpi4py ADDRESS`.
 """
 
 from __future__ import annotations
 
+import itertools
 import socket
 import sys
 import time
@@ -28,11 +31,12 @@ class Selion:
 
     def call(self, name: str, own: np.ndarray, all_: np.ndarray, sent: np.ndarray) -> Call:
         world, part, other = self._world, self._part, (self.rank + 1) % self.size
+        roots = itertools.cycle(range(self.size))
         calls: dict[str, Call] = {
             "put": lambda: part.put(own, other),
             "get": lambda: part.get(other, out=own),
             "barrier": world.barrier,
-            "broadcast": lambda: world.broadcast(own),
+            "broadcast": lambda: world.broadcast(own, next(roots)),
             "all_reduce": lambda: world.all_reduce(own, out=own),
             "all_gather": lambda: world.all_gather(own, out=all_),
             "exchange": lambda: world.exchange(sent, out=all_),
@@ -58,6 +62,7 @@ class Mpi4py:
     def call(self, name: str, own: np.ndarray, all_: np.ndarray, sent: np.ndarray) -> Call:
         world, window, in_place = self._world, self._window, self._mpi.IN_PLACE
         other = (self.rank + 1) % self.size
+        roots = itertools.cycle(range(self.size))
 
         def put() -> None:
             window.Put(own, other)
@@ -71,7 +76,7 @@ class Mpi4py:
             "put": put,
             "get": get,
             "barrier": world.Barrier,
-            "broadcast": lambda: world.Bcast(own),
+            "broadcast": lambda: world.Bcast(own, next(roots)),
             "all_reduce": lambda: world.Allreduce(in_place, own),
             "all_gather": lambda: world.Allgather(own, all_),
             "exchange": lambda: world.Alltoall(sent, all_),

@@ -65,7 +65,12 @@ std::function<void()> operation_of(selion::world& world, const std::string& name
     if (name == "put") return [=, &mine] { selion::put(part.on(other), mine[0]); };
     if (name == "get") return [=, &mine] { mine[0] = selion::get(part.on(other)); };
     if (name == "barrier") return [&] { world.barrier(); };
-    if (name == "broadcast") return [&] { world.broadcast(std::span(mine), 0); };
+    if (name == "broadcast") {
+        return [&, root = std::uint32_t{0}]() mutable {
+            world.broadcast(std::span(mine), selion::team_rank(root));
+            root = (root + 1) % world.size();
+        };
+    }
     if (name == "all_reduce") return [&] { world.all_reduce(std::span(mine), selion::plus); };
     if (name == "all_gather") {
         return [&] { world.all_gather(std::span<const double>(mine), std::span(all)); };
