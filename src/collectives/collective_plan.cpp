@@ -27,8 +27,8 @@ std::size_t direct_bytes(const team_members& members, const detail::block_call& 
     const bool is_one_process = members.context().host->description().processes == 1;
     if (call.what == all_reduce) return (is_one_process ? 4096 : 8192) * members.count();
     if (is_one_process) return 4096 / (gives_all(call.what) ? members.count() : 1);
-    const bool is_shown_to_many = call.what == gather || call.what == all_gather;
-    if (is_shown_to_many && members.count() > 2) return std::numeric_limits<std::size_t>::max();
+    if (call.what == all_gather && members.count() > 2)
+        return std::numeric_limits<std::size_t>::max();
     return 16 * 1024;
 }
 

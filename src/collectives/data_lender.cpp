@@ -79,17 +79,36 @@ data_lender::offer_text data_lender::await_offer(std::uint32_t member) {
     return text;
 }
 
+/// Whether data lie in memory that this process cannot address.
+bool data_lender::is_beyond(const offer_text& text, std::uint32_t member) const {
+    return text.is_private != 0 && !processes_.empty() && processes_[member] != getpid();
+}
+
+std::byte* data_lender::place_of(const offer_text& text) const {
+    return text.is_private != 0 ? reinterpret_cast<std::byte*>(text.place)
+                                : detail::mapped_address(context_, text.place);
+}
+
 void data_lender::copy(std::span<std::byte> to, std::uint32_t member, std::size_t start) {
     if (to.empty()) return;
     const offer_text text = await_offer(member);
-    if (text.is_private != 0 && !processes_.empty() && processes_[member] != getpid()) {
+    if (is_beyond(text, member)) {
         return machine::read_memory(processes_[member], text.place + start, to);
     }
-    const std::byte* const data = text.is_private != 0
-                                      ? reinterpret_cast<const std::byte*>(text.place)
-                                      : detail::mapped_address(context_, text.place);
-    read(data + start, to.size());
-    std::memcpy(to.data(), data + start, to.size());
+    const std::byte* const data = place_of(text) + start;
+    read(data, to.size());
+    std::memcpy(to.data(), data, to.size());
+}
+
+void data_lender::give(std::span<const std::byte> from, std::uint32_t member, std::size_t start) {
+    if (from.empty()) return;
+    const offer_text text = await_offer(member);
+    if (is_beyond(text, member)) {
+        return machine::write_memory(processes_[member], text.place + start, from);
+    }
+    std::byte* const room = place_of(text) + start;
+    machine::announce_write(context_, room, from.size());
+    std::memcpy(room, from.data(), from.size());
 }
 
 void data_lender::stage(std::size_t start, std::size_t bytes) {
@@ -111,8 +130,7 @@ const std::byte* data_lender::data_of(std::uint32_t member, std::size_t staged) 
         detail::await_word(context_,
                            {so_far, text.staged + staged, machine::wait_reason::collective});
     }
-    return text.is_private != 0 ? reinterpret_cast<const std::byte*>(text.place)
-                                : detail::mapped_address(context_, text.place);
+    return place_of(text);
 }
 
 void data_lender::read(const std::byte* start, std::size_t bytes) {

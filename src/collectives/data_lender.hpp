@@ -38,10 +38,13 @@ public:
     void begin_turn() { ++turn_; }
     /// Says where the own data lie in this turn. @pre where there is a stage they fit on it.
     void offer(std::span<std::byte> data);
-    /// The same of data that others take by `copy`, wherever they lie.
+    /// The same of data that others take by `copy`, wherever they lie, or of room that they fill by
+    /// `give`.
     void offer_in_place(std::span<const std::byte> data);
     /// Waits until a member has so offered its data, and copies a part of them.
     void copy(std::span<std::byte> to, std::uint32_t member, std::size_t start);
+    /// Waits until a member has so offered room, and fills a part of it.
+    void give(std::span<const std::byte> from, std::uint32_t member, std::size_t start);
     /// Makes a part of them readable, in pieces. Nothing to do for data that lie in shared memory.
     void stage(std::size_t start, std::size_t bytes);
     /// Waits until a member has offered its data and staged `staged` bytes of them.
@@ -54,6 +57,8 @@ private:
     struct offer_text;
     void publish(const offer_text& text);
     offer_text await_offer(std::uint32_t member);
+    bool is_beyond(const offer_text& text, std::uint32_t member) const;
+    std::byte* place_of(const offer_text& text) const;
 
     detail::rank_context& context_;
     const team_members& members_;

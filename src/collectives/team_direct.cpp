@@ -62,7 +62,7 @@ void team_direct::run(const detail::block_call& call) {
     }
     if (!can_read()) return slots_.run(call);
     lender_.begin_turn();
-    exchange(call);
+    call.what == collective_kind::gather ? gather(call) : exchange(call);
     meeting_.synchronise(machine::wait_reason::collective);
 }
 
@@ -159,8 +159,18 @@ void team_direct::combine_lent(std::byte* data, const vector_shares& all,
     }
 }
 
-/// Gather, all-gather, scatter and exchange: blocks go from those who give them to those who get
-/// them.
+/// Those who give a block write it, all at once.
+void team_direct::gather(const detail::block_call& call) {
+    const std::uint32_t own = members_.own();
+    const std::size_t block = call.block_bytes();
+    const std::span source(call.source, block);
+    if (own != call.root) return lender_.give(source, call.root, own * block);
+    lender_.offer_in_place({call.target, block * members_.count()});
+    std::byte* const to = call.target + own * block;
+    if (to != source.data() && block != 0) std::memcpy(to, source.data(), block);
+}
+
+/// All-gather, scatter and exchange: those who get blocks read them.
 void team_direct::exchange(const detail::block_call& call) {
     const std::uint32_t own = members_.own();
     const std::size_t block = call.block_bytes();
@@ -175,7 +185,6 @@ void team_direct::exchange(const detail::block_call& call) {
     if (call.what != collective_kind::scatter || own == call.root) {
         lender_.offer_in_place({source, given});
     }
-    if (!gets_result(members_, call)) return;
     const std::size_t start = gives_for_all ? own * block : 0;
     const auto take = [&](std::byte* to, std::uint32_t from) {
         if (from != own) return lender_.copy({to, block}, from, start);

@@ -37,6 +37,7 @@ private:
     bool can_read();
     void broadcast(const detail::block_call& call);
     void all_reduce(const detail::block_call& call);
+    void gather(const detail::block_call& call);
     void exchange(const detail::block_call& call);
     /// A part of what a member has lent.
     struct lent_part {

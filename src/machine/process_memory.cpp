@@ -24,6 +24,14 @@ std::ptrdiff_t read_some(std::int64_t process, std::uint64_t from, std::span<std
     return process_vm_readv(static_cast<pid_t>(process), &here, 1, &there, 1, 0);
 }
 
+/// @param bytes what a call has returned.
+std::size_t moved(std::int64_t process, std::ptrdiff_t bytes) {
+    if (bytes > 0) return static_cast<std::size_t>(bytes);
+    throw error(status::rank_dead,
+                fmt::format("the memory of process {} cannot be reached any more: {}", process,
+                            std::strerror(errno)));
+}
+
 std::uint64_t make_secret() {
     std::uint64_t secret = 0;
     const auto bytes = static_cast<ssize_t>(sizeof secret);
@@ -53,13 +61,20 @@ void permit_reading_by(std::int64_t process) {
 
 void read_memory(std::int64_t process, std::uint64_t from, std::span<std::byte> to) {
     while (!to.empty()) {
-        const std::ptrdiff_t bytes = read_some(process, from, to);
-        if (bytes <= 0) {
-            throw error(status::rank_dead, fmt::format("process {} cannot be read any more: {}",
-                                                       process, std::strerror(errno)));
-        }
-        from += static_cast<std::uint64_t>(bytes);
-        to = to.subspan(static_cast<std::size_t>(bytes));
+        const std::size_t bytes = moved(process, read_some(process, from, to));
+        from += bytes;
+        to = to.subspan(bytes);
+    }
+}
+
+void write_memory(std::int64_t process, std::uint64_t to, std::span<const std::byte> from) {
+    while (!from.empty()) {
+        const iovec here{const_cast<std::byte*>(from.data()), from.size()};
+        const iovec there{reinterpret_cast<void*>(to), from.size()};
+        const std::size_t bytes =
+            moved(process, process_vm_writev(static_cast<pid_t>(process), &here, 1, &there, 1, 0));
+        to += bytes;
+        from = from.subspan(bytes);
     }
 }
 

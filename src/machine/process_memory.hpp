@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <span>
 
-/// Memory of another process of this host that it does not share, read with one copy by the kernel
-/// (process_vm_readv). Systems and containers may forbid it, so nobody relies on it unasked.
+/// Memory of another process of this host that it does not share, read and written with one copy by
+/// the kernel (process_vm_readv, process_vm_writev). Systems and containers may forbid it, so
+/// nobody relies on it unasked.
 namespace selion::machine {
 
 /// What a process says of itself, so that others find out whether they can read its memory.
@@ -18,8 +19,8 @@ struct process_card {
 
 /// The card of this process; an empty one where SELION_PROCESS_MEMORY is off.
 process_card own_process_card();
-/// Whether the process is this one, or its memory can be read. Another process of the same number,
-/// in another namespace of them, is not taken for it.
+/// Whether the process is this one, or its memory can be read; then it can also be written. Another
+/// process of the same number, in another namespace of them, is not taken for it.
 bool can_read_memory(const process_card& other);
 
 /// Where the system wants that (Yama's ptrace scope 1), permits a process and its descendants to
@@ -29,5 +30,7 @@ void permit_reading_by(std::int64_t process);
 /// Reads memory of another process, which `can_read_memory` and waits until this has been done.
 /// Throws `error(status::rank_dead)` when it is gone.
 void read_memory(std::int64_t process, std::uint64_t from, std::span<std::byte> to);
+/// Writes it, on the same conditions.
+void write_memory(std::int64_t process, std::uint64_t to, std::span<const std::byte> from);
 
 }  // namespace selion::machine

@@ -79,9 +79,10 @@ public:
 
     double of_direct() const {
         const double announced = shown_ns() + signal_ns() + turns_ns(1);
-        const bool is_shared_out = block_.what == all_reduce;
-        if (crosses_processes_) return announced + meeting_ns() + all_read_ns();
-        return announced + meeting_ns() + (is_shared_out ? shares_ns() : all_got_ns());
+        const double met = announced + meeting_ns();
+        if (block_.what == gather) return met + all_written_ns();
+        if (crosses_processes_) return met + all_read_ns();
+        return met + (block_.what == all_reduce ? shares_ns() : all_got_ns());
     }
 
 private:
@@ -106,7 +107,12 @@ private:
     /// The same where each block is read by a call to the kernel.
     double all_read_ns() const {
         const double calls = volumes_.one_gives ? 1 : members_ - 1;
-        return (volumes_.one_gets ? 1 : beside_) * (calls * host_.call + volumes_.got * host_.read);
+        return beside_ * (calls * host_.call + volumes_.got * host_.read);
+    }
+    /// Everybody writes its block.
+    double all_written_ns() const {
+        const double copied = crosses_processes_ ? host_.read : host_.copy;
+        return beside_ * ((crosses_processes_ ? host_.call : 0) + volumes_.given * copied);
     }
     bool has_shares(std::size_t part) const {
         const double bytes = static_cast<double>(std::min(block_.bytes, part)) * members_;

@@ -39,10 +39,8 @@ void add_schedules(std::vector<collective_choice>& all, collective_kind what,
 /// What one shows and many take is shown once in a slot, and not read by a call to the kernel for
 /// each of them.
 bool may_be_read_in_place(collective_kind what, const team_shape& team) {
-    const bool is_shown_to_many =
-        what == collective_kind::gather || what == collective_kind::all_gather;
-    return what != collective_kind::barrier &&
-           (team.is_one_process || team.members == 2 || !is_shown_to_many);
+    const bool is_shown_to_many = what == collective_kind::all_gather && team.members > 2;
+    return what != collective_kind::barrier && (team.is_one_process || !is_shown_to_many);
 }
 
 }  // namespace

@@ -66,6 +66,32 @@ TEST(cost_model, a_board_reads_a_line_of_each) {
     EXPECT_DOUBLE_EQ(predicted("board", barrier, 0, {4, 4}), 1 + 3 + 1000);
 }
 
+/// Between processes each block costs a call to the kernel; those of a gather go side by side.
+TEST(cost_model, blocks_of_other_processes_cost_calls) {
+    host_costs calling = host;
+    calling.call = 7;
+    calling.read = 500'000;
+    const auto extra = [&](collective_kind what, bool is_one_process) {
+        const team_shape team{.members = 4, .processors = 4, .is_one_process = is_one_process};
+        const collective_choice direct = choice_of("direct");
+        return predicted_ns(calling, team, {what, 1024}, direct) -
+               predicted_ns(calling, team, {what, 0}, direct);
+    };
+    EXPECT_DOUBLE_EQ(extra(exchange, true), 4 * 100'000);
+    EXPECT_DOUBLE_EQ(extra(exchange, false), 4 * 500'000);
+    EXPECT_DOUBLE_EQ(extra(gather, true), 100'000);
+    EXPECT_DOUBLE_EQ(extra(gather, false), 500'000);
+    const team_shape apart{.members = 4, .processors = 4};
+    const team_shape together{.members = 4, .processors = 4, .is_one_process = true};
+    const auto with_calls = [&](collective_kind what) {
+        return predicted_ns(calling, apart, {what, 0}, choice_of("direct")) -
+               predicted_ns(calling, together, {what, 0}, choice_of("direct"));
+    };
+    EXPECT_DOUBLE_EQ(with_calls(exchange), 3 * 7);
+    EXPECT_DOUBLE_EQ(with_calls(gather), 7);
+    EXPECT_DOUBLE_EQ(with_calls(broadcast), 0);
+}
+
 TEST(cost_model, who_gets_reads_a_line_of_each_and_who_gives_shows_one) {
     EXPECT_DOUBLE_EQ(predicted("board", broadcast, 0, {8, 8}), 1002);
     EXPECT_DOUBLE_EQ(predicted("board", reduce, 0, {3, 3}), 1 + 2 + 1000);

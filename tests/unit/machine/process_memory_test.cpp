@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -61,6 +62,19 @@ TEST_F(process_memory_test, another_process_is_read_as_it_is) {
     EXPECT_EQ(found.front(), 7);
     EXPECT_EQ(found.back(), 7 + 99'999);
     EXPECT_EQ(numbers_.back(), 0) << "the own numbers are others";
+}
+
+TEST_F(process_memory_test, what_is_written_there_is_read_there) {
+    if (!can_read_memory(card_)) GTEST_SKIP() << "the system forbids reading other processes";
+    const std::vector<int> given(5000, 42);
+    const auto there = reinterpret_cast<std::uint64_t>(numbers_.data());
+    write_memory(card_.process, there + 8, std::as_bytes(std::span(given)));
+    std::vector<int> found(given.size() + 4);
+    read_memory(card_.process, there, std::as_writable_bytes(std::span(found)));
+    EXPECT_EQ(found[1], 8);
+    EXPECT_EQ(std::count(found.begin(), found.end(), 42), 5000);
+    EXPECT_EQ(found[2], 42);
+    EXPECT_EQ(found[5002], 7 + 5002);
 }
 
 TEST_F(process_memory_test, the_wrong_process_of_that_number_is_not_taken_for_it) {
