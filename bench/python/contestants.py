@@ -9,16 +9,17 @@ fast it can give, not when the data are there. Started by bench/run_python as
 
 from __future__ import annotations
 
-import itertools
 import socket
 import sys
 import time
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 Call = Callable[[], object]
+one_sided = ("put", "get", "fetch_add")
 
 
 class Selion:
@@ -31,15 +32,22 @@ class Selion:
 
     def call(self, name: str, own: np.ndarray, all_: np.ndarray, sent: np.ndarray) -> Call:
         world, part, other = self._world, self._part, (self.rank + 1) % self.size
-        roots = itertools.cycle(range(self.size))
+        result = np.empty_like(own)
+        roots = cycle(range(self.size))
         calls: dict[str, Call] = {
             "put": lambda: part.put(own, other),
             "get": lambda: part.get(other, out=own),
+            "fetch_add": lambda: part.fetch_add(other, 0, 1),
             "barrier": world.barrier,
             "broadcast": lambda: world.broadcast(own, next(roots)),
             "all_reduce": lambda: world.all_reduce(own, out=own),
             "all_gather": lambda: world.all_gather(own, out=all_),
             "exchange": lambda: world.exchange(sent, out=all_),
+            "gather": lambda: world.gather(own, next(roots), out=all_),
+            "scatter": lambda: world.scatter(sent, next(roots), out=own),
+            "reduce": lambda: world.reduce(own, "plus", next(roots), out=result),
+            "scan": lambda: world.scan(own, out=result),
+            "exscan": lambda: world.exscan(own, out=result),
         }
         return calls[name]
 
@@ -62,7 +70,8 @@ class Mpi4py:
     def call(self, name: str, own: np.ndarray, all_: np.ndarray, sent: np.ndarray) -> Call:
         world, window, in_place = self._world, self._window, self._mpi.IN_PLACE
         other = (self.rank + 1) % self.size
-        roots = itertools.cycle(range(self.size))
+        roots = cycle(range(self.size))
+        one, old, result = np.ones(1), np.ones(1), np.empty_like(own)
 
         def put() -> None:
             window.Put(own, other)
@@ -72,14 +81,24 @@ class Mpi4py:
             window.Get(own, other)
             window.Flush(other)
 
+        def fetch_add() -> None:
+            window.Fetch_and_op(one, old, other)
+            window.Flush(other)
+
         calls: dict[str, Call] = {
             "put": put,
             "get": get,
+            "fetch_add": fetch_add,
             "barrier": world.Barrier,
             "broadcast": lambda: world.Bcast(own, next(roots)),
             "all_reduce": lambda: world.Allreduce(in_place, own),
             "all_gather": lambda: world.Allgather(own, all_),
             "exchange": lambda: world.Alltoall(sent, all_),
+            "gather": lambda: world.Gather(own, all_, next(roots)),
+            "scatter": lambda: world.Scatter(sent, own, next(roots)),
+            "reduce": lambda: world.Reduce(own, result, root=next(roots)),
+            "scan": lambda: world.Scan(own, result),
+            "exscan": lambda: world.Exscan(own, result),
         }
         return calls[name]
 
@@ -97,7 +116,7 @@ def serve(system: Selion | Mpi4py, name: str, address: str) -> None:
             operation, bytes_, count = line.split()
             elements = int(bytes_) // 8
             own, all_, sent = (np.full(elements * n, 0.0) for n in (1, system.size, system.size))
-            is_idle = operation in ("put", "get") and system.rank != 0
+            is_idle = operation in one_sided and system.rank != 0
             turns = range(0 if is_idle else int(count))
             call = system.call(operation, own, all_, sent)
             system.barrier()

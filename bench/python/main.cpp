@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <iostream>
+#include <memory>
 #include <span>
 #include <sstream>
 #include <stdexcept>
@@ -58,27 +58,58 @@ private:
 
 using numbers = std::vector<double>;
 
-std::function<void()> operation_of(selion::world& world, const std::string& name,
-                                   selion::global_ptr<double> part, numbers& mine, numbers& all,
-                                   numbers& sent) {
-    const selion::rank_id other = (world.rank() + 1) % world.size();
-    if (name == "put") return [=, &mine] { selion::put(part.on(other), mine[0]); };
-    if (name == "get") return [=, &mine] { mine[0] = selion::get(part.on(other)); };
-    if (name == "barrier") return [&] { world.barrier(); };
-    if (name == "broadcast") {
-        return [&, root = std::uint32_t{0}]() mutable {
-            world.broadcast(std::span(mine), selion::team_rank(root));
-            root = (root + 1) % world.size();
-        };
+/// Who is the root, in turn.
+class roots {
+public:
+    explicit roots(const selion::world& world) : members_(world.size()) {}
+    selion::team_rank next() { return selion::team_rank(turn_++ % members_); }
+
+private:
+    std::uint32_t members_;
+    std::uint32_t turn_ = 0;
+};
+
+/// What operations work on.
+struct places {
+    numbers mine, all, sent;
+};
+
+std::function<void()> one_sided_operation(selion::world& world, const std::string& name,
+                                          selion::global_ptr<double> part, places& at) {
+    const selion::global_ptr<double> there = part.on((world.rank() + 1) % world.size());
+    if (name == "put") return [=, &at] { selion::put(there, at.mine[0]); };
+    if (name == "get") return [=, &at] { at.mine[0] = selion::get(there); };
+    if (name == "fetch_add") return [=] { selion::fetch_add(there, 1.0); };
+    return {};
+}
+
+std::function<void()> rooted_collective(selion::world& world, const std::string& name, places& at) {
+    const auto turns = std::make_shared<roots>(world);
+    const std::span mine(at.mine);
+    const std::span<const double> given(at.mine);
+    const std::span<const double> sent(at.sent);
+    if (name == "broadcast") return [=, &world] { world.broadcast(mine, turns->next()); };
+    if (name == "reduce") {
+        return [=, &world] { world.reduce(mine, selion::plus, turns->next()); };
     }
-    if (name == "all_reduce") return [&] { world.all_reduce(std::span(mine), selion::plus); };
-    if (name == "all_gather") {
-        return [&] { world.all_gather(std::span<const double>(mine), std::span(all)); };
-    }
-    if (name == "exchange") {
-        return [&] { world.exchange(std::span<const double>(sent), std::span(all)); };
-    }
-    throw std::runtime_error("there is no operation " + name);
+    if (name == "scatter") return [=, &world] { world.scatter(sent, mine, turns->next()); };
+    const std::span all(at.all);
+    if (name == "gather") return [=, &world] { world.gather(given, all, turns->next()); };
+    return {};
+}
+
+std::function<void()> collective(selion::world& world, const std::string& name, places& at) {
+    const std::span mine(at.mine);
+    const std::span all(at.all);
+    const std::span<const double> given(at.mine);
+    const std::span<const double> sent(at.sent);
+    if (name == "barrier") return [&world] { world.barrier(); };
+    if (name == "all_reduce") return [=, &world] { world.all_reduce(mine, selion::plus); };
+    if (name == "scan") return [=, &world] { world.scan(mine, selion::plus); };
+    if (name == "exscan") return [=, &world] { world.exscan(mine, selion::plus, 0.0); };
+    if (name == "all_gather") return [=, &world] { world.all_gather(given, all); };
+    if (name == "exchange") return [=, &world] { world.exchange(sent, all); };
+    return {};
 }
 
 void serve(selion::world& world, const std::string& address) {
@@ -92,10 +123,13 @@ void serve(selion::world& world, const std::string& address) {
         std::uint64_t count = 0;
         words >> name >> bytes >> count;
         const std::size_t elements = bytes / sizeof(double);
-        numbers mine(elements), all(elements * world.size()), sent(elements * world.size());
-        const auto operation = operation_of(world, name, part, mine, all, sent);
-        const bool is_one_sided = name == "put" || name == "get";
-        if (is_one_sided && world.rank() != 0) count = 0;
+        const std::size_t in_all = elements * world.size();
+        places at{numbers(elements), numbers(in_all), numbers(in_all)};
+        auto operation = one_sided_operation(world, name, part, at);
+        if (operation && world.rank() != 0) count = 0;
+        if (!operation) operation = rooted_collective(world, name, at);
+        if (!operation) operation = collective(world, name, at);
+        if (!operation) throw std::runtime_error("there is no operation " + name);
         world.barrier();
         const std::int64_t start = world.now();
         for (std::uint64_t i = 0; i < count; ++i) operation();

@@ -8,6 +8,7 @@
 
 #include <selion/team.hpp>
 
+#include "broadcast.hpp"
 #include "buffer.hpp"
 #include "caller.hpp"
 #include "module.hpp"
@@ -204,9 +205,6 @@ void add_collectives(nb::module_& module, nb::class_<selion::team>& team) {
     module.def("move_blocks", &move_blocks, nb::arg("team"), nb::arg("what"),
                nb::arg("source").none(), nb::arg("target").none(), nb::arg("root"),
                "gather, all_gather, scatter or exchange of contiguous memory.");
-    module.def("combine", &combine, nb::arg("team"), nb::arg("what"), nb::arg("array"),
-               nb::arg("operation"), nb::arg("root"),
-               "all_reduce, reduce, scan or exscan of an array, in place.");
     team.def("gather", &gather, nb::arg("value").none(), nb::arg("root") = 0, nb::kw_only(),
              nb::arg("out").none() = nb::none(),
              "At `root` every member's value, in order; elsewhere None.")
@@ -217,27 +215,15 @@ void add_collectives(nb::module_& module, nb::class_<selion::team>& team) {
         .def("exchange", &exchange, nb::arg("values"), nb::kw_only(),
              nb::arg("out").none() = nb::none(),
              "Value r goes to member r; returns what each has sent here.")
-        .def(
-            "reduce",
-            [](nb::handle all, nb::handle value, nb::handle operation, nb::handle root) {
-                return call("reduce", all, value, operation, root);
-            },
-            nb::arg("value"), nb::arg("operation") = "plus", nb::arg("root") = 0,
-            "Combines one value of every member; elsewhere than at `root` returns None.")
-        .def(
-            "scan",
-            [](nb::handle all, nb::handle value, nb::handle operation) {
-                return call("scan", all, value, operation);
-            },
-            nb::arg("value"), nb::arg("operation") = "plus",
-            "Combines the values of members 0 to this one.")
-        .def(
-            "exscan",
-            [](nb::handle all, nb::handle value, nb::handle operation, nb::handle first) {
-                return call("exscan", all, value, operation, first);
-            },
-            nb::arg("value"), nb::arg("operation") = "plus", nb::arg("first").none() = nb::none(),
-            "Combines the values of the members before this one; member 0 gets `first`.");
+        .def("reduce", &reduce, nb::arg("value"), nb::arg("operation") = "plus",
+             nb::arg("root") = 0, nb::kw_only(), nb::arg("out").none() = nb::none(),
+             "Combines one value of every member; elsewhere than at `root` returns None.")
+        .def("scan", &scan, nb::arg("value"), nb::arg("operation") = "plus", nb::kw_only(),
+             nb::arg("out").none() = nb::none(), "Combines the values of members 0 to this one.")
+        .def("exscan", &exscan, nb::arg("value"), nb::arg("operation") = "plus",
+             nb::arg("first").none() = nb::none(), nb::kw_only(),
+             nb::arg("out").none() = nb::none(),
+             "Combines the values of the members before this one; member 0 gets `first`.");
 }
 
 }  // namespace bindings

@@ -3,15 +3,16 @@
 
 #include <nanobind/stl/string.h>
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
 
+#include "broadcast.hpp"
 #include "buffer.hpp"
 #include "caller.hpp"
 #include "numpy_fields.hpp"
+#include "single_values.hpp"
 
 namespace bindings {
 
@@ -99,162 +100,101 @@ void combine_array(const selion::team& all, nb::handle array, const combination&
     });
 }
 
-/// @param out is filled, and may be the array itself; None: a new array is.
-nb::object reduce_array(const selion::team& all, nb::handle value, std::string_view operation,
-                        nb::handle out) {
-    if (out.is_none()) {
-        nb::object result = value.attr("copy")(nb::str("C"));
-        combine_array(all, result, {"all_reduce", operation});
-        return result;
-    }
+/// Copies an array to where it is combined. @param out None: into a new array.
+nb::object combinable(nb::handle value, nb::handle out, std::string_view what) {
+    if (out.is_none()) return value.attr("copy")(nb::str("C"));
     const numpy_fields& source = numpy_fields::of(value);
-    const nb::object array = need_out(out, nb::handle(source.dtype));
+    nb::object array = need_out(out, nb::handle(source.dtype));
     const numpy_fields& target = numpy_fields::of(array);
     if (target.size() != source.size()) {
-        throw nb::value_error("out of all_reduce has another number of elements than the array.");
+        const std::string sentence =
+            "out of " + std::string(what) + " has another number of elements than the array.";
+        throw nb::value_error(sentence.c_str());
     }
     if (target.data != source.data) {
         nb::module_::import_("numpy").attr("copyto")(array.attr("reshape")(value.attr("shape")),
                                                      value);
     }
-    combine_array(all, array, {"all_reduce", operation});
-    return nb::borrow(out);
+    return array;
+}
+
+/// Whether a member gets no result: all but the root of a reduce.
+bool gives_only(const selion::team& all, const combination& how) {
+    return how.what == "reduce" && all.rank() != how.root;
+}
+
+/// @param out is filled, and may be the array itself; None: a new array is.
+nb::object combined_array(const selion::team& all, nb::handle value, const combination& how,
+                          nb::handle out) {
+    if (gives_only(all, how)) {  // whose data stay as they are
+        const bool is_whole = numpy_fields::of(value).is_contiguous();
+        combine_array(all, is_whole ? nb::borrow(value) : combinable(value, nb::none(), how.what),
+                      how);
+        return nb::none();
+    }
+    nb::object array = combinable(value, out, how.what);
+    combine_array(all, array, how);
+    return out.is_none() ? array : nb::borrow(out);
 }
 
 template <class T>
-nb::object reduce_value(const selion::team& all, T value, std::string_view operation) {
-    with_operation(operation, [&](const auto& combine) {
+nb::object combined_value(const selion::team& all, T value, const combination& how) {
+    with_operation(how.operation, [&](const auto& operation) {
         const nb::gil_scoped_release free;
-        value = all.all_reduce(value, combine);
+        const std::span one(&value, 1);
+        if (how.what == "reduce") return all.reduce(one, operation, how.root);
+        if (how.what == "scan") return all.scan(one, operation);
+        if (how.what == "exscan") return all.exscan(one, operation, T{});
+        value = all.all_reduce(value, operation);
     });
-    return nb::cast(value);
+    return gives_only(all, how) ? nb::none() : nb::cast(value);
 }
 
-/// NumPy's numbers as Python's.
-nb::object plain(nb::handle value) {
-    return nb::hasattr(value, "dtype") ? value.attr("item")() : nb::borrow(value);
-}
-
-std::int64_t as_int64(nb::handle value) {
-    int overflow = 0;
-    const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-    if (overflow != 0) {
-        PyErr_SetString(PyExc_OverflowError, "Integers that ranks exchange must fit 64 bits.");
-        throw nb::python_error();
+nb::object combined(const selion::team& all, nb::handle given, const combination& how,
+                    nb::handle out) {
+    expect_caller(all);
+    if (PyFloat_CheckExact(given.ptr()) && out.is_none()) {
+        return combined_value(all, PyFloat_AS_DOUBLE(given.ptr()), how);
     }
-    return number;
-}
-
-/// What the root announces before the data of a broadcast.
-struct announcement {
-    enum class kind : std::uint64_t { none, truth, integer, floating, bytes, array, unknown } what;
-    std::uint64_t bits;  ///< the value itself, or how many bytes follow
-};
-
-bool holds_references(nb::handle array) {
-    const nb::handle dtype(numpy_fields::of(array).dtype);
-    return plain_number_of(dtype) == nullptr && nb::cast<bool>(dtype.attr("hasobject"));
-}
-
-announcement announce(nb::handle given) {
-    using kind = announcement::kind;
-    if (is_array(given) && holds_references(given)) return {kind::unknown, 0};
-    if (is_array(given)) {
-        return {kind::array, numpy_fields::of(given).size() * item_bytes(given)};
+    const nb::object array = as_array(given, buffer::use::read);
+    if (array.is_valid()) return combined_array(all, array, how, out);
+    const std::string what(how.what);
+    if (!out.is_none()) {
+        throw nb::type_error(("out of " + what + " is for arrays, not for single values.").c_str());
     }
     const nb::object value = plain(given);
-    if (value.is_none()) return {kind::none, 0};
-    if (nb::isinstance<nb::bool_>(value)) return {kind::truth, value.is(Py_True) ? 1u : 0u};
-    if (nb::isinstance<nb::int_>(value)) {
-        return {kind::integer, static_cast<std::uint64_t>(as_int64(value))};
-    }
     if (nb::isinstance<nb::float_>(value)) {
-        return {kind::floating, std::bit_cast<std::uint64_t>(nb::cast<double>(value))};
+        return combined_value(all, nb::cast<double>(value), how);
     }
-    if (nb::isinstance<nb::bytes>(value)) {
-        return {kind::bytes, nb::borrow<nb::bytes>(value).size()};
+    if (nb::isinstance<nb::int_>(value) && !nb::isinstance<nb::bool_>(value)) {
+        return combined_value(all, as_int64(value), how);
     }
-    return {kind::unknown, 0};
-}
-
-void broadcast_bytes(const selion::team& all, std::span<std::byte> data, std::uint32_t root) {
-    const nb::gil_scoped_release free;
-    all.broadcast(data, root);
-}
-
-nb::object broadcast_array(const selion::team& all, nb::handle value, std::uint64_t bytes,
-                           std::uint32_t root) {
-    const auto use = all.rank() == root ? buffer::use::read : buffer::use::write;
-    const bool is_plain = nb::isinstance<nb::bytes>(value);
-    const nb::object found = is_plain ? nb::object() : as_array(value, use);
-    const nb::handle array = found.is_valid() ? nb::handle(found) : value;
-    if (!is_array(array)) {
-        throw nb::type_error(
-            "The root broadcasts an array: pass one of the same dtype and shape on "
-            "every rank, to be filled.");
-    }
-    if (holds_references(array)) {
-        throw nb::type_error("broadcast cannot fill an array that holds references.");
-    }
-    const buffer data(array, use);
-    if (data.bytes() != bytes) {
-        const std::string sentence = "The root broadcasts an array of " + std::to_string(bytes) +
-                                     " bytes, but this rank's has " + std::to_string(data.bytes()) +
-                                     ".";
-        throw nb::value_error(sentence.c_str());
-    }
-    broadcast_bytes(all, {data.data(), data.bytes()}, root);
-    return nb::borrow(value);
-}
-
-nb::object broadcast_string(const selion::team& all, nb::handle value, std::uint64_t bytes,
-                            std::uint32_t root) {
-    if (all.rank() == root) {
-        const buffer data(value, buffer::use::read);
-        broadcast_bytes(all, {data.data(), data.bytes()}, root);
-        return nb::borrow(value);
-    }
-    nb::object result =
-        nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
-    auto* data = reinterpret_cast<std::byte*>(PyBytes_AS_STRING(result.ptr()));
-    broadcast_bytes(all, {data, bytes}, root);
-    return result;
+    throw nb::type_error((what + " combines an int, a float or a NumPy array of numbers.").c_str());
 }
 
 }  // namespace
 
-void expect_root(const selion::team& all, std::int64_t root) {
-    if (root >= 0 && root < std::int64_t{all.size()}) return;
-    const std::string sentence = "The root is " + std::to_string(root) + "; legal: 0 to " +
-                                 std::to_string(all.size() - 1) + ".";
-    throw nb::value_error(sentence.c_str());
-}
-
-nb::object all_reduce(const selion::team& all, nb::handle given, std::string_view operation,
+nb::object all_reduce(const selion::team& all, nb::handle value, std::string_view operation,
                       nb::handle out) {
-    expect_caller(all);
-    if (PyFloat_CheckExact(given.ptr()) && out.is_none()) {
-        return reduce_value(all, PyFloat_AS_DOUBLE(given.ptr()), operation);
-    }
-    const nb::object array = as_array(given, buffer::use::read);
-    if (array.is_valid()) return reduce_array(all, array, operation, out);
-    if (!out.is_none()) {
-        throw nb::type_error("out of all_reduce is for arrays, not for single values.");
-    }
-    const nb::object value = plain(given);
-    if (nb::isinstance<nb::float_>(value)) {
-        return reduce_value(all, nb::cast<double>(value), operation);
-    }
-    if (nb::isinstance<nb::int_>(value) && !nb::isinstance<nb::bool_>(value)) {
-        return reduce_value(all, as_int64(value), operation);
-    }
-    throw nb::type_error("all_reduce combines an int, a float or a NumPy array of numbers.");
+    return combined(all, value, {"all_reduce", operation}, out);
 }
 
-void combine(const selion::team& all, std::string_view what, nb::handle array,
-             std::string_view operation, std::uint32_t root) {
+nb::object reduce(const selion::team& all, nb::handle value, std::string_view operation,
+                  std::int64_t root, nb::handle out) {
     expect_caller(all);
-    combine_array(all, array, {what, operation, root});
+    expect_root(all, root);
+    return combined(all, value, {"reduce", operation, static_cast<std::uint32_t>(root)}, out);
+}
+
+nb::object scan(const selion::team& all, nb::handle value, std::string_view operation,
+                nb::handle out) {
+    return combined(all, value, {"scan", operation}, out);
+}
+
+nb::object exscan(const selion::team& all, nb::handle value, std::string_view operation,
+                  nb::handle first, nb::handle out) {
+    nb::object result = combined(all, value, {"exscan", operation}, out);
+    return all.rank() == 0 ? nb::borrow(first) : result;
 }
 
 selion::future<> start_to_combine(const selion::team& all, std::string_view what, nb::handle array,
@@ -276,35 +216,6 @@ selion::future<> start_to_combine(const selion::team& all, std::string_view what
         });
     });
     return started;
-}
-
-nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t root) {
-    expect_caller(all);
-    expect_root(all, root);
-    using kind = announcement::kind;
-    const auto from = static_cast<std::uint32_t>(root);
-    announcement head{};
-    if (all.rank() == from) {
-        const bool is_plain = value.is_none() || nb::isinstance<nb::bytes>(value);
-        const nb::object array = is_plain ? nb::object() : as_array(value, buffer::use::read);
-        head = announce(array.is_valid() ? nb::handle(array) : value);
-    }
-    {
-        const nb::gil_scoped_release free;
-        head = all.broadcast(head, from);
-    }
-    switch (head.what) {
-        case kind::none: return nb::none();
-        case kind::truth: return nb::bool_(head.bits != 0);
-        case kind::integer: return nb::cast(static_cast<std::int64_t>(head.bits));
-        case kind::floating: return nb::cast(std::bit_cast<double>(head.bits));
-        case kind::bytes: return broadcast_string(all, value, head.bits, from);
-        case kind::array: return broadcast_array(all, value, head.bits, from);
-        case kind::unknown: break;
-    }
-    throw nb::type_error(
-        "broadcast sends None, a bool, int, float, bytes or a NumPy array "
-        "without references; pickle.dumps makes bytes of other objects.");
 }
 
 }  // namespace bindings

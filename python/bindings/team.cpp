@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadcast.hpp"
 #include "caller.hpp"
 #include "module.hpp"
 #include "reduce.hpp"

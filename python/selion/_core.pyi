@@ -307,17 +307,38 @@ class Team:
     @overload
     def reduce(
         self, value: _Memory, operation: _Operation = "plus", root: int = 0
-    ) -> NDArray[Any] | None:
-        """Combines as all_reduce does; elsewhere than at `root` returns None."""
+    ) -> NDArray[Any] | None: ...
+    @overload
+    def reduce(
+        self, value: _Memory, operation: _Operation = "plus", root: int = 0, *, out: _Out | None
+    ) -> _Out | None:
+        """Combines as all_reduce does; elsewhere than at `root` returns None.
+
+        `out` is looked at at the root alone.
+        """
     @overload
     def scan(self, value: int, operation: _Operation = "plus") -> int: ...
     @overload
     def scan(self, value: float, operation: _Operation = "plus") -> float: ...
     @overload
-    def scan(self, value: _Array, operation: _Operation = "plus") -> _Array:
-        """Combines the values of members 0 to this one, in their order."""
-    def exscan(self, value: Any, operation: _Operation = "plus", first: Any = None) -> Any:
-        """Combines the values of the members before this one; member 0 gets `first`."""
+    def scan(self, value: _Array, operation: _Operation = "plus") -> _Array: ...
+    @overload
+    def scan(self, value: _Memory, operation: _Operation = "plus") -> NDArray[Any]: ...
+    @overload
+    def scan(self, value: _Memory, operation: _Operation = "plus", *, out: _Out) -> _Out:
+        """Combines the values of members 0 to this one, in their order; `out` as in all_reduce."""
+    def exscan(
+        self,
+        value: Any,
+        operation: _Operation = "plus",
+        first: Any = None,
+        *,
+        out: _Out | None = None,
+    ) -> Any:
+        """Combines the values of the members before this one; member 0 gets `first`.
+
+        `out` as in all_reduce; member 0's holds zeros.
+        """
     def explain(self, collective: str, size: int = 8) -> Explanation:
         """How a collective of blocks of `size` bytes would be carried out, and why.
 
@@ -773,9 +794,6 @@ def move_varying(
 
     Returns what has come, and where each block starts and the last one ends.
     """
-
-def combine(team: Team, what: str, array: NDArray[Any], operation: str, root: int) -> None:
-    """all_reduce, reduce, scan or exscan of an array, in place."""
 
 def start_moving(
     team: Team,

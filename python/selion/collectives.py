@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from selion._core import Team, as_array, combine, move_blocks
+from selion._core import Team, as_array, move_blocks
 
 _Array = np.ndarray[Any, Any]
 
@@ -174,27 +174,3 @@ def combinable(value: Any, what: str) -> _Array:
     if isinstance(number, int):
         _pack(number, what)
     return np.array([number], "f8" if isinstance(number, float) else "i8")
-
-
-def _combined(team: Team, what: str, value: Any, operation: str, root: int) -> Any:
-    data = combinable(value, what)
-    combine(team, what, data, operation, root)
-    return data[0].item() if array_of(value) is None else data
-
-
-def reduce(team: Team, value: Any, operation: str, root: Any) -> Any:
-    """What `Team.reduce` does."""
-    number = root_in(team, root)
-    result = _combined(team, "reduce", value, operation, number)
-    return result if team.rank == number else None
-
-
-def scan(team: Team, value: Any, operation: str) -> Any:
-    """What `Team.scan` does."""
-    return _combined(team, "scan", value, operation, 0)
-
-
-def exscan(team: Team, value: Any, operation: str, first: Any) -> Any:
-    """What `Team.exscan` does."""
-    result = _combined(team, "exscan", value, operation, 0)
-    return first if team.rank == 0 else result

@@ -68,6 +68,29 @@ def test_arrays(job, machine):
         assert world.scan(ones).dtype == np.dtype("i4") and ones.tolist() == [r + 1] * 5
         total = world.reduce(ones, "plus", root)
         assert (total is None) if r != root else total.tolist() == [n * (n + 1) // 2] * 5
+        assert ones.tolist() == [r + 1] * 5
+        room = np.zeros((5, 1), "i4")
+        total = world.reduce(ones, "plus", root, out=room if r == root else None)
+        assert (total is None) if r != root else total is room
+        assert room.sum() == (5 * n * (n + 1) // 2 if r == root else 0)
+        assert world.reduce(np.arange(10)[::2], "maximum", root, out=np.zeros(5, "i8")) is None \
+            or r == root
+        assert world.scan(ones, out=room) is room
+        assert room.tolist() == [[(r + 1) * (r + 2) // 2]] * 5 and ones.tolist() == [r + 1] * 5
+        assert world.scan(ones, out=ones) is ones and ones.tolist() == room.ravel().tolist()
+        before = world.exscan(np.full(5, r + 1, "i4"), "plus", out=room)
+        assert before is None if r == 0 else before is room
+        assert room.ravel().tolist() == [r * (r + 1) // 2] * 5
+        try:
+            world.scan(ones, out=np.zeros(4, "i4"))
+            raise AssertionError("too short")
+        except ValueError as mistake:
+            assert "out of scan has another number of elements" in str(mistake)
+        try:
+            world.reduce(1, out=ones)
+            raise AssertionError("not for numbers")
+        except TypeError as mistake:
+            assert "out of reduce is for arrays" in str(mistake)
         """,
         machine,
     )
