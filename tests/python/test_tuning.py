@@ -12,7 +12,7 @@ import pytest
 from conftest import needs_module
 from selion import places
 from selion.mistake import Failure, Mistake
-from selion.tuning import cells, check, consistency, table
+from selion.tuning import cells, check, consistency, program, session, table
 from selion.tuning.table import Place
 
 
@@ -147,6 +147,36 @@ def test_blocks_of_all_members_are_compared_with_long_ones():
 def test_the_worst_comes_first():
     rows = _rows(broadcast_8=200, broadcast_64=100, scan_8=900, scan_64=100)
     assert [each.slow.collective for each in consistency.violations(rows)] == ["scan", "broadcast"]
+
+
+def test_who_is_close_to_the_quickest_meets_it_again():
+    found = _measured(slots=100, board=114, direct=116, lines__flat=90)
+    found["rows"][3]["is_out"] = True
+    assert session.finalists(found) == ("slots", "board")
+    assert session.finalists(_measured(slots=100, board=200)) == ()
+    again = _measured(slots=140, board=110)
+    settled = session.settled(found, again)
+    _, row = table.row_of(settled)
+    assert list(row) == ["board", "direct", "slots", "lines:flat"]
+    assert (row["board"], row["slots"], row["direct"]) == (112, 120, 116)
+    assert found["rows"][0]["ns"] == 100, "what was measured first is not changed"
+
+
+def test_a_lucky_best_is_held_against_the_choice_again(monkeypatch: pytest.MonkeyPatch):
+    jobs = iter([(100, 90), (130, 100), (104, 100)])
+    asked = []
+
+    def measure(machine: str, collective: str, size: int, how: program.Effort, table: str) -> dict:
+        asked.append((how.ways, how.seed))
+        slots, board = next(jobs)
+        return _measured(slots=slots, board=board)
+
+    monkeypatch.setattr(program, "measure", measure)
+    seen = check.Checked(cells.Cell("threads:2", "gather", 8), "slots", 150, "board", 100)
+    sure = check.duel(seen, Path("table"), 0.1)
+    assert (sure.ns, sure.best_ns, sure.is_good) == (104, 100, True)
+    assert [ways for ways, _ in asked] == [("slots", "board")] * 3
+    assert len({seed for _, seed in asked}) == 3
 
 
 def test_how_far_choices_are_from_the_best():

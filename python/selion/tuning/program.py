@@ -51,12 +51,14 @@ class Effort:
     seed: int = 1
     is_exhaustive: bool = False
     any_order: bool = False
+    ways: tuple[str, ...] = ()  # none: all that there are
 
     def options(self) -> list[str]:
         return [
             "--seconds", f"{self.seconds:.4f}", "--seed", str(self.seed),
             *(["--exhaustive"] if self.is_exhaustive else []),
             *(["--any-order"] if self.any_order else []),
+            *(["--ways", ",".join(self.ways)] if self.ways else []),
         ]
 
 

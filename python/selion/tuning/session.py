@@ -18,7 +18,10 @@ from selion.tuning.table import Place, Row, row_of
 
 _least_seconds = 0.02  # for a cell; to start a job takes about as long
 _most_seconds = 10.0
+_share_for_finals = 0.25  # of the time, for ways that are nearly equally quick
 _share_for_repeats = 0.15  # of the time, for cells that contradict each other
+_close = 1.15  # to the quickest: who is no slower than that meets it again
+_most_finalists = 4
 _longer = 2.0  # a repeat, than the first time
 _least_repeat = 0.05
 _most_repeats = 2  # of a cell
@@ -79,6 +82,22 @@ class Found:
     violations: list[Violation] = field(default_factory=list)
 
 
+def finalists(measured: dict[str, Any]) -> tuple[str, ...]:
+    """Ways that are so close to the quickest that another job might change their order."""
+    rows = sorted((each for each in measured["rows"] if not each["is_out"]),
+                  key=lambda each: each["ns"])
+    close = [each["way"] for each in rows if each["ns"] <= _close * rows[0]["ns"]]
+    return tuple(close[:_most_finalists]) if len(close) > 1 else ()
+
+
+def settled(measured: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+    """A cell with what its finalists have taken in both jobs, on average."""
+    seen = {each["way"]: each["ns"] for each in again["rows"]}
+    rows = [{**each, "ns": (each["ns"] + seen.get(each["way"], each["ns"])) / 2}
+            for each in measured["rows"]]
+    return {**measured, "rows": rows, "is_settled": True}
+
+
 class Search:
     """@param end of all of it, by the steady clock. @param tell called with the label of each cell
     before it is measured, and with None after it."""
@@ -95,7 +114,8 @@ class Search:
         self._overhead = 0.02  # seconds that a cell takes beyond what it is given
 
     def run(self) -> Found:
-        reserve = _share_for_repeats * (self._end - time.monotonic())
+        given = self._end - time.monotonic()
+        reserve = (_share_for_finals + _share_for_repeats) * given
         waiting = [cell for cell in self._cells if cell not in self._notes.done]
         for number, cell in enumerate(waiting):
             left = self._end - reserve - time.monotonic()
@@ -103,6 +123,7 @@ class Search:
             if left < _least_seconds + self._overhead:
                 break
             self._measure(cell, seconds)
+        self._settle_all(self._end - _share_for_repeats * given)
         found = Found(left=sum(cell not in self._notes.done for cell in self._cells))
         before = len(consistency.violations(self._rows()))
         while self._repeat_worst():
@@ -123,6 +144,21 @@ class Search:
         beyond = max(time.monotonic() - begun - given, 0.0)
         self._overhead += 0.2 * (beyond - self._overhead)
         self._tell(None)
+
+    def _settle_all(self, end: float) -> None:
+        """Has those that are close meet in another job, where memory lies elsewhere."""
+        done = self._notes.done
+        waiting = [cell for cell in self._cells if cell in done
+                   and not done[cell].get("is_settled") and finalists(done[cell])]
+        for number, cell in enumerate(waiting):
+            left = end - time.monotonic()
+            if left < _least_seconds + self._overhead:
+                return
+            seconds = left / (len(waiting) - number) - self._overhead
+            how = program.Effort(min(max(seconds, _least_seconds), _most_seconds), seed=11,
+                                 is_exhaustive=True, ways=finalists(done[cell]))
+            again = program.measure(cell.machine, cell.collective, cell.size, how)
+            self._notes.add(cell, settled(done[cell], again))
 
     def _rows(self) -> dict[Place, Row]:
         return dict(row_of(self._notes.done[cell]) for cell in self._cells
