@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -95,9 +96,24 @@ bool combines(selion::collective_kind what) {
            what == exscan;
 }
 
-void run(spmd::test_run& test, const trial& one) {
-    std::vector<word> source = one.given();
-    const std::vector<word> expected = one.expected();
+/// What a rank gives and should get, made once for each root of one collective and size.
+class known_data {
+public:
+    struct pair {
+        std::vector<word> given, expected;
+    };
+    const pair& of(const trial& one) {
+        const auto [place, is_new] = all_.try_emplace(one.how.root);
+        if (is_new) place->second = {one.given(), one.expected()};
+        return place->second;
+    }
+
+private:
+    std::map<std::uint32_t, pair> all_;
+};
+
+void run(spmd::test_run& test, const trial& one, known_data& known) {
+    const auto& [source, expected] = known.of(one);
     std::vector<word> target(expected.size());
     if (one.how.collective == broadcast && one.is_root()) target = source;
     const selion::detail::reduction how = selion::detail::erase_reduction<word>(selion::plus);
@@ -163,7 +179,8 @@ std::vector<std::size_t> sizes_for(selion::collective_kind what, const selion::w
     std::vector<std::size_t> all{0, 1, 7, 8};
     const bool is_large = ranks > 16;
     if (!is_large || (is_full() && !is_for_each)) all.push_back(4096);
-    const bool takes_long = ranks <= 4 || (is_full() && !is_large && !is_for_each);
+    const bool is_for_most = is_for_each || (is_large && what == reduce_scatter);
+    const bool takes_long = ranks <= 4 || (is_full() && !is_for_most);
     if (takes_long && has_room) all.push_back(long_bytes);
     return all;
 }
@@ -177,17 +194,19 @@ bool is_tried(const selion::schedule_request& how, std::size_t bytes) {
 void run_all(spmd::test_run& test, selion::world& world, selion::collective_kind what) {
     using enum selion::collective_way;
     for (const std::size_t bytes : sizes_for(what, world)) {
+        known_data known;
         for (const selion::schedule_request& how : requests_for(what, world.size())) {
             if (!is_tried(how, bytes)) continue;
             for (const auto way : {lines, messages}) {
-                run(test, {how, way, world.rank(), bytes});
+                run(test, {how, way, world.rank(), bytes}, known);
             }
         }
         const std::uint32_t root = selion::has_root(what) ? world.size() / 2 : 0;
         const selion::schedule_request how{.collective = what, .ranks = world.size(), .root = root};
-        for (const auto way : {board, slots, direct}) run(test, {how, way, world.rank(), bytes});
+        for (const auto way : {board, slots, direct})
+            run(test, {how, way, world.rank(), bytes}, known);
         const std::uint32_t short_part = bytes > 10'000 ? 5000 : 100;
-        run(test, {how, slots, world.rank(), bytes, short_part});
+        run(test, {how, slots, world.rank(), bytes, short_part}, known);
     }
 }
 

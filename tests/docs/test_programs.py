@@ -29,9 +29,13 @@ def cached(variable: str) -> str:
 def compile_command(page: Page) -> list[str]:
     # Only the page about the inside of the library sees the inside.
     inside = ["-I", str(root / "src")] if page.name.endswith("write-a-machine.md") else []
+    return [*plain_command(), *inside]
+
+
+def plain_command() -> list[str]:
     return [
         os.environ.get("CXX", "c++"), "-std=c++20", "-O0", "-Wall", "-Wextra", "-Wpedantic",
-        "-Wconversion", "-Wshadow", "-Werror", "-fopenmp", "-I", str(root / "include"), *inside,
+        "-Wconversion", "-Wshadow", "-Werror", "-fopenmp", "-I", str(root / "include"),
         f"-DSELION_CHECK_LEVEL={cached('SELION_CHECK_LEVEL')}",
         *shlex.split(cached("CMAKE_CXX_FLAGS")),
     ]
@@ -43,7 +47,16 @@ def run(command: list[str], folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def all_headers(tmp_path_factory) -> list[str]:
+    """Options by which the headers, which all programs include, are compiled but once."""
+    folder = tmp_path_factory.mktemp("headers")
+    (folder / "all.hpp").write_text("#include <selion/selion.hpp>\n", encoding="utf-8")
+    run([*plain_command(), "-x", "c++-header", "all.hpp", "-o", "all.hpp.gch"], folder)
+    return ["-include", str(folder / "all.hpp")]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, all_headers):
     """Makes a folder with a page's files and programs, once for each page."""
 
     @cache
@@ -54,7 +67,8 @@ def built(tmp_path_factory):
             (folder / file).write_text(text, encoding="utf-8")
         libraries = [str(_build / "src" / "libselion.a"), "-lboost_context", "-lhwloc", "-lfmt"]
         for program in page.programs:
-            run([*compile_command(page), f"{program}.cpp", "-o", program, *libraries], folder)
+            source = [*all_headers, f"{program}.cpp"]
+            run([*compile_command(page), *source, "-o", program, *libraries], folder)
         return folder
 
     return build
@@ -82,7 +96,7 @@ def test_programs_compile(name, built):
 
 
 @pytest.mark.parametrize("name", [name for name, page in _pages.items() if page.fragments])
-def test_fragments_compile(name, tmp_path):
+def test_fragments_compile(name, tmp_path, all_headers):
     page = _pages[name]
     text = "#include <selion/selion.hpp>\n"
     for number, block in enumerate(page.fragments):
@@ -90,7 +104,8 @@ def test_fragments_compile(name, tmp_path):
         text += f"{given}\nvoid fragment_{number}([[maybe_unused]] selion::world& world) {{\n"
         text += f"{block.text}}}\n"
     (tmp_path / "fragments.cpp").write_text(text, encoding="utf-8")
-    command = [*compile_command(page), "-Wno-unused-function", "-fsyntax-only", "fragments.cpp"]
+    command = [*compile_command(page), "-Wno-unused-function", *all_headers, "-fsyntax-only",
+               "fragments.cpp"]
     run(command, tmp_path)
 
 
