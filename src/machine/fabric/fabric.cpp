@@ -21,9 +21,11 @@
 #include "machine/exit_watch.hpp"
 #include "machine/fabric/card.hpp"
 #include "machine/fabric/fabric_services.hpp"
+#include "machine/fabric/fabric_spec.hpp"
 #include "machine/fabric/job_watch.hpp"
 #include "machine/fabric/launcher_link.hpp"
 #include "machine/fabric/libraries.hpp"
+#include "machine/fabric/peer_watch.hpp"
 #include "machine/failure.hpp"
 #include "machine/last_words.hpp"
 #include "machine/node/doorbell.hpp"
@@ -62,6 +64,11 @@ private:
     void make_endpoint();
     job_terms choose_terms(selion::thread_level level) const;
     rank_card read_card(std::uint32_t rank);
+    rank_card card_or_end(std::uint32_t rank);
+    void open_pulses();
+    void watch_others();
+    [[noreturn]] void end_for_silence(std::uint32_t rank, const std::string& why,
+                                      std::uint32_t teller);
     void exchange_cards(selion::thread_level level);
     void make_memory();
     void make_port();
@@ -81,6 +88,8 @@ private:
     job_terms terms_;
     std::uint32_t ending_ = 0;
     std::unique_ptr<endpoint> end_;
+    std::optional<pulse_socket> pulses_;  ///< if there are other hosts
+    std::optional<peer_watch> others_;
     std::optional<node::shared_mapping> mapping_;
     std::unique_ptr<fabric_memory> memory_;
     std::optional<sleeping_place> sleeping_;
@@ -137,6 +146,15 @@ rank_card fabric_machine::read_card(std::uint32_t rank) {
                                                     mistake, name_of_rank(place_.rank)));
 }
 
+/// Of a rank that is first spoken to, when nobody can be told any more but by the end of the job.
+rank_card fabric_machine::card_or_end(std::uint32_t rank) {
+    try {
+        return read_card(rank);
+    } catch (const error& trouble) {
+        end_job({place_.rank, trouble.what(), {}});
+    }
+}
+
 void fabric_machine::exchange_cards(selion::thread_level level) {
     card_key_ = fmt::format("selion.card.{}", ++jobs);
     own_card_ = {.terms = {},
@@ -145,7 +163,9 @@ void fabric_machine::exchange_cards(selion::thread_level level) {
                  .spec = setting_.description.spec,
                  .provider = end_->provider(),
                  .host = place_.host,
-                 .address = end_->name()};
+                 .address = end_->name(),
+                 .pulses = {}};
+    open_pulses();
     if (place_.rank == 0) {
         make_memory();
         own_card_.terms = choose_terms(level);
@@ -161,6 +181,40 @@ void fabric_machine::exchange_cards(selion::thread_level level) {
                 fmt::format("fabric: {} cannot reserve {} of addresses, as rank 0 does; set "
                             "SELION_HEAP to a smaller size",
                             name_of_rank(place_.rank), base::bytes_text(terms_.reserve_bytes)));
+}
+
+void fabric_machine::open_pulses() {
+    const bool has_others = place_.ranks_on_host < place_.ranks;
+    if (!has_others || base::knob_seconds(base::knob::fabric_timeout) == 0) return;
+    pulses_.emplace(own_card_.address);
+    own_card_.pulses = pulses_->name();
+}
+
+/// On the thread of the `job_watch`, from now on.
+void fabric_machine::watch_others() {
+    if (!pulses_) return;
+    others_.emplace(
+        *pulses_,
+        peer_watch::surroundings{
+            .secret = terms_.secret,
+            .own_rank = place_.rank,
+            .timeout_ns =
+                static_cast<std::int64_t>(base::knob_seconds(base::knob::fabric_timeout) * 1e9),
+            .whom_to_ask =
+                [this](std::span<const std::uint32_t> asked_before) {
+                    return choose_asked(
+                        place_.rank, place_.ranks, port_->debtors(), asked_before,
+                        [this](std::uint32_t rank) { return launched_.host_of(rank); });
+                },
+            .address_of = [this](std::uint32_t rank) { return card_or_end(rank).pulses; },
+            .on_silence = [this](std::uint32_t rank, const std::string& why,
+                                 std::uint32_t teller) { end_for_silence(rank, why, teller); }});
+}
+
+void fabric_machine::end_for_silence(std::uint32_t rank, const std::string& why,
+                                     std::uint32_t teller) {
+    const std::string who = name_of_rank(place_.rank);
+    end_job({rank, silence_text(who, name_of_rank(rank), teller == place_.rank, why), {}});
 }
 
 /// One rank's, as the machines of one host lay it out.
@@ -193,13 +247,9 @@ void fabric_machine::make_port() {
         .memory = mapping_->slice(0),
         .address_of =
             [this](std::uint32_t rank) {
-                try {
-                    result<peer_address> found = end_->insert(read_card(rank).address);
-                    if (!found) throw found.trouble();
-                    return found.value();
-                } catch (const error& trouble) {
-                    end_job({place_.rank, trouble.what(), {}});
-                }
+                const result<peer_address> found = end_->insert(card_or_end(rank).address);
+                if (!found) end_job({place_.rank, found.trouble().what(), {}});
+                return found.value();
             },
         .end_job =
             [this](std::uint32_t peer, const std::string& what) {
@@ -271,8 +321,10 @@ int fabric_machine::run(const job& work) {
 int fabric_machine::run_rank(const job& work) {
     const exit_watch exits(ending_);
     const signal_stack stack_for_signals;
+    watch_others();
     const job_watch watch(
         name_of_rank(place_.rank), *context_.call, setting_, [this] { return lost_frames_text(); },
+        others_ ? &*others_ : nullptr,
         [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
     port_->open(context_, work.deliver);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context_);
@@ -372,27 +424,6 @@ std::string fabric_machine::binding_report() const {
 
 std::uint32_t fabric_machine::place_of(const detail::rank_context& context, locality where) {
     return where == locality::process ? context.rank : place_.host_number;
-}
-
-error malformed(const machine_spec& spec, std::string_view mistake) {
-    return {status::bad_argument, fmt::format("machine \"{}\": {}; legal forms are fabric and "
-                                              "fabric:N, N as the launcher has been told",
-                                              spec.text, mistake)};
-}
-
-/// What keeps a spec from being one, without asking the launcher.
-std::string mistake_in(const machine_spec& spec) {
-    for (const auto& [key, value] : spec.options) {
-        if (key != "progress") return fmt::format("there is no option \"{}\"", key);
-        if (value == "interrupt") {
-            return "progress=interrupt is not there yet: ranks serve others in their own calls";
-        }
-        if (value != "polling") return fmt::format("progress={} is no way of progress", value);
-    }
-    if (spec.body.empty()) return {};
-    const auto ranks = base::parse_whole(spec.body);
-    if (ranks && *ranks > 0 && *ranks <= max_ranks) return {};
-    return fmt::format("\"{}\" is not a number of ranks (1 to {})", spec.body, max_ranks);
 }
 
 /// Ranks that the launcher has bound have their cores to themselves; others count what they see.
