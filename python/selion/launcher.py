@@ -23,6 +23,10 @@ _open_mpi_4 = ("--mca", "oob_tcp_keepalive_time", "4", "--mca", "oob_tcp_keepali
                "--mca", "oob_tcp_keepalive_probes", "3")
 
 
+#: Hosts on which jobs of the machine fabric are started; for this package only.
+hosts_variable = "SELION_HOSTS"
+
+
 @dataclass(frozen=True)
 class Host:
     name: str
@@ -115,20 +119,23 @@ def find() -> Launcher:
                   f"srun, and {there}; install one (Debian: openmpi-bin).")
 
 
-def _passed(changes: Mapping[str, str]) -> list[str]:
-    names = {name for name in os.environ if name.startswith("SELION_")}
-    names.update(name for name in _passed_on if name in os.environ)
-    return sorted(names | set(changes))
+def _passed(environment: Mapping[str, str]) -> list[str]:
+    return sorted(name for name in environment
+                  if name.startswith("SELION_") or name in _passed_on)
 
 
 def command(launcher: Launcher, hosts: Sequence[Host], ranks: int | None,
-            line: Sequence[str], changes: Mapping[str, str]) -> list[str]:
-    """The launcher's line that starts `line` on the hosts.
+            line: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """The launcher's line that starts `line` on the hosts; without hosts, on those that the
+    launcher knows of.
 
-    @param changes of the environment: their names, the values come from the launcher's own.
+    @param environment the launcher's own: it is told which variables go with the program.
     """
-    counts = shares(hosts, ranks)
+    counts = shares(hosts, ranks) if hosts else []
     if launcher.family == "slurm":
+        if not hosts:
+            number = [] if ranks is None else [f"--ntasks={ranks}"]
+            return [launcher.path, "--mpi=pmix", *number, *line]
         # As many on each: Slurm has no list of different numbers but a file.
         if len(set(counts)) > 1:
             raise Mistake(f"srun starts as many ranks on each host, not {listing(counts)}; give a "
@@ -137,18 +144,41 @@ def command(launcher: Launcher, hosts: Sequence[Host], ranks: int | None,
         return [launcher.path, "--mpi=pmix", f"--nodelist={names}", f"--nodes={len(hosts)}",
                 f"--ntasks={sum(counts)}", f"--ntasks-per-node={counts[0]}", *line]
     slots = ",".join(f"{host.name}:{count}" for host, count in zip(hosts, counts, strict=True))
-    passed = [part for name in _passed(changes) for part in ("-x", name)]
+    where = ["--host", slots] if hosts else []
+    wanted = sum(counts) if hosts else ranks
+    number = [] if wanted is None else ["-n", str(wanted)]
+    passed = [part for name in _passed(environment) for part in ("-x", name)]
     bound = _open_mpi_4 if launcher.family == "open-mpi-4" else ()
-    return [launcher.path, *bound, "--host", slots, *passed, "-n", str(sum(counts)), *line]
+    return [launcher.path, *bound, *where, *passed, *number, *line]
 
 
-def check_machine(machine: str | None) -> str:
-    """The machine that a list of hosts goes with.
+def line_for(line: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """A program's line as the machine in its environment wants it: by the site's launcher for the
+    machine fabric, on the hosts of SELION_HOSTS if that is set; as it is for any other, and for
+    what a launcher has started.
 
-    @error Mistake for another one.
+    @error Mistake if there is no launcher, or the hosts are wrong.
     """
-    chosen = machine or "fabric"
-    if spec.parse(chosen).kind != "fabric":
-        raise Mistake(f"--hosts is for the machine fabric, not for '{chosen}': ranks of other "
-                      "machines are all on this host.")
-    return chosen
+    machine = spec.parse(environment.get("SELION_MACHINE", ""))
+    if machine.kind != "fabric" or "PMIX_RANK" in os.environ:
+        return list(line)
+    listed = os.environ.get(hosts_variable)
+    hosts = parse_hosts(listed) if listed else []
+    return command(find(), hosts, machine.ranks, line, environment)
+
+
+def use_hosts(hosts: str | None, machines: Sequence[str]) -> None:
+    """From now on jobs of the machine fabric run on these hosts.
+
+    @error Mistake for a list that is malformed, and for machines of other kinds.
+    """
+    if hosts is None:
+        return
+    if not machines:
+        raise Mistake("--hosts is for the machine fabric: add -m fabric.")
+    for machine in machines:
+        if spec.parse(machine).kind != "fabric":
+            raise Mistake(f"--hosts is for the machine fabric, not for '{machine}': ranks of other "
+                          "machines are all on this host.")
+    parse_hosts(hosts)
+    os.environ[hosts_variable] = hosts

@@ -66,8 +66,9 @@ constexpr std::array<knob_entry, 23> table{{
 }};
 
 /// Names that the command line, the build and a job's own processes use.
-constexpr std::array<std::string_view, 5> reserved{
-    "SELION_JOB_", "SELION_STUDIES", "SELION_STUDY_DATA", "SELION_BIN", "SELION_TEST_"};
+constexpr std::array<std::string_view, 6> reserved{"SELION_HOSTS",   "SELION_JOB_",
+                                                   "SELION_STUDIES", "SELION_STUDY_DATA",
+                                                   "SELION_BIN",     "SELION_TEST_"};
 
 const knob_entry& entry_of(knob which) { return table[static_cast<std::size_t>(which)]; }
 

@@ -7,60 +7,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from jobs import (
-    Job, clean_environment, is_alive, is_sanitized, limit, programs, wait_until_gone,
-)
-from two_hosts import Refused, TwoHosts, two_hosts
+from jobs import clean_environment, is_alive, is_sanitized, limit, programs, wait_until_gone
+from launched import Launched, skip_without_fabric, soon
 
-#: The launcher asks its daemons first, and gives ranks a second to end by themselves.
-soon = 30.0 if is_sanitized else 10.0
-
-mpirun = shutil.which("mpirun")
-
-
-def _kinds() -> str:
-    command = [programs / "test_misusing", "build"]
-    environment = clean_environment(SELION_MACHINE="fabric")
-    return subprocess.run(command, env=environment, capture_output=True, text=True,
-                          timeout=limit).stderr
-
-
-if "this build leaves it out" in _kinds():
-    pytest.skip("this build has no machine fabric", allow_module_level=True)
-if mpirun is None:
-    pytest.skip("there is no mpirun (Debian: openmpi-bin)", allow_module_level=True)
-
-
-class Launched(Job):
-    """A job that mpirun starts."""
-
-    def __init__(self, ranks: int, program: str, *arguments: str, hosts: TwoHosts | None = None,
-                 **changes: str):
-        launch = [mpirun, "-n", str(ranks)]
-        if hosts is not None:
-            launch = hosts.mpirun(mpirun, ranks, list(changes))
-        super().__init__(program, *arguments, command=[*launch, programs / program],
-                         OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                         OMPI_MCA_rmaps_base_oversubscribe="1",
-                         OMPI_MCA_hwloc_base_binding_policy="none", **changes)
-
-
-@pytest.fixture
-def hosts(tmp_path):
-    try:
-        with two_hosts(tmp_path) as made:
-            yield made
-    except Refused as why:
-        pytest.skip(f"no two hosts in this one: {why}")
+skip_without_fabric()
 
 
 def test_ranks_find_each_other_without_being_told():
@@ -221,137 +178,3 @@ def test_different_programs_are_told_apart():
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert "runs another program, or another build of it" in outcome.err
-
-
-# --- two hosts ------------------------------------------------------------------------------------
-
-
-def test_ranks_of_two_hosts_meet(hosts: TwoHosts):
-    with Launched(4, "test_mailbox", "right", hosts=hosts, SELION_VERBOSE="1") as job:
-        outcome = job.end(within=soon)
-    assert outcome.status == 0, outcome.err
-    places = dict(re.findall(r"rank (\d) of 4 on host (host-[ab]) over \S+ on \w+", outcome.err))
-    assert sorted(places) == ["0", "1", "2", "3"]
-    assert sorted(places.values()) == ["host-a", "host-a", "host-b", "host-b"]
-
-
-@pytest.mark.skipif(not (programs / "conformance_tests").exists(), reason="it is not built")
-def test_every_operation_between_two_hosts(hosts: TwoHosts):
-    # Collectives are made of these.
-    kinds = "put_get*:signal*:litmus*:atomics*:message*:rpc*:completion*:counter*:broadcast*"
-    with Launched(3, "conformance_tests", "--gtest_brief=1", f"--gtest_filter={kinds}", hosts=hosts,
-                  SELION_TUNING="off") as job:
-        outcome = job.end(within=limit)
-    assert outcome.status == 0, outcome.out + outcome.err
-
-
-def test_a_rank_that_is_killed_on_the_other_host_ends_all(hosts: TwoHosts):
-    with Launched(3, "test_dying", "none", "1", "busy", hosts=hosts) as job:
-        processes = job.processes(3)
-        job.wait_for("^dying$")
-        os.kill(processes[1], signal.SIGKILL)
-        outcome = job.end(within=soon)
-    assert outcome.status != 0
-    assert re.search(r"rank 1\b.*(host-b|10\.231\.7\.2)", outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)
-
-
-def test_a_cut_cable_ends_all_ranks_in_time(hosts: TwoHosts):
-    with Launched(4, "test_dying", "none", "1", "busy", hosts=hosts, SELION_FABRIC_TIMEOUT="2",
-                  SELION_FABRIC_INTERFACE="second") as job:
-        processes = job.processes(4)
-        job.wait_for("^dying$")
-        start = time.monotonic()
-        hosts.cut("second")
-        outcome = job.end(within=soon)
-        assert not wait_until_gone(processes.values(), 5)
-    assert time.monotonic() - start < 2 + 5
-    assert outcome.status != 0
-    assert re.search(r"rank \d of 4 on host host-[ab] has had no sign of life of rank \d of 4 on "
-                     r"host \S+ for 2 s.*: that host, or the way to it, is gone",
-                     outcome.err), outcome.err
-
-
-def test_ranks_that_are_cut_off_from_their_launcher_end(hosts: TwoHosts):
-    with Launched(4, "test_dying", "none", "1", "busy", hosts=hosts, SELION_FABRIC_TIMEOUT="2",
-                  SELION_FABRIC_INTERFACE="cable") as job:
-        processes = job.processes(4)
-        job.wait_for("^dying$")
-        hosts.cut("cable")
-        left = wait_until_gone(processes.values(), 2 + 5)
-        told = job.wait_for("has had no sign of life of rank")
-    assert not left
-    assert told
-
-
-def test_a_job_without_a_bound_outlives_a_cut(hosts: TwoHosts):
-    with Launched(2, "test_dying", "none", "1", "busy", hosts=hosts, SELION_FABRIC_TIMEOUT="0",
-                  SELION_FABRIC_INTERFACE="second") as job:
-        processes = job.processes(2)
-        job.wait_for("^dying$")
-        hosts.cut("second")
-        job.run_for(1.5)
-        assert all(is_alive(one) for one in processes.values())
-
-
-def test_ranks_that_compute_are_not_taken_for_dead(hosts: TwoHosts):
-    # Rank 0 calls nothing for several times the bound, and rank 1 waits for it.
-    with Launched(2, "test_dying", "none", "1", "busy", hosts=hosts,
-                  SELION_FABRIC_TIMEOUT="0.4") as job:
-        processes = job.processes(2)
-        job.wait_for("^dying$")
-        job.run_for(2)
-        assert all(is_alive(one) for one in processes.values())
-        assert job.err == ""
-
-
-def test_a_job_that_was_stopped_goes_on(hosts: TwoHosts):
-    with Launched(2, "test_dying", "none", "1", "busy", hosts=hosts,
-                  SELION_FABRIC_TIMEOUT="1") as job:
-        processes = job.processes(2)
-        job.wait_for("^dying$")
-        for number in (signal.SIGSTOP, signal.SIGCONT):
-            for one in processes.values():
-                os.kill(one, number)
-            job.run_for(2)
-        assert all(is_alive(one) for one in processes.values()), job.err
-
-
-def test_a_host_that_dies_ends_the_others(hosts: TwoHosts):
-    with Launched(4, "test_dying", "none", "1", "busy", hosts=hosts) as job:
-        processes = job.processes(4)
-        job.wait_for("^dying$")
-        hosts.kill_all_on("host-b")
-        outcome = job.end(within=soon)
-        assert not wait_until_gone(processes.values(), 5)
-    assert outcome.status != 0
-    assert outcome.err  # the launcher's words: its agent is gone before any rank is silent
-
-
-def test_no_host_keeps_ranks_of_a_launcher_that_was_killed(hosts: TwoHosts):
-    with Launched(4, "test_dying", "none", "1", "busy", hosts=hosts) as job:
-        processes = job.processes(4)
-        job.wait_for("^dying$")
-        os.kill(job.process.pid, signal.SIGKILL)
-        assert not wait_until_gone(processes.values(), soon)
-        assert not wait_until_gone(hosts.processes_on("host-b"), soon)
-
-
-@pytest.mark.parametrize("how", ["blackhole", "unreachable"])
-def test_a_peer_that_is_not_reached_is_named_at_the_start(hosts: TwoHosts, how: str):
-    hosts.bar("second", how)
-    with Launched(4, "test_mailbox", "right", hosts=hosts, SELION_FABRIC_INTERFACE="second",
-                  SELION_FABRIC_TIMEOUT="3") as job:
-        outcome = job.end(within=soon)
-    assert outcome.status != 0
-    assert re.search(r"rank \d of 4 on host host-[ab].*(the way to or from|no sign of life of) "
-                     r"rank \d of 4 on host", outcome.err), outcome.err
-
-
-def test_a_rank_that_fails_on_the_other_host_says_so(hosts: TwoHosts):
-    with Launched(3, "test_dying", "throw", "1", "barrier", hosts=hosts) as job:
-        processes = job.processes(3)
-        outcome = job.end(within=soon)
-    assert outcome.status != 0
-    assert re.search(deaths["throw"], outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)

@@ -100,6 +100,16 @@ class TwoHosts:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
+    def for_mpirun(self) -> dict[str, str]:
+        """Variables by which Open MPI's launcher, started on host-a, reaches host-b."""
+        return {"OMPI_MCA_plm_rsh_agent": str(self._agent),
+                "OMPI_MCA_oob_tcp_if_include": f"{_network}.0/24"}
+
+    @staticmethod
+    def addresses() -> list[str]:
+        """By which the launcher knows the hosts."""
+        return [f"{_network}.{number}" for number in (1, 2)]
+
     def mpirun(self, mpirun: str, ranks: int, variables: list[str]) -> list[str]:
         """Command that starts a program on both, half of the ranks on each."""
         each = (ranks + 1) // 2

@@ -43,7 +43,7 @@ def _line(selion, *arguments: str, **changes: str) -> str:
 def test_mpirun_is_told_hosts_and_ranks(selion, tmp_path):
     path = _with(tmp_path / "bin", mpirun=_open_mpi_4, srun="")
     line = _line(selion, "--hosts", "localhost,127.0.0.1", "-n", "5", PATH=path, SELION_SPIN="0")
-    assert "SELION_MACHINE=fabric " in line
+    assert "SELION_MACHINE=fabric:5 " in line
     assert f"{path}/mpirun" in line
     assert "--host localhost:3,127.0.0.1:2" in line
     assert "-x SELION_MACHINE" in line and "-x SELION_SPIN" in line and "-x PYTHONPATH" in line
@@ -73,12 +73,12 @@ def test_the_launcher_is_run(selion, tmp_path):
     script.write_text("")
     done = selion("run", "--hosts", "localhost", "-n", "2", str(script), PATH=path)
     assert done.returncode == 0, done.stderr
-    assert '"machine": "fabric"' in done.stdout
+    assert '"machine": "fabric:2"' in done.stdout
     assert f'"{sys.executable}", "{script}"' in done.stdout
 
 
 @pytest.mark.parametrize("arguments, sentence", {
-    ("--hosts", "localhost", "-m", "processes:2"): "--hosts is for the machine fabric",
+    ("--hosts", "localhost", "-m", "processes:2"): "is for the machine fabric, not for",
     ("--hosts", "localhost:x"): "'localhost:x' in the list of hosts is none",
     ("--hosts", "localhost,,a"): "'' in the list of hosts is none",
     ("--hosts", "-n,b"): "'-n' in the list of hosts is none",

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from selion import foreground, job, launcher, spec
+from selion import foreground, job, launcher
 from selion.cli.options import (
+    Hosts,
     Machine,
     Program,
     ProgramArguments,
@@ -49,29 +50,13 @@ def _line(program: str, arguments: list[str]) -> list[str]:
     return [job.find_program(program), *arguments]
 
 
-def _launched(
-    line: list[str], hosts: str, machine: str | None, ranks: int | None, changes: dict[str, str]
-) -> list[str]:
-    """The line for the site's launcher; the ranks are told no number, since it tells them."""
-    listed = launcher.parse_hosts(hosts)
-    chosen = spec.parse(launcher.check_machine(machine or os.environ.get("SELION_MACHINE")))
-    changes["SELION_MACHINE"] = chosen.kind + chosen.options
-    counted = ranks if ranks is not None else chosen.ranks
-    return launcher.command(launcher.find(), listed, counted, line, changes)
-
-
 @answers_mistakes("run")
 def command(
     program: Program,
     arguments: ProgramArguments = None,
     machine: Machine = None,
     ranks: Ranks = None,
-    hosts: Annotated[
-        str | None,
-        typer.Option("--hosts", metavar="LIST",
-                     help="Hosts for the machine fabric, as a,b or a:4,b:2 (ranks of each); the "
-                          "site's launcher starts the ranks."),
-    ] = None,
+    hosts: Hosts = None,
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Say what the runtime chose.")
     ] = False,
@@ -104,8 +89,8 @@ def command(
         elif line[0] == sys.executable and ranks is not None:
             machine = "processes"  # ranks in Python are no threads
     changes = _changes(machine, ranks, verbose, trace, prefix)
-    if hosts is not None:
-        line = _launched(line, hosts, machine, ranks, changes)
+    launcher.use_hosts(hosts, [changes.get("SELION_MACHINE", "")])
+    line = launcher.line_for(line, job.environment(changes))
     if show:
         print(shlex.join(["env", *(f"{key}={value}" for key, value in changes.items()), *line]))
         return
