@@ -172,6 +172,34 @@ def test_wishes_that_cannot_be_met_are_explained(changes: dict, sentence: str):
     assert sentence in outcome.err
 
 
+def test_too_few_files_are_told_at_the_start():
+    command = f"ulimit -n 24; exec {programs / 'test_mailbox'} right"
+    with Launched(3, "/bin/sh", "-c", command) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(r"rank \d of 3 on host \S+: it may open 24 files and needs \d+ for "
+                     r"connections to 3 ranks; raise the limit on its host: ulimit -n \d+",
+                     outcome.err), outcome.err
+
+
+def test_a_limit_of_files_is_raised_where_that_is_allowed():
+    command = f"ulimit -S -n 24; exec {programs / 'test_mailbox'} right"
+    with Launched(3, "/bin/sh", "-c", command) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status == 0, outcome.err
+
+
+def test_a_rank_that_does_not_come_is_named():
+    with Launched(1, "test_mailbox", "right", ":", "-n", "1", "sleep", "600",
+                  SELION_FABRIC_TIMEOUT="1", SELION_HANG_TIMEOUT="2",
+                  SELION_HANG_ACTION="abort") as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(r'rank 0 of 2 on host \S+ has waited for 1 s for rank 1 of 2 on host \S+ to '
+                     r'start: has it come to selion::run, and is its SELION_MACHINE "fabric:2"\?',
+                     outcome.err), outcome.err
+
+
 def test_different_programs_are_told_apart():
     other = programs / "test_waiting"
     with Launched(1, "test_dying", "none", "9", ":", "-n", "1", other) as job:
