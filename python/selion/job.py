@@ -19,7 +19,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _set_death_signal = 1  # PR_SET_PDEATHSIG
 
 # Variables that only this package reads; the runtime would warn about them.
-_package_variables = ("SELION_BIN", "SELION_STUDIES")
+_package_variables = ("SELION_BIN", "SELION_HOSTS", "SELION_STUDIES")
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from selion import job, places
+from selion import job, launcher, places
 from selion.mistake import Failure, Mistake
 
 _usage_status = 2
@@ -21,10 +21,9 @@ def ask(program: str, arguments: Sequence[str] = (), **changes: str) -> dict[str
     @param changes of its environment.
     @error Failure if it is not built or fails, Mistake if it refuses its arguments: its sentence.
     """
-    line = [str(places.study_program(program)), *arguments]
-    child = job.start(
-        line, job.environment(changes), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    environment = job.environment(changes)
+    line = launcher.line_for([str(places.study_program(program)), *arguments], environment)
+    child = job.start(line, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         out, errors = child.communicate()
     except BaseException:

@@ -16,7 +16,7 @@
 namespace selion::base {
 namespace {
 
-constexpr std::array<knob_entry, 22> table{{
+constexpr std::array<knob_entry, 23> table{{
     {knob::bind, "SELION_BIND", "auto",
      "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
     {knob::cache_block, "SELION_CACHE_BLOCK", "the program's choice",
@@ -29,6 +29,9 @@ constexpr std::array<knob_entry, 22> table{{
      "interface that machine fabric uses, such as eth0 or ib0"},
     {knob::fabric_provider, "SELION_FABRIC_PROVIDER", "the best that is there",
      "libfabric provider that machine fabric uses, such as tcp;ofi_rxm or verbs;ofi_rxm"},
+    {knob::fabric_timeout, "SELION_FABRIC_TIMEOUT", "10",
+     "seconds without a sign of life after which machine fabric takes another host for dead; 0: "
+     "none"},
     {knob::hang_action, "SELION_HANG_ACTION", "report",
      "report, abort: what follows a wait longer than SELION_HANG_TIMEOUT"},
     {knob::hang_timeout, "SELION_HANG_TIMEOUT", "60",
@@ -63,8 +66,9 @@ constexpr std::array<knob_entry, 22> table{{
 }};
 
 /// Names that the command line, the build and a job's own processes use.
-constexpr std::array<std::string_view, 5> reserved{
-    "SELION_JOB_", "SELION_STUDIES", "SELION_STUDY_DATA", "SELION_BIN", "SELION_TEST_"};
+constexpr std::array<std::string_view, 6> reserved{"SELION_HOSTS",   "SELION_JOB_",
+                                                   "SELION_STUDIES", "SELION_STUDY_DATA",
+                                                   "SELION_BIN",     "SELION_TEST_"};
 
 const knob_entry& entry_of(knob which) { return table[static_cast<std::size_t>(which)]; }
 

@@ -18,6 +18,7 @@ enum class knob : std::uint8_t {
     crash_report,
     fabric_interface,
     fabric_provider,
+    fabric_timeout,
     hang_action,
     hang_timeout,
     heap,

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,51 +14,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from jobs import (
-    Job, clean_environment, is_alive, is_sanitized, limit, programs, wait_until_gone,
-)
-from two_hosts import Refused, TwoHosts, two_hosts
+from jobs import clean_environment, is_alive, is_sanitized, limit, programs, wait_until_gone
+from launched import Launched, skip_without_fabric, soon
 
-#: The launcher asks its daemons first, and gives ranks a second to end by themselves.
-soon = 30.0 if is_sanitized else 10.0
-
-mpirun = shutil.which("mpirun")
-
-
-def _kinds() -> str:
-    command = [programs / "test_misusing", "build"]
-    environment = clean_environment(SELION_MACHINE="fabric")
-    return subprocess.run(command, env=environment, capture_output=True, text=True,
-                          timeout=limit).stderr
-
-
-if "this build leaves it out" in _kinds():
-    pytest.skip("this build has no machine fabric", allow_module_level=True)
-if mpirun is None:
-    pytest.skip("there is no mpirun (Debian: openmpi-bin)", allow_module_level=True)
-
-
-class Launched(Job):
-    """A job that mpirun starts."""
-
-    def __init__(self, ranks: int, program: str, *arguments: str, hosts: TwoHosts | None = None,
-                 **changes: str):
-        launch = [mpirun, "-n", str(ranks)]
-        if hosts is not None:
-            launch = hosts.mpirun(mpirun, ranks, list(changes))
-        super().__init__(program, *arguments, command=[*launch, programs / program],
-                         OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                         OMPI_MCA_rmaps_base_oversubscribe="1",
-                         OMPI_MCA_hwloc_base_binding_policy="none", **changes)
-
-
-@pytest.fixture
-def hosts(tmp_path):
-    try:
-        with two_hosts(tmp_path) as made:
-            yield made
-    except Refused as why:
-        pytest.skip(f"no two hosts in this one: {why}")
+skip_without_fabric()
 
 
 def test_ranks_find_each_other_without_being_told():
@@ -214,51 +172,37 @@ def test_wishes_that_cannot_be_met_are_explained(changes: dict, sentence: str):
     assert sentence in outcome.err
 
 
+def test_too_few_files_are_told_at_the_start():
+    command = f"ulimit -n 24; exec {programs / 'test_mailbox'} right"
+    with Launched(3, "/bin/sh", "-c", command) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(r"rank \d of 3 on host \S+: it may open 24 files and needs \d+ for "
+                     r"connections to 3 ranks; raise the limit on its host: ulimit -n \d+",
+                     outcome.err), outcome.err
+
+
+def test_a_limit_of_files_is_raised_where_that_is_allowed():
+    command = f"ulimit -S -n 24; exec {programs / 'test_mailbox'} right"
+    with Launched(3, "/bin/sh", "-c", command) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status == 0, outcome.err
+
+
+def test_a_rank_that_does_not_come_is_named():
+    with Launched(1, "test_mailbox", "right", ":", "-n", "1", "sleep", "600",
+                  SELION_FABRIC_TIMEOUT="1", SELION_HANG_TIMEOUT="2",
+                  SELION_HANG_ACTION="abort") as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(r'rank 0 of 2 on host \S+ has waited for 1 s for rank 1 of 2 on host \S+ to '
+                     r'start: has it come to selion::run, and is its SELION_MACHINE "fabric:2"\?',
+                     outcome.err), outcome.err
+
+
 def test_different_programs_are_told_apart():
     other = programs / "test_waiting"
     with Launched(1, "test_dying", "none", "9", ":", "-n", "1", other) as job:
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert "runs another program, or another build of it" in outcome.err
-
-
-# --- two hosts ------------------------------------------------------------------------------------
-
-
-def test_ranks_of_two_hosts_meet(hosts: TwoHosts):
-    with Launched(4, "test_mailbox", "right", hosts=hosts, SELION_VERBOSE="1") as job:
-        outcome = job.end(within=soon)
-    assert outcome.status == 0, outcome.err
-    places = dict(re.findall(r"rank (\d) of 4 on host (host-[ab]) over \S+ on cable", outcome.err))
-    assert sorted(places) == ["0", "1", "2", "3"]
-    assert sorted(places.values()) == ["host-a", "host-a", "host-b", "host-b"]
-
-
-@pytest.mark.skipif(not (programs / "conformance_tests").exists(), reason="it is not built")
-def test_every_operation_between_two_hosts(hosts: TwoHosts):
-    # Collectives are made of these.
-    kinds = "put_get*:signal*:litmus*:atomics*:message*:rpc*:completion*:counter*:broadcast*"
-    with Launched(3, "conformance_tests", "--gtest_brief=1", f"--gtest_filter={kinds}", hosts=hosts,
-                  SELION_TUNING="off") as job:
-        outcome = job.end(within=limit)
-    assert outcome.status == 0, outcome.out + outcome.err
-
-
-def test_a_rank_that_is_killed_on_the_other_host_ends_all(hosts: TwoHosts):
-    with Launched(3, "test_dying", "none", "1", "busy", hosts=hosts) as job:
-        processes = job.processes(3)
-        job.wait_for("^dying$")
-        os.kill(processes[1], signal.SIGKILL)
-        outcome = job.end(within=soon)
-    assert outcome.status != 0
-    assert re.search(r"rank 1\b.*(host-b|10\.231\.7\.2)", outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)
-
-
-def test_a_rank_that_fails_on_the_other_host_says_so(hosts: TwoHosts):
-    with Launched(3, "test_dying", "throw", "1", "barrier", hosts=hosts) as job:
-        processes = job.processes(3)
-        outcome = job.end(within=soon)
-    assert outcome.status != 0
-    assert re.search(deaths["throw"], outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hosts within this one: each a network and a name of its own, joined by a cable, with a launch
-agent in place of ssh. Gone when the processes that hold them are."""
+"""Two hosts within this one: each a network and a name of its own, joined by two cables, with a
+launch agent in place of ssh. Gone at the end, with every process that still runs on them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shlex
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_network = "10.231.7"
+#: Cables by name, and the first three numbers of the addresses on each. The launcher is on the
+#: first.
+_networks = {"cable": "10.231.7", "second": "10.231.8"}
+_network = _networks["cable"]
 _names = ("host-a", "host-b")
 
 
@@ -43,25 +47,68 @@ class TwoHosts:
 
     def _connect(self) -> None:
         first, second = (_enter(holder) for holder in self._holders)
-        _run(*first, "ip", "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns",
-             str(self._holders[1]))
+        for cable in _networks:
+            _run(*first, "ip", "link", "add", cable, "type", "veth", "peer", "name", cable, "netns",
+                 str(self._holders[1]))
         for number, (enter, name) in enumerate(zip((first, second), _names, strict=True), 1):
             _run(*enter, "hostname", name)
-            _run(*enter, "ip", "address", "add", f"{_network}.{number}/24", "dev", "cable")
-            for device in ("lo", "cable"):
+            for cable, network in _networks.items():
+                _run(*enter, "ip", "address", "add", f"{network}.{number}/24", "dev", cable)
+            for device in ("lo", *_networks):
                 _run(*enter, "ip", "link", "set", device, "up")
         for enter in (first, second):
-            self._await_cable(enter)
+            for cable in _networks:
+                self._await_cable(enter, cable)
 
     @staticmethod
-    def _await_cable(enter: list[str]) -> None:
+    def _await_cable(enter: list[str], cable: str) -> None:
         """The kernel takes up to a second to see that both ends are there."""
         end = time.monotonic() + 20
-        show = [*enter, "ip", "-brief", "link", "show", "cable"]
+        show = [*enter, "ip", "-brief", "link", "show", cable]
         while " UP " not in subprocess.check_output(show, text=True, timeout=20):
             if time.monotonic() > end:
-                raise Refused("the cable between the hosts stays down")
+                raise Refused(f"the {cable} between the hosts stays down")
             time.sleep(0.02)  # nobody tells
+
+    def enter(self, host: str) -> list[str]:
+        """What to put before a command that shall run on a host."""
+        return _enter(self._holders[_names.index(host)])
+
+    def cut(self, cable: str) -> None:
+        _run(*self.enter("host-b"), "ip", "link", "set", cable, "down")
+
+    def bar(self, cable: str, how: str) -> None:
+        """From now on host-a reaches host-b on this cable no longer. @param how "blackhole":
+        nobody is told; "unreachable": whoever sends is."""
+        _run(*self.enter("host-a"), "ip", "route", "add", how, f"{_networks[cable]}.2/32")
+
+    def processes_on(self, host: str) -> list[int]:
+        """All but the one that holds the host."""
+        holder = self._holders[_names.index(host)]
+        network = os.readlink(f"/proc/{holder}/ns/net")
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == holder:
+                continue
+            with contextlib.suppress(OSError):
+                if os.readlink(entry / "ns/net") == network:
+                    found.append(int(entry.name))
+        return found
+
+    def kill_all_on(self, host: str) -> None:
+        for process in self.processes_on(host):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def for_mpirun(self) -> dict[str, str]:
+        """Variables by which Open MPI's launcher, started on host-a, reaches host-b."""
+        return {"OMPI_MCA_plm_rsh_agent": str(self._agent),
+                "OMPI_MCA_oob_tcp_if_include": f"{_network}.0/24"}
+
+    @staticmethod
+    def addresses() -> list[str]:
+        """By which the launcher knows the hosts."""
+        return [f"{_network}.{number}" for number in (1, 2)]
 
     def mpirun(self, mpirun: str, ranks: int, variables: list[str]) -> list[str]:
         """Command that starts a program on both, half of the ranks on each."""
@@ -87,7 +134,12 @@ def two_hosts(folder: Path) -> Iterator[TwoHosts]:
             holders.append(holder)
             if holder.stdout.readline() != "\n":
                 raise Refused(f"unshare: {holder.communicate(timeout=20)[1].strip()}")
-        yield TwoHosts([holder.pid for holder in holders], folder)
+        made = TwoHosts([holder.pid for holder in holders], folder)
+        try:
+            yield made
+        finally:
+            for name in _names:
+                made.kill_all_on(name)  # a launcher's daemon waits long for one that is cut off
     except FileNotFoundError as missing:
         raise Refused(str(missing)) from missing
     finally:

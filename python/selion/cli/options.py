@@ -29,6 +29,12 @@ Ranks = Annotated[
     int | None,
     typer.Option("-n", "--ranks", metavar="N", help="Ranks, where SPEC leaves them open."),
 ]
+Hosts = Annotated[
+    str | None,
+    typer.Option("--hosts", metavar="LIST",
+                 help="Hosts for the machine fabric, as a,b or a:4,b:2 (ranks of each); the site's "
+                      "launcher starts the ranks."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from selion import foreground, job
+from selion import foreground, job, launcher
 from selion.cli.options import (
+    Hosts,
     Machine,
     Program,
     ProgramArguments,
@@ -55,6 +56,7 @@ def command(
     arguments: ProgramArguments = None,
     machine: Machine = None,
     ranks: Ranks = None,
+    hosts: Hosts = None,
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Say what the runtime chose.")
     ] = False,
@@ -81,9 +83,14 @@ def command(
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise Mistake(f"The time limit is {time_limit} seconds; legal is more than 0.")
     line = _line(program, arguments or [])
-    if line[0] == sys.executable and ranks is not None and not os.environ.get("SELION_MACHINE"):
-        machine = machine or "processes"  # ranks in Python are no threads
+    if not machine and not os.environ.get("SELION_MACHINE"):
+        if hosts is not None:
+            machine = "fabric"
+        elif line[0] == sys.executable and ranks is not None:
+            machine = "processes"  # ranks in Python are no threads
     changes = _changes(machine, ranks, verbose, trace, prefix)
+    launcher.use_hosts(hosts, [changes.get("SELION_MACHINE", "")])
+    line = launcher.line_for(line, job.environment(changes))
     if show:
         print(shlex.join(["env", *(f"{key}={value}" for key, value in changes.items()), *line]))
         return

@@ -10,9 +10,10 @@ from typing import Annotated
 
 import typer
 
-from selion import native, places
+from selion import launcher, native, places
 from selion.cli import completion
 from selion.cli import study_output as output
+from selion.cli.options import Hosts
 from selion.cli.output import answers_mistakes, complain
 from selion.mistake import Failure, Mistake
 from selion.study import catalog, plan
@@ -175,6 +176,7 @@ def command(
     experiment: OneExperiment = None,
     settings: Settings = None,
     machines: Machines = None,
+    hosts: Hosts = None,
     out: Folder = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Times each point is measured.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="For whatever is random.")] = 1,
@@ -191,6 +193,7 @@ def command(
     Rows are appended to DIR/results.jsonl as they are measured. A study that fails does not keep
     the others from running; the exit status is 1 then.
     """
+    launcher.use_hosts(hosts, machines or [])
     request = plan.Request(
         experiment, tuple(settings or ()), tuple(machines or ()), repetitions, seed, quick
     )

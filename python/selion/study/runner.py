@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-from selion import job, spec
+from selion import job, launcher, spec
 from selion.mistake import Failure, Mistake
 from selion.study import data
 from selion.study.plan import Point
@@ -119,7 +119,7 @@ class PointRun:
             env["SELION_STUDY_DATA"] = str(self._resources.enter_context(data.file_of(wanted)))
         self._began = time.monotonic()
         self._child = job.start(
-            self.command,
+            launcher.line_for(self.command, env),
             env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -13,8 +13,8 @@
 namespace selion::machine::fabric {
 namespace {
 
-constexpr std::uint64_t magic = 0x3144524143ull;  // "CARD1"
-constexpr std::size_t parts_of_card = 5;
+constexpr std::uint64_t magic = 0x3244524143ull;  // "CARD2"
+constexpr std::size_t parts_of_card = 6;
 constexpr std::size_t most_part_bytes = 4096;
 
 struct card_head {
@@ -67,9 +67,9 @@ std::vector<std::byte> encode(const rank_card& card) {
                    .part_bytes = {},
                    .unused = 0};
     const std::array<std::span<const std::byte>, parts_of_card> parts{
-        std::as_bytes(std::span(card.version)), std::as_bytes(std::span(card.spec)),
-        std::as_bytes(std::span(card.provider)), std::as_bytes(std::span(card.host)),
-        std::span<const std::byte>(card.address)};
+        std::as_bytes(std::span(card.version)),   std::as_bytes(std::span(card.spec)),
+        std::as_bytes(std::span(card.provider)),  std::as_bytes(std::span(card.host)),
+        std::span<const std::byte>(card.address), std::span<const std::byte>(card.pulses)};
     std::vector<std::byte> bytes(sizeof head);
     for (std::size_t i = 0; i < parts_of_card; ++i) {
         head.part_bytes[i] = static_cast<std::uint32_t>(parts[i].size());
@@ -102,7 +102,8 @@ std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
                      .spec = text(1),
                      .provider = text(2),
                      .host = text(3),
-                     .address = {parts[4].begin(), parts[4].end()}};
+                     .address = {parts[4].begin(), parts[4].end()},
+                     .pulses = {parts[5].begin(), parts[5].end()}};
 }
 
 std::string difference(const rank_card& own, const rank_card& other) {

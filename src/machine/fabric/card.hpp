@@ -30,6 +30,7 @@ struct rank_card {
     std::string provider;
     std::string host;
     std::vector<std::byte> address;
+    std::vector<std::byte> pulses;  ///< address of its `pulse_socket`; empty: it has none
 };
 
 /// Of the code of the running program, wherever it is mapped. @cost reads all of it once

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "machine/fabric/libraries.hpp"
+#include "machine/fabric/limits.hpp"
 #include "machine/fabric/providers.hpp"
 
 namespace selion::machine::fabric {
@@ -48,11 +49,15 @@ struct receive_buffer {
 };
 
 error failure(std::string_view what, const fi_info& info, int code) {
-    return {
-        status::system_failure,
-        fmt::format("fabric: cannot {} with provider {} on {} ({}); set SELION_FABRIC_PROVIDER "
-                    "or SELION_FABRIC_INTERFACE to others: `selion doctor --fabric` lists them",
-                    what, provider_name(info), interface_name(info), libfabric().strerror(-code))};
+    std::string cure = cure_of_limit(-code);
+    if (cure.empty()) {
+        cure =
+            "set SELION_FABRIC_PROVIDER or SELION_FABRIC_INTERFACE to others: `selion doctor "
+            "--fabric` lists them";
+    }
+    return {status::system_failure, fmt::format("fabric: cannot {} with provider {} on {} ({}); {}",
+                                                what, provider_name(info), interface_name(info),
+                                                libfabric().strerror(-code), cure)};
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <mutex>
@@ -19,11 +18,14 @@
 #include "base/units.hpp"
 #include "machine/crash_handler.hpp"
 #include "machine/exit_watch.hpp"
-#include "machine/fabric/card.hpp"
+#include "machine/fabric/card_exchange.hpp"
 #include "machine/fabric/fabric_services.hpp"
+#include "machine/fabric/fabric_spec.hpp"
 #include "machine/fabric/job_watch.hpp"
 #include "machine/fabric/launcher_link.hpp"
 #include "machine/fabric/libraries.hpp"
+#include "machine/fabric/limits.hpp"
+#include "machine/fabric/peer_watch.hpp"
 #include "machine/failure.hpp"
 #include "machine/last_words.hpp"
 #include "machine/node/doorbell.hpp"
@@ -36,7 +38,6 @@ namespace {
 
 /// Whoever is ended by the launcher needs no more words than this long.
 constexpr unsigned longest_end_s = 5;
-constexpr std::chrono::microseconds fence_nap{200};
 constexpr std::int64_t end_nap_ns = 1'000'000;
 
 /// Everything of one job in one process.
@@ -61,14 +62,17 @@ public:
 private:
     void make_endpoint();
     job_terms choose_terms(selion::thread_level level) const;
-    rank_card read_card(std::uint32_t rank);
+    rank_card card_or_end(std::uint32_t rank);
+    void open_pulses();
+    void watch_others();
+    [[noreturn]] void end_for_silence(std::uint32_t rank, const std::string& why,
+                                      std::uint32_t teller);
     void exchange_cards(selion::thread_level level);
     void make_memory();
     void make_port();
     void prepare(detail::rank_context& context);
     int run_rank(const job& work);
     void leave_together(detail::rank_context& context);
-    std::string name_of_rank(std::uint32_t rank);
     std::string lost_frames_text() const;
     static void on_loss(std::optional<std::uint32_t> rank, const char* why);
 
@@ -76,11 +80,12 @@ private:
     launcher_link& launched_;
     launch_place place_;
     selion::thread_level thread_level_ = selion::thread_level::single;
-    std::string card_key_;
-    rank_card own_card_;
+    std::optional<card_exchange> cards_;
     job_terms terms_;
     std::uint32_t ending_ = 0;
     std::unique_ptr<endpoint> end_;
+    std::optional<pulse_socket> pulses_;  ///< if there are other hosts
+    std::optional<peer_watch> others_;
     std::optional<node::shared_mapping> mapping_;
     std::unique_ptr<fabric_memory> memory_;
     std::optional<sleeping_place> sleeping_;
@@ -93,16 +98,20 @@ private:
     std::vector<bool> is_taken_;
 };
 
+/// How long others may be silent; 0: for ever.
+std::int64_t silence_ns() {
+    return static_cast<std::int64_t>(base::knob_seconds(base::knob::fabric_timeout) * 1e9);
+}
+
 /// The machine of the job that runs, for threads of PMIx.
 std::atomic<fabric_machine*> running = nullptr;
 std::uint32_t jobs = 0;
 
-std::string fabric_machine::name_of_rank(std::uint32_t rank) {
-    return fmt::format("rank {} of {} on host {}", rank, place_.ranks,
-                       rank == place_.rank ? place_.host : launched_.host_of(rank));
-}
-
 void fabric_machine::make_endpoint() {
+    if (const std::string mistake = raise_file_limit(place_.ranks); !mistake.empty()) {
+        throw error(status::system_failure,
+                    fmt::format("fabric: {}: {}", launched_.name_of(place_.rank), mistake));
+    }
     endpoint_wish wish = wish_of_knobs();
     wish.is_on_one_host = place_.ranks_on_host == place_.ranks;
     result<std::unique_ptr<endpoint>> opened = endpoint::open(wish);
@@ -121,46 +130,73 @@ job_terms fabric_machine::choose_terms(selion::thread_level level) const {
             .thread_level = static_cast<std::uint32_t>(level)};
 }
 
-rank_card fabric_machine::read_card(std::uint32_t rank) {
-    const auto bytes = launched_.get(rank, card_key_);
-    std::optional<rank_card> card;
-    if (bytes) card = decode_card(*bytes);
-    if (!card) {
-        throw error(status::system_failure,
-                    fmt::format("fabric: {} has left no card of this version: all ranks must run "
-                                "the same program, and call selion::run alike",
-                                name_of_rank(rank)));
+/// Of a rank that is first spoken to, when nobody can be told any more but by the end of the job.
+rank_card fabric_machine::card_or_end(std::uint32_t rank) {
+    try {
+        return cards_->read(rank);
+    } catch (const error& trouble) {
+        end_job({place_.rank, trouble.what(), {}});
     }
-    const std::string mistake = difference(own_card_, *card);
-    if (mistake.empty()) return *card;
-    throw error(status::system_failure, fmt::format("fabric: {} {}, as {} does", name_of_rank(rank),
-                                                    mistake, name_of_rank(place_.rank)));
 }
 
 void fabric_machine::exchange_cards(selion::thread_level level) {
-    card_key_ = fmt::format("selion.card.{}", ++jobs);
-    own_card_ = {.terms = {},
-                 .program = program_fingerprint(),
-                 .version = version(),
-                 .spec = setting_.description.spec,
-                 .provider = end_->provider(),
-                 .host = place_.host,
-                 .address = end_->name()};
     if (place_.rank == 0) {
         make_memory();
-        own_card_.terms = choose_terms(level);
+        terms_ = choose_terms(level);
     }
-    launched_.put(card_key_, encode(own_card_));
-    launched_.fence([] { std::this_thread::sleep_for(fence_nap); });
-    terms_ = place_.rank == 0 ? own_card_.terms : read_card(0).terms;
+    open_pulses();
+    cards_.emplace(launched_, ++jobs,
+                   rank_card{.terms = terms_,
+                             .program = program_fingerprint(),
+                             .version = version(),
+                             .spec = setting_.description.spec,
+                             .provider = end_->provider(),
+                             .host = place_.host,
+                             .address = end_->name(),
+                             .pulses = pulses_ ? pulses_->name() : std::vector<std::byte>{}});
+    cards_->gather(silence_ns(), setting_.aborts_on_hang ? setting_.hang_timeout_ns : 0,
+                   [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
     if (place_.rank == 0) return;
+    terms_ = cards_->read(0).terms;
     setting_.heap_bytes = terms_.reserve_bytes;
     make_memory();
     if (mapping_->control().reserve_bytes == terms_.reserve_bytes) return;
-    throw error(status::out_of_memory,
-                fmt::format("fabric: {} cannot reserve {} of addresses, as rank 0 does; set "
-                            "SELION_HEAP to a smaller size",
-                            name_of_rank(place_.rank), base::bytes_text(terms_.reserve_bytes)));
+    throw error(
+        status::out_of_memory,
+        fmt::format("fabric: {} cannot reserve {} of addresses, as rank 0 does; set "
+                    "SELION_HEAP to a smaller size",
+                    launched_.name_of(place_.rank), base::bytes_text(terms_.reserve_bytes)));
+}
+
+void fabric_machine::open_pulses() {
+    if (place_.ranks_on_host < place_.ranks && silence_ns() != 0) pulses_.emplace(end_->name());
+}
+
+/// On the thread of the `job_watch`, from now on.
+void fabric_machine::watch_others() {
+    if (!pulses_) return;
+    others_.emplace(
+        *pulses_,
+        peer_watch::surroundings{
+            .secret = terms_.secret,
+            .own_rank = place_.rank,
+            .timeout_ns =
+                static_cast<std::int64_t>(base::knob_seconds(base::knob::fabric_timeout) * 1e9),
+            .whom_to_ask =
+                [this](std::span<const std::uint32_t> asked_before) {
+                    return choose_asked(
+                        place_.rank, place_.ranks, port_->debtors(), asked_before,
+                        [this](std::uint32_t rank) { return launched_.host_of(rank); });
+                },
+            .address_of = [this](std::uint32_t rank) { return card_or_end(rank).pulses; },
+            .on_silence = [this](std::uint32_t rank, const std::string& why,
+                                 std::uint32_t teller) { end_for_silence(rank, why, teller); }});
+}
+
+void fabric_machine::end_for_silence(std::uint32_t rank, const std::string& why,
+                                     std::uint32_t teller) {
+    const std::string who = launched_.name_of(place_.rank);
+    end_job({rank, silence_text(who, launched_.name_of(rank), teller == place_.rank, why), {}});
 }
 
 /// One rank's, as the machines of one host lay it out.
@@ -193,21 +229,18 @@ void fabric_machine::make_port() {
         .memory = mapping_->slice(0),
         .address_of =
             [this](std::uint32_t rank) {
-                try {
-                    result<peer_address> found = end_->insert(read_card(rank).address);
-                    if (!found) throw found.trouble();
-                    return found.value();
-                } catch (const error& trouble) {
-                    end_job({place_.rank, trouble.what(), {}});
-                }
+                const result<peer_address> found = end_->insert(card_or_end(rank).address);
+                if (!found) end_job({place_.rank, found.trouble().what(), {}});
+                return found.value();
             },
         .end_job =
             [this](std::uint32_t peer, const std::string& what) {
-                const std::string with =
-                    peer == no_peer ? "its network" : "the way to or from " + name_of_rank(peer);
+                const std::string with = peer == no_peer
+                                             ? "its network"
+                                             : "the way to or from " + launched_.name_of(peer);
                 end_job({place_.rank,
                          fmt::format("{}: {} has failed: {}; the job ends",
-                                     name_of_rank(place_.rank), with, what),
+                                     launched_.name_of(place_.rank), with, what),
                          {}});
             }});
     sleeping_->mail = port_.get();
@@ -246,7 +279,7 @@ int fabric_machine::run(const job& work) {
     prepare(context_);
     base::say_verbose(fmt::format(
         "{}: {} over {} on {}, {} of symmetric memory reserved, {}", setting_.description.spec,
-        name_of_rank(place_.rank), end_->provider(), end_->interface(),
+        launched_.name_of(place_.rank), end_->provider(), end_->interface(),
         base::bytes_text(terms_.reserve_bytes),
         end_->wait_file() < 0 ? "idle ranks look every millisecond" : "idle ranks sleep"));
     running.store(this, std::memory_order_relaxed);
@@ -256,11 +289,11 @@ int fabric_machine::run(const job& work) {
     running.store(nullptr, std::memory_order_relaxed);
     if (port_->dropped() != 0) {
         base::say(fmt::format("warning: {} has dropped {} frames that were not of this job",
-                              name_of_rank(place_.rank), port_->dropped()));
+                              launched_.name_of(place_.rank), port_->dropped()));
     }
     if (port_->repeated() != 0) {
         base::say_verbose(fmt::format("{}: provider {} has delivered {} frames more than once",
-                                      name_of_rank(place_.rank), end_->provider(),
+                                      launched_.name_of(place_.rank), end_->provider(),
                                       port_->repeated()));
     }
     port_.reset();
@@ -271,8 +304,10 @@ int fabric_machine::run(const job& work) {
 int fabric_machine::run_rank(const job& work) {
     const exit_watch exits(ending_);
     const signal_stack stack_for_signals;
+    watch_others();
     const job_watch watch(
-        name_of_rank(place_.rank), *context_.call, setting_, [this] { return lost_frames_text(); },
+        launched_.name_of(place_.rank), *context_.call, setting_,
+        [this] { return lost_frames_text(); }, others_ ? &*others_ : nullptr,
         [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
     port_->open(context_, work.deliver);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context_);
@@ -372,27 +407,6 @@ std::string fabric_machine::binding_report() const {
 
 std::uint32_t fabric_machine::place_of(const detail::rank_context& context, locality where) {
     return where == locality::process ? context.rank : place_.host_number;
-}
-
-error malformed(const machine_spec& spec, std::string_view mistake) {
-    return {status::bad_argument, fmt::format("machine \"{}\": {}; legal forms are fabric and "
-                                              "fabric:N, N as the launcher has been told",
-                                              spec.text, mistake)};
-}
-
-/// What keeps a spec from being one, without asking the launcher.
-std::string mistake_in(const machine_spec& spec) {
-    for (const auto& [key, value] : spec.options) {
-        if (key != "progress") return fmt::format("there is no option \"{}\"", key);
-        if (value == "interrupt") {
-            return "progress=interrupt is not there yet: ranks serve others in their own calls";
-        }
-        if (value != "polling") return fmt::format("progress={} is no way of progress", value);
-    }
-    if (spec.body.empty()) return {};
-    const auto ranks = base::parse_whole(spec.body);
-    if (ranks && *ranks > 0 && *ranks <= max_ranks) return {};
-    return fmt::format("\"{}\" is not a number of ranks (1 to {})", spec.body, max_ranks);
 }
 
 /// Ranks that the launcher has bound have their cores to themselves; others count what they see.

@@ -22,11 +22,13 @@ constexpr std::int64_t longest_sample_ms = 250;
 }  // namespace
 
 job_watch::job_watch(std::string who, const call_record& record, const node::job_setting& setting,
-                     std::function<std::string()> more, std::function<void()> end_job)
+                     std::function<std::string()> more, peer_watch* others,
+                     std::function<void()> end_job)
     : who_(std::move(who)),
       record_(record),
       setting_(setting),
       more_(std::move(more)),
+      others_(others),
       end_job_(std::move(end_job)),
       inbox_({SIGUSR1}),
       stop_(eventfd(0, EFD_CLOEXEC)) {
@@ -51,29 +53,39 @@ std::string job_watch::explanation() const {
                        more_());
 }
 
+void job_watch::look_at_wait(wait_seen& seen, std::int64_t now_ns) const {
+    const std::int64_t timeout_ns = setting_.hang_timeout_ns;
+    const std::uint64_t entries = look_at(record_.entries);
+    if (std::exchange(seen.entries, entries) != entries || look_at(record_.is_waiting) == 0) {
+        seen.since_ns = now_ns;
+        seen.was_reported = false;
+    }
+    if (timeout_ns == 0 || seen.was_reported || now_ns - seen.since_ns < timeout_ns) return;
+    seen.was_reported = true;
+    base::say(fmt::format("hang: {} s are over: {}", static_cast<double>(timeout_ns) / 1e9,
+                          explanation()));
+    if (setting_.aborts_on_hang) end_job_();
+}
+
 void job_watch::watch() {
-    std::array<pollfd, 2> files{pollfd{stop_, POLLIN, 0}, pollfd{inbox_.file(), POLLIN, 0}};
+    const int pulses = others_ == nullptr ? -1 : others_->file();
+    std::array<pollfd, 3> files{pollfd{stop_, POLLIN, 0}, pollfd{inbox_.file(), POLLIN, 0},
+                                pollfd{pulses, POLLIN, 0}};
     const std::int64_t timeout_ns = setting_.hang_timeout_ns;
     const auto sample_ms =
         static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 4'000'000, 1, longest_sample_ms));
-    std::uint64_t entries = 0;
-    std::int64_t since_ns = node::steady_now_ns();
-    bool was_reported = false;
+    wait_seen seen{.since_ns = node::steady_now_ns()};
     while (true) {
-        poll(files.data(), files.size(), timeout_ns == 0 ? -1 : sample_ms);
+        int most_ms = timeout_ns == 0 ? -1 : sample_ms;
+        if (others_ != nullptr) {
+            const int due_ms = others_->due_ms(node::steady_now_ns());
+            most_ms = most_ms < 0 ? due_ms : std::min(most_ms, due_ms);
+        }
+        poll(files.data(), files.size(), most_ms);
         if (files[0].revents != 0) return;
         while (inbox_.take() == SIGUSR1) base::say(explanation());
-        const std::int64_t now_ns = node::steady_now_ns();
-        const std::uint64_t seen = look_at(record_.entries);
-        if (std::exchange(entries, seen) != seen || look_at(record_.is_waiting) == 0) {
-            since_ns = now_ns;
-            was_reported = false;
-        }
-        if (timeout_ns == 0 || was_reported || now_ns - since_ns < timeout_ns) continue;
-        was_reported = true;
-        base::say(fmt::format("hang: {} s are over: {}", static_cast<double>(timeout_ns) / 1e9,
-                              explanation()));
-        if (setting_.aborts_on_hang) end_job_();
+        if (others_ != nullptr) others_->look(node::steady_now_ns());
+        look_at_wait(seen, node::steady_now_ns());
     }
 }
 

@@ -150,9 +150,29 @@ std::optional<std::vector<std::byte>> launcher_link::get(std::uint32_t rank,
     return std::vector<std::byte>(first, first + value.get()->data.bo.size);
 }
 
+bool launcher_link::has_put(std::uint32_t rank, const std::string& key) {
+    pmix_proc_t who;
+    fill(who, job_name_, rank);
+    pmix_info_t limit{};
+    constexpr std::string_view name = PMIX_TIMEOUT;
+    name.copy(limit.key, PMIX_MAX_KEYLEN);
+    limit.value.type = PMIX_INT;
+    limit.value.data.integer = 1;
+    pmix_value_t* value = nullptr;
+    if (pmix().get(&who, key.c_str(), &limit, 1, &value) != PMIX_SUCCESS) return false;
+    pmix().value_destruct(value);
+    std::free(value);
+    return true;
+}
+
 std::string launcher_link::host_of(std::uint32_t rank) {
     const std::string host = asked_value(job_name_, rank, PMIX_HOSTNAME).text();
     return host.empty() ? "an unknown host" : host;
+}
+
+std::string launcher_link::name_of(std::uint32_t rank) {
+    return fmt::format("rank {} of {} on host {}", rank, place_.ranks,
+                       rank == place_.rank ? place_.host : host_of(rank));
 }
 
 void launcher_link::fence(const std::function<void()>& serve) {

@@ -34,8 +34,13 @@ public:
     void put(const std::string& key, std::span<const std::byte> bytes);
     /// What a rank has published. May wait for the launcher, never for the rank's process.
     std::optional<std::vector<std::byte>> get(std::uint32_t rank, const std::string& key);
+    /// Whether a rank has published something, as far as its server says within a second. May be
+    /// asked while the caller is in a fence.
+    bool has_put(std::uint32_t rank, const std::string& key);
     /// Host of a rank, or "an unknown host".
     std::string host_of(std::uint32_t rank);
+    /// "rank 2 of 4 on host a".
+    std::string name_of(std::uint32_t rank);
     /// Waits for all ranks, and lets what was put be seen.
     /// @param serve called again and again meanwhile; may sleep for a moment.
     void fence(const std::function<void()>& serve);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -98,6 +99,12 @@ struct peer_link {
     class_account& replies() { return of(frame_class::reply); }
 
     bool is_quiet() { return requests().is_quiet() && replies().is_quiet(); }
+    /// Whether it is not known to have taken all, fleeting frames too.
+    bool is_owed() const {
+        return std::ranges::any_of(classes, [](const class_account& one) {
+            return one.acked != one.sent || !one.queue.empty();
+        });
+    }
     bool has_waiting() { return !requests().queue.empty() || !replies().queue.empty(); }
 
     /// What the peer may be told of its requests: nothing new while a reply to it waits.

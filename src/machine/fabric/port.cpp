@@ -308,6 +308,15 @@ void port::quiet(detail::rank_context& context) {
     await_goals(context, goals);
 }
 
+std::vector<std::uint32_t> port::debtors() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::uint32_t> found;
+    for (const std::uint32_t peer : known_) {
+        if (links_[peer]->is_owed()) found.push_back(peer);
+    }
+    return found;
+}
+
 bool port::has_mail() {
     return is_served() || own_count_.load(std::memory_order_relaxed) != 0 ||
            waiting_count_.load(std::memory_order_relaxed) != 0;

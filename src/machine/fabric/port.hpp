@@ -54,6 +54,9 @@ public:
     /// From now on nothing is wanted of others any more, and some may be gone.
     void begin_to_leave() { is_leaving_ = true; }
 
+    /// Peers that are not known to have taken all that was sent to them.
+    std::vector<std::uint32_t> debtors();
+
     operation_table& operations() { return operations_; }
 
     /// Carries out what has come, unless another thread is at it. @return whether anything had.

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/peer_watch.hpp"
+
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/knobs.hpp"
+#include "selion/error.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+/// Pulses that are taken before the thread looks at anything else.
+constexpr int most_taken = 64;
+
+error failure(std::string_view what) {
+    return {status::system_failure,
+            fmt::format("fabric: cannot {} a datagram socket for signs of life ({}); "
+                        "SELION_FABRIC_TIMEOUT=0 goes without",
+                        what, std::strerror(errno))};
+}
+
+/// The size of an address of IP, or 0.
+socklen_t bytes_of(const sockaddr* address) {
+    if (address->sa_family == AF_INET) return sizeof(sockaddr_in);
+    return address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : 0;
+}
+
+struct list_closer {
+    void operator()(ifaddrs* list) const { freeifaddrs(list); }
+};
+
+/// @return its size, or 0 if the host has none.
+socklen_t first_of_host(sockaddr_storage& found) {
+    ifaddrs* first = nullptr;
+    if (getifaddrs(&first) != 0) return 0;
+    const std::unique_ptr<ifaddrs, list_closer> all(first);
+    for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+        const bool serves = one->ifa_addr != nullptr && one->ifa_addr->sa_family == AF_INET &&
+                            (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_LOOPBACK) == 0;
+        if (!serves) continue;
+        std::memcpy(&found, one->ifa_addr, sizeof(sockaddr_in));
+        return sizeof(sockaddr_in);
+    }
+    return 0;
+}
+
+socklen_t choose_address(std::span<const std::byte> near, sockaddr_storage& chosen) {
+    if (near.size() >= sizeof(sockaddr_in) && near.size() <= sizeof chosen) {
+        std::memcpy(&chosen, near.data(), near.size());
+        const socklen_t bytes = bytes_of(reinterpret_cast<const sockaddr*>(&chosen));
+        if (bytes == near.size()) return bytes;
+    }
+    chosen = {};
+    return first_of_host(chosen);
+}
+
+void forget_port(sockaddr_storage& address) {
+    if (address.ss_family == AF_INET) {
+        reinterpret_cast<sockaddr_in*>(&address)->sin_port = 0;
+    } else {
+        reinterpret_cast<sockaddr_in6*>(&address)->sin6_port = 0;
+    }
+}
+
+}  // namespace
+
+pulse_socket::pulse_socket(std::span<const std::byte> near) {
+    sockaddr_storage address{};
+    const socklen_t bytes = choose_address(near, address);
+    if (bytes == 0) {
+        throw error(status::system_failure,
+                    "fabric: no interface but loopback has an address for signs of life; "
+                    "SELION_FABRIC_TIMEOUT=0 goes without");
+    }
+    forget_port(address);
+    file_ = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (file_ < 0) throw failure("open");
+    if (bind(file_, reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return;
+    const error trouble = failure("bind");
+    close(file_);
+    throw trouble;
+}
+
+pulse_socket::~pulse_socket() { close(file_); }
+
+std::vector<std::byte> pulse_socket::name() const {
+    sockaddr_storage address{};
+    socklen_t bytes = sizeof address;
+    if (getsockname(file_, reinterpret_cast<sockaddr*>(&address), &bytes) != 0) return {};
+    const auto* const first = reinterpret_cast<const std::byte*>(&address);
+    return {first, first + bytes};
+}
+
+peer_watch::peer_watch(const pulse_socket& socket, surroundings around)
+    : socket_(socket),
+      around_(std::move(around)),
+      period_ns_(std::max<std::int64_t>(around_.timeout_ns / heartbeat::periods, 1)) {}
+
+int peer_watch::due_ms(std::int64_t now_ns) const {
+    constexpr std::int64_t ns_per_ms = 1'000'000;
+    return static_cast<int>(std::clamp<std::int64_t>((due_ns_ - now_ns) / ns_per_ms + 1, 0,
+                                                     period_ns_ / ns_per_ms + 1));
+}
+
+/// @return what the network said against it, or nothing.
+std::string peer_watch::send(const place& where, pulse::kind what, std::uint32_t subject) const {
+    const pulse sent{.secret = around_.secret,
+                     .origin = around_.own_rank,
+                     .what = what,
+                     .subject = subject,
+                     .unused = 0};
+    const auto* const to = reinterpret_cast<const sockaddr*>(&where.address);
+    if (sendto(socket_.file(), &sent, sizeof sent, MSG_NOSIGNAL, to, where.bytes) >= 0) return {};
+    return std::strerror(errno);
+}
+
+void peer_watch::take_pulses() {
+    for (int i = 0; i < most_taken; ++i) {
+        pulse came;
+        place from;
+        from.bytes = sizeof from.address;
+        const ssize_t bytes = recvfrom(socket_.file(), &came, sizeof came, MSG_TRUNC,
+                                       reinterpret_cast<sockaddr*>(&from.address), &from.bytes);
+        // An error is of an earlier pulse, and what comes of it is silence.
+        if (bytes < 0) return;
+        if (bytes != ssize_t{sizeof came} || came.secret != around_.secret) continue;
+        switch (came.what) {
+            case pulse::kind::question:
+                askers_[came.origin] = from;
+                send(from, pulse::kind::answer);
+                break;
+            case pulse::kind::answer:
+                if (const auto one = asked_.find(came.origin); one != asked_.end()) {
+                    one->second.beat.is_answered = true;
+                }
+                break;
+            case pulse::kind::end:
+                tell_end(came.subject);
+                around_.on_silence(came.subject, {}, came.origin);
+        }
+    }
+}
+
+/// So that those hear of it who would find this rank silent next, each after all the time again.
+void peer_watch::tell_end(std::uint32_t silent) {
+    for (const auto& [rank, where] : askers_) send(where, pulse::kind::end, silent);
+    for (const auto& [rank, peer] : asked_) send(peer.where, pulse::kind::end, silent);
+}
+
+void peer_watch::ask(std::uint32_t rank) {
+    asked_peer& peer = asked_[rank];
+    if (peer.where.bytes == 0) {
+        const std::vector<std::byte> address = around_.address_of(rank);
+        // One whose environment says that it goes without signs of life is not asked for any.
+        if (address.empty() || address.size() > sizeof peer.where.address) return;
+        std::memcpy(&peer.where.address, address.data(), address.size());
+        peer.where.bytes = static_cast<socklen_t>(address.size());
+    }
+    if (peer.beat.begin_period()) {
+        tell_end(rank);
+        around_.on_silence(rank, peer.trouble, around_.own_rank);
+        return;
+    }
+    peer.trouble = send(peer.where, pulse::kind::question);
+}
+
+void peer_watch::look(std::int64_t now_ns) {
+    take_pulses();
+    if (now_ns < due_ns_) return;
+    // From now, not from when it was due: a process that was stopped has missed no answer.
+    due_ns_ = now_ns + period_ns_;
+    std::vector<std::uint32_t> before;
+    for (const auto& [rank, peer] : asked_) before.push_back(rank);
+    const std::vector<std::uint32_t> wanted = around_.whom_to_ask(before);
+    std::erase_if(asked_, [&](const auto& one) {
+        return std::ranges::find(wanted, one.first) == wanted.end();
+    });
+    for (const std::uint32_t rank : wanted) ask(rank);
+}
+
+std::vector<std::uint32_t> choose_asked(std::uint32_t own_rank, std::uint32_t ranks,
+                                        std::span<const std::uint32_t> debtors,
+                                        std::span<const std::uint32_t> asked_before,
+                                        const std::function<std::string(std::uint32_t)>& host_of) {
+    std::vector<std::uint32_t> chosen;
+    std::set<std::string> hosts{host_of(own_rank)};
+    const auto add = [&](std::uint32_t rank) {
+        const bool is_new = hosts.insert(host_of(rank)).second;
+        if (is_new) chosen.push_back(rank);
+        return is_new;
+    };
+    for (std::uint32_t i = 1; i < ranks && !add((own_rank + i) % ranks); ++i) continue;
+    // The next host too may have a rank that is slow to take, but it is asked by its first.
+    for (const std::uint32_t rank : asked_before) {
+        if (std::ranges::find(debtors, rank) != debtors.end()) add(rank);
+    }
+    for (const std::uint32_t rank : debtors) add(rank);
+    return chosen;
+}
+
+std::string silence_text(const std::string& speaker, const std::string& silent, bool is_own,
+                         const std::string& why) {
+    return fmt::format(
+        "{} {} no sign of life of {} for {} s{}: that host, or the way to it, is gone; the job "
+        "ends",
+        speaker, is_own ? "has had" : "hears of others that have had", silent,
+        base::knob_seconds(base::knob::fabric_timeout), why.empty() ? "" : " (" + why + ")");
+}
+
+}  // namespace selion::machine::fabric

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Whether ranks on other hosts still live: protocol.md, "Silence". Knows neither libfabric nor
+/// PMIx.
+namespace selion::machine::fabric {
+
+/// What processes send each other beside all frames, as datagrams.
+struct pulse {
+    enum class kind : std::uint32_t { question = 1, answer = 2, end = 3 };
+    std::uint64_t secret = 0;
+    std::uint32_t origin = 0;
+    kind what = kind::question;
+    std::uint32_t subject = 0;  ///< end: the rank that is silent
+    std::uint32_t unused = 0;
+};
+static_assert(sizeof(pulse) == 24);
+
+/// Questions of a rank to one other, a period apart.
+struct heartbeat {
+    /// Questions without an answer, after which the asked one is taken for dead.
+    static constexpr int most_missed = 4;
+    /// Into which the time of silence that is allowed is divided: an answer may have come just
+    /// after the last question that had one.
+    static constexpr int periods = most_missed + 1;
+
+    bool is_asked = false;
+    bool is_answered = false;
+    int missed = 0;
+
+    /// A period is over and the next question is due. @return whether the silence is too long.
+    bool begin_period() {
+        if (is_asked) missed = is_answered ? 0 : missed + 1;
+        is_asked = true;
+        is_answered = false;
+        return missed >= most_missed;
+    }
+};
+
+/// A socket for pulses, of an address that others reach.
+class pulse_socket {
+public:
+    /// @param near address of the process in its network, as a `sockaddr`; if it is none of IP, the
+    /// first one of the host that is not loopback. @error system_failure (thrown)
+    explicit pulse_socket(std::span<const std::byte> near);
+    ~pulse_socket();
+    pulse_socket(const pulse_socket&) = delete;
+    pulse_socket& operator=(const pulse_socket&) = delete;
+
+    int file() const { return file_; }
+    /// Its address, for the others' `peer_watch`.
+    std::vector<std::byte> name() const;
+
+private:
+    int file_;
+};
+
+/// Asks others whether they live and answers those who ask. All calls by one thread.
+class peer_watch {
+public:
+    struct surroundings {
+        std::uint64_t secret;
+        std::uint32_t own_rank;
+        std::int64_t timeout_ns;  ///< of silence
+        /// Whom to ask in the period that begins. @param asked_before in the one that is over
+        std::function<std::vector<std::uint32_t>(std::span<const std::uint32_t> asked_before)>
+            whom_to_ask;
+        /// Where a rank's socket is.
+        std::function<std::vector<std::byte>(std::uint32_t rank)> address_of;
+        /// A rank has not answered for too long. @param why the network said, or nothing
+        /// @param teller who has found that out: the own rank, or another
+        std::function<void(std::uint32_t rank, const std::string& why, std::uint32_t teller)>
+            on_silence;
+    };
+
+    peer_watch(const pulse_socket& socket, surroundings around);
+
+    int file() const { return socket_.file(); }
+    /// Milliseconds until `look` is due, whether or not the file becomes readable.
+    int due_ms(std::int64_t now_ns) const;
+    /// Takes what has come, and asks if a period is over.
+    void look(std::int64_t now_ns);
+
+private:
+    struct place {
+        sockaddr_storage address{};
+        socklen_t bytes = 0;
+    };
+    struct asked_peer {
+        place where;
+        heartbeat beat;
+        std::string trouble;  ///< of the last attempt to ask
+    };
+
+    void take_pulses();
+    void ask(std::uint32_t rank);
+    void tell_end(std::uint32_t silent);
+    std::string send(const place& where, pulse::kind what, std::uint32_t subject = 0) const;
+
+    const pulse_socket& socket_;
+    surroundings around_;
+    std::int64_t period_ns_;
+    std::int64_t due_ns_ = 0;
+    std::map<std::uint32_t, asked_peer> asked_;
+    std::map<std::uint32_t, place> askers_;  ///< ranks that have asked, as they were last seen
+};
+
+/// Whom to ask: the first rank after the own one that is on another host, and of each other host
+/// one that has not taken what was sent to it, if possible one that is asked already.
+/// @param host_of for equality only.
+std::vector<std::uint32_t> choose_asked(std::uint32_t own_rank, std::uint32_t ranks,
+                                        std::span<const std::uint32_t> debtors,
+                                        std::span<const std::uint32_t> asked_before,
+                                        const std::function<std::string(std::uint32_t)>& host_of);
+
+/// What is said of a silent rank. @param is_own whether the rank that says it has found it silent
+std::string silence_text(const std::string& speaker, const std::string& silent, bool is_own,
+                         const std::string& why);
+
+}  // namespace selion::machine::fabric

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two hosts for one test, or for all of a module that leave them as they are."""
+
+from __future__ import annotations
+
+import pytest
+from two_hosts import Refused, two_hosts
+
+
+def _made(folder):
+    try:
+        with two_hosts(folder) as made:
+            yield made
+    except Refused as why:
+        pytest.skip(f"no two hosts in this one: {why}")
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    yield from _made(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def lasting_hosts(tmp_path_factory):
+    yield from _made(tmp_path_factory.mktemp("hosts"))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`selion run --hosts`: which launcher is asked, and how. The launchers here are scripts that tell
+what they are told; jobs on two hosts are in tests/fault/test_two_hosts.py."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import write_script
+from selion import launcher
+from selion.mistake import Mistake
+
+_tells = """
+    import json, os, sys
+    if "--version" in sys.argv:
+        print({version!r})
+        sys.exit()
+    print(json.dumps({{"line": sys.argv[1:], "machine": os.environ.get("SELION_MACHINE")}}))
+"""
+
+
+def _with(folder: Path, **versions: str) -> str:
+    """A PATH with these launchers and no other."""
+    for name, version in versions.items():
+        write_script(folder / name, _tells.format(version=version))
+    return str(folder)
+
+
+_open_mpi_4 = "mpirun (Open MPI) 4.1.4"
+
+
+def _line(selion, *arguments: str, **changes: str) -> str:
+    program = ["-m", "fabric", *arguments, "/bin/true", "7"]
+    done = selion("run", "--show", *program, **changes)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_mpirun_is_told_hosts_and_ranks(selion, tmp_path):
+    path = _with(tmp_path / "bin", mpirun=_open_mpi_4, srun="")
+    line = _line(selion, "--hosts", "localhost,127.0.0.1", "-n", "5", PATH=path, SELION_SPIN="0")
+    assert "SELION_MACHINE=fabric:5 " in line
+    assert f"{path}/mpirun" in line
+    assert "--host localhost:3,127.0.0.1:2" in line
+    assert "-x SELION_MACHINE" in line and "-x SELION_SPIN" in line and "-x PYTHONPATH" in line
+    assert line.endswith("-n 5 /bin/true 7")
+    assert "oob_tcp_keepalive_time" in line
+
+
+def test_a_rank_for_each_host_unless_told(selion, tmp_path):
+    path = _with(tmp_path / "bin", mpirun="mpirun (Open MPI) 5.0.3")
+    line = _line(selion, "--hosts", "localhost,127.0.0.1", PATH=path)
+    assert "--host localhost:1,127.0.0.1:1" in line and " -n 2 " in line
+    assert "keepalive" not in line
+    line = _line(selion, "--hosts", "localhost:3,127.0.0.1:1", PATH=path)
+    assert "--host localhost:3,127.0.0.1:1" in line and " -n 4 " in line
+
+
+def test_slurm_is_asked_within_its_allocation(selion, tmp_path):
+    path = _with(tmp_path / "bin", mpirun=_open_mpi_4, srun="")
+    line = _line(selion, "--hosts", "localhost,127.0.0.1", "-n", "4", PATH=path, SLURM_JOB_ID="7")
+    assert f"{path}/srun --mpi=pmix --nodelist=localhost,127.0.0.1 --nodes=2 --ntasks=4" in line
+    assert "--ntasks-per-node=2" in line
+
+
+def test_the_launcher_is_run(selion, tmp_path):
+    path = _with(tmp_path / "bin", prterun="prterun (PRRTE) 3.0.2")
+    script = tmp_path / "job.py"
+    script.write_text("")
+    done = selion("run", "--hosts", "localhost", "-n", "2", str(script), PATH=path)
+    assert done.returncode == 0, done.stderr
+    assert '"machine": "fabric:2"' in done.stdout
+    assert f'"{sys.executable}", "{script}"' in done.stdout
+
+
+@pytest.mark.parametrize("arguments, sentence", {
+    ("--hosts", "localhost", "-m", "processes:2"): "is for the machine fabric, not for",
+    ("--hosts", "localhost:x"): "'localhost:x' in the list of hosts is none",
+    ("--hosts", "localhost,,a"): "'' in the list of hosts is none",
+    ("--hosts", "-n,b"): "'-n' in the list of hosts is none",
+    ("--hosts", "localhost,localhost"): "is in the list twice",
+    ("--hosts", "localhost,127.0.0.1:2", "-n", "2"): "give all or none",
+    ("--hosts", "localhost:2,127.0.0.1:2", "-n", "3"): "take 4 ranks together but -n asks for 3",
+    ("--hosts", "localhost,127.0.0.1", "-n", "1"): "1 ranks do not fill 2 hosts",
+    ("--hosts", "no-such-host.invalid"): "The host 'no-such-host.invalid' is not known here",
+}.items())
+def test_wishes_that_make_no_sense_are_explained(selion, tmp_path, arguments, sentence):
+    path = _with(tmp_path / "bin", mpirun=_open_mpi_4)
+    done = selion("run", *arguments, "/bin/true", PATH=path)
+    assert done.returncode == 2
+    assert sentence in " ".join(done.stderr.split())
+
+
+def test_no_launcher_is_explained(selion, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = selion("run", "--hosts", "localhost", "/bin/true", PATH=str(empty))
+    assert done.returncode == 2
+    assert "needs a launcher with PMIx" in done.stderr and "openmpi-bin" in done.stderr
+    path = _with(tmp_path / "bin", mpirun="HYDRA build details:")
+    done = selion("run", "--hosts", "localhost", "/bin/true", PATH=path)
+    assert done.returncode == 2
+    assert f"{path}/mpirun is none of them" in " ".join(done.stderr.split())
+
+
+def test_slurm_needs_as_many_ranks_on_each_host():
+    hosts = [launcher.Host("a", None), launcher.Host("b", None)]
+    slurm = launcher.Launcher("/usr/bin/srun", "slurm")
+    with pytest.raises(Mistake, match="as many ranks on each host, not 2, 1"):
+        launcher.command(slurm, hosts, 3, ["./program"], {})
+    assert os.sep in launcher.command(slurm, hosts, 4, ["./program"], {})[0]

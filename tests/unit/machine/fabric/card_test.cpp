@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/card.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace selion::machine::fabric {
+namespace {
+
+using testing::HasSubstr;
+
+rank_card example() {
+    return {.terms = {.secret = 7, .reserve_bytes = 1 << 20},
+            .program = 42,
+            .version = "0.1.0",
+            .spec = "fabric:4",
+            .provider = "tcp;ofi_rxm",
+            .host = "a",
+            .address = std::vector<std::byte>(16, std::byte{1}),
+            .pulses = std::vector<std::byte>(16, std::byte{2})};
+}
+
+TEST(card, is_read_as_it_was_written) {
+    const std::optional<rank_card> read = decode_card(encode(example()));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->terms.secret, 7u);
+    EXPECT_EQ(read->program, 42u);
+    EXPECT_EQ(read->host, "a");
+    EXPECT_EQ(read->address, example().address);
+    EXPECT_EQ(read->pulses, example().pulses);
+    EXPECT_EQ(difference(example(), *read), "");
+}
+
+TEST(card, of_any_other_length_is_none) {
+    const std::vector<std::byte> whole = encode(example());
+    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+        EXPECT_FALSE(decode_card(std::span(whole).first(bytes)));
+    }
+    std::vector<std::byte> longer = whole;
+    longer.push_back({});
+    EXPECT_FALSE(decode_card(longer));
+}
+
+TEST(card, what_keeps_ranks_apart_is_told) {
+    rank_card other = example();
+    other.version = "0.2.0";
+    EXPECT_EQ(difference(example(), other), "has version 0.2.0 of Selion, not 0.1.0");
+    other = example();
+    other.spec = "fabric:5";
+    EXPECT_THAT(difference(example(), other), HasSubstr("\"fabric:5\", not \"fabric:4\""));
+    other = example();
+    other.program = 43;
+    EXPECT_THAT(difference(example(), other), HasSubstr("another program, or another build"));
+    other = example();
+    other.provider = "sockets";
+    EXPECT_THAT(difference(example(), other), HasSubstr("set SELION_FABRIC_PROVIDER"));
+}
+
+}  // namespace
+}  // namespace selion::machine::fabric

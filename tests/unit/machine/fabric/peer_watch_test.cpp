@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/peer_watch.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <cstring>
+#include <deque>
+#include <optional>
+
+namespace selion::machine::fabric {
+namespace {
+
+TEST(heartbeat, is_dead_once_four_questions_have_no_answer) {
+    heartbeat beat;
+    EXPECT_FALSE(beat.begin_period());  // asks the first time
+    for (int i = 0; i < heartbeat::most_missed - 1; ++i) EXPECT_FALSE(beat.begin_period());
+    EXPECT_TRUE(beat.begin_period());
+}
+
+TEST(heartbeat, an_answer_starts_the_count_again) {
+    heartbeat beat;
+    beat.begin_period();
+    for (int i = 0; i < 100; ++i) {
+        for (int missed = 0; missed < heartbeat::most_missed - 1; ++missed) {
+            EXPECT_FALSE(beat.begin_period());
+        }
+        beat.is_answered = true;
+        EXPECT_FALSE(beat.begin_period());
+    }
+}
+
+using ranks = std::vector<std::uint32_t>;
+
+/// Two ranks on each host, as neighbours.
+std::string by_twos(std::uint32_t rank) { return std::to_string(rank / 2); }
+
+TEST(choose_asked, is_the_next_host_where_nobody_owes_anything) {
+    EXPECT_EQ(choose_asked(0, 6, {}, {}, by_twos), ranks{2});
+    EXPECT_EQ(choose_asked(1, 6, {}, {}, by_twos), ranks{2});
+    EXPECT_EQ(choose_asked(5, 6, {}, {}, by_twos), ranks{0});
+    EXPECT_EQ(choose_asked(0, 2, {}, {}, by_twos), ranks{});
+}
+
+TEST(choose_asked, is_one_debtor_of_each_other_host) {
+    const ranks debtors{1, 2, 3, 6, 7};
+    EXPECT_EQ(choose_asked(0, 8, debtors, {}, by_twos), (ranks{2, 6}));
+    const ranks asked{2, 7};
+    EXPECT_EQ(choose_asked(0, 8, debtors, asked, by_twos), (ranks{2, 7}));
+    const ranks paid{5};
+    EXPECT_EQ(choose_asked(0, 8, debtors, paid, by_twos), (ranks{2, 6}));
+}
+
+std::vector<std::byte> loopback() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(1);  // of another socket
+    const auto* const first = reinterpret_cast<const std::byte*>(&address);
+    return {first, first + sizeof address};
+}
+
+/// Ranks in one process, each of which asks the next one.
+struct ring {
+    static constexpr std::int64_t period_ns = 1'000'000;
+    struct found_silent {
+        std::uint32_t rank;
+        std::uint32_t teller;
+        bool operator==(const found_silent&) const = default;
+    };
+
+    explicit ring(std::uint32_t count, std::uint64_t odd_secret = 1) : found(count) {
+        for (std::uint32_t i = 0; i < count; ++i) sockets.emplace_back(loopback());
+        for (std::uint32_t i = 0; i < count; ++i) {
+            members.emplace_back(
+                sockets[i], peer_watch::surroundings{
+                                .secret = i == 1 ? odd_secret : 1,
+                                .own_rank = i,
+                                .timeout_ns = heartbeat::periods * period_ns,
+                                .whom_to_ask = [=](auto) { return ranks{(i + 1) % count}; },
+                                .address_of = [this](auto rank) { return sockets[rank].name(); },
+                                .on_silence =
+                                    [this, i](auto rank, const std::string&, auto teller) {
+                                        if (!found[i]) found[i] = {rank, teller};
+                                    }});
+        }
+    }
+    /// What comes is there before the next period: loopback delivers within the call that sends.
+    void live(int periods, std::optional<std::uint32_t> dead = {}) {
+        for (int i = 0; i < periods; ++i) {
+            now_ns += period_ns;
+            for (int look = 0; look < 3; ++look) {
+                for (std::uint32_t one = 0; one < members.size(); ++one) {
+                    if (one != dead) members[one].look(now_ns);
+                }
+            }
+        }
+    }
+
+    std::int64_t now_ns = 1;
+    std::deque<pulse_socket> sockets;
+    std::deque<peer_watch> members;
+    std::vector<std::optional<found_silent>> found;
+};
+
+TEST(peer_watch, who_answers_lives) {
+    ring all(3);
+    all.live(20);
+    for (const auto& one : all.found) EXPECT_FALSE(one);
+}
+
+TEST(peer_watch, all_hear_of_one_that_is_silent_at_once) {
+    ring all(4);
+    all.live(3);
+    all.live(heartbeat::periods - 1, 2);
+    for (const auto& one : all.found) EXPECT_FALSE(one);
+    all.live(1, 2);
+    EXPECT_EQ(all.found[1], (ring::found_silent{2, 1}));
+    EXPECT_EQ(all.found[0], (ring::found_silent{2, 1}));
+    EXPECT_TRUE(all.found[3]);
+    EXPECT_EQ(all.found[3]->rank, 2u);
+}
+
+TEST(peer_watch, pulses_of_another_secret_are_not_minded) {
+    ring all(2, 7);
+    all.live(heartbeat::periods + 1);
+    EXPECT_EQ(all.found[0], (ring::found_silent{1, 0}));
+    EXPECT_EQ(all.found[1], (ring::found_silent{0, 1}));
+}
+
+}  // namespace
+}  // namespace selion::machine::fabric
