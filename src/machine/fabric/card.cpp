@@ -13,7 +13,7 @@
 namespace selion::machine::fabric {
 namespace {
 
-constexpr std::uint64_t magic = 0x3144524143ull;  // "CARD1"
+constexpr std::uint64_t magic = 0x3244524143ull;  // "CARD2"
 constexpr std::size_t parts_of_card = 5;
 constexpr std::size_t most_part_bytes = 4096;
 
@@ -21,6 +21,7 @@ struct card_head {
     std::uint64_t magic;
     std::uint64_t program;
     job_terms terms;
+    share_offer share;
     std::array<std::uint32_t, parts_of_card> part_bytes;
     std::uint32_t unused;
 };
@@ -64,6 +65,7 @@ std::vector<std::byte> encode(const rank_card& card) {
     card_head head{.magic = magic,
                    .program = card.program,
                    .terms = card.terms,
+                   .share = card.share,
                    .part_bytes = {},
                    .unused = 0};
     const std::array<std::span<const std::byte>, parts_of_card> parts{
@@ -97,6 +99,7 @@ std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
         return std::string(reinterpret_cast<const char*>(parts[part].data()), parts[part].size());
     };
     return rank_card{.terms = head.terms,
+                     .share = head.share,
                      .program = head.program,
                      .version = text(0),
                      .spec = text(1),
