@@ -34,7 +34,7 @@ team_members::team_members(const detail::rank_context& context, const std::vecto
 }
 
 bool team_members::maps(std::uint32_t member) const {
-    const bool may_share_node = context_.simulated != nullptr;
+    const bool may_share_node = context_.simulated != nullptr || context_.mapped_count > 1;
     return context_.words_mapped ||
            (may_share_node && detail::mapped_address(context_, address(member, 0)) != nullptr);
 }

@@ -51,7 +51,8 @@ team_state::team_state(detail::rank_context& context, team_members members)
 
 void team_state::note_plainness() {
     const bool is_unusual = has_other_barrier_ || has_arrived_ || is_broken_;
-    const bool is_central = meeting_.centre().word != nullptr;
+    // A team of one host whose job has others: barriers complete what goes to those.
+    const bool is_central = meeting_.centre().word != nullptr && context_.words_mapped;
     meeting_.centre().plain_for = is_central && !is_unusual ? &context_ : nullptr;
 }
 

@@ -7,11 +7,23 @@
 
 namespace selion::machine {
 
+int make_memory_file(const char* name) {
+    return memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+}
+
+bool seal_memory_file(int file) {
+    return fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
+
+bool is_sealed_memory_file(int file) {
+    const int seals = fcntl(file, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SEAL) != 0;
+}
+
 int make_sealed_file(const char* name, std::uint64_t bytes) {
-    const int file = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    const int file = make_memory_file(name);
     if (file < 0) return -1;
-    if (ftruncate(file, static_cast<off_t>(bytes)) != 0 ||
-        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || !seal_memory_file(file)) {
         close(file);
         return -1;
     }

@@ -5,9 +5,16 @@
 
 namespace selion::machine {
 
-/// A memfd that nobody can resize or unseal any more; it has no name in any file system, and is
-/// closed when another program is executed.
+/// A memfd without a byte; it has no name in any file system, and is closed when another program is
+/// executed.
 /// @return its descriptor; -1: it cannot be had, and `errno` says why.
+int make_memory_file(const char* name);
+/// From now on nobody can resize or unseal it any more. @return false: `errno` says why.
+bool seal_memory_file(int file);
+/// The same who has not made it: whether it has been sealed.
+bool is_sealed_memory_file(int file);
+
+/// All of that. @return its descriptor; -1: it cannot be had, and `errno` says why.
 int make_sealed_file(const char* name, std::uint64_t bytes);
 
 }  // namespace selion::machine

@@ -138,6 +138,25 @@ SPMD_TEST(team, locality) {
     }
 }
 
+/// One member puts to a rank that may be on another host, all meet, and another one reads it there.
+SPMD_TEST(team, barrier_completes_what_goes_to_others) {
+    constexpr std::size_t count = 256 * 1024;
+    const selion::team near = world.split(selion::locality::node);
+    const std::uint32_t far = (near.world_rank(near.size() - 1) + 1) % world.size();
+    spmd::symmetric_array<std::uint64_t> block(world, count);
+    std::vector<std::uint64_t> news(count);
+    for (std::uint64_t round = 1; round <= 10; ++round) {
+        if (near.rank() == 0) {
+            std::ranges::fill(news, round);
+            selion::put(block.at(far), std::span<const std::uint64_t>(news));
+        }
+        near.barrier();
+        test.equal(selion::get(block.at(far, count - 1)), round);
+        near.barrier();
+    }
+    world.barrier();
+}
+
 /// Handles are copied, moved and let go in any order; memory is used again.
 SPMD_TEST(team, many_come_and_go) {
     world.barrier();

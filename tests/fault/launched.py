@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 
 import pytest
 from jobs import Job, clean_environment, is_sanitized, limit, programs
@@ -43,9 +44,9 @@ class Launched(Job):
     """A job that mpirun starts."""
 
     def __init__(self, ranks: int, program: str, *arguments: str, hosts: TwoHosts | None = None,
-                 **changes: str):
+                 before: Sequence[str] = (), **changes: str):
         launch = [mpirun, "-n", str(ranks)]
         if hosts is not None:
             launch = hosts.mpirun(mpirun, ranks, list(changes))
-        super().__init__(program, *arguments, command=[*launch, programs / program],
+        super().__init__(program, *arguments, command=[*launch, *before, programs / program],
                          **for_mpirun, **changes)

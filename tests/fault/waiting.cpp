@@ -95,6 +95,27 @@ void wait_long(selion::world& world, signal_ptr mine, std::chrono::milliseconds 
     }
 }
 
+/// A token goes round while all but its holder sleep, who calls the next one before it passes it
+/// on. Rank 0 says how long the rounds took.
+void pass_round(selion::world& world, signal_ptr mine, int rounds) {
+    constexpr unsigned beyond_patience_us = 4000;
+    const std::uint32_t next = (world.rank() + 1) % world.size();
+    std::uint64_t turn = world.rank() == 0 ? 0 : 1;
+    world.barrier();
+    std::int64_t since_ns = world.now();
+    for (int round = 0; round < rounds; ++round) {
+        selion::wait_until(mine, turn++);
+        if (world.rank() == 0 && round != 0) {
+            const std::int64_t now_ns = world.now();
+            std::printf("round %.1f ms\n", static_cast<double>(now_ns - since_ns) / 1e6);
+            since_ns = now_ns;
+        }
+        usleep(beyond_patience_us);
+        selion::rpc(next, [] {}).get();
+        selion::notify(mine.on(next), selion::signal_add(1));
+    }
+}
+
 /// Meets again and again, until rank 0 says that it is enough.
 void meet_often(selion::world& world, std::chrono::milliseconds duration) {
     const std::int64_t end_ns = world.now() + std::chrono::nanoseconds(duration).count();
@@ -115,6 +136,7 @@ int main(int argc, char** argv) {
         if (how == "work") work_for_ever(world);
         if (how == "line") wait_for_line(world, mine);
         if (how == "long") wait_long(world, mine, duration);
+        if (how == "rounds") pass_round(world, mine, std::atoi(argv[2]));
         if (how == "often") meet_often(world, duration);
     });
 }

@@ -21,8 +21,8 @@ struct card_head {
     std::uint64_t magic;
     std::uint64_t program;
     job_terms terms;
+    share_offer share;
     std::array<std::uint32_t, parts_of_card> part_bytes;
-    std::uint32_t unused;
 };
 
 int add_code(dl_phdr_info* info, std::size_t, void* sum) {
@@ -64,8 +64,8 @@ std::vector<std::byte> encode(const rank_card& card) {
     card_head head{.magic = magic,
                    .program = card.program,
                    .terms = card.terms,
-                   .part_bytes = {},
-                   .unused = 0};
+                   .share = card.share,
+                   .part_bytes = {}};
     const std::array<std::span<const std::byte>, parts_of_card> parts{
         std::as_bytes(std::span(card.version)),   std::as_bytes(std::span(card.spec)),
         std::as_bytes(std::span(card.provider)),  std::as_bytes(std::span(card.host)),
@@ -97,6 +97,7 @@ std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
         return std::string(reinterpret_cast<const char*>(parts[part].data()), parts[part].size());
     };
     return rank_card{.terms = head.terms,
+                     .share = head.share,
                      .program = head.program,
                      .version = text(0),
                      .spec = text(1),

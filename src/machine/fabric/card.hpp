@@ -18,12 +18,30 @@ struct job_terms {
     std::uint32_t processors = 0;  ///< of all hosts together, as far as rank 0 knows
     std::uint32_t have_cores = 0;
     std::uint32_t thread_level = 0;
+    std::uint32_t joined_threads = 0;
+    std::uint32_t is_renumbered = 0;  ///< ranks are numbered host by host, not as launched
     std::uint32_t unused = 0;
+};
+
+/// What a rank tells the others of its host about memory that they could share.
+struct share_offer {
+    std::uint64_t view = 0;  ///< processes that see each other have it in common; 0: no offer
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;  ///< of a memory file …
+    std::int32_t process = 0;
+    std::int32_t file = -1;  ///< … and its descriptor there
+    std::uint32_t part_of_host = 0;
+    std::uint32_t has_barriers = 0;  ///< sleepers of the process may rely on heavy fences
+
+    bool meets(const share_offer& other) const {
+        return view != 0 && view == other.view && part_of_host == other.part_of_host;
+    }
 };
 
 /// What a rank tells the others before anything is sent.
 struct rank_card {
     job_terms terms;
+    share_offer share;
     std::uint64_t program = 0;  ///< fingerprint of the program's code
     std::string version;        ///< of the library
     std::string spec;

@@ -20,17 +20,14 @@ constexpr std::chrono::microseconds fence_nap{200};
 }  // namespace
 
 card_exchange::card_exchange(launcher_link& launched, std::uint32_t number, rank_card own)
-    : launched_(launched),
-      rank_(launched.place().rank),
-      key_(fmt::format("selion.card.{}", number)),
-      own_(std::move(own)) {}
+    : launched_(launched), key_(fmt::format("selion.card.{}", number)), own_(std::move(own)) {}
 
 void card_exchange::gather(std::int64_t told_after_ns, std::int64_t given_up_after_ns,
                            const std::function<void()>& give_up) {
     launched_.put(key_, encode(own_));
     const std::int64_t start_ns = node::steady_now_ns();
     // If one of the two is the one that does not come, the other one says so.
-    bool is_told = told_after_ns == 0 || rank_ > 1;
+    bool is_told = told_after_ns == 0 || own_rank() > 1;
     launched_.fence([&] {
         std::this_thread::sleep_for(fence_nap);
         const std::int64_t waited_ns = node::steady_now_ns() - start_ns;
@@ -49,7 +46,7 @@ std::string card_exchange::late_text(std::int64_t waited_ns) {
     return fmt::format(
         "{} has waited for {} s for {} to start: has it come to selion::run, and is its "
         "SELION_MACHINE \"{}\"?",
-        launched_.name_of(rank_), static_cast<double>(waited_ns) / 1e9,
+        launched_.name_of(own_rank()), static_cast<double>(waited_ns) / 1e9,
         late < ranks ? launched_.name_of(late) : "others", own_.spec);
 }
 
@@ -67,7 +64,7 @@ rank_card card_exchange::read(std::uint32_t rank) {
     if (mistake.empty()) return *card;
     throw error(status::system_failure,
                 fmt::format("fabric: {} {}, as {} does", launched_.name_of(rank), mistake,
-                            launched_.name_of(rank_)));
+                            launched_.name_of(own_rank())));
 }
 
 }  // namespace selion::machine::fabric

@@ -27,9 +27,10 @@ public:
 
 private:
     std::string late_text(std::int64_t waited_ns);
+    /// Ranks may be renumbered once all cards are there.
+    std::uint32_t own_rank() const { return launched_.place().rank; }
 
     launcher_link& launched_;
-    std::uint32_t rank_;
     std::string key_;
     rank_card own_;
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <deque>
@@ -21,6 +22,7 @@
 #include "machine/fabric/card_exchange.hpp"
 #include "machine/fabric/fabric_services.hpp"
 #include "machine/fabric/fabric_spec.hpp"
+#include "machine/fabric/host_share.hpp"
 #include "machine/fabric/job_watch.hpp"
 #include "machine/fabric/launcher_link.hpp"
 #include "machine/fabric/libraries.hpp"
@@ -44,7 +46,10 @@ constexpr std::int64_t end_nap_ns = 1'000'000;
 class fabric_machine final : public machine, launcher {
 public:
     fabric_machine(node::job_setting setting, launcher_link& launched)
-        : setting_(std::move(setting)), launched_(launched), place_(launched.place()) {}
+        : setting_(std::move(setting)),
+          launched_(launched),
+          place_(launched.place()),
+          share_(place_, [this](std::uint32_t rank) { return cards_->read(rank).share; }) {}
 
     const machine_description& description() const override { return setting_.description; }
     selion::thread_level thread_level() const override { return thread_level_; }
@@ -61,7 +66,7 @@ public:
 
 private:
     void make_endpoint();
-    job_terms choose_terms(selion::thread_level level) const;
+    job_terms choose_terms(selion::thread_level level);
     rank_card card_or_end(std::uint32_t rank);
     void open_pulses();
     void watch_others();
@@ -69,21 +74,28 @@ private:
                                       std::uint32_t teller);
     void exchange_cards(selion::thread_level level);
     void make_memory();
+    void make_waiting();
     void make_port();
+    void make_transport(const job& work);
     void prepare(detail::rank_context& context);
     int run_rank(const job& work);
     void leave_together(detail::rank_context& context);
     std::string lost_frames_text() const;
+    /// Those of memory that ranks share keep their length in front of them.
+    std::uint64_t most_message_bytes() const {
+        return terms_.message_bytes / 2 - 2 * sizeof(node::payload_header);
+    }
     static void on_loss(std::optional<std::uint32_t> rank, const char* why);
 
     node::job_setting setting_;
     launcher_link& launched_;
-    launch_place place_;
+    launch_place place_;  ///< ranks as the program knows them once the cards are exchanged
     selion::thread_level thread_level_ = selion::thread_level::single;
     std::optional<card_exchange> cards_;
     job_terms terms_;
     std::uint32_t ending_ = 0;
     std::unique_ptr<endpoint> end_;
+    host_share share_;
     std::optional<pulse_socket> pulses_;  ///< if there are other hosts
     std::optional<peer_watch> others_;
     std::optional<node::shared_mapping> mapping_;
@@ -94,7 +106,8 @@ private:
     std::unique_ptr<fabric_transport> transport_;
     detail::rank_context context_;
     std::mutex join_mutex_;
-    std::deque<fabric_waiter> waiters_;  ///< the rank's own, then those of joined threads
+    std::optional<node::post_office> office_;  ///< of messages to ranks that share memory
+    std::deque<fabric_waiter> waiters_;        ///< the rank's own, then those of joined threads
     std::vector<bool> is_taken_;
 };
 
@@ -120,14 +133,16 @@ void fabric_machine::make_endpoint() {
 }
 
 /// What rank 0 decides for all.
-job_terms fabric_machine::choose_terms(selion::thread_level level) const {
+job_terms fabric_machine::choose_terms(selion::thread_level level) {
     const bool has_cores = setting_.how_long.spin_ns > 0;
     return {.secret = draw_secret(),
-            .reserve_bytes = mapping_->control().reserve_bytes,
+            .reserve_bytes = share_.reserve_bytes(setting_).value(),
             .message_bytes = setting_.message_bytes,
             .processors = std::max(usable_cores(), place_.ranks),
             .have_cores = has_cores ? 1u : 0u,
-            .thread_level = static_cast<std::uint32_t>(level)};
+            .thread_level = static_cast<std::uint32_t>(level),
+            .joined_threads = setting_.joined_threads,
+            .is_renumbered = setting_.is_direct && launched_.is_scattered() ? 1u : 0u};
 }
 
 /// Of a rank that is first spoken to, when nobody can be told any more but by the end of the job.
@@ -140,13 +155,11 @@ rank_card fabric_machine::card_or_end(std::uint32_t rank) {
 }
 
 void fabric_machine::exchange_cards(selion::thread_level level) {
-    if (place_.rank == 0) {
-        make_memory();
-        terms_ = choose_terms(level);
-    }
+    if (place_.rank == 0) terms_ = choose_terms(level);
     open_pulses();
     cards_.emplace(launched_, ++jobs,
                    rank_card{.terms = terms_,
+                             .share = share_.offer(setting_.is_direct),
                              .program = program_fingerprint(),
                              .version = version(),
                              .spec = setting_.description.spec,
@@ -156,16 +169,14 @@ void fabric_machine::exchange_cards(selion::thread_level level) {
                              .pulses = pulses_ ? pulses_->name() : std::vector<std::byte>{}});
     cards_->gather(silence_ns(), setting_.aborts_on_hang ? setting_.hang_timeout_ns : 0,
                    [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
-    if (place_.rank == 0) return;
-    terms_ = cards_->read(0).terms;
+    if (place_.rank != 0) terms_ = cards_->read(0).terms;
+    if (terms_.is_renumbered != 0) {
+        launched_.renumber();
+        place_ = launched_.place();
+    }
     setting_.heap_bytes = terms_.reserve_bytes;
-    make_memory();
-    if (mapping_->control().reserve_bytes == terms_.reserve_bytes) return;
-    throw error(
-        status::out_of_memory,
-        fmt::format("fabric: {} cannot reserve {} of addresses, as rank 0 does; set "
-                    "SELION_HEAP to a smaller size",
-                    launched_.name_of(place_.rank), base::bytes_text(terms_.reserve_bytes)));
+    setting_.message_bytes = terms_.message_bytes;
+    setting_.joined_threads = terms_.joined_threads;
 }
 
 void fabric_machine::open_pulses() {
@@ -199,34 +210,35 @@ void fabric_machine::end_for_silence(std::uint32_t rank, const std::string& why,
     end_job({rank, silence_text(who, launched_.name_of(rank), teller == place_.rank, why), {}});
 }
 
-/// One rank's, as the machines of one host lay it out.
 void fabric_machine::make_memory() {
-    node::mapping_plan plan = setting_.plan(false, !node::register_heavy_fences());
-    plan.shape = {};
-    result<node::shared_mapping> made = node::shared_mapping::create(plan);
+    result<node::shared_mapping> made = share_.make_mapping(setting_, terms_);
     if (!made) throw made.trouble();
     mapping_.emplace(std::move(made).value());
-    mapping_->control().memory_limit /= place_.ranks_on_host;
-    memory_ = std::make_unique<fabric_memory>(*mapping_);
+    const rank_range near = share_.near();
+    memory_ = std::make_unique<fabric_memory>(*mapping_, near);
+    setting_.shape.processes = near.count;
+    const bool is_whole = setting_.is_direct && near.count == place_.ranks;
+    setting_.description.capabilities.shares_memory = is_whole;
+    setting_.description.capabilities.moves_idle_ranks_only = !is_whole;
+}
+
+void fabric_machine::make_waiting() {
+    sleeping_.emplace(*mapping_, setting_.how_long, setting_.bells(), share_.own_index());
+    for (const std::uint32_t bell : sleeping_->own) waiters_.emplace_back(*sleeping_, bell);
+    is_taken_.resize(waiters_.size());
+    sleeping_->pipes.open(sleeping_->own.front());
+    clock_ = std::make_unique<fabric_clock>(*mapping_, *sleeping_);
 }
 
 void fabric_machine::make_port() {
-    const std::uint64_t most_message_bytes = terms_.message_bytes / 2 - 64;
-    sleeping_.emplace(sleeping_place{mapping_->control(), {}, setting_.how_long, nullptr});
-    for (std::uint32_t i = 0; i <= setting_.joined_threads; ++i) {
-        sleeping_->bells.emplace_back();
-        waiters_.emplace_back(*sleeping_, i);
-    }
-    is_taken_.resize(setting_.joined_threads + 1);
-    sleeping_->bells.front().open_file();
     port_ = std::make_unique<port>(port_surroundings{
         .end = *end_,
         .bounds = {.secret = terms_.secret,
                    .own_rank = place_.rank,
                    .ranks = place_.ranks,
                    .reserve_bytes = mapping_->control().reserve_bytes,
-                   .most_message_bytes = most_message_bytes},
-        .memory = mapping_->slice(0),
+                   .most_message_bytes = most_message_bytes()},
+        .memory = mapping_->slice(share_.own_index()),
         .address_of =
             [this](std::uint32_t rank) {
                 const result<peer_address> found = end_->insert(card_or_end(rank).address);
@@ -243,26 +255,43 @@ void fabric_machine::make_port() {
                                      launched_.name_of(place_.rank), with, what),
                          {}});
             }});
-    sleeping_->mail = port_.get();
-    clock_ = std::make_unique<fabric_clock>(*mapping_, *sleeping_);
-    transport_ = std::make_unique<fabric_transport>(*port_, mapping_->slice(0), place_.rank,
-                                                    most_message_bytes);
+    sleeping_->frames = port_.get();
+}
+
+/// Messages of the rank begin to be served once its function has begun.
+void fabric_machine::make_transport(const job& work) {
+    port_->open(context_, work.deliver);
+    const rank_range near = share_.near();
+    if (near.count > 1) {
+        constexpr std::array<std::uint32_t, 2> first_rank{0, 1};
+        office_.emplace(*mapping_, setting_.shape, share_.own_index(), near.first);
+        office_->open(std::span(&context_, 1), first_rank, work.deliver);
+        sleeping_->room = &office_->room(0);
+        sleeping_->has_frames = near.count < place_.ranks;
+    }
+    transport_ = std::make_unique<fabric_transport>(rank_reach{
+        *port_, *mapping_, near, office_ ? &*office_ : nullptr, *sleeping_, most_message_bytes()});
+    context_.transport = transport_.get();
 }
 
 void fabric_machine::prepare(detail::rank_context& context) {
     const node::control_block& control = mapping_->control();
     context.rank = place_.rank;
     context.ranks = place_.ranks;
-    context.map_ranks(mapping_->slice(0), place_.rank, 1, control.stride_bytes);
+    context.map_ranks(mapping_->slice(0), share_.near().first, share_.near().count,
+                      control.stride_bytes);
     context.bypass_count = context.own.signal_count = context.mapped_count;
     context.reserve_bytes = control.reserve_bytes;
     context.fence_signals = control.fence_signals != 0;
+    context.words_mapped = description().capabilities.shares_memory;
     context.brief_looks = terms_.have_cores != 0 ? node::brief_looks_with_core : 0;
+    // While it yields nobody looks at the network.
+    const bool yields = context.words_mapped && place_.ranks > 1 && terms_.have_cores == 0;
+    context.brief_yields = yields ? node::brief_yields_without_core : 0;
     context.processors = terms_.processors;
     context.sleepers = &mapping_->control().sleepers;
-    context.call = &mapping_->record(0);
+    context.call = &mapping_->record(share_.own_index());
     context.waiter = &waiters_.front();
-    context.transport = transport_.get();
     context.clock = clock_.get();
     context.host = this;
     context.group_first = place_.rank;
@@ -275,12 +304,15 @@ int fabric_machine::run(const job& work) {
     make_endpoint();
     exchange_cards(work.thread_level);
     thread_level_ = static_cast<selion::thread_level>(terms_.thread_level);
+    make_memory();
+    make_waiting();
     make_port();
     prepare(context_);
+    make_transport(work);
     base::say_verbose(fmt::format(
-        "{}: {} over {} on {}, {} of symmetric memory reserved, {}", setting_.description.spec,
+        "{}: {} over {} on {}, {} of symmetric memory reserved, {}, {}", setting_.description.spec,
         launched_.name_of(place_.rank), end_->provider(), end_->interface(),
-        base::bytes_text(terms_.reserve_bytes),
+        base::bytes_text(terms_.reserve_bytes), share_.text(),
         end_->wait_file() < 0 ? "idle ranks look every millisecond" : "idle ranks sleep"));
     running.store(this, std::memory_order_relaxed);
     launched_.on_loss(on_loss);
@@ -309,7 +341,6 @@ int fabric_machine::run_rank(const job& work) {
         launched_.name_of(place_.rank), *context_.call, setting_,
         [this] { return lost_frames_text(); }, others_ ? &*others_ : nullptr,
         [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
-    port_->open(context_, work.deliver);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context_);
     const int status = work.rank_main(context_);
     publish(context_.call->has_finished, 1u);
@@ -384,7 +415,7 @@ waiter* fabric_machine::join_thread(detail::rank_context&) {
     if (free == is_taken_.end()) return nullptr;
     *free = true;
     const auto number = static_cast<std::size_t>(free - is_taken_.begin());
-    sleeping_->bells[number].open_file();
+    sleeping_->pipes.open(sleeping_->own[number]);
     return &waiters_[number];
 }
 
@@ -422,7 +453,8 @@ void describe(const machine_spec& spec, const launch_place& place, node::job_set
     setting.binding.clear();
     machine_description& words = setting.description;
     words.kind = spec.kind;
-    words.spec = fmt::format("{}:{}", spec.kind, place.ranks);
+    words.spec =
+        fmt::format("{}:{}{}", spec.kind, place.ranks, setting.is_direct ? "" : ",direct=off");
     words.ranks = words.processes = words.carriers = place.ranks;
     words.capabilities = {.shares_memory = false,
                           .isolates_ranks = true,
@@ -443,7 +475,9 @@ machine_kind_info describe_fabric() {
         .summary =
             "ranks are processes on many hosts, one each, over libfabric; started by "
             "mpirun or another launcher with PMIx",
-        .facts = {{"memory", "each rank's own; all else by messages over the network"},
+        .facts = {{"memory",
+                   "shared by the ranks of a host; all else by messages over the network"},
+                  {"direct=off", "each rank's own, also within a host"},
                   {"ranks", "as many as the launcher starts: mpirun -n 4 ./program"},
                   {"isolation", "private memory, globals and libraries of each process"},
                   {"death of a rank", "ends the job; the launcher names rank and host"}},
@@ -462,10 +496,8 @@ result<std::unique_ptr<machine>> make_fabric(const machine_spec& spec) {
     if (!spec.body.empty() && base::parse_whole(spec.body) != place.ranks) {
         return fabric::malformed(spec, fmt::format("the launcher has started {}", place.ranks));
     }
-    machine_spec plain = spec;
-    plain.options.clear();
     const node_shape on_host{.processes = place.ranks_on_host};
-    result<node::job_setting> made = node::make_setting(plain, on_host);
+    result<node::job_setting> made = node::make_setting(spec, on_host);
     if (!made) return made.trouble();
     node::job_setting setting = std::move(made).value();
     setting.how_long = fabric::patience_of(setting);

@@ -40,23 +40,28 @@ void fabric_clock::count(detail::rank_context& context, detail::shared_word& wor
     if (detail::has_sleepers(context)) wake_all(place_);
 }
 
-void fabric_memory::discard(detail::rank_context&, std::uint64_t offset, std::uint64_t bytes) {
+void fabric_memory::discard(detail::rank_context& context, std::uint64_t offset,
+                            std::uint64_t bytes) {
     const std::uint64_t page = page_bytes();
     const std::uint64_t first = (offset + page - 1) / page * page;
     const std::uint64_t last = (offset + bytes) / page * page;
-    if (first < last) madvise(mapping_.slice(0) + first, last - first, MADV_DONTNEED);
+    if (first >= last) return;
+    std::byte* const start = mapping_.slice(context.rank - near_.first) + first;
+    madvise(start, last - first, mapping_.is_shared() ? MADV_REMOVE : MADV_DONTNEED);
 }
 
-bool fabric_transport::is_own(std::uint64_t bits) const { return rank_of(bits) == own_rank_; }
-
-std::byte* fabric_transport::own_place(std::uint64_t bits) const {
-    return memory_ + (bits & detail::offset_mask);
+bool fabric_transport::is_near(std::uint64_t bits) const {
+    return reach_.near.contains(rank_of(bits));
 }
 
-void fabric_transport::raise_own(detail::rank_context& context, std::uint64_t signal,
-                                 detail::signal_update update) {
+std::byte* fabric_transport::near_place(std::uint64_t bits) const {
+    return reach_.mapping.slice(rank_of(bits) - reach_.near.first) + (bits & detail::offset_mask);
+}
+
+void fabric_transport::raise_near(detail::rank_context& context, std::uint64_t signal,
+                                  detail::signal_update update) {
     if (signal == detail::null_address) return;
-    auto& word = *reinterpret_cast<detail::shared_word*>(own_place(signal));
+    auto& word = *reinterpret_cast<detail::shared_word*>(near_place(signal));
     std::uint64_t value = update.amount;
     if (update.adds) {
         value += detail::word_add(context, word, update.amount);
@@ -67,16 +72,16 @@ void fabric_transport::raise_own(detail::rank_context& context, std::uint64_t si
     context.recorder->begin_flow(meters::flow_of_signal(signal, value, context.recorder->era()));
 }
 
-void fabric_transport::put_own(detail::rank_context& context, const detail::put_request& request) {
-    if (request.bytes != 0) std::memcpy(own_place(request.target), request.source, request.bytes);
-    raise_own(context, request.signal, request.update);
+void fabric_transport::put_near(detail::rank_context& context, const detail::put_request& request) {
+    if (request.bytes != 0) std::memcpy(near_place(request.target), request.source, request.bytes);
+    raise_near(context, request.signal, request.update);
     count(context, request.origin);
     count(context, request.completion);
 }
 
 /// In pieces; the last one has the signal and the news of completion.
 void fabric_transport::put(detail::rank_context& context, const detail::put_request& request) {
-    if (is_own(request.target)) return put_own(context, request);
+    if (is_near(request.target)) return put_near(context, request);
     const auto* source = static_cast<const std::byte*>(request.source);
     for (std::size_t done = 0;;) {
         outgoing_frame frame;
@@ -99,9 +104,9 @@ void fabric_transport::put(detail::rank_context& context, const detail::put_requ
     count(context, request.origin);
 }
 
-void fabric_transport::get_own(detail::rank_context& context, const detail::get_request& request) {
-    if (request.bytes != 0) std::memcpy(request.target, own_place(request.source), request.bytes);
-    raise_own(context, request.signal, {1, true});
+void fabric_transport::get_near(detail::rank_context& context, const detail::get_request& request) {
+    if (request.bytes != 0) std::memcpy(request.target, near_place(request.source), request.bytes);
+    raise_near(context, request.signal, {1, true});
     count(context, request.origin);
     count(context, request.completion);
 }
@@ -137,7 +142,7 @@ void fabric_transport::await(detail::rank_context& context, pending_operation& w
 void fabric_transport::get(detail::rank_context& context, void* target, std::uint64_t source,
                            std::size_t bytes) {
     const detail::get_request request{.target = target, .source = source, .bytes = bytes};
-    if (is_own(source)) return get_own(context, request);
+    if (is_near(source)) return get_near(context, request);
     if (bytes == 0) return;
     pending_operation& what = port_.operations().open();
     what.is_awaited = true;
@@ -149,7 +154,7 @@ void fabric_transport::get(detail::rank_context& context, void* target, std::uin
 
 void fabric_transport::start_get(detail::rank_context& context,
                                  const detail::get_request& request) {
-    if (is_own(request.source)) return get_own(context, request);
+    if (is_near(request.source)) return get_near(context, request);
     pending_operation& what = port_.operations().open();
     what.pieces_left = pieces_of(request.bytes);
     what.origin = request.origin;
@@ -172,7 +177,7 @@ void fabric_transport::post_atomic(detail::rank_context& context,
 
 std::uint64_t fabric_transport::atomic(detail::rank_context& context,
                                        const detail::atomic_request& request) {
-    if (is_own(request.target)) return node::change_element(own_place(request.target), request);
+    if (is_near(request.target)) return node::change_element(near_place(request.target), request);
     if (!request.fetches) {
         post_atomic(context, request, no_ticket, nullptr);
         return 0;
@@ -192,8 +197,8 @@ std::uint64_t fabric_transport::atomic(detail::rank_context& context,
 void fabric_transport::start_atomic(detail::rank_context& context,
                                     const detail::atomic_request& request,
                                     const detail::atomic_answer& answer) {
-    if (is_own(request.target)) {
-        const std::uint64_t before = node::change_element(own_place(request.target), request);
+    if (is_near(request.target)) {
+        const std::uint64_t before = node::change_element(near_place(request.target), request);
         if (answer.before != nullptr) std::memcpy(answer.before, &before, request.width);
         return count(context, answer.completion);
     }
@@ -212,13 +217,13 @@ void fabric_transport::start_atomic(detail::rank_context& context,
 void fabric_transport::quiet(detail::rank_context& context) {
     // seq_cst: earlier stores are visible to all before anything later [element.atomic]
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    port_.quiet(context);
+    if (reach_.place.has_frames) port_.quiet(context);
 }
 
 void fabric_transport::quiet(detail::rank_context& context, std::uint32_t target) {
     // seq_cst: as above [element.atomic]
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (target != own_rank_) port_.quiet(context, target);
+    if (!reach_.near.contains(target)) port_.quiet(context, target);
 }
 
 }  // namespace selion::machine::fabric

@@ -2,14 +2,16 @@
 #pragma once
 
 #include "machine/fabric/fabric_waiter.hpp"
+#include "machine/fabric/host_share.hpp"
 #include "machine/fabric/port.hpp"
 #include "machine/machine.hpp"
 #include "machine/node/node_services.hpp"
+#include "machine/node/post_office.hpp"
 #include "machine/node/shared_mapping.hpp"
 
 namespace selion::machine::fabric {
 
-/// Time and waiting of one rank that maps its own memory. Words are woken within the process.
+/// Time and waiting of one rank.
 class fabric_clock final : public node::node_clock {
 public:
     fabric_clock(const node::shared_mapping& mapping, sleeping_place& place)
@@ -21,22 +23,32 @@ private:
     sleeping_place& place_;
 };
 
-/// Accounts for this process's share of its host's memory.
+/// Accounts for the share that the mapping's ranks have of their host's memory.
 class fabric_memory final : public node::mapped_memory {
 public:
-    using mapped_memory::mapped_memory;
+    /// @param near ranks of the mapping.
+    fabric_memory(const node::shared_mapping& mapping, rank_range near)
+        : mapped_memory(mapping), near_(near) {}
     void discard(detail::rank_context& context, std::uint64_t offset, std::uint64_t bytes) override;
+
+private:
+    rank_range near_;
 };
 
-/// Operations on the own memory at once, on others' by frames.
+/// What one rank reaches, and how.
+struct rank_reach {
+    port& frames;  ///< to all but the near ones
+    const node::shared_mapping& mapping;
+    rank_range near;            ///< ranks of the mapping, the own one among them
+    node::post_office* office;  ///< messages to near ones; null: there is only the own one
+    sleeping_place& place;
+    std::uint64_t most_message_bytes;
+};
+
+/// Operations on memory that the process maps at once, on others' by frames.
 class fabric_transport final : public transport {
 public:
-    fabric_transport(port& frames, std::byte* memory, std::uint32_t own_rank,
-                     std::uint64_t most_message_bytes)
-        : port_(frames),
-          memory_(memory),
-          own_rank_(own_rank),
-          most_message_bytes_(most_message_bytes) {}
+    explicit fabric_transport(const rank_reach& reach) : reach_(reach), port_(reach.frames) {}
 
     void put(detail::rank_context& context, const detail::put_request& request) override;
     void get(detail::rank_context& context, void* target, std::uint64_t source,
@@ -49,36 +61,50 @@ public:
     void quiet(detail::rank_context& context) override;
     void quiet(detail::rank_context& context, std::uint32_t target) override;
     void send(detail::rank_context& context, const message_request& request) override {
+        if (goes_by_memory(request.target)) return reach_.office->send(context, request);
         port_.post_message(context, request);
     }
-    bool can_lend(const detail::rank_context&, std::uint32_t, const void*,
-                  std::size_t) const override {
-        return false;
+    void send_plain(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
+                    const std::byte* arguments, std::size_t bytes) override {
+        if (goes_by_memory(target)) {
+            return reach_.office->send_plain(context, target, handler, arguments, bytes);
+        }
+        transport::send_plain(context, target, handler, arguments, bytes);
     }
-    std::uint64_t most_message_bytes() const override { return most_message_bytes_; }
+    bool can_lend(const detail::rank_context&, std::uint32_t target, const void* data,
+                  std::size_t bytes) const override {
+        return goes_by_memory(target) && reach_.office->can_lend(target, data, bytes);
+    }
+    std::uint64_t most_message_bytes() const override { return reach_.most_message_bytes; }
     bool poll(detail::rank_context& context) override {
-        return !context.own.in_handler && port_.serve(context);
+        return !context.own.in_handler && reach_.place.serve(context);
     }
-    bool has_mail(detail::rank_context&) override { return port_.has_mail(); }
-    bool is_served(detail::rank_context&) override { return port_.is_served(); }
+    bool has_mail(detail::rank_context&) override {
+        return port_.has_mail() || (room() != nullptr && room()->is_busy());
+    }
+    bool is_served(detail::rank_context&) override {
+        return port_.is_served() || (room() != nullptr && room()->is_served());
+    }
 
 private:
-    bool is_own(std::uint64_t bits) const;
-    std::byte* own_place(std::uint64_t bits) const;
-    void raise_own(detail::rank_context& context, std::uint64_t signal,
-                   detail::signal_update update);
-    void put_own(detail::rank_context& context, const detail::put_request& request);
-    void get_own(detail::rank_context& context, const detail::get_request& request);
+    bool goes_by_memory(std::uint32_t target) const {
+        return reach_.office != nullptr && reach_.near.contains(target);
+    }
+    const node::mail_room* room() const { return reach_.place.room; }
+    bool is_near(std::uint64_t bits) const;
+    std::byte* near_place(std::uint64_t bits) const;
+    void raise_near(detail::rank_context& context, std::uint64_t signal,
+                    detail::signal_update update);
+    void put_near(detail::rank_context& context, const detail::put_request& request);
+    void get_near(detail::rank_context& context, const detail::get_request& request);
     void post_gets(detail::rank_context& context, const detail::get_request& request,
                    pending_operation& what);
     void post_atomic(detail::rank_context& context, const detail::atomic_request& request,
                      std::uint64_t ticket, counter* completion);
     static void await(detail::rank_context& context, pending_operation& what);
 
+    rank_reach reach_;
     port& port_;
-    std::byte* memory_;
-    std::uint32_t own_rank_;
-    std::uint64_t most_message_bytes_;
 };
 
 }  // namespace selion::machine::fabric

@@ -16,6 +16,8 @@ error malformed(const machine_spec& spec, std::string_view mistake) {
 
 std::string mistake_in(const machine_spec& spec) {
     for (const auto& [key, value] : spec.options) {
+        if (key == "direct" && (value == "on" || value == "off")) continue;
+        if (key == "direct") return fmt::format("direct={} is neither on nor off", value);
         if (key != "progress") return fmt::format("there is no option \"{}\"", key);
         if (value == "interrupt") {
             return "progress=interrupt is not there yet: ranks serve others in their own calls";

@@ -2,8 +2,6 @@
 #include "machine/fabric/fabric_waiter.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,22 +19,23 @@ constexpr std::int64_t longest_blind_sleep_ns = 1'000'000;
 /// A file that should have told is not trusted for longer.
 constexpr std::int64_t longest_sleep_ns = 250'000'000;
 
-/// The atomics of `sleep_protocol` on bells that have files.
-class file_access : public node::host_access {
+/// The atomics of `sleep_protocol` on bells that have pipes.
+class pipe_access : public node::host_access {
 public:
-    file_access(sleeping_place& place, std::int64_t deadline_ns)
-        : host_access(place.control, false, deadline_ns),
+    pipe_access(sleeping_place& place, std::int64_t deadline_ns)
+        : host_access(place.mapping.control(), true, deadline_ns),
           place_(place),
           deadline_ns_(deadline_ns) {}
 
     /// The bell's count needs no second look: who raises it after the first one writes to the
-    /// file, which stays readable until it is read.
+    /// pipe, which stays readable until it is read.
     void sleep_while_count_is(node::doorbell& bell, std::uint32_t count) const {
         if (bell_count(bell) != count) return;
-        const file_bell& own = of(bell);
-        const int network = place_.mail->wait_file();
-        std::array<pollfd, 2> files{pollfd{own.file(), POLLIN, 0}, pollfd{network, POLLIN, 0}};
-        const bool is_blind = network < 0 || place_.mail->is_stuck();
+        const std::uint32_t own = number_of(bell);
+        const int network = place_.has_frames ? place_.frames->wait_file() : -1;
+        std::array<pollfd, 2> files{pollfd{place_.pipes.file(own), POLLIN, 0},
+                                    pollfd{network, POLLIN, 0}};
+        const bool is_blind = place_.has_frames && (network < 0 || place_.frames->is_stuck());
         std::int64_t most_ns = is_blind ? longest_blind_sleep_ns : longest_sleep_ns;
         if (deadline_ns_ != no_deadline) {
             most_ns = std::min(most_ns, deadline_ns_ - node::steady_now_ns());
@@ -44,16 +43,13 @@ public:
         if (most_ns <= 0) return;
         const timespec longest{0, most_ns};
         ppoll(files.data(), network < 0 ? 1 : 2, &longest, nullptr);
-        if (files[0].revents == 0) return;
-        eventfd_t rings = 0;
-        eventfd_read(own.file(), &rings);
+        if (files[0].revents != 0) place_.pipes.hush(own);
     }
-    void wake_sleeper(node::doorbell& bell) const { eventfd_write(of(bell).file(), 1); }
+    void wake_sleeper(node::doorbell& bell) const { place_.pipes.ring(number_of(bell)); }
 
 private:
-    const file_bell& of(const node::doorbell& bell) const {
-        return *std::ranges::find_if(place_.bells,
-                                     [&](const file_bell& one) { return &one.bell == &bell; });
+    std::uint32_t number_of(const node::doorbell& bell) const {
+        return static_cast<std::uint32_t>(&bell - &place_.mapping.bell(0));
     }
 
     sleeping_place& place_;
@@ -62,20 +58,20 @@ private:
 
 }  // namespace
 
-void file_bell::open_file() {
-    if (file_ < 0) file_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-}
-
-file_bell::~file_bell() {
-    if (file_ >= 0) close(file_);
+sleeping_place::sleeping_place(const node::shared_mapping& of_ranks, const node::patience& how,
+                               const node::bell_layout& bells, std::uint32_t index)
+    : mapping(of_ranks), pipes(of_ranks), how_long(how) {
+    own.push_back(bells.of_carrier(index));
+    for (std::uint32_t i = 0; i < bells.joined_threads; ++i) {
+        own.push_back(bells.of_joined(index, i));
+    }
 }
 
 bool fabric_waiter::wait(const wait_request& request) {
     detail::rank_context& self = *detail::current_context;
-    port& mail = *place_.mail;
     const auto look = [&] {
         if (request.has_arrived()) return true;
-        return !self.own.in_handler && mail.serve(self);
+        return !self.own.in_handler && place_.serve(self);
     };
     ends_early_ = false;
     while (true) {
@@ -84,10 +80,10 @@ bool fabric_waiter::wait(const wait_request& request) {
             case node::idle_outcome::late: return request.has_arrived();
             case node::idle_outcome::tired:
                 // What is there although nobody serves it, another thread of the rank is at.
-                if (!mail.may_sleep()) {
+                if (!place_.may_sleep()) {
                     node::yield_processor();
                 } else {
-                    sleep(request, [&] { return request.has_arrived() || !mail.may_sleep(); });
+                    sleep(request, [&] { return request.has_arrived() || !place_.may_sleep(); });
                 }
         }
         if (request.has_arrived()) return true;
@@ -101,31 +97,36 @@ bool fabric_waiter::wait(const wait_request& request) {
 template <class Look>
 void fabric_waiter::sleep(const wait_request& request, Look arrived) {
     if (arrived()) return;
-    file_access access(place_, request.deadline_ns);
-    node::doorbell& bell = place_.bells[bell_].bell;
+    pipe_access access(place_, request.deadline_ns);
+    node::doorbell& bell = place_.mapping.bell(bell_);
     const std::uint32_t self = bell_ + 1;
     const std::uint32_t count = sleep_protocol::announce(access, bell);
     sleep_protocol::mark(access, request.word, self);
     for (const awaited_word& other : request.others) {
         sleep_protocol::mark(access, *other.word, self);
     }
+    if (place_.room != nullptr) sleep_protocol::mark(access, place_.room->arrivals(), self);
     sleep_protocol::sleep_unless(access, bell, count, arrived);
 }
 
 void wake_sleepers_of(sleeping_place& place, detail::shared_word& word) {
-    file_access access(place, no_deadline);
+    pipe_access access(place, no_deadline);
     sleep_protocol::wake(access, word, [&](std::uint32_t who) {
         if (who != sleep_protocol::many) {
-            sleep_protocol::ring(access, place.bells[who - 1].bell);
+            sleep_protocol::ring(access, place.mapping.bell(who - 1));
             return;
         }
-        for (file_bell& one : place.bells) sleep_protocol::ring(access, one.bell);
+        for (std::uint32_t i = 0; i < place.mapping.control().bells; ++i) {
+            sleep_protocol::ring(access, place.mapping.bell(i));
+        }
     });
 }
 
 void wake_all(sleeping_place& place) {
-    file_access access(place, no_deadline);
-    for (file_bell& one : place.bells) sleep_protocol::ring_if_asleep(access, one.bell);
+    pipe_access access(place, no_deadline);
+    for (const std::uint32_t one : place.own) {
+        sleep_protocol::ring_if_asleep(access, place.mapping.bell(one));
+    }
 }
 
 }  // namespace selion::machine::fabric

@@ -2,45 +2,45 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <mutex>
+#include <vector>
 
+#include "machine/fabric/bell_pipes.hpp"
 #include "machine/fabric/port.hpp"
-#include "machine/node/control_block.hpp"
+#include "machine/node/mail_room.hpp"
 #include "machine/node/patience.hpp"
+#include "machine/node/shared_mapping.hpp"
 #include "machine/waiter.hpp"
 
 namespace selion::machine::fabric {
 
-/// On which a thread sleeps: a doorbell, whose ringer writes to a file instead of calling the
-/// kernel by its address, so that the thread can sleep on the network as well.
-class file_bell {
-public:
-    file_bell() = default;
-    ~file_bell();
-    file_bell(const file_bell&) = delete;
-    file_bell& operator=(const file_bell&) = delete;
-
-    node::doorbell bell{};
-    int file() const { return file_; }
-    /// Before its thread sleeps for the first time.
-    void open_file();
-
-private:
-    int file_ = -1;
-};
-
 /// What the threads of the process that may sleep have in common.
 struct sleeping_place {
-    node::control_block& control;
-    std::deque<file_bell> bells;  ///< the rank's own, then of threads that join it
+    /// @param index of the rank within the mapping.
+    sleeping_place(const node::shared_mapping& of_ranks, const node::patience& how,
+                   const node::bell_layout& bells, std::uint32_t index);
+
+    const node::shared_mapping& mapping;
+    bell_pipes pipes;
+    std::vector<std::uint32_t> own;  ///< bells: of the rank, then of threads that join it
     node::patience how_long;
-    port* mail = nullptr;
+    port* frames = nullptr;
+    node::mail_room* room = nullptr;  ///< messages through memory that ranks share; null: alone
+    bool has_frames = true;           ///< some come: not all ranks share memory
+
+    /// Carries out what has come on either way.
+    bool serve(detail::rank_context& server) {
+        const bool has_served = has_frames && frames->serve(server);
+        return (room != nullptr && room->serve(server)) || has_served;
+    }
+    bool may_sleep() const {
+        return (!has_frames || frames->may_sleep()) && (room == nullptr || !room->is_busy());
+    }
 };
 
 /// A thread that runs the rank, or that joined it.
 class fabric_waiter final : public waiter {
 public:
+    /// @param bell number of the thread's doorbell.
     fabric_waiter(sleeping_place& place, std::uint32_t bell) : place_(place), bell_(bell) {}
     bool wait(const wait_request& request) override;
     void end_early() override { ends_early_ = true; }
@@ -54,9 +54,9 @@ private:
     bool ends_early_ = false;
 };
 
-/// Wakes whoever sleeps on a word of the process.
+/// Wakes whoever sleeps on a word that the process maps.
 void wake_sleepers_of(sleeping_place& place, detail::shared_word& word);
-/// The same where the word may be gone: whoever sleeps looks again.
+/// The same where the word is the process's own and may be gone: whoever of it sleeps looks again.
 void wake_all(sleeping_place& place);
 
 }  // namespace selion::machine::fabric

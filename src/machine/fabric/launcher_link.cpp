@@ -9,15 +9,19 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <utility>
 
+#include "base/units.hpp"
 #include "machine/fabric/libraries.hpp"
 
 namespace selion::machine::fabric {
 namespace {
 
 std::atomic<launcher_link::loss_handler> registered = nullptr;
+/// Numbers of ranks by the launcher's; empty: they are the same. Fixed before losses are told.
+std::vector<std::uint32_t> rank_of_launched;
 pid_t connected_process = 0;
 
 void fill(pmix_proc_t& who, const std::string& job, pmix_rank_t rank) {
@@ -58,6 +62,33 @@ private:
     pmix_value_t* value_ = nullptr;
 };
 
+/// Of "0,1,2". Empty: that is no list of ranks among which is the own one.
+std::vector<std::uint32_t> read_ranks(std::string_view text, std::uint32_t own,
+                                      std::uint32_t ranks) {
+    std::vector<std::uint32_t> found;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(','), text.size());
+        const std::uint64_t rank = base::parse_whole(text.substr(0, end)).value_or(ranks);
+        if (rank >= ranks) return {};
+        found.push_back(static_cast<std::uint32_t>(rank));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    std::ranges::sort(found);
+    if (!std::ranges::binary_search(found, own)) return {};
+    return found;
+}
+
+/// Tests take the ranks of one host for those of several: SELION_TEST_HOSTS says of how many.
+void divide_host(launch_place& place) {
+    const char* const wanted = std::getenv("SELION_TEST_HOSTS");
+    if (wanted == nullptr) return;
+    const auto parts = static_cast<std::uint32_t>(base::parse_whole(wanted).value_or(1));
+    const auto index = static_cast<std::uint32_t>(std::ranges::lower_bound(place.near, place.rank) -
+                                                  place.near.begin());
+    place.part_of_host = index * parts / static_cast<std::uint32_t>(place.near.size());
+    place.host_number = place.host_number * parts + place.part_of_host;
+}
+
 /// Runs when the process leaves by `exit`: a launcher takes one that says nothing for dead.
 void say_goodbye() {
     if (getpid() == connected_process) pmix().finalize(nullptr, 0);
@@ -73,7 +104,10 @@ void on_event(size_t, pmix_status_t what, const pmix_proc_t* source, pmix_info_t
         if (is_launcher) {
             handler(std::nullopt, pmix().error_string(what));
         } else {
-            handler(source == nullptr ? 0 : source->rank, pmix().error_string(what));
+            const std::uint32_t launched = source == nullptr ? 0 : source->rank;
+            const bool is_renumbered = launched < rank_of_launched.size();
+            handler(is_renumbered ? rank_of_launched[launched] : launched,
+                    pmix().error_string(what));
         }
     }
     if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
@@ -99,6 +133,10 @@ result<launch_place> launcher_link::ask_place() {
     const auto near = asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE).number();
     found.ranks_on_host = std::max(near.value_or(1), 1u);
     found.host_number = asked_value(job_name_, place_.rank, PMIX_NODEID).number().value_or(0);
+    found.near = read_ranks(asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS).text(),
+                            found.rank, found.ranks);
+    if (found.near.empty()) found.near = {found.rank};
+    divide_host(found);
     utsname system{};
     uname(&system);
     found.host = system.nodename;
@@ -130,6 +168,42 @@ result<launcher_link*> launcher_link::connect() {
     return &only;
 }
 
+/// Launcher's numbers, host by host; empty: the launcher does not say where they are.
+std::vector<std::uint32_t> launcher_link::ask_order() {
+    std::map<std::string, std::uint32_t> number_of_host;
+    std::vector<std::vector<std::uint32_t>> hosts;  // in the order of their first ranks
+    for (std::uint32_t rank = 0; rank < place_.ranks; ++rank) {
+        // Not by PMIX_NODEID: servers know that of their own ranks only.
+        const std::string host = asked_value(job_name_, rank, PMIX_HOSTNAME).text();
+        if (host.empty()) return {};
+        const auto next = static_cast<std::uint32_t>(hosts.size());
+        const auto [found, is_new] = number_of_host.try_emplace(host, next);
+        if (is_new) hosts.emplace_back();
+        hosts[found->second].push_back(rank);
+    }
+    std::vector<std::uint32_t> order;
+    for (const auto& ranks : hosts) order.insert(order.end(), ranks.begin(), ranks.end());
+    return order;
+}
+
+bool launcher_link::is_scattered() {
+    const std::vector<std::uint32_t> order = ask_order();
+    return !std::ranges::is_sorted(order);
+}
+
+void launcher_link::renumber() {
+    if (!order_.empty()) return;
+    order_ = ask_order();
+    rank_of_launched.resize(order_.size());
+    for (std::uint32_t rank = 0; rank < order_.size(); ++rank) {
+        rank_of_launched[order_[rank]] = rank;
+    }
+    if (order_.empty()) return;
+    place_.rank = rank_of_launched[place_.rank];
+    for (std::uint32_t& rank : place_.near) rank = rank_of_launched[rank];
+    std::ranges::sort(place_.near);
+}
+
 void launcher_link::put(const std::string& key, std::span<const std::byte> bytes) {
     pmix_value_t value{};
     value.type = PMIX_BYTE_OBJECT;
@@ -144,7 +218,7 @@ void launcher_link::put(const std::string& key, std::span<const std::byte> bytes
 
 std::optional<std::vector<std::byte>> launcher_link::get(std::uint32_t rank,
                                                          const std::string& key) {
-    const asked_value value(job_name_, rank, key.c_str());
+    const asked_value value(job_name_, launcher_rank(rank), key.c_str());
     if (value.get() == nullptr || value.get()->type != PMIX_BYTE_OBJECT) return std::nullopt;
     const auto* const first = reinterpret_cast<const std::byte*>(value.get()->data.bo.bytes);
     return std::vector<std::byte>(first, first + value.get()->data.bo.size);
@@ -166,7 +240,7 @@ bool launcher_link::has_put(std::uint32_t rank, const std::string& key) {
 }
 
 std::string launcher_link::host_of(std::uint32_t rank) {
-    const std::string host = asked_value(job_name_, rank, PMIX_HOSTNAME).text();
+    const std::string host = asked_value(job_name_, launcher_rank(rank), PMIX_HOSTNAME).text();
     return host.empty() ? "an unknown host" : host;
 }
 

@@ -19,6 +19,8 @@ struct launch_place {
     std::uint32_t ranks = 0;
     std::uint32_t ranks_on_host = 0;
     std::uint32_t host_number = 0;
+    std::uint32_t part_of_host = 0;   ///< of hosts that tests divide; else 0
+    std::vector<std::uint32_t> near;  ///< ranks of the own host, in order; the own one among them
     std::string host;
 };
 
@@ -30,6 +32,12 @@ public:
     static result<launcher_link*> connect();
 
     const launch_place& place() const { return place_; }
+    /// Whether ranks of some host are no neighbours in number. @cost asks the server of each rank
+    bool is_scattered();
+    /// From now on, here as everywhere, ranks are numbered host by host, hosts and the ranks of
+    /// each in the launcher's order. For all ranks or none; rank 0 stays what it is.
+    /// @cost asks the server of each rank, the first time
+    void renumber();
     /// Publishes bytes for all ranks; they are there after the next fence.
     void put(const std::string& key, std::span<const std::byte> bytes);
     /// What a rank has published. May wait for the launcher, never for the rank's process.
@@ -55,8 +63,13 @@ public:
 private:
     launcher_link() = default;
     result<launch_place> ask_place();
+    std::vector<std::uint32_t> ask_order();
+    std::uint32_t launcher_rank(std::uint32_t rank) const {
+        return order_.empty() ? rank : order_[rank];
+    }
 
     launch_place place_;
+    std::vector<std::uint32_t> order_;  ///< the launcher's number of each rank; empty: the same
     std::string job_name_;
 };
 

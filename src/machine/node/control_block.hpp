@@ -12,10 +12,14 @@ namespace selion::machine::node {
 
 inline constexpr std::uint64_t control_magic = 0x314e4f494c4553ull;  // "SELION1"
 
-/// On which a thread sleeps; see waiting.md.
+/// On which a thread sleeps; see waiting.md. Where it sleeps on a pipe (machine fabric), process,
+/// descriptor and inode say which; they are there before `sleeping` is set for the first time.
 struct alignas(detail::line_bytes) doorbell {
     std::uint32_t count;
     std::uint32_t sleeping;
+    std::int32_t process;
+    std::int32_t pipe;
+    std::uint64_t pipe_inode;
 };
 static_assert(sizeof(doorbell) == detail::line_bytes);
 

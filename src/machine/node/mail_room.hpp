@@ -90,7 +90,7 @@ private:
     /// share a line with another carrier's.
     std::array<ring_reader, std::size_t{2} * most_single_senders> all_readers_;
     std::span<ring_reader> readers_;
-    std::vector<message_way> ways_;  ///< to each rank of the job
+    std::vector<message_way> ways_;  ///< to each rank of the mapping
     std::span<detail::rank_context> ranks_;
     std::uint32_t first_rank_;
     bool has_one_server_;  ///< only the carrier's own thread ever serves

@@ -35,10 +35,11 @@ inline void copy_words(std::byte* to, const std::byte* from, std::size_t words) 
 }  // namespace
 
 post_office::post_office(const shared_mapping& mapping, const node_shape& shape,
-                         std::uint32_t process)
+                         std::uint32_t process, std::uint32_t ranks_before)
     : mapping_(mapping),
       shape_(shape),
       process_(process),
+      ranks_before_(ranks_before),
       first_carrier_(process * shape.carriers_per_process) {}
 
 void post_office::open(std::span<detail::rank_context> ranks,
@@ -78,7 +79,7 @@ std::vector<message_way> post_office::ways_from(std::uint32_t carrier) const {
 }
 
 bool post_office::can_lend(std::uint32_t target, const void* data, std::size_t bytes) const {
-    if (target / shape_.ranks_per_process == process_) return true;
+    if ((target - ranks_before_) / shape_.ranks_per_process == process_) return true;
     const auto* start = static_cast<const std::byte*>(data);
     const std::byte* const end = mapping_.start() + mapping_.control().total_bytes;
     return start >= mapping_.start() && start <= end &&
@@ -111,7 +112,7 @@ bool post_office::place_data(mail_room& own, const message_request& request, dat
 }
 
 post_office::share& post_office::share_of(std::uint32_t rank, std::uint32_t target) {
-    share& own = shares_[(rank - first_rank_) * shape_.carriers() + carrier_of_rank_[target]];
+    share& own = shares_[(rank - first_rank_) * shape_.carriers() + carrier_of(target)];
     if (own.tickets.empty()) own.tickets.resize(share_messages_);
     return own;
 }
@@ -130,7 +131,7 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
     mail_room& own = room_of(context);
     if (has_shares_ || own.has_parked()) [[unlikely]]
         return send_accounted(context, target, handler, arguments, bytes);
-    const message_way& way = own.ways_[target];
+    const message_way& way = way_to(own, target);
     message_ring& ring = *way.requests;
     const ring_access access{has_single_senders_};
     std::uint64_t ticket = 0;
@@ -159,7 +160,7 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
 /// @return false when there is no room in the target's ring or for the data.
 bool post_office::try_send(detail::rank_context& context, mail_room& own,
                            const message_request& request) {
-    const message_way& way = own.ways_[request.target];
+    const message_way& way = way_to(own, request.target);
     message_ring& ring = way.ring_for(request);
     ring_access access{has_single_senders_};
     const bool has_own_share = has_shares_ && !request.is_reply;
@@ -202,7 +203,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
     const call_scope scope(context, operation::send, std::source_location::current());
-    message_ring& ring = own.ways_[request.target].ring_for(request);
+    message_ring& ring = way_to(own, request.target).ring_for(request);
     detail::shared_word& freed = own.requests_under_way_.freed();
     while (true) {
         const awaited_word also{&freed, detail::word_load(freed) + 1};

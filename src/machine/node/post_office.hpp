@@ -17,10 +17,12 @@ namespace selion::machine::node {
 /// The mail of one process: its own carriers' rooms, and the ways to all others.
 class post_office {
 public:
-    /// @param first_carrier of this process. @param first_rank of each of its carriers, and one
-    /// more: local numbers.
-    post_office(const shared_mapping& mapping, const node_shape& shape, std::uint32_t process);
-    /// @param ranks of the process. Call once, before anything is sent.
+    /// @param process index of the own one. @param ranks_before ranks of the job in front of those
+    /// of the mapping.
+    post_office(const shared_mapping& mapping, const node_shape& shape, std::uint32_t process,
+                std::uint32_t ranks_before = 0);
+    /// @param ranks of the process. @param first_rank of each of its carriers, and one more: local
+    /// numbers. Call once, before anything is sent.
     void open(std::span<detail::rank_context> ranks, std::span<const std::uint32_t> first_rank,
               void (*deliver)(detail::rank_context&, const incoming_message&));
 
@@ -40,7 +42,13 @@ private:
     friend class mail_room;
     void send_accounted(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                         const std::byte* arguments, std::size_t bytes);
-    const mailbox& box_of(std::uint32_t rank) const { return boxes_[carrier_of_rank_[rank]]; }
+    const mailbox& box_of(std::uint32_t rank) const { return boxes_[carrier_of(rank)]; }
+    std::uint32_t carrier_of(std::uint32_t rank) const {
+        return carrier_of_rank_[rank - ranks_before_];
+    }
+    const message_way& way_to(const mail_room& own, std::uint32_t target) const {
+        return own.ways_[target - ranks_before_];
+    }
     std::vector<message_way> ways_from(std::uint32_t carrier) const;
     bool try_send(detail::rank_context& context, mail_room& own, const message_request& request);
     /// Where a message's data lie until its target has seen them.
@@ -56,6 +64,7 @@ private:
     const shared_mapping& mapping_;
     node_shape shape_;
     std::uint32_t process_;
+    std::uint32_t ranks_before_;
     std::uint32_t first_carrier_;
     /// What a rank has under way to one carrier, in lines of its own. Several threads of a rank may
     /// send at a time; then it is right but for a message or two.
@@ -76,12 +85,12 @@ private:
     share& share_of(std::uint32_t rank, std::uint32_t target);
     static bool has_share(share& own, message_ring& ring);
 
-    std::vector<std::uint32_t> carrier_of_rank_;  ///< of all ranks of the job
+    std::vector<std::uint32_t> carrier_of_rank_;  ///< of all ranks of the mapping
     std::vector<share> shares_;                   ///< of each rank of the process at each carrier
     std::size_t share_messages_ = 0;
     bool has_shares_ = false;               ///< several ranks share a ring
     bool has_single_senders_ = false;       ///< each ring has messages of one thread
-    std::vector<mailbox> boxes_;            ///< of all carriers of the job
+    std::vector<mailbox> boxes_;            ///< of all carriers of the mapping
     std::vector<mail_room*> room_of_rank_;  ///< of those of the process
     std::uint32_t first_rank_ = 0;
     std::deque<mail_room> rooms_;

@@ -99,26 +99,43 @@ std::byte* map(std::uint64_t bytes, int file) {
 
 }  // namespace
 
+result<std::uint64_t> shared_mapping::reserve_of(const mapping_plan& plan) {
+    const std::uint64_t bytes = lay_out(plan).reserve_bytes;
+    if (bytes <= detail::offset_mask + 1) return bytes;
+    return error(
+        status::bad_argument,
+        fmt::format("SELION_HEAP asks for {} per rank; an address reaches {}",
+                    base::bytes_text(bytes), base::bytes_text(1ull << detail::offset_bits)));
+}
+
 result<shared_mapping> shared_mapping::create(const mapping_plan& plan) {
-    const control_block control = lay_out(plan);
-    if (control.reserve_bytes > detail::offset_mask + 1) {
-        return error(status::bad_argument,
-                     fmt::format("SELION_HEAP asks for {} per rank; an address reaches {}",
-                                 base::bytes_text(control.reserve_bytes),
-                                 base::bytes_text(1ull << detail::offset_bits)));
-    }
     int file = -1;
     if (plan.is_shared) {
-        file = make_sealed_file("selion", control.total_bytes);
-        if (file < 0) return failure("make a memory file of", control);
+        file = make_memory_file("selion");
+        if (file < 0) return failure("make a memory file of", lay_out(plan));
+    }
+    result<shared_mapping> made = create_in(file, plan);
+    if (!made) {
+        if (file >= 0) close(file);
+        return made;
+    }
+    if (file >= 0 && !seal_memory_file(file)) {
+        return failure("seal a memory file of", made.value().control());
+    }
+    return made;
+}
+
+result<shared_mapping> shared_mapping::create_in(int file, const mapping_plan& plan) {
+    const result<std::uint64_t> reserve = reserve_of(plan);
+    if (!reserve) return reserve.trouble();
+    const control_block control = lay_out(plan);
+    if (file >= 0 && ftruncate(file, static_cast<off_t>(control.total_bytes)) != 0) {
+        return failure("make a memory file of", control);
     }
     std::byte* start = map(control.total_bytes, file);
-    if (start == nullptr) {
-        if (file >= 0) close(file);
-        return failure("map", control);
-    }
+    if (start == nullptr) return failure("map", control);
     std::memcpy(start, &control, sizeof control);
-    return shared_mapping(start, control.total_bytes, file, plan.is_shared);
+    return shared_mapping(start, control.total_bytes, file, file >= 0);
 }
 
 result<shared_mapping> shared_mapping::attach(int file) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "machine/memory_file.hpp"
 #include "unit/machine/mapping_parts.hpp"
 
 namespace selion::machine::node {
@@ -127,6 +128,27 @@ TEST(shared_mapping, a_file_that_is_none_of_ours_is_refused) {
         EXPECT_EQ(attached.trouble().code(), status::system_failure);
     }
     close(file);
+}
+
+TEST(shared_mapping, a_file_that_others_know_counts_once_it_is_sealed) {
+    mapping_plan plan;
+    plan.shape.processes = 2;
+    plan.heap_bytes = 1 << 20;
+    const int file = make_memory_file("test");
+    ASSERT_GE(file, 0);
+    const int others = dup(file);
+    EXPECT_FALSE(is_sealed_memory_file(others));
+    const result<shared_mapping> made = shared_mapping::create_in(file, plan);
+    ASSERT_TRUE(made.has_value());
+    EXPECT_FALSE(is_sealed_memory_file(others)) << "its maker has not finished with it";
+    EXPECT_TRUE(seal_memory_file(file));
+    EXPECT_TRUE(is_sealed_memory_file(others));
+    EXPECT_NE(ftruncate(others, 0), 0);
+    const result<shared_mapping> attached = shared_mapping::attach(others);
+    ASSERT_TRUE(attached.has_value());
+    *made.value().slice(1) = std::byte{5};
+    EXPECT_EQ(*attached.value().slice(1), std::byte{5});
+    EXPECT_EQ(made.value().control().reserve_bytes, shared_mapping::reserve_of(plan).value());
 }
 
 TEST(shared_mapping, a_reserve_beyond_the_address_range_is_refused) {

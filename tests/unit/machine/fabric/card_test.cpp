@@ -11,6 +11,7 @@ using testing::HasSubstr;
 
 rank_card example() {
     return {.terms = {.secret = 7, .reserve_bytes = 1 << 20},
+            .share = {.view = 5, .device = 1, .inode = 6, .process = 77, .file = 9},
             .program = 42,
             .version = "0.1.0",
             .spec = "fabric:4",
@@ -24,6 +25,8 @@ TEST(card, is_read_as_it_was_written) {
     const std::optional<rank_card> read = decode_card(encode(example()));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->terms.secret, 7u);
+    EXPECT_EQ(read->share.inode, 6u);
+    EXPECT_TRUE(read->share.meets(example().share));
     EXPECT_EQ(read->program, 42u);
     EXPECT_EQ(read->host, "a");
     EXPECT_EQ(read->address, example().address);

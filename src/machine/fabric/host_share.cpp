@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/host_share.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/units.hpp"
+#include "machine/memory_file.hpp"
+#include "machine/node/doorbell.hpp"
+#include "machine/process_memory.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+constexpr std::chrono::microseconds seal_nap{100};
+
+error refusal(const share_offer& offer, const char* what) {
+    return {status::system_failure,
+            fmt::format("fabric: the memory of process {} on this host, which its ranks share, "
+                        "cannot be {} ({}); let them use the network with "
+                        "SELION_MACHINE=fabric,direct=off",
+                        offer.process, what, std::strerror(errno))};
+}
+
+/// Processes that see each other by number have it in common; 0: nobody can be seen.
+std::uint64_t view_of_processes() {
+    struct stat view {};
+    return stat("/proc/self/ns/pid", &view) == 0 ? view.st_ino : 0;
+}
+
+result<int> open_offered(const share_offer& offer) {
+    const std::string path = fmt::format("/proc/{}/fd/{}", offer.process, offer.file);
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return refusal(offer, "opened");
+    struct stat found {};
+    if (fstat(file, &found) == 0 && found.st_dev == offer.device && found.st_ino == offer.inode) {
+        return file;
+    }
+    close(file);
+    errno = ESTALE;
+    return refusal(offer, "found");
+}
+
+/// Waits until the process that has offered the file has filled it. Nobody waits for one that is
+/// gone: the launcher then ends this one.
+result<node::shared_mapping> join(const share_offer& offer) {
+    const result<int> file = open_offered(offer);
+    if (!file) return file.trouble();
+    while (!is_sealed_memory_file(file.value())) std::this_thread::sleep_for(seal_nap);
+    result<node::shared_mapping> joined = node::shared_mapping::attach(file.value());
+    if (!joined) {
+        close(file.value());
+        return joined;
+    }
+    node::shared_mapping mapped = std::move(joined).value();
+    mapped.close_file();  // whoever comes later asks the first rank's process
+    return mapped;
+}
+
+}  // namespace
+
+host_share::~host_share() {
+    if (file_ >= 0) close(file_);
+}
+
+share_offer host_share::offer(bool is_direct) {
+    own_.has_barriers = node::register_heavy_fences() ? 1 : 0;
+    if (!is_direct || place_.near.size() == 1) return own_;
+    file_ = make_memory_file("selion");
+    struct stat made {};
+    if (file_ < 0 || fstat(file_, &made) != 0) return own_;
+    own_.view = view_of_processes();
+    own_.device = made.st_dev;
+    own_.inode = made.st_ino;
+    own_.process = getpid();
+    own_.file = file_;
+    own_.part_of_host = place_.part_of_host;
+    return own_;
+}
+
+share_offer host_share::offer_of(std::uint32_t rank) const {
+    return rank == place_.rank ? own_ : offer_of_(rank);
+}
+
+void host_share::find_near() {
+    if (own_.view == 0) return;
+    const auto shares = [&](std::uint32_t rank) {
+        return std::ranges::binary_search(place_.near, rank) && offer_of(rank).meets(own_);
+    };
+    while (near_.first != 0 && shares(near_.first - 1)) {
+        --near_.first;
+        ++near_.count;
+    }
+    while (shares(near_.first + near_.count)) ++near_.count;
+}
+
+bool host_share::have_barriers() const {
+    for (std::uint32_t i = 0; i < near_.count; ++i) {
+        if (offer_of(near_.first + i).has_barriers == 0) return false;
+    }
+    return true;
+}
+
+result<node::shared_mapping> host_share::create(const node::mapping_plan& plan,
+                                                std::uint32_t thread_level) {
+    result<node::shared_mapping> made = near_.count == 1
+                                            ? node::shared_mapping::create(plan)
+                                            : node::shared_mapping::create_in(file_, plan);
+    if (!made) return made;
+    node::control_block& control = made.value().control();
+    control.memory_limit = control.memory_limit / place_.ranks_on_host * near_.count;
+    control.thread_level = thread_level;
+    if (near_.count == 1) return made;
+    if (seal_memory_file(std::exchange(file_, -1))) return made;
+    return error(status::system_failure,
+                 fmt::format("fabric: memory that ranks of this host share cannot be sealed ({}); "
+                             "let them use the network with SELION_MACHINE=fabric,direct=off",
+                             std::strerror(errno)));
+}
+
+result<std::uint64_t> host_share::reserve_bytes(const node::job_setting& setting) const {
+    node::mapping_plan plan = setting.plan(false, false);
+    plan.shape.processes = setting.is_direct ? place_.ranks_on_host : 1;
+    return node::shared_mapping::reserve_of(plan);
+}
+
+result<node::shared_mapping> host_share::make_mapping(const node::job_setting& setting,
+                                                      const job_terms& terms) {
+    near_ = {place_.rank, 1};
+    find_near();
+    const bool joins = near_.first != place_.rank;
+    node::mapping_plan plan = setting.plan(false, !joins && !have_barriers());
+    plan.shape.processes = near_.count;
+    auto made = joins ? join(offer_of(near_.first)) : create(plan, terms.thread_level);
+    if (file_ >= 0) close(std::exchange(file_, -1));
+    // Long blocks are read where they lie.
+    if (near_.count > 1) permit_reading_by(getppid());
+    if (!made || made.value().control().reserve_bytes == terms.reserve_bytes) return made;
+    return error(
+        status::out_of_memory,
+        fmt::format("fabric: rank {} of {} on host {} cannot reserve {} of addresses, as "
+                    "rank 0 does; set SELION_HEAP to a smaller size",
+                    place_.rank, place_.ranks, place_.host, base::bytes_text(terms.reserve_bytes)));
+}
+
+std::string host_share::text() const {
+    if (near_.count == 1) return "all memory its own";
+    return fmt::format("memory shared by ranks {} to {}", near_.first,
+                       near_.first + near_.count - 1);
+}
+
+}  // namespace selion::machine::fabric
