@@ -153,6 +153,7 @@ def test_tasks_without_a_server_are_refused():
 
 @pytest.mark.parametrize("spec, sentence", {
     "fabric:4x": '"4x" is not a number of ranks',
+    "fabric:x4": "a process is one rank: launch a process for each",
     "fabric,direct=maybe": "direct=maybe is neither on nor off",
     "fabric,progress=interrupt": "progress=interrupt is not there yet",
 }.items())

@@ -22,6 +22,12 @@ enum class ordering {
     fences,      ///< both sides have a full fence of their own
 };
 
+/// On what a thread sleeps once it has found the bell's count as it was.
+enum class bed {
+    futex,  ///< the count, which the kernel compares once more
+    pipe,   ///< a file beside the bell, which stays readable until the sleeper reads it
+};
+
 /// What is taken away.
 enum class fault {
     none,
@@ -43,11 +49,13 @@ enum class fault {
     last_look,    ///< meeting point: the last arrival looks for no sleepers
     publication,  ///< the value is stored without releasing the payload
     lasting,      ///< the mark of a word is looked at that its waiter may have done away with
+    staying,      ///< what is written to a pipe that nobody sleeps on is lost
 };
 
 struct variant {
     ordering kind = ordering::membarrier;
     fault without = fault::none;
+    bed on = bed::futex;
 };
 
 /// What the next simulation runs. Fixed while one runs, so schedules can be replayed.
@@ -60,11 +68,14 @@ struct word {
     rl::atomic<std::uint32_t> sleeper{0};
 };
 
-/// A doorbell, and the kernel's queue of those that sleep on its count.
+/// A doorbell, and the kernel's queue of those that sleep on its count or on the pipe beside it.
 struct bell {
     rl::atomic<std::uint32_t> count{0};
     rl::atomic<std::uint32_t> sleeping{0};
     rl::mutex queue;
+    rl::condition_variable written;
+    rl::var<int> bytes{0};     ///< in the pipe
+    rl::var<int> sleepers{0};  ///< on the pipe
 };
 
 /// Threads that sleep or are about to: what signallers look at first.
@@ -122,12 +133,29 @@ public:
     void sleep_while_count_is(bell& own, std::uint32_t count) {
         if (lacks(fault::late_flag)) own.sleeping.store(1, rl::mo_seq_cst, $);
         if (lacks(fault::early_count)) count = own.count.load(rl::mo_seq_cst, $);
+        if (now.on == bed::pipe) return sleep_on_pipe(own, count);
         own.queue.lock($);
         const bool sleeps = lacks(fault::compare) || own.count.load(rl::mo_relaxed, $) == count;
         own.queue.unlock($);
         if (sleeps) own.count.wait(rl::ctx(), false, false, $);
     }
+    /// As fabric_waiter.cpp: poll, and then what has been written is read away.
+    void sleep_on_pipe(bell& own, std::uint32_t count) {
+        if (!lacks(fault::compare) && own.count.load(rl::mo_seq_cst, $) != count) return;
+        own.queue.lock($);
+        own.sleepers($) = 1;
+        while (own.bytes($) == 0) own.written.wait(own.queue, $);
+        own.sleepers($) = 0;
+        own.bytes($) = 0;
+        own.queue.unlock($);
+    }
     void wake_sleeper(bell& own) {
+        if (now.on == bed::pipe) {
+            own.queue.lock($);
+            if (!lacks(fault::staying) || own.sleepers($) != 0) own.bytes($) = 1;
+            own.written.notify_all($);
+            return own.queue.unlock($);
+        }
         own.queue.lock($);
         own.count.wake(rl::ctx(), 1, $);
         own.queue.unlock($);
@@ -262,8 +290,9 @@ inline const char* name_of(fault what) {
                                      "mark taken in two steps",
                                      "last arrival looks for nobody",
                                      "nothing published",
-                                     "looks at a mark that may be gone"};
-    static_assert(std::size(names) == static_cast<std::size_t>(fault::lasting) + 1);
+                                     "looks at a mark that may be gone",
+                                     "bytes lost that nobody waits for"};
+    static_assert(std::size(names) == static_cast<std::size_t>(fault::staying) + 1);
     return names[static_cast<int>(what)];
 }
 
@@ -289,7 +318,8 @@ bool is_sound(const char* name, variant what, const search& how) {
     settings.output_stream = &story;
     settings.progress_stream = &story;
     rl::simulate<Scenario>(settings);
-    std::printf("%s, %s, %s: %s after %llu schedules (%s)\n", name,
+    std::printf("%s%s, %s, %s: %s after %llu schedules (%s)\n", name,
+                what.on == bed::pipe ? " on a pipe" : "",
                 what.kind == ordering::membarrier ? "membarrier" : "fences", name_of(what.without),
                 rl::test_result_str(settings.test_result),
                 static_cast<unsigned long long>(settings.stop_iteration), rl::format(how.kind));
@@ -300,11 +330,11 @@ bool is_sound(const char* name, variant what, const search& how) {
 
 /// As it is, a scenario must stand every search. @return whether it does.
 template <class Scenario>
-bool stands(const char* name, std::initializer_list<search> searches) {
+bool stands(const char* name, std::initializer_list<search> searches, bed on = bed::futex) {
     bool is_fine = true;
     for (const ordering kind : {ordering::membarrier, ordering::fences}) {
         for (const search& how : searches) {
-            is_fine &= is_sound<Scenario>(name, {kind, fault::none}, how);
+            is_fine &= is_sound<Scenario>(name, {kind, fault::none, on}, how);
         }
     }
     return is_fine;
@@ -323,11 +353,11 @@ bool fails(const char* name, variant spoiled) {
 
 /// @return whether the scenario fails without each of these.
 template <class Scenario>
-bool needs(const char* name, std::initializer_list<fault> faults) {
+bool needs(const char* name, std::initializer_list<fault> faults, bed on = bed::futex) {
     bool is_fine = true;
     for (const fault what : faults) {
-        is_fine &= fails<Scenario>(name, {ordering::membarrier, what});
-        is_fine &= fails<Scenario>(name, {ordering::fences, what});
+        is_fine &= fails<Scenario>(name, {ordering::membarrier, what, on});
+        is_fine &= fails<Scenario>(name, {ordering::fences, what, on});
     }
     return is_fine;
 }

@@ -6,6 +6,7 @@
 /// after it (else a data race). With each part of the protocol taken away, it must find a failure.
 namespace {
 
+using model::bed;
 using model::fault;
 using model::ordering;
 
@@ -201,6 +202,19 @@ int main() {
 
         stands<two_wishes>("two wishes", {with_switches(1), at_random(500'000)}),
         needs<two_wishes>("two wishes", {fault::mark, fault::many, fault::all_bells}),
+
+        // Ranks of one host whose sleepers look at a network as well.
+        stands<one_sleeper>("one sleeper", {with_switches(4), at_random(300'000)}, bed::pipe),
+        needs<one_sleeper>("one sleeper",
+                           {fault::heavy_fence, fault::light_fence, fault::second_look, fault::mark,
+                            fault::sleepers, fault::publication, fault::staying},
+                           bed::pipe),
+        stands<again>("again", {with_switches(3), at_random(300'000)}, bed::pipe),
+        needs<again>("again", {fault::heavy_fence, fault::second_look, fault::mark, fault::staying},
+                     bed::pipe),
+        stands<two_sleepers>("two sleepers", {at_random(300'000)}, bed::pipe),
+        needs<two_sleepers>("two sleepers", {fault::many, fault::all_bells, fault::staying},
+                            bed::pipe),
 
         stands<carrier>("carrier", {with_switches(3), at_random(500'000)}),
         needs<carrier>("carrier", {fault::heavy_fence, fault::light_fence, fault::second_look,
