@@ -17,8 +17,8 @@ namespace selion {
 /// @pre a schedule's root is member 0.
 SELION_API bool keeps_association(collective_kind what, const collective_choice& choice);
 
-/// Where a job runs, as far as tables tell it apart: threads, fibers, processes, or hybrid for
-/// processes of several ranks.
+/// Where a job runs, as far as tables tell it apart: threads, fibers, processes, hybrid for
+/// processes of several ranks, or fabric, for which none is measured yet.
 SELION_API std::string_view tuning_machine(const machine_description& machine);
 
 /// Where the table of measured collectives of this host belongs; `selion tune` writes it.

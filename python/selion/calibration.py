@@ -35,7 +35,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
     @error Failure if it is not built or fails, with its sentence.
     """
-    return ask(_program, ["--quick"] if quick else [])
+    return ask(_program, ["--quick"] if quick else [], SELION_MACHINE="threads")
 
 
 def _size(count: int) -> str:
@@ -58,7 +58,8 @@ def _direct(figures: Mapping[str, Any], key: str, name: str, on: str) -> Constan
     return Constant(key, figures[name]["median"], _fitted(figures[name], "ns", on))
 
 
-def _processor(found: Mapping[str, Any]) -> list[Constant]:
+def processor(found: Mapping[str, Any]) -> list[Constant]:
+    """What a core takes for its own work."""
     figures = found["figures"]
     own = _size(found["own_cache_bytes"])
     product = figures["product_sum_ns"]
@@ -189,7 +190,7 @@ def machine_file(found: Mapping[str, Any], quick: bool) -> str:
         f"summary = {json.dumps(f'the host that was measured: {cores}, {platform.machine()}')}",
         "",
         "[processor]",
-        *map(str, _processor(found)),
+        *map(str, processor(found)),
         "",
         "[node]",
         *map(str, _node(found)),

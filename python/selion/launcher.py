@@ -46,7 +46,7 @@ def parse_hosts(text: str) -> list[Host]:
 
     @error Mistake for one that is malformed, or unknown to this host.
     """
-    found = []
+    found: list[Host] = []
     for part in text.split(","):
         name, colon, slots = part.partition(":")
         is_counted = not colon or (slots.isdecimal() and int(slots) > 0)

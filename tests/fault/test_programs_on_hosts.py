@@ -170,3 +170,24 @@ def test_a_study_runs_on_hosts(lasting_hosts: TwoHosts, tmp_path: Path, study: s
     assert rows and all(row["value"] > 0 for row in rows)
     assert {row["machine"] for row in rows} == {machine}
     assert os.listdir(tmp_path) == ["selion-out"]
+
+
+@pytest.mark.skipif(not (programs / "study_calibrate").exists(), reason="it is not built")
+def test_a_network_is_calibrated_and_simulated(lasting_hosts: TwoHosts, tmp_path: Path):
+    done = _selion(lasting_hosts, "calibrate", "-m", "fabric", "--hosts", _of_hosts, "--quick",
+                   folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "SELION_MACHINE=sim:./this-network.toml ./program\n"
+    for ranks in (2, 4):
+        environment = clean_environment(SELION_MACHINE=f"sim:./this-network.toml,ranks={ranks}")
+        ring = subprocess.run([programs / "ring", "--rounds", "5"], env=environment, cwd=tmp_path,
+                              capture_output=True, text=True, timeout=limit)
+        assert (ring.returncode, ring.stderr) == (0, "")
+        assert f"over {ranks} ranks" in ring.stdout
+    compared = _selion(lasting_hosts, "study", "prediction", "--experiment", "operations", "--set",
+                       "op=get", "--set", "bytes=8", "--set",
+                       f"predicted_on=sim:{tmp_path}/this-network.toml", "-m", "fabric:2",
+                       "--hosts", _of_hosts, "--json", folder=tmp_path)
+    assert compared.returncode == 0, compared.stderr
+    metrics = {row["metric"] for row in map(json.loads, compared.stdout.splitlines())}
+    assert metrics == {"predicted_ns", "measured_ns", "error_percent"}

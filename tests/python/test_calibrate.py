@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from conftest import clean_environment, root, seconds, write_script
-from selion import calibration, native, places
+from selion import calibration, native, network_calibration, places
 from selion.mistake import Failure
 
 _figures = (
@@ -218,3 +218,43 @@ def test_this_host_as_a_machine(selion, tmp_path):
     row = json.loads(ran.stdout)
     assert row["ranks"] == native.usable_cores()
     assert row["value"] > 0 or row["ranks"] == 1
+
+
+# --- a network ------------------------------------------------------------------------------------
+
+
+def _network_figures(**medians: float) -> dict[str, dict[str, float]]:
+    return {name: {"median": median, "p5": median - 1, "p95": median + 1, "n": 101}
+            for name, median in medians.items()}
+
+
+def test_a_network_is_a_crossbar_of_what_was_measured():
+    found = _network_figures(put=500, get=2500, atomic=2600, block=4000, long_block=262144)
+    text = network_calibration.machine_file(_found(), found, "on a,b", quick=False)
+    table = tomllib.loads(text)
+    assert table["machine"]["ranks"]["value"] == 2
+    assert table["network"]["kind"] == "crossbar"
+    assert table["network"]["latency_ns"]["value"] == 1000
+    assert table["network"]["port_ns_per_byte"]["value"] == 1
+    assert table["operations"]["put"]["origin_ns"]["value"] == 500
+    assert table["operations"]["atomic"]["origin_ns"]["value"] == 600
+    assert "median 2500 ns (5 % 2499, 95 % 2501)" in table["network"]["latency_ns"]["source"]
+    assert "on a,b" in table["machine"]["summary"]
+
+
+def test_no_cost_of_a_network_is_less_than_nothing():
+    found = _network_figures(put=500, get=400, atomic=300, block=4000, long_block=3000)
+    table = tomllib.loads(network_calibration.machine_file(_found(), found, "here", quick=True))
+    assert table["network"]["latency_ns"]["value"] == 0
+    assert table["network"]["port_ns_per_byte"]["value"] == 0
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (("-m", "threads"), "'threads' is not calibrated; legal is fabric"),
+    (("-m", "fabric:3"), "'fabric:3' has 3 ranks, but two are measured: fabric:2"),
+    (("--hosts", "localhost"), "--hosts is for the machine fabric: add -m fabric"),
+])
+def test_other_machines_are_not_calibrated(selion, arguments: tuple[str, ...], sentence: str):
+    done = selion("calibrate", *arguments)
+    assert done.returncode == 2
+    assert sentence in " ".join(done.stderr.split())

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -199,6 +200,12 @@ def test_doctor_of_networks(selion):
     if "leaves it out" in checks[0]["found"]:
         pytest.skip(checks[0]["found"])
     assert "launcher" in by_name
+    assert re.match(r"at most (\d+|as many as there are)$", by_name["open files"]["found"])
+    low = subprocess.run(["/bin/sh", "-c", f"ulimit -n 256; ulimit -l 64; exec {sys.executable} -m "
+                                           "selion doctor --fabric --json"],
+                         env=clean_environment(), capture_output=True, text=True, timeout=seconds)
+    cures = {check["name"]: check["cure"] for check in json.loads(low.stdout)}
+    assert "ulimit -n" in cures["open files"] and "ulimit -l" in cures["locked memory"]
     skipped = [check for name, check in by_name.items() if name.endswith(" on lo")]
     assert all("other hosts do not reach it" in check["found"] or "not tried" in check["found"]
                for check in skipped)

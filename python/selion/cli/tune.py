@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from selion import native, schedules
+from selion import native, schedules, spec
 from selion.cli import completion
 from selion.cli.output import answers_mistakes, complain, print_table
 from selion.mistake import Mistake, did_you_mean, listing
@@ -76,6 +76,8 @@ def _wanted(machines: list[str] | None, collectives: list[str] | None) -> list[C
     for machine in chosen:
         if machine.startswith("sim"):
             raise Mistake(f"'{machine}' is simulated; only real machines are tuned.")
+        if spec.parse(machine).kind == "fabric":
+            raise Mistake("The machine fabric has no table yet: its ways are chosen by rule.")
         if "," in machine:
             raise Mistake(f"'{machine}' has options; machines are tuned without any.")
         ranks[machine] = program.explain(machine, names[0], 8, "off").members

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _launchers = ("mpirun", "prterun", "srun")
 _limit_seconds = 20
+_good_files = 4096  # connections to two thousand ranks
+_good_locked_bytes = 8 << 20  # buffers of an endpoint, and as much for the provider
 
 
 def _launcher_check() -> Check:
@@ -46,6 +49,24 @@ def _offer_check(offer: FabricOffer) -> Check:
     return passed(name, f"skipped{place}: {offer.why_not or 'another one comes before it'}")
 
 
+def _limit_checks() -> list[Check]:
+    """A connection to each other rank takes a file or two; some networks lock memory."""
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    has_files = files == resource.RLIM_INFINITY or files >= _good_files
+    has_memory = locked == resource.RLIM_INFINITY or locked >= _good_locked_bytes
+    return [
+        judged("open files", has_files, f"at most {_limit_text(files)}",
+               ("warn", f"for many ranks raise the hard limit: ulimit -n {_good_files}")),
+        judged("locked memory", has_memory, f"bytes: at most {_limit_text(locked)}",
+               ("warn", "for verbs, efa and their like raise the limit: ulimit -l unlimited")),
+    ]
+
+
+def _limit_text(limit: int) -> str:
+    return "as many as there are" if limit == resource.RLIM_INFINITY else str(limit)
+
+
 def checks() -> list[Check]:
     module, reason = native.try_load()
     if module is None:
@@ -61,4 +82,5 @@ def checks() -> list[Check]:
         "jobs on several hosts have one",
         ("fail", "unset SELION_FABRIC_PROVIDER and SELION_FABRIC_INTERFACE, or name others"),
     )
-    return [network, *map(_offer_check, offers), _launcher_check(), *_slurm_check()]
+    return [network, *map(_offer_check, offers), _launcher_check(), *_slurm_check(),
+            *_limit_checks()]

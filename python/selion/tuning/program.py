@@ -23,7 +23,7 @@ class Place:
 
 def place() -> Place:
     """@error Failure if the measuring program is not built."""
-    found = ask(_name, ["place"], SELION_TUNING="off")
+    found = ask(_name, ["place"], SELION_MACHINE="threads", SELION_TUNING="off")
     return Place(found["host"], Path(found["path"]))
 
 

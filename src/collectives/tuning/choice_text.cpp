@@ -122,6 +122,7 @@ bool keeps_association(collective_kind what, const collective_choice& choice) {
 }
 
 std::string_view tuning_machine(const machine_description& machine) {
+    if (machine.kind == "fabric") return "fabric";
     if (machine.processes > 1) return machine.processes == machine.ranks ? "processes" : "hybrid";
     if (machine.carriers < machine.ranks) return "fibers";
     return machine.kind == "processes" ? "processes" : "threads";

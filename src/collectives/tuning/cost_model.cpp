@@ -168,7 +168,7 @@ const host_costs& built_in_costs(std::string_view machine) {
                                        .call = 900,
                                        .read = 55};
     if (machine == "fibers") return fibers;
-    if (machine == "processes") return processes;
+    if (machine == "processes" || machine == "fabric") return processes;  // those of one host
     return machine == "hybrid" ? hybrid : threads;
 }
 
