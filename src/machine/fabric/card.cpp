@@ -13,13 +13,14 @@
 namespace selion::machine::fabric {
 namespace {
 
-constexpr std::uint64_t magic = 0x3144524143ull;  // "CARD1"
+constexpr std::uint64_t magic = 0x3244524143ull;  // "CARD2"
 constexpr std::size_t parts_of_card = 5;
 constexpr std::size_t most_part_bytes = 4096;
 
 struct card_head {
     std::uint64_t magic;
     std::uint64_t program;
+    std::uint64_t key;
     job_terms terms;
     std::array<std::uint32_t, parts_of_card> part_bytes;
     std::uint32_t unused;
@@ -63,6 +64,7 @@ std::uint64_t draw_secret() {
 std::vector<std::byte> encode(const rank_card& card) {
     card_head head{.magic = magic,
                    .program = card.program,
+                   .key = card.key,
                    .terms = card.terms,
                    .part_bytes = {},
                    .unused = 0};
@@ -102,7 +104,8 @@ std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
                      .spec = text(1),
                      .provider = text(2),
                      .host = text(3),
-                     .address = {parts[4].begin(), parts[4].end()}};
+                     .address = {parts[4].begin(), parts[4].end()},
+                     .key = head.key};
 }
 
 std::string difference(const rank_card& own, const rank_card& other) {

@@ -30,6 +30,7 @@ struct rank_card {
     std::string provider;
     std::string host;
     std::vector<std::byte> address;
+    std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
 };
 
 /// Of the code of the running program, wherever it is mapped. @cost reads all of it once

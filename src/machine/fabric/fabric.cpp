@@ -145,7 +145,8 @@ void fabric_machine::exchange_cards(selion::thread_level level) {
                  .spec = setting_.description.spec,
                  .provider = end_->provider(),
                  .host = place_.host,
-                 .address = end_->name()};
+                 .address = end_->name(),
+                 .key = end_->can_move() ? draw_secret() : 0};
     if (place_.rank == 0) {
         make_memory();
         own_card_.terms = choose_terms(level);
@@ -191,12 +192,13 @@ void fabric_machine::make_port() {
                    .reserve_bytes = mapping_->control().reserve_bytes,
                    .most_message_bytes = most_message_bytes},
         .memory = mapping_->slice(0),
-        .address_of =
+        .place_of =
             [this](std::uint32_t rank) {
                 try {
-                    result<peer_address> found = end_->insert(read_card(rank).address);
+                    const rank_card card = read_card(rank);
+                    result<peer_address> found = end_->insert(card.address);
                     if (!found) throw found.trouble();
-                    return found.value();
+                    return peer_place{found.value(), card.key};
                 } catch (const error& trouble) {
                     end_job({place_.rank, trouble.what(), {}});
                 }
@@ -210,6 +212,10 @@ void fabric_machine::make_port() {
                                      name_of_rank(place_.rank), with, what),
                          {}});
             }});
+    if (own_card_.key != 0) {
+        const std::span memory(mapping_->slice(0), mapping_->control().reserve_bytes);
+        if (const auto trouble = end_->offer(memory, own_card_.key)) throw *trouble;
+    }
     sleeping_->mail = port_.get();
     clock_ = std::make_unique<fabric_clock>(*mapping_, *sleeping_);
     transport_ = std::make_unique<fabric_transport>(*port_, mapping_->slice(0), place_.rank,
