@@ -20,6 +20,7 @@ constexpr std::size_t most_part_bytes = 4096;
 struct card_head {
     std::uint64_t magic;
     std::uint64_t program;
+    std::uint64_t key;
     job_terms terms;
     share_offer share;
     std::array<std::uint32_t, parts_of_card> part_bytes;
@@ -63,6 +64,7 @@ std::uint64_t draw_secret() {
 std::vector<std::byte> encode(const rank_card& card) {
     card_head head{.magic = magic,
                    .program = card.program,
+                   .key = card.key,
                    .terms = card.terms,
                    .share = card.share,
                    .part_bytes = {}};
@@ -104,7 +106,8 @@ std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
                      .provider = text(2),
                      .host = text(3),
                      .address = {parts[4].begin(), parts[4].end()},
-                     .pulses = {parts[5].begin(), parts[5].end()}};
+                     .pulses = {parts[5].begin(), parts[5].end()},
+                     .key = head.key};
 }
 
 std::string difference(const rank_card& own, const rank_card& other) {

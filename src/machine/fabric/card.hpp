@@ -49,6 +49,7 @@ struct rank_card {
     std::string host;
     std::vector<std::byte> address;
     std::vector<std::byte> pulses;  ///< address of its `pulse_socket`; empty: it has none
+    std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
 };
 
 /// Of the code of the running program, wherever it is mapped. @cost reads all of it once

@@ -7,6 +7,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 
 #include <array>
 #include <cstring>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::size_t send_buffers = 64;
 constexpr std::size_t receive_buffers = 128;
+constexpr std::size_t moves = 64;         ///< at a time
 constexpr std::size_t most_at_once = 16;  ///< completions of one look
 constexpr std::size_t most_address_bytes = 256;
 constexpr int most_post_tries = 1'000'000;
@@ -46,6 +48,14 @@ struct send_buffer {
 struct receive_buffer {
     fi_context2 context;
     alignas(64) std::array<std::byte, frame_bytes> bytes;
+};
+
+/// A move under way.
+struct move_place {
+    fi_context2 context;
+    std::uint32_t peer = 0;
+    bool is_read = false;
+    void* what = nullptr;
 };
 
 error failure(std::string_view what, const fi_info& info, int code) {
@@ -73,11 +83,14 @@ struct endpoint::parts {
     owned<fid_cq> completions;
     owned<fid_mr> send_memory;
     owned<fid_mr> receive_memory;
+    owned<fid_mr> offered_memory;
     owned<fid_ep> end;  // the last one: it is closed first
     int file = -1;
 
+    std::array<move_place, moves> move_places;
     std::mutex free_mutex;
     std::vector<send_buffer*> free;
+    std::vector<move_place*> free_moves;
 
     std::array<fi_cq_data_entry, most_at_once> found;
     std::size_t entry = 0;
@@ -88,16 +101,21 @@ struct endpoint::parts {
     int bind_and_enable();
     int register_memory();
     int post(receive_buffer& buffer);
-    send_buffer* take_buffer() {
+    template <class Place>
+    Place* take_from(std::vector<Place*>& places) {
         const std::lock_guard lock(free_mutex);
-        if (free.empty()) return nullptr;
-        send_buffer* const taken = free.back();
-        free.pop_back();
+        if (places.empty()) return nullptr;
+        Place* const taken = places.back();
+        places.pop_back();
         return taken;
     }
     void give_back(send_buffer* buffer) {
         const std::lock_guard lock(free_mutex);
         free.push_back(buffer);
+    }
+    void give_back(move_place* place) {
+        const std::lock_guard lock(free_mutex);
+        free_moves.push_back(place);
     }
     static void* memory_of(const owned<fid_mr>& region) {
         return region == nullptr ? nullptr : fi_mr_desc(region.get());
@@ -120,7 +138,7 @@ int endpoint::parts::open_objects() {
     addresses.reset(opened_table);
     fi_cq_attr queue{};
     queue.format = FI_CQ_FORMAT_DATA;
-    queue.size = send_buffers + receive_buffers;
+    queue.size = send_buffers + receive_buffers + moves;
     queue.wait_obj = FI_WAIT_FD;
     fid_cq* opened_queue = nullptr;
     int code = fi_cq_open(domain.get(), &queue, &opened_queue, nullptr);
@@ -196,6 +214,7 @@ result<std::unique_ptr<endpoint>> endpoint::open(const endpoint_wish& wish) {
         }
     }
     for (send_buffer& buffer : *made->outgoing) made->free.push_back(&buffer);
+    for (move_place& place : made->move_places) made->free_moves.push_back(&place);
     return std::unique_ptr<endpoint>(new endpoint(std::move(made)));
 }
 
@@ -228,7 +247,7 @@ result<peer_address> endpoint::insert(std::span<const std::byte> name) {
 
 send_outcome endpoint::try_send(peer_address to, std::uint32_t peer, const outgoing_frame& frame,
                                 std::string& why) {
-    send_buffer* const buffer = parts_->take_buffer();
+    send_buffer* const buffer = parts_->take_from(parts_->free);
     if (buffer == nullptr) return send_outcome::busy;
     buffer->peer = peer;
     std::byte* place = buffer->bytes.data();
@@ -244,6 +263,34 @@ send_outcome endpoint::try_send(peer_address to, std::uint32_t peer, const outgo
                                  parts::memory_of(parts_->send_memory), to, &buffer->context);
     if (code == 0) return send_outcome::sent;
     parts_->give_back(buffer);
+    if (code != -FI_EAGAIN) why = libfabric().strerror(static_cast<int>(-code));
+    return send_outcome::busy;
+}
+
+bool endpoint::can_move() const { return moves_in_order(*parts_->info); }
+
+std::optional<error> endpoint::offer(std::span<std::byte> memory, std::uint64_t key) {
+    fid_mr* region = nullptr;
+    const int code = fi_mr_reg(parts_->domain.get(), memory.data(), memory.size(),
+                               FI_REMOTE_READ | FI_REMOTE_WRITE, 0, key, 0, &region, nullptr);
+    if (code != 0) return failure("offer memory", *parts_->info, code);
+    parts_->offered_memory.reset(region);
+    return {};
+}
+
+send_outcome endpoint::try_move(const memory_move& move, std::string& why) {
+    move_place* const place = parts_->take_from(parts_->free_moves);
+    if (place == nullptr) return send_outcome::busy;
+    place->peer = move.peer;
+    place->is_read = move.is_read;
+    place->what = move.what;
+    fid_ep* const end = parts_->end.get();
+    const ssize_t code = move.is_read ? fi_read(end, move.own, move.bytes, nullptr, move.to,
+                                                move.offset, move.key, &place->context)
+                                      : fi_write(end, move.own, move.bytes, nullptr, move.to,
+                                                 move.offset, move.key, &place->context);
+    if (code == 0) return send_outcome::sent;
+    parts_->give_back(place);
     if (code != -FI_EAGAIN) why = libfabric().strerror(static_cast<int>(-code));
     return send_outcome::busy;
 }
@@ -273,8 +320,15 @@ bool endpoint::read(endpoint_event& event) {
     return read_completion(event);
 }
 
+bool endpoint::has_event() const { return parts_->entry != parts_->entry_count; }
+
 bool endpoint::read_completion(endpoint_event& event) {
     const fi_cq_data_entry& entry = parts_->found[parts_->entry++];
+    if ((entry.flags & FI_RMA) != 0) {
+        event = {endpoint_event::kind::moved, {}, 0, {}};
+        end_move(entry.op_context, event);
+        return true;
+    }
     if ((entry.flags & FI_SEND) != 0) {
         auto* const buffer = reinterpret_cast<send_buffer*>(entry.op_context);
         event = {endpoint_event::kind::sent, {}, buffer->peer, {}};
@@ -285,6 +339,14 @@ bool endpoint::read_completion(endpoint_event& event) {
     parts_->used_up = buffer;
     event = {endpoint_event::kind::received, {buffer->bytes.data(), entry.len}, 0, {}};
     return true;
+}
+
+void endpoint::end_move(void* context, endpoint_event& event) {
+    auto* const place = reinterpret_cast<move_place*>(context);
+    event.peer = place->peer;
+    event.moved = place->what;
+    event.is_read = place->is_read;
+    parts_->give_back(place);
 }
 
 void endpoint::read_error(endpoint_event& event) {
@@ -300,7 +362,9 @@ void endpoint::read_error(endpoint_event& event) {
     if (more != nullptr && *more != '\0' && event.why != more) {
         event.why += fmt::format(", {}", more);
     }
-    if ((trouble.flags & FI_SEND) == 0 || trouble.op_context == nullptr) return;
+    if (trouble.op_context == nullptr) return;
+    if ((trouble.flags & FI_RMA) != 0) return end_move(trouble.op_context, event);
+    if ((trouble.flags & FI_SEND) == 0) return;
     auto* const buffer = reinterpret_cast<send_buffer*>(trouble.op_context);
     event.peer = buffer->peer;
     parts_->give_back(buffer);
@@ -309,7 +373,7 @@ void endpoint::read_error(endpoint_event& event) {
 int endpoint::wait_file() const { return parts_->file; }
 
 bool endpoint::may_sleep() {
-    if (parts_->entry != parts_->entry_count || parts_->used_up != nullptr) return false;
+    if (has_event() || parts_->used_up != nullptr) return false;
     if (parts_->file < 0) return true;
     fid* queue = &parts_->completions->fid;
     return fi_trywait(parts_->fabric.get(), &queue, 1) == FI_SUCCESS;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,12 +33,26 @@ enum class send_outcome : std::uint8_t {
 /// A place in the provider's table of addresses.
 using peer_address = std::uint64_t;
 
+/// Bytes that the provider takes to a peer's memory, or from there, without frames.
+struct memory_move {
+    peer_address to = 0;
+    std::uint32_t peer;
+    std::uint64_t key = 0;  ///< of the peer's memory
+    std::uint64_t offset;   ///< in it
+    std::byte* own;
+    std::size_t bytes;
+    bool is_read;  ///< else the peer's memory is written
+    void* what;    ///< is told again with `moved`
+};
+
 /// What happened to an endpoint.
 struct endpoint_event {
-    enum class kind : std::uint8_t { received, sent, failed } what;
+    enum class kind : std::uint8_t { received, sent, moved, failed } what;
     std::span<const std::byte> frame;  ///< received: until the next call of `read`
-    std::uint32_t peer = 0;            ///< sent, failed: whom the frame was for
+    std::uint32_t peer = 0;            ///< sent, moved, failed: whom it was for
     std::string why;                   ///< failed
+    void* moved = nullptr;             ///< the move's `what`
+    bool is_read = false;              ///< the move was
 };
 
 /// A reliable-datagram endpoint: the one place that knows libfabric. `try_send`, `insert` and
@@ -61,8 +76,20 @@ public:
     /// @param why what is wrong, if the outcome is an error of the provider; else untouched.
     send_outcome try_send(peer_address to, std::uint32_t peer, const outgoing_frame& frame,
                           std::string& why);
+
+    /// Whether peers may be given a key to memory of this process, and frames come after the
+    /// moves before them.
+    bool can_move() const;
+    /// From now on others that know the key may read and write the memory. @error system_failure
+    std::optional<error> offer(std::span<std::byte> memory, std::uint64_t key);
+    /// Begins a move. One that writes has read its own bytes when it is told as moved. @param why
+    /// as of `try_send`. @pre `can_move`
+    send_outcome try_move(const memory_move& move, std::string& why);
+
     /// The next event, if there is one. Frames are to be used before the next call.
     bool read(endpoint_event& event);
+    /// Whether `read` has an event that it need not ask the provider for.
+    bool has_event() const;
 
     /// File that becomes readable when `read` has something; -1: there is none.
     int wait_file() const;
@@ -73,6 +100,7 @@ private:
     struct parts;
     explicit endpoint(std::unique_ptr<parts> made);
     bool read_completion(endpoint_event& event);
+    void end_move(void* context, endpoint_event& event);
     void read_error(endpoint_event& event);
 
     std::unique_ptr<parts> parts_;

@@ -166,7 +166,8 @@ void fabric_machine::exchange_cards(selion::thread_level level) {
                              .provider = end_->provider(),
                              .host = place_.host,
                              .address = end_->name(),
-                             .pulses = pulses_ ? pulses_->name() : std::vector<std::byte>{}});
+                             .pulses = pulses_ ? pulses_->name() : std::vector<std::byte>{},
+                             .key = end_->can_move() ? draw_secret() : 0});
     cards_->gather(silence_ns(), setting_.aborts_on_hang ? setting_.hang_timeout_ns : 0,
                    [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
     if (place_.rank != 0) terms_ = cards_->read(0).terms;
@@ -239,11 +240,12 @@ void fabric_machine::make_port() {
                    .reserve_bytes = mapping_->control().reserve_bytes,
                    .most_message_bytes = most_message_bytes()},
         .memory = mapping_->slice(share_.own_index()),
-        .address_of =
+        .place_of =
             [this](std::uint32_t rank) {
-                const result<peer_address> found = end_->insert(card_or_end(rank).address);
+                const rank_card card = card_or_end(rank);
+                const result<peer_address> found = end_->insert(card.address);
                 if (!found) end_job({place_.rank, found.trouble().what(), {}});
-                return found.value();
+                return peer_place{found.value(), card.key};
             },
         .end_job =
             [this](std::uint32_t peer, const std::string& what) {
@@ -255,6 +257,11 @@ void fabric_machine::make_port() {
                                      launched_.name_of(place_.rank), with, what),
                          {}});
             }});
+    if (const std::uint64_t key = cards_->own().key; key != 0) {
+        const std::span memory(mapping_->slice(share_.own_index()),
+                               mapping_->control().reserve_bytes);
+        if (const auto trouble = end_->offer(memory, key)) throw *trouble;
+    }
     sleeping_->frames = port_.get();
 }
 

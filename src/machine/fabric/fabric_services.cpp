@@ -17,10 +17,6 @@
 namespace selion::machine::fabric {
 namespace {
 
-std::uint32_t rank_of(std::uint64_t bits) {
-    return static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
-}
-
 void count(detail::rank_context& context, counter* which) {
     detail::count_here(context, which, std::source_location::current());
 }
@@ -79,9 +75,30 @@ void fabric_transport::put_near(detail::rank_context& context, const detail::put
     count(context, request.completion);
 }
 
+/// The frame after the data has the signal and the news of completion.
+void fabric_transport::put_long(detail::rank_context& context, const detail::put_request& request) {
+    outgoing_frame after;
+    after.head.kind = frame_kind::put;
+    after.is_fleeting = request.is_fleeting;
+    after.head.operands[0] = request.target;
+    after.head.operands[1] = request.signal;
+    after.head.operands[2] = request.update.amount;
+    if (request.update.adds) after.head.flags = adds_flag;
+    const auto* const source = static_cast<const std::byte*>(request.source);
+    // The provider only reads it.
+    port_.write(context,
+                {.peer = rank_of(request.target),
+                 .offset = request.target & detail::offset_mask,
+                 .own = const_cast<std::byte*>(source),
+                 .bytes = request.bytes},
+                after, request.completion);
+    count(context, request.origin);
+}
+
 /// In pieces; the last one has the signal and the news of completion.
 void fabric_transport::put(detail::rank_context& context, const detail::put_request& request) {
     if (is_near(request.target)) return put_near(context, request);
+    if (can_move(context, request.target, request.bytes)) return put_long(context, request);
     const auto* source = static_cast<const std::byte*>(request.source);
     for (std::size_t done = 0;;) {
         outgoing_frame frame;
@@ -131,12 +148,19 @@ void fabric_transport::post_gets(detail::rank_context& context, const detail::ge
     }
 }
 
-void fabric_transport::await(detail::rank_context& context, pending_operation& what) {
-    // A completion handler that has come ends a wait early; it runs in a later one.
-    while (detail::word_load(what.done) == 0) {
-        context.clock->wait(context,
-                            {.word = what.done, .at_least = 1, .reason = wait_reason::message});
-    }
+/// The provider reads, or the peer's answers bring it.
+void fabric_transport::post_reads(detail::rank_context& context, const detail::get_request& request,
+                                  pending_operation& what) {
+    const bool is_moved =
+        request.signal == detail::null_address && can_move(context, request.source, request.bytes);
+    what.pieces_left = is_moved ? port::moves_of(request.bytes) : pieces_of(request.bytes);
+    if (!is_moved) return post_gets(context, request, what);
+    port_.start_read(context,
+                     {.peer = rank_of(request.source),
+                      .offset = request.source & detail::offset_mask,
+                      .own = static_cast<std::byte*>(request.target),
+                      .bytes = request.bytes},
+                     what);
 }
 
 void fabric_transport::get(detail::rank_context& context, void* target, std::uint64_t source,
@@ -146,9 +170,8 @@ void fabric_transport::get(detail::rank_context& context, void* target, std::uin
     if (bytes == 0) return;
     pending_operation& what = port_.operations().open();
     what.is_awaited = true;
-    what.pieces_left = pieces_of(bytes);
-    post_gets(context, request, what);
-    await(context, what);
+    post_reads(context, request, what);
+    await_operation(context, what);
     port_.operations().close(what);
 }
 
@@ -156,10 +179,9 @@ void fabric_transport::start_get(detail::rank_context& context,
                                  const detail::get_request& request) {
     if (is_near(request.source)) return get_near(context, request);
     pending_operation& what = port_.operations().open();
-    what.pieces_left = pieces_of(request.bytes);
     what.origin = request.origin;
     what.completion = request.completion;
-    post_gets(context, request, what);
+    post_reads(context, request, what);
 }
 
 void fabric_transport::post_atomic(detail::rank_context& context,
@@ -188,7 +210,7 @@ std::uint64_t fabric_transport::atomic(detail::rank_context& context,
     const std::uint64_t ticket =
         port_.operations().draw_ticket(what, rank_of(request.target), nullptr, 0);
     post_atomic(context, request, ticket, nullptr);
-    await(context, what);
+    await_operation(context, what);
     const std::uint64_t before = what.before;
     port_.operations().close(what);
     return before;

@@ -101,7 +101,15 @@ private:
                    pending_operation& what);
     void post_atomic(detail::rank_context& context, const detail::atomic_request& request,
                      std::uint64_t ticket, counter* completion);
-    static void await(detail::rank_context& context, pending_operation& what);
+    bool can_move(detail::rank_context& context, std::uint64_t bits, std::size_t bytes) {
+        return port_.can_move(context, rank_of(bits), bytes);
+    }
+    static std::uint32_t rank_of(std::uint64_t bits) {
+        return static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
+    }
+    void put_long(detail::rank_context& context, const detail::put_request& request);
+    void post_reads(detail::rank_context& context, const detail::get_request& request,
+                    pending_operation& what);
 
     rank_reach reach_;
     port& port_;

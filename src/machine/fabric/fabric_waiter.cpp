@@ -18,6 +18,10 @@ namespace {
 constexpr std::int64_t longest_blind_sleep_ns = 1'000'000;
 /// A file that should have told is not trusted for longer.
 constexpr std::int64_t longest_sleep_ns = 250'000'000;
+/// Who has slept less would rather have stayed awake: waking up costs as much. Each time that this
+/// happens the thread yields twice as long before it sleeps again, up to so long.
+constexpr std::int64_t brief_sleep_ns = 500'000;
+constexpr std::int64_t longest_yield_ns = 4'000'000;
 
 /// The atomics of `sleep_protocol` on bells that have pipes.
 class pipe_access : public node::host_access {
@@ -74,8 +78,10 @@ bool fabric_waiter::wait(const wait_request& request) {
         return !self.own.in_handler && place_.serve(self);
     };
     ends_early_ = false;
+    node::patience how_long = place_.how_long;
     while (true) {
-        switch (node::stay_awake(place_.how_long, request.deadline_ns, look)) {
+        how_long.yield_ns = yield_ns_;
+        switch (node::stay_awake(how_long, request.deadline_ns, look)) {
             case node::idle_outcome::arrived: break;
             case node::idle_outcome::late: return request.has_arrived();
             case node::idle_outcome::tired:
@@ -106,7 +112,12 @@ void fabric_waiter::sleep(const wait_request& request, Look arrived) {
         sleep_protocol::mark(access, *other.word, self);
     }
     if (place_.room != nullptr) sleep_protocol::mark(access, place_.room->arrivals(), self);
+    const std::int64_t start_ns = node::steady_now_ns();
     sleep_protocol::sleep_unless(access, bell, count, arrived);
+    // What the provider does by itself, as in a stream of long transfers, is no event here.
+    const bool is_brief = node::steady_now_ns() - start_ns < brief_sleep_ns;
+    const std::int64_t usual_ns = place_.how_long.yield_ns;
+    yield_ns_ = is_brief ? std::min(yield_ns_ * 2, std::max(usual_ns, longest_yield_ns)) : usual_ns;
 }
 
 void wake_sleepers_of(sleeping_place& place, detail::shared_word& word) {

@@ -41,7 +41,8 @@ struct sleeping_place {
 class fabric_waiter final : public waiter {
 public:
     /// @param bell number of the thread's doorbell.
-    fabric_waiter(sleeping_place& place, std::uint32_t bell) : place_(place), bell_(bell) {}
+    fabric_waiter(sleeping_place& place, std::uint32_t bell)
+        : place_(place), bell_(bell), yield_ns_(place.how_long.yield_ns) {}
     bool wait(const wait_request& request) override;
     void end_early() override { ends_early_ = true; }
 
@@ -51,6 +52,7 @@ private:
 
     sleeping_place& place_;
     std::uint32_t bell_;
+    std::int64_t yield_ns_;  ///< how long it yields before it sleeps
     bool ends_early_ = false;
 };
 

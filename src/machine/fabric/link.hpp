@@ -52,6 +52,8 @@ struct waiting_frame {
 struct class_account {
     std::uint32_t sent = 0;    ///< number of the last one
     std::uint32_t wanted = 0;  ///< number of the last one that quiet waits for
+    std::uint32_t asking = 0;  ///< number of the last one that asks for an account
+    std::uint32_t moving = 0;  ///< number of the last one that a move must not overtake
     std::uint32_t acked = 0;   ///< the peer has said that it has taken so many
     std::uint32_t taken = 0;   ///< of the peer's
     std::uint32_t told = 0;    ///< what the peer has been told of that
@@ -80,17 +82,25 @@ struct class_account {
     /// The peer has taken so many; it may be an old tale.
     void hear(std::uint32_t heard) {
         if (has_reached(heard, acked)) acked = heard;
-        if (has_reached(acked, wanted)) wanted = acked;  // near, because numbers go round
+        // Near, because numbers go round.
+        for (std::uint32_t* const number : {&wanted, &asking, &moving}) {
+            if (has_reached(acked, *number)) *number = acked;
+        }
     }
 };
 
 struct peer_link {
     std::uint64_t address = 0;  ///< of the provider
     std::array<class_account, 2> classes;
-    std::uint32_t buffers = 0;   ///< send buffers on their way to it
-    bool owes_account = false;   ///< it has asked, or is far behind
-    bool wants_account = false;  ///< to be asked, once
-    bool is_listed = false;      ///< among those that a poll looks after
+    std::uint64_t key = 0;        ///< of its memory; 0: it offers none
+    std::uint32_t buffers = 0;    ///< send buffers on their way to it
+    std::uint32_t reads = 0;      ///< moves from its memory under way
+    bool owes_account = false;    ///< it has asked, or is far behind
+    bool is_early_asked = false;  ///< it has asked before what it asks about was taken
+    bool wants_account = false;   ///< to be asked, once
+    bool is_listed = false;       ///< among those that a poll looks after
+    bool asks_at_once = false;    ///< the next request does: a quiet is likely to follow it
+    bool has_guessed = false;     ///< that a quiet would follow the last request
     /// Counters that count once the request of that number has been taken.
     std::deque<std::pair<std::uint32_t, counter*>> completions;
 
@@ -98,7 +108,7 @@ struct peer_link {
     class_account& requests() { return of(frame_class::request); }
     class_account& replies() { return of(frame_class::reply); }
 
-    bool is_quiet() { return requests().is_quiet() && replies().is_quiet(); }
+    bool is_quiet() { return requests().is_quiet() && replies().is_quiet() && reads == 0; }
     /// Whether it is not known to have taken all, fleeting frames too.
     bool is_owed() const {
         return std::ranges::any_of(classes, [](const class_account& one) {
@@ -111,10 +121,11 @@ struct peer_link {
     std::uint32_t requests_to_tell() {
         return replies().queue.empty() ? requests().taken : requests().told;
     }
-    /// Writes the account into a frame that is about to be sent.
+    /// Writes the account into a frame that is about to be sent. A reply counts itself: the request
+    /// that it answers is taken once the reply is.
     void tell(frame_head& head) {
         head.requests_taken = requests_to_tell();
-        head.replies_sent = replies().sent;
+        head.replies_sent = replies().sent + (head.is_reply() ? 1 : 0);
         head.replies_taken = replies().taken;
     }
     /// The frame has left.
@@ -122,6 +133,22 @@ struct peer_link {
         requests().told = head.requests_taken;
         replies().told = head.replies_taken;
         if (requests().told == requests().taken) owes_account = false;
+    }
+    /// The peer asks whether all has been taken that it had sent before: at once, or as soon as
+    /// that is so, because an account can overtake longer frames.
+    void hear_question(const frame_head& head) {
+        asked_requests = head.number;
+        asked_replies = head.replies_sent;
+        is_early_asked = true;
+        look_at_question();
+    }
+    /// A frame has been taken.
+    void look_at_question() {
+        const bool is_early = !has_reached(requests().taken, asked_requests) ||
+                              !has_reached(replies().taken, asked_replies);
+        if (!is_early_asked || is_early) return;
+        is_early_asked = false;
+        owes_account = true;
     }
     bool is_far_behind() {
         return requests_to_tell() - requests().told >= told_after ||
@@ -150,6 +177,8 @@ private:
         if (has_reached(heard, number)) number = heard;
     }
 
+    std::uint32_t asked_requests = 0;  ///< the peer's question is about these
+    std::uint32_t asked_replies = 0;
     std::uint32_t heard_taken = 0;     ///< of the own requests
     std::uint32_t believed_after = 0;  ///< replies of the peer that have to be there before
 };

@@ -86,7 +86,6 @@ bool operation_table::take_value(detail::rank_context& server, std::uint64_t tic
     return true;
 }
 
-/// On the one thread that serves, so pieces are counted one after another.
 void operation_table::end_piece(detail::rank_context& server, pending_operation& what) {
     if (--what.pieces_left != 0) return;
     if (what.is_awaited) {

@@ -42,6 +42,8 @@ public:
                      std::span<const std::byte> data);
     bool take_value(detail::rank_context& server, std::uint64_t ticket, std::uint32_t peer,
                     std::uint64_t before);
+    /// One of the pieces is there. On the one thread that serves, one after another.
+    void end_piece(detail::rank_context& server, pending_operation& what);
 
 private:
     struct ticket_place {
@@ -53,7 +55,6 @@ private:
     };
     /// @return the place, closed again; its operation is null if it was not open.
     ticket_place tear_off(std::uint64_t ticket, std::uint32_t peer, std::size_t bytes);
-    void end_piece(detail::rank_context& server, pending_operation& what);
 
     std::mutex mutex_;
     std::deque<pending_operation> operations_;

@@ -12,8 +12,19 @@ namespace {
 
 /// Messages of the rank to itself that a call may leave for the next poll.
 constexpr std::size_t most_own_messages = 64;
-/// After which a provider that was busy is asked again, if nothing has happened.
-constexpr std::int64_t retry_ns = 20'000;
+
+/// Whether quiet would have to ask whether it has been taken: no answer tells.
+bool wants_account(const outgoing_frame& frame) {
+    const frame_head& head = frame.head;
+    if (frame.is_fleeting) return false;
+    return head.kind == frame_kind::put ||
+           (head.kind == frame_kind::atomic && head.operands[3] == no_ticket);
+}
+
+/// Whether it does more than to raise a signal.
+bool has_effect(const outgoing_frame& frame) {
+    return frame.head.kind != frame_kind::put || !frame.first.empty();
+}
 
 std::span<const std::byte> data_of(const message_request& request) {
     return {static_cast<const std::byte*>(request.data), request.bytes};
@@ -48,7 +59,9 @@ void port::open(detail::rank_context& own,
 peer_link& port::link_to(std::uint32_t peer) {
     if (links_[peer] == nullptr) {
         auto made = std::make_unique<peer_link>();
-        made->address = around_.address_of(peer);
+        const peer_place place = around_.place_of(peer);
+        made->address = place.address;
+        made->key = place.key;
         links_[peer] = std::move(made);
         known_.push_back(peer);
     }
@@ -66,7 +79,8 @@ bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     head.origin = around_.bounds.own_rank;
     head.number = account.sent + 1;
     head.bytes = static_cast<std::uint32_t>(frame.first.size() + frame.second.size());
-    if (completion != nullptr) head.flags |= asks_flag;
+    const bool asks_at_once = link.asks_at_once && has_reached(account.acked, account.sent);
+    if (completion != nullptr || (asks_at_once && wants_account(frame))) head.flags |= asks_flag;
     link.tell(head);
     if (around_.end.try_send(link.address, peer, numbered, trouble_) == send_outcome::busy) {
         if (!trouble_.empty()) trouble_with_ = peer;
@@ -75,6 +89,13 @@ bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     }
     ++account.sent;
     if (!frame.is_fleeting) account.wanted = account.sent;
+    if (has_effect(frame)) account.moving = account.sent;
+    if (head.asks()) account.asking = account.sent;
+    if (wants_account(frame)) {
+        // Only a quiet makes the next one ask again.
+        link.has_guessed = asks_at_once;
+        link.asks_at_once = false;
+    }
     ++link.buffers;
     link.note_told(head);
     if (completion != nullptr) link.completions.emplace_back(head.number, completion);
@@ -106,27 +127,6 @@ void port::check_trouble() {
         peer = trouble_with_;
     }
     around_.end_job(peer, what);
-}
-
-/// Serves until the attempt, made with the lock held, succeeds.
-template <class Attempt>
-void port::wait_to(detail::rank_context& context, Attempt attempt) {
-    while (true) {
-        const std::uint64_t seen = detail::word_load(news_);
-        bool is_to_be_tried_again = false;
-        {
-            const std::lock_guard lock(mutex_);
-            if (attempt()) return;
-            is_to_be_tried_again = is_stuck();
-        }
-        check_trouble();
-        const std::int64_t deadline_ns =
-            is_to_be_tried_again ? context.clock->now_ns() + retry_ns : no_deadline;
-        context.clock->wait(context, {.word = news_,
-                                      .at_least = seen + 1,
-                                      .reason = wait_reason::message,
-                                      .deadline_ns = deadline_ns});
-    }
 }
 
 void port::post(detail::rank_context& context, std::uint32_t peer, const outgoing_frame& frame,
@@ -219,7 +219,10 @@ void port::send_account(std::uint32_t peer, peer_link& link) {
     outgoing_frame account;
     account.head.secret = around_.bounds.secret;
     account.head.origin = around_.bounds.own_rank;
-    if (link.wants_account) account.head.flags = asks_flag;
+    if (link.wants_account) {
+        account.head.flags = asks_flag;
+        account.head.number = link.requests().sent;
+    }
     link.tell(account.head);
     if (around_.end.try_send(link.address, peer, account, trouble_) == send_outcome::busy) {
         if (!trouble_.empty()) trouble_with_ = peer;
@@ -259,17 +262,19 @@ void port::look_after_listed() {
 void port::ask_for_accounts(std::vector<quiet_goal>& goals) {
     std::erase_if(goals, [&](quiet_goal& goal) {
         peer_link& link = *links_[goal.peer];
-        const auto is_reached = [&](std::uint32_t (*number)(const class_account&)) {
-            return has_reached(number(link.requests()), goal.requests) &&
-                   has_reached(number(link.replies()), goal.replies);
+        const auto is_reached = [&](std::uint32_t class_account::*number) {
+            return has_reached(link.requests().*number, goal.requests) &&
+                   has_reached(link.replies().*number, goal.replies);
         };
-        if (is_reached([](const class_account& one) { return one.acked; })) return true;
-        const bool has_left = is_reached([](const class_account& one) { return one.sent; });
-        if (has_left && !std::exchange(goal.has_asked, true)) {
-            link.wants_account = true;
-            send_account(goal.peer, link);
-            if (link.wants_account) look_after(goal.peer, link);
-        }
+        if (is_reached(&class_account::acked)) return !goal.with_reads || link.reads == 0;
+        const bool is_asked = goal.has_asked || is_reached(&class_account::asking);
+        if (is_asked || !is_reached(&class_account::sent)) return false;
+        goal.has_asked = true;
+        // A single request and a quiet after it: likely the same again.
+        link.asks_at_once = link.requests().sent - link.requests().acked == 1;
+        link.wants_account = true;
+        send_account(goal.peer, link);
+        if (link.wants_account) look_after(goal.peer, link);
         return false;
     });
 }
@@ -278,8 +283,9 @@ void port::ask_for_accounts(std::vector<quiet_goal>& goals) {
 void port::add_goal(std::uint32_t peer, std::vector<quiet_goal>& goals) {
     if (links_[peer] == nullptr) return;
     peer_link& link = *links_[peer];
+    if (std::exchange(link.has_guessed, false)) link.asks_at_once = true;
     if (link.is_quiet()) return;
-    goals.push_back({peer, link.requests().goal(), link.replies().goal()});
+    goals.push_back({peer, link.requests().goal(), link.replies().goal(), true});
 }
 
 void port::await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals) {

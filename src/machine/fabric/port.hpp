@@ -16,22 +16,42 @@
 #include "machine/fabric/operations.hpp"
 #include "machine/fabric/wire.hpp"
 #include "machine/machine.hpp"
+#include "selion/detail/word_access.hpp"
 
 /// Frames out and in: what protocol.md tells.
 namespace selion::machine::fabric {
+
+/// Where a rank is reached.
+struct peer_place {
+    peer_address address;
+    std::uint64_t key;  ///< of its memory; 0: it offers none
+};
+
+/// Bytes between own memory and segment 0 of a peer.
+struct long_transfer {
+    std::uint32_t peer;
+    std::uint64_t offset;  ///< in the peer's segment 0
+    std::byte* own;
+    std::size_t bytes;
+};
 
 /// What a port needs of its machine.
 struct port_surroundings {
     endpoint& end;
     frame_bounds bounds;
     std::byte* memory;  ///< the own rank's segment 0
-    /// The provider's address of a rank that is spoken to for the first time.
-    std::function<peer_address(std::uint32_t rank)> address_of;
+    /// Where a rank is that is spoken to for the first time.
+    std::function<peer_place(std::uint32_t rank)> place_of;
     /// Ends the job because of what a rank or the way to it has done; `peer` may be none.
     std::function<void(std::uint32_t peer, const std::string& what)> end_job;
 };
 
 inline constexpr std::uint32_t no_peer = UINT32_MAX;
+/// After which a provider that was busy is asked again, if nothing has happened.
+inline constexpr std::int64_t retry_ns = 20'000;
+
+/// Waits until all pieces are there.
+void await_operation(detail::rank_context& context, pending_operation& what);
 
 class port {
 public:
@@ -47,6 +67,17 @@ public:
               counter* completion = nullptr);
     /// The same for a message to any rank, of any length.
     void post_message(detail::rank_context& context, const message_request& request);
+    /// Whether the provider moves so many bytes to or from the peer by itself.
+    bool can_move(const detail::rank_context& context, std::uint32_t peer, std::size_t bytes);
+    /// How many pieces a read has.
+    static std::uint64_t moves_of(std::size_t bytes);
+    /// Writes the peer's memory, and sends the frame after it: the signal and news of completion.
+    /// Returns when the own bytes may be used again. @pre `can_move`
+    void write(detail::rank_context& context, const long_transfer& what,
+               const outgoing_frame& after, counter* completion);
+    /// Begins to read the peer's memory, in `moves_of` pieces of the operation. @pre `can_move`
+    void start_read(detail::rank_context& context, const long_transfer& what,
+                    pending_operation& operation);
     /// Waits until the peer, or every peer, has taken all that was sent to it.
     void quiet(detail::rank_context& context, std::uint32_t peer);
     void quiet(detail::rank_context& context);
@@ -94,6 +125,7 @@ private:
         std::uint32_t peer;
         std::uint32_t requests;
         std::uint32_t replies;
+        bool with_reads;  ///< moves from the peer's memory have to be there too
         bool has_asked = false;
     };
 
@@ -110,6 +142,11 @@ private:
     template <class Attempt>
     void wait_to(detail::rank_context& context, Attempt attempt);
     void post_to_self(detail::rank_context& context, const message_request& request);
+    static bool may_overtake(peer_link& link, bool is_read);
+    void await_overtaken(detail::rank_context& context, std::uint32_t peer, bool is_read);
+    void begin_move(detail::rank_context& context, memory_move move, const outgoing_frame* after,
+                    counter* completion);
+    void end_move(detail::rank_context& server, const endpoint_event& event);
     void add_goal(std::uint32_t peer, std::vector<quiet_goal>& goals);
     void ask_for_accounts(std::vector<quiet_goal>& goals);
     void await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals);
@@ -133,7 +170,7 @@ private:
     void raise(detail::rank_context& server, std::uint64_t signal, detail::signal_update update);
     bool serve_own_messages(detail::rank_context& server);
     void deliver(detail::rank_context& server, const incoming_message& message);
-    void reply(std::uint32_t peer, const outgoing_frame& frame);
+    void reply(const frame_head& request, const outgoing_frame& frame);
 
     port_surroundings around_;
     detail::rank_context* own_ = nullptr;
@@ -158,5 +195,26 @@ private:
     std::atomic<std::uint64_t> early_count_ = 0;
     std::atomic_flag serving_;  ///< one thread at a time
 };
+
+/// Serves until the attempt, made with the lock held, succeeds.
+template <class Attempt>
+void port::wait_to(detail::rank_context& context, Attempt attempt) {
+    while (true) {
+        const std::uint64_t seen = detail::word_load(news_);
+        bool is_to_be_tried_again = false;
+        {
+            const std::lock_guard lock(mutex_);
+            if (attempt()) return;
+            is_to_be_tried_again = is_stuck();
+        }
+        check_trouble();
+        const std::int64_t deadline_ns =
+            is_to_be_tried_again ? context.clock->now_ns() + retry_ns : no_deadline;
+        context.clock->wait(context, {.word = news_,
+                                      .at_least = seen + 1,
+                                      .reason = wait_reason::message,
+                                      .deadline_ns = deadline_ns});
+    }
+}
 
 }  // namespace selion::machine::fabric

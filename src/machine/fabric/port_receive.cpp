@@ -18,12 +18,18 @@
 namespace selion::machine::fabric {
 namespace {
 
-/// Events that one call of `serve` takes at most, so that a call that waits for something looks
-/// whether it has come.
+/// Messages to itself that one call of `serve` takes at most, so that a call that waits for
+/// something looks whether it has come.
 constexpr int most_served = 64;
 /// Where the data of a message that comes in parts begin, behind its arguments.
 constexpr std::size_t argument_bytes_room = detail::most_argument_bytes;
 static_assert(argument_bytes_room % 16 == 0);
+
+/// Whether nothing is left to do once the answer is made: the answer says so itself.
+bool is_taken_by_answer(const frame_head& head) {
+    if (head.kind == frame_kind::get) return head.operands[1] == detail::null_address;
+    return head.kind == frame_kind::atomic && head.operands[3] != no_ticket;
+}
 
 }  // namespace
 
@@ -41,7 +47,9 @@ bool port::serve(detail::rank_context& server) {
 bool port::serve_all(detail::rank_context& server) {
     endpoint_event event;
     bool has_served = false;
-    for (int i = 0; i < most_served && around_.end.read(event); ++i) {
+    // What one look at the provider has found: another look costs system calls, and what the
+    // caller waits for may have come.
+    for (bool is_there = around_.end.read(event); is_there;) {
         has_served = true;
         switch (event.what) {
             case endpoint_event::kind::received: receive(server, event.frame); break;
@@ -50,10 +58,12 @@ bool port::serve_all(detail::rank_context& server) {
                 --links_[event.peer]->buffers;
                 break;
             }
+            case endpoint_event::kind::moved: end_move(server, event); break;
             case endpoint_event::kind::failed:
                 // Who is no longer there has left before the caller has heard that all may.
                 if (!is_leaving_) around_.end_job(event.peer, event.why);
         }
+        is_there = around_.end.has_event() && around_.end.read(event);
     }
     has_served |= serve_own_messages(server);
     if (waiting_count_.load(std::memory_order_relaxed) != 0 || is_stuck()) look_after_listed();
@@ -79,8 +89,8 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
         hear(server, link, head);
         if (head.is_counted()) its_turn = link.of(class_of(head)).turn_of(head.number);
         if (!head.is_counted() && head.asks()) {
-            link.owes_account = true;
-            look_after(head.origin, link);
+            link.hear_question(head);
+            if (link.owes_account) look_after(head.origin, link);
         }
     }
     if (!head.is_counted()) return;
@@ -135,7 +145,8 @@ void port::count_completions(detail::rank_context& server, peer_link& link) {
 void port::note_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head) {
     const std::lock_guard lock(mutex_);
     peer_link& link = *links_[peer];
-    ++link.of(class_of(head)).taken;
+    if (!is_taken_by_answer(head)) ++link.of(class_of(head)).taken;
+    link.look_at_question();
     if (head.is_reply()) {
         link.believe();
         count_completions(server, link);
@@ -187,9 +198,10 @@ void port::take_put(detail::rank_context& server, const frame_head& head,
 }
 
 /// Never waits: what cannot leave now leaves later.
-void port::reply(std::uint32_t peer, const outgoing_frame& frame) {
+void port::reply(const frame_head& request, const outgoing_frame& frame) {
     const std::lock_guard lock(mutex_);
-    post_or_queue(peer, frame, nullptr);
+    if (is_taken_by_answer(request)) ++links_[request.origin]->requests().taken;
+    post_or_queue(request.origin, frame, nullptr);
 }
 
 void port::take_get(detail::rank_context& server, const frame_head& head) {
@@ -198,7 +210,7 @@ void port::take_get(detail::rank_context& server, const frame_head& head) {
     answer.head.flags = is_reply_flag;
     answer.head.operands[0] = head.operands[2];
     answer.first = {around_.memory + (head.operands[0] & detail::offset_mask), head.operands[3]};
-    reply(head.origin, answer);
+    reply(head, answer);
     raise(server, head.operands[1], {1, true});
 }
 
@@ -212,7 +224,7 @@ void port::take_atomic(const frame_head& head) {
     answer.head.flags = is_reply_flag;
     answer.head.operands[0] = head.operands[3];
     answer.head.operands[1] = before;
-    reply(head.origin, answer);
+    reply(head, answer);
 }
 
 void port::take_message(detail::rank_context& server, const frame_head& head,

@@ -24,8 +24,9 @@ namespace {
 
 /// Networks first, and of what runs over sockets the one that copies least. What is missing here is
 /// taken only by name.
-constexpr std::array<std::string_view, 8> ranking{
-    "efa", "verbs;ofi_rxm", "cxi", "psm3", "psm2", "tcp;ofi_rxm", "sockets", "udp;ofi_rxd"};
+constexpr std::array<std::string_view, 10> ranking{"efa",     "verbs;ofi_rxm", "cxi", "psm3",
+                                                   "psm2",    "tcp",           "net", "tcp;ofi_rxm",
+                                                   "sockets", "udp;ofi_rxd"};
 
 std::size_t place_in_ranking(std::string_view provider) {
     return static_cast<std::size_t>(std::ranges::find(ranking, provider) - ranking.begin());
@@ -52,10 +53,14 @@ bool is_link_local(const fi_info& info) {
     return IN6_IS_ADDR_LINKLOCAL(&own->sin6_addr);
 }
 
+/// Between two ranks these have one stream, so that all of it comes in the order of the calls.
+constexpr std::array<std::string_view, 4> over_streams{"tcp", "net", "tcp;ofi_rxm", "net;ofi_rxm"};
+
 /// What the machine asks of an endpoint.
-info_list hints() {
+/// @param more capabilities.
+info_list hints(std::uint64_t more) {
     info_list wanted(libfabric().dupinfo(nullptr));
-    wanted->caps = FI_MSG | FI_SEND | FI_RECV;
+    wanted->caps = FI_MSG | FI_SEND | FI_RECV | more;
     wanted->mode = FI_CONTEXT | FI_CONTEXT2;
     wanted->ep_attr->type = FI_EP_RDM;
     wanted->tx_attr->msg_order = FI_ORDER_SAS;
@@ -109,13 +114,23 @@ error nothing_found(const fi_info* first, const endpoint_wish& wish) {
                                        : fmt::format("{}", fmt::join(offers, ", ")))};
 }
 
-/// @pre libfabric is loaded.
-info_list list_providers() {
-    const info_list wanted = hints();
+info_list offers_with(std::uint64_t more) {
+    const info_list wanted = hints(more);
     fi_info* found = nullptr;
     const int code =
         libfabric().getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, wanted.get(), &found);
     return info_list(code == 0 ? found : nullptr);
+}
+
+/// Those that move memory by themselves first; then all. @pre libfabric is loaded.
+info_list list_providers() {
+    info_list moving = offers_with(FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE);
+    info_list plain = offers_with(0);
+    if (moving == nullptr) return plain;
+    fi_info* last = moving.get();
+    while (last->next != nullptr) last = last->next;
+    last->next = plain.release();
+    return moving;
 }
 
 /// @return null if there is none.
@@ -134,6 +149,14 @@ std::string provider_name(const fi_info& info) { return info.fabric_attr->prov_n
 
 std::string interface_name(const fi_info& info) {
     return info.domain_attr->name == nullptr ? "?" : info.domain_attr->name;
+}
+
+bool moves_in_order(const fi_info& info) {
+    const int prepared = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+    return std::ranges::find(over_streams, provider_name(info)) != over_streams.end() &&
+           (info.caps & FI_RMA) != 0 && (info.tx_attr->msg_order & FI_ORDER_SAW) != 0 &&
+           (info.domain_attr->mr_mode & prepared) == 0 &&
+           info.domain_attr->mr_key_size == sizeof(std::uint64_t);
 }
 
 result<chosen_info> choose_provider(const endpoint_wish& wish) {

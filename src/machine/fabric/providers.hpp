@@ -18,6 +18,9 @@ using info_list = std::unique_ptr<fi_info, info_closer>;
 
 std::string provider_name(const fi_info& info);
 std::string interface_name(const fi_info& info);
+/// Whether it moves memory to and from other ranks by itself, after what was sent before and before
+/// what is sent later, without their memory or the own being prepared.
+bool moves_in_order(const fi_info& info);
 
 struct chosen_info {
     info_list all;

@@ -117,5 +117,40 @@ TEST(link, a_receiver_tells_before_the_window_closes) {
     static_assert(told_after < window_frames);
 }
 
+TEST(link, a_reply_counts_itself_so_that_its_request_is_taken_with_it) {
+    peer_link answering;
+    answering.requests().taken = 1;
+    frame_head head;
+    head.flags = is_reply_flag;
+    answering.tell(head);
+    EXPECT_EQ(head.replies_sent, 1u);
+    peer_link asking;
+    asking.requests().sent = 1;
+    EXPECT_TRUE(asking.hear(head));
+    EXPECT_EQ(asking.requests().acked, 0u);
+    asking.replies().taken = 1;
+    asking.believe();
+    EXPECT_EQ(asking.requests().acked, 1u);
+}
+
+TEST(link, a_question_is_answered_when_what_it_is_about_was_taken) {
+    peer_link link;
+    link.requests().taken = 4;
+    frame_head question;
+    question.number = 5;
+    question.replies_sent = 1;
+    link.hear_question(question);
+    EXPECT_FALSE(link.owes_account);
+    link.requests().taken = 5;
+    link.look_at_question();
+    EXPECT_FALSE(link.owes_account);
+    link.replies().taken = 1;
+    link.look_at_question();
+    EXPECT_TRUE(link.owes_account);
+    link.owes_account = false;
+    link.look_at_question();
+    EXPECT_FALSE(link.owes_account);
+}
+
 }  // namespace
 }  // namespace selion::machine::fabric

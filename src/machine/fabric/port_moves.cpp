@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "machine/call_record.hpp"
+#include "machine/fabric/port.hpp"
+#include "selion/detail/word_access.hpp"
+
+/// Long transfers, which the provider makes by itself: "Moves" in protocol.md.
+namespace selion::machine::fabric {
+namespace {
+
+/// Bytes of one move: lengths of providers' calls are of 32 bits in places.
+constexpr std::size_t most_moved = std::size_t{256} << 20;
+
+}  // namespace
+
+bool port::can_move(const detail::rank_context& context, std::uint32_t peer, std::size_t bytes) {
+    if (bytes <= most_following || context.own.in_handler || !around_.end.can_move()) return false;
+    const std::lock_guard lock(mutex_);
+    return link_to(peer).key != 0;
+}
+
+std::uint64_t port::moves_of(std::size_t bytes) { return (bytes + most_moved - 1) / most_moved; }
+
+/// Whether nothing is on its way that a move would be wrong to come before. @pre the lock is held.
+bool port::may_overtake(peer_link& link, bool is_read) {
+    const class_account& requests = link.requests();
+    return requests.queue.empty() &&
+           has_reached(requests.acked, is_read ? requests.wanted : requests.moving);
+}
+
+void port::await_overtaken(detail::rank_context& context, std::uint32_t peer, bool is_read) {
+    std::vector<quiet_goal> goals;
+    {
+        const std::lock_guard lock(mutex_);
+        peer_link& link = link_to(peer);
+        if (may_overtake(link, is_read)) return;
+        const class_account& requests = link.requests();
+        const bool is_all = is_read || !requests.queue.empty();
+        goals.push_back({.peer = peer,
+                         .requests = is_all ? requests.goal() : requests.moving,
+                         .replies = link.replies().acked,
+                         .with_reads = false});
+    }
+    await_goals(context, goals);
+}
+
+/// @param after the frame that comes next, or null.
+void port::begin_move(detail::rank_context& context, memory_move move, const outgoing_frame* after,
+                      counter* completion) {
+    bool has_begun = false;
+    // Another thread of the rank may send what the move must not overtake, so it looks again.
+    const auto attempt = [&] {
+        peer_link& link = link_to(move.peer);
+        if (!may_overtake(link, move.is_read)) return true;
+        move.to = link.address;
+        move.key = link.key;
+        if (around_.end.try_move(move, trouble_) == send_outcome::busy) {
+            if (!trouble_.empty()) trouble_with_ = move.peer;
+            is_stuck_.store(true, std::memory_order_relaxed);
+            return false;
+        }
+        has_begun = true;
+        if (move.is_read) ++link.reads;
+        if (after != nullptr) post_or_queue(move.peer, *after, completion);
+        return true;
+    };
+    const call_scope scope(context, operation::send, std::source_location::current());
+    while (!has_begun) {
+        await_overtaken(context, move.peer, move.is_read);
+        wait_to(context, attempt);
+    }
+}
+
+void port::write(detail::rank_context& context, const long_transfer& what,
+                 const outgoing_frame& after, counter* completion) {
+    for (std::size_t done = 0; done < what.bytes;) {
+        const std::size_t bytes = std::min(what.bytes - done, most_moved);
+        pending_operation& written = operations_.open();
+        written.is_awaited = true;
+        written.pieces_left = 1;
+        const bool is_last = done + bytes == what.bytes;
+        begin_move(context,
+                   {.peer = what.peer,
+                    .offset = what.offset + done,
+                    .own = what.own + done,
+                    .bytes = bytes,
+                    .is_read = false,
+                    .what = &written},
+                   is_last ? &after : nullptr, completion);
+        await_operation(context, written);
+        operations_.close(written);
+        done += bytes;
+    }
+}
+
+void port::start_read(detail::rank_context& context, const long_transfer& what,
+                      pending_operation& operation) {
+    // The operation may be closed as soon as the last piece has begun.
+    for (std::size_t done = 0; done < what.bytes; done += most_moved) {
+        begin_move(context,
+                   {.peer = what.peer,
+                    .offset = what.offset + done,
+                    .own = what.own + done,
+                    .bytes = std::min(what.bytes - done, most_moved),
+                    .is_read = true,
+                    .what = &operation},
+                   nullptr, nullptr);
+    }
+}
+
+void port::end_move(detail::rank_context& server, const endpoint_event& event) {
+    if (event.is_read) {
+        const std::lock_guard lock(mutex_);
+        --links_[event.peer]->reads;
+    }
+    operations_.end_piece(server, *static_cast<pending_operation*>(event.moved));
+}
+
+void await_operation(detail::rank_context& context, pending_operation& what) {
+    // A completion handler that has come ends a wait early; it runs in a later one.
+    while (detail::word_load(what.done) == 0) {
+        context.clock->wait(context,
+                            {.word = what.done, .at_least = 1, .reason = wait_reason::message});
+    }
+}
+
+}  // namespace selion::machine::fabric
