@@ -40,6 +40,12 @@ std::uint64_t view_of_processes() {
 result<int> open_offered(const share_offer& offer) {
     const std::string path = fmt::format("/proc/{}/fd/{}", offer.process, offer.file);
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT) {
+        return error(status::rank_dead,
+                     fmt::format("fabric: process {}, whose memory the ranks of this host were to "
+                                 "share, has ended",
+                                 offer.process));
+    }
     if (file < 0) return refusal(offer, "opened");
     struct stat found {};
     if (fstat(file, &found) == 0 && found.st_dev == offer.device && found.st_ino == offer.inode) {

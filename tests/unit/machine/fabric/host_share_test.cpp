@@ -130,12 +130,12 @@ TEST(host_share, a_file_that_is_another_one_by_now_is_refused_with_the_cure) {
     EXPECT_THAT(mapping.trouble().what(), testing::HasSubstr("fabric,direct=off"));
 }
 
-TEST(host_share, a_process_that_is_gone_is_refused_with_the_cure) {
+TEST(host_share, a_process_that_is_gone_is_named) {
     host made(0, 2);
     made.offer(0).process = INT32_MAX;
     const auto mapping = made.make(1);
     ASSERT_FALSE(mapping.has_value());
-    EXPECT_THAT(mapping.trouble().what(), testing::HasSubstr("cannot be opened"));
+    EXPECT_THAT(mapping.trouble().what(), testing::HasSubstr("process 2147483647"));
 }
 
 TEST(host_share, a_rank_that_wants_to_be_alone_offers_nothing) {
