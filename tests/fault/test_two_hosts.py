@@ -97,10 +97,10 @@ def test_a_job_without_a_bound_outlives_a_cut(hosts: TwoHosts):
 def test_ranks_that_compute_are_not_taken_for_dead(hosts: TwoHosts):
     # Rank 0 calls nothing for several times the bound, and rank 1 waits for it.
     with Launched(2, "test_dying", "none", "1", "busy", hosts=hosts,
-                  SELION_FABRIC_TIMEOUT="0.4") as job:
+                  SELION_FABRIC_TIMEOUT="1") as job:
         processes = job.processes(2)
         job.wait_for("^dying$")
-        job.run_for(2)
+        job.run_for(3)
         assert all(is_alive(one) for one in processes.values())
         assert job.err == ""
 
