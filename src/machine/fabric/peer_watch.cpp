@@ -110,8 +110,9 @@ peer_watch::peer_watch(const pulse_socket& socket, surroundings around)
 
 int peer_watch::due_ms(std::int64_t now_ns) const {
     constexpr std::int64_t ns_per_ms = 1'000'000;
-    return static_cast<int>(std::clamp<std::int64_t>((due_ns_ - now_ns) / ns_per_ms + 1, 0,
-                                                     period_ns_ / ns_per_ms + 1));
+    constexpr std::int64_t most_ms = 3'600'000;  // a longer one is asked for again
+    return static_cast<int>(
+        std::clamp<std::int64_t>((due_ns_ - now_ns) / ns_per_ms + 1, 0, most_ms));
 }
 
 /// @return what the network said against it, or nothing.
