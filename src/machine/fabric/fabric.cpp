@@ -21,6 +21,7 @@
 #include "machine/exit_watch.hpp"
 #include "machine/fabric/card.hpp"
 #include "machine/fabric/fabric_services.hpp"
+#include "machine/fabric/interrupts.hpp"
 #include "machine/fabric/job_watch.hpp"
 #include "machine/fabric/launcher_link.hpp"
 #include "machine/fabric/libraries.hpp"
@@ -28,6 +29,7 @@
 #include "machine/last_words.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/job_setting.hpp"
+#include "machine/node/side_thread.hpp"
 #include "selion/machines.hpp"
 
 namespace selion::machine {
@@ -55,6 +57,8 @@ public:
     [[noreturn]] void end_job(const failure& why) override;
     waiter* join_thread(detail::rank_context& context) override;
     void leave_thread(waiter* own) override;
+    bool call_beside(detail::rank_context& context, void (*function)(detail::rank_context&, void*),
+                     void* argument) override;
     std::string binding_report() const override;
     std::uint32_t place_of(const detail::rank_context& context, locality where) override;
 
@@ -91,6 +95,8 @@ private:
     std::mutex join_mutex_;
     std::deque<fabric_waiter> waiters_;  ///< the rank's own, then those of joined threads
     std::vector<bool> is_taken_;
+    std::optional<interrupts> interrupts_;
+    std::optional<node::side_thread> beside_;
 };
 
 /// The machine of the job that runs, for threads of PMIx.
@@ -177,8 +183,9 @@ void fabric_machine::make_memory() {
 
 void fabric_machine::make_port() {
     const std::uint64_t most_message_bytes = terms_.message_bytes / 2 - 64;
-    sleeping_.emplace(sleeping_place{mapping_->control(), {}, setting_.how_long, nullptr});
-    for (std::uint32_t i = 0; i <= setting_.joined_threads; ++i) {
+    sleeping_.emplace(mapping_->control(), setting_.how_long);
+    // The last two bells are those of the threads that serve and work while the rank computes.
+    for (std::uint32_t i = 0; i <= setting_.joined_threads + 2; ++i) {
         sleeping_->bells.emplace_back();
         waiters_.emplace_back(*sleeping_, i);
     }
@@ -281,9 +288,15 @@ int fabric_machine::run_rank(const job& work) {
         name_of_rank(place_.rank), *context_.call, setting_, [this] { return lost_frames_text(); },
         [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
     port_->open(context_, work.deliver);
+    if (setting_.has_notifier) {
+        interrupts_.emplace(*sleeping_, context_, setting_.joined_threads + 1);
+    }
     detail::rank_context* const outer = std::exchange(detail::current_context, &context_);
     const int status = work.rank_main(context_);
     publish(context_.call->has_finished, 1u);
+    interrupts_.reset();
+    beside_.reset();
+    setting_.has_notifier = false;  // from now on the rank makes such calls itself
     leave_together(context_);
     detail::current_context = outer;
     return status;
@@ -366,6 +379,19 @@ void fabric_machine::leave_thread(waiter* own) {
     }
 }
 
+/// Handlers of the rank run one at a time, so nobody else makes its thread.
+bool fabric_machine::call_beside(detail::rank_context& context,
+                                 void (*function)(detail::rank_context&, void*), void* argument) {
+    if (!setting_.has_notifier) return false;
+    if (!beside_) {
+        const std::uint32_t bell = setting_.joined_threads + 2;
+        sleeping_->bells[bell].open_file();
+        beside_.emplace(context, std::make_unique<fabric_waiter>(*sleeping_, bell));
+    }
+    beside_->add(function, argument);
+    return true;
+}
+
 std::string fabric_machine::binding_report() const {
     std::string text;
     for (std::uint32_t rank = 0; rank < place_.ranks; ++rank) {
@@ -390,10 +416,8 @@ error malformed(const machine_spec& spec, std::string_view mistake) {
 std::string mistake_in(const machine_spec& spec) {
     for (const auto& [key, value] : spec.options) {
         if (key != "progress") return fmt::format("there is no option \"{}\"", key);
-        if (value == "interrupt") {
-            return "progress=interrupt is not there yet: ranks serve others in their own calls";
-        }
-        if (value != "polling") return fmt::format("progress={} is no way of progress", value);
+        if (value != "polling" && value != "interrupt")
+            return fmt::format("progress={} is no way of progress", value);
     }
     if (spec.body.empty()) return {};
     const auto ranks = base::parse_whole(spec.body);
@@ -414,15 +438,17 @@ void describe(const machine_spec& spec, const launch_place& place, node::job_set
     setting.binding.clear();
     machine_description& words = setting.description;
     words.kind = spec.kind;
-    words.spec = fmt::format("{}:{}", spec.kind, place.ranks);
+    words.spec = fmt::format("{}:{}{}", spec.kind, place.ranks,
+                             setting.has_notifier ? ",progress=interrupt" : "");
     words.ranks = words.processes = words.carriers = place.ranks;
-    words.capabilities = {.shares_memory = false,
-                          .isolates_ranks = true,
-                          .real_time = true,
-                          .moves_idle_ranks_only = true,
-                          .detects_death = true,
-                          .progress = progress_kind::polling,
-                          .max_ranks = max_ranks};
+    words.capabilities = {
+        .shares_memory = false,
+        .isolates_ranks = true,
+        .real_time = true,
+        .moves_idle_ranks_only = true,
+        .detects_death = true,
+        .progress = setting.has_notifier ? progress_kind::interrupt : progress_kind::polling,
+        .max_ranks = max_ranks};
 }
 
 }  // namespace
@@ -461,6 +487,8 @@ result<std::unique_ptr<machine>> make_fabric(const machine_spec& spec) {
     if (!made) return made.trouble();
     node::job_setting setting = std::move(made).value();
     setting.how_long = fabric::patience_of(setting);
+    const auto progress = spec.options.find("progress");
+    setting.has_notifier = progress != spec.options.end() && progress->second == "interrupt";
     fabric::describe(spec, place, setting);
     return std::unique_ptr<machine>(
         new fabric::fabric_machine(std::move(setting), *launched.value()));

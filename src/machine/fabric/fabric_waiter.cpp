@@ -74,7 +74,24 @@ file_bell::~file_bell() {
     if (file_ >= 0) close(file_);
 }
 
+/// What has come before this last look is either taken or told by it; what comes later is told by
+/// the network's file, which the other thread sleeps on.
+void attention::leave(port& mail) {
+    if (count_.fetch_sub(1, std::memory_order_relaxed) == 1 && !mail.may_sleep()) {
+        eventfd_write(bell_file_, 1);
+    }
+}
+
 bool fabric_waiter::wait(const wait_request& request) {
+    std::optional<attention>& attention = place_.attention;
+    if (!attention || request.has_arrived()) return wait_serving(request);
+    attention->attend();
+    const bool has_arrived = wait_serving(request);
+    attention->leave(*place_.mail);
+    return has_arrived;
+}
+
+bool fabric_waiter::wait_serving(const wait_request& request) {
     detail::rank_context& self = *detail::current_context;
     port& mail = *place_.mail;
     const auto look = [&] {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
-#include <mutex>
+#include <optional>
 
 #include "machine/fabric/port.hpp"
 #include "machine/node/control_block.hpp"
@@ -30,12 +31,30 @@ private:
     int file_ = -1;
 };
 
+/// Whether a thread of the rank waits, and so serves (progress=interrupt).
+class attention {
+public:
+    explicit attention(int bell_file) : bell_file_(bell_file) {}
+    bool is_attended() const { return count_.load(std::memory_order_relaxed) != 0; }
+    void attend() { count_.fetch_add(1, std::memory_order_relaxed); }
+    /// Hands to the thread that serves meanwhile what the last one may leave behind.
+    void leave(port& mail);
+
+private:
+    int bell_file_;
+    std::atomic<std::uint32_t> count_ = 0;
+};
+
 /// What the threads of the process that may sleep have in common.
 struct sleeping_place {
+    sleeping_place(node::control_block& of, const node::patience& patience)
+        : control(of), how_long(patience) {}
+
     node::control_block& control;
     std::deque<file_bell> bells;  ///< the rank's own, then of threads that join it
     node::patience how_long;
     port* mail = nullptr;
+    std::optional<class attention> attention;  ///< only with progress=interrupt
 };
 
 /// A thread that runs the rank, or that joined it.
@@ -47,6 +66,7 @@ public:
     void end_early() override { ends_early_ = true; }
 
 private:
+    bool wait_serving(const wait_request& request);
     template <class Look>
     void sleep(const wait_request& request, Look arrived);
 
