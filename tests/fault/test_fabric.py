@@ -30,8 +30,9 @@ def test_ranks_find_each_other_without_being_told():
     assert len({(host, provider) for _, host, provider in hosts}) == 1
 
 
-def test_idle_ranks_sleep():
-    with Launched(2, "test_dying", "none", "1", "barrier") as job:
+@pytest.mark.parametrize("machine", ["fabric", "fabric,progress=interrupt"])
+def test_idle_ranks_sleep(machine: str):
+    with Launched(2, "test_dying", "none", "1", "barrier", SELION_MACHINE=machine) as job:
         processes = job.processes(2)
         job.wait_for("^dying$")
         job.run_for(1)  # beyond their patience
@@ -155,7 +156,8 @@ def test_tasks_without_a_server_are_refused():
     "fabric:4x": '"4x" is not a number of ranks',
     "fabric:x4": "a process is one rank: launch a process for each",
     "fabric,direct=maybe": "direct=maybe is neither on nor off",
-    "fabric,progress=interrupt": "progress=interrupt is not there yet",
+    "fabric,direct=on,progress=interrupt": "leave direct=on out",
+    "fabric,progress=seldom": "progress=seldom is no way of progress",
 }.items())
 def test_specs_that_are_wrong_are_explained(spec: str, sentence: str):
     out = _refusal(programs / "test_dying", "none", "9", SELION_MACHINE=spec)

@@ -41,7 +41,8 @@ def build_shared(build: Path) -> None:
     run(
         "cmake", "-G", "Ninja", "-S", _source, "-B", build, "-D", "BUILD_SHARED_LIBS=ON",
         "-D", f"SELION_CHECK_LEVEL={check_level()}", "-D", "CMAKE_BUILD_TYPE=Debug",
-        "-D", "CMAKE_CXX_FLAGS_DEBUG=-O0", "-D", "SELION_PRECOMPILE=ON", *(f"-DSELION_{option}=OFF" for option in _options),
+        "-D", "CMAKE_CXX_FLAGS_DEBUG=-O0", "-D", "SELION_PRECOMPILE=ON",
+        *(f"-DSELION_{option}=OFF" for option in _options),
     )
     run("cmake", "--build", build, "-j", os.cpu_count())
 

@@ -2,6 +2,7 @@
 #include "machine/fabric/endpoint.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -27,6 +28,13 @@ constexpr std::size_t moves = 64;         ///< at a time
 constexpr std::size_t most_at_once = 16;  ///< completions of one look
 constexpr std::size_t most_address_bytes = 256;
 constexpr int most_post_tries = 1'000'000;
+
+constexpr int silencing_ms = 1;
+
+bool is_readable(int file) {
+    pollfd one{file, POLLIN, 0};
+    return poll(&one, 1, 0) > 0;
+}
 
 /// Closes what libfabric has opened.
 struct closer {
@@ -376,7 +384,17 @@ bool endpoint::may_sleep() {
     if (has_event() || parts_->used_up != nullptr) return false;
     if (parts_->file < 0) return true;
     fid* queue = &parts_->completions->fid;
-    return fi_trywait(parts_->fabric.get(), &queue, 1) == FI_SUCCESS;
+    if (fi_trywait(parts_->fabric.get(), &queue, 1) != FI_SUCCESS) return false;
+    if (!is_readable(parts_->file)) return true;
+    // Some providers leave their own bell ringing for what has long been taken; only a wait of
+    // theirs silences it.
+    const ssize_t count = fi_cq_sread(parts_->completions.get(), parts_->found.data(), most_at_once,
+                                      nullptr, silencing_ms);
+    if (count > 0) {
+        parts_->entry = 0;
+        parts_->entry_count = static_cast<std::size_t>(count);
+    }
+    return count == -FI_EAGAIN && !is_readable(parts_->file);
 }
 
 }  // namespace selion::machine::fabric

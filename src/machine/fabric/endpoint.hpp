@@ -93,7 +93,8 @@ public:
 
     /// File that becomes readable when `read` has something; -1: there is none.
     int wait_file() const;
-    /// Whether it may be slept on now: nothing is there that it would not tell.
+    /// Whether it may be slept on now: nothing is there that it would not tell. Not while another
+    /// thread reads; may take a millisecond.
     bool may_sleep();
 
 private:

@@ -23,6 +23,7 @@
 #include "machine/fabric/fabric_services.hpp"
 #include "machine/fabric/fabric_spec.hpp"
 #include "machine/fabric/host_share.hpp"
+#include "machine/fabric/interrupts.hpp"
 #include "machine/fabric/job_watch.hpp"
 #include "machine/fabric/launcher_link.hpp"
 #include "machine/fabric/libraries.hpp"
@@ -32,6 +33,7 @@
 #include "machine/last_words.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/job_setting.hpp"
+#include "machine/node/side_thread.hpp"
 #include "selion/machines.hpp"
 
 namespace selion::machine {
@@ -61,6 +63,8 @@ public:
     [[noreturn]] void end_job(const failure& why) override;
     waiter* join_thread(detail::rank_context& context) override;
     void leave_thread(waiter* own) override;
+    bool call_beside(detail::rank_context& context, void (*function)(detail::rank_context&, void*),
+                     void* argument) override;
     std::string binding_report() const override;
     std::uint32_t place_of(const detail::rank_context& context, locality where) override;
 
@@ -109,6 +113,8 @@ private:
     std::optional<node::post_office> office_;  ///< of messages to ranks that share memory
     std::deque<fabric_waiter> waiters_;        ///< the rank's own, then those of joined threads
     std::vector<bool> is_taken_;
+    std::optional<interrupts> interrupts_;
+    std::optional<node::side_thread> beside_;
 };
 
 /// How long others may be silent; 0: for ever.
@@ -226,7 +232,7 @@ void fabric_machine::make_memory() {
 void fabric_machine::make_waiting() {
     sleeping_.emplace(*mapping_, setting_.how_long, setting_.bells(), share_.own_index());
     for (const std::uint32_t bell : sleeping_->own) waiters_.emplace_back(*sleeping_, bell);
-    is_taken_.resize(waiters_.size());
+    is_taken_.resize(setting_.joined_threads + 1);
     sleeping_->pipes.open(sleeping_->own.front());
     clock_ = std::make_unique<fabric_clock>(*mapping_, *sleeping_);
 }
@@ -348,9 +354,15 @@ int fabric_machine::run_rank(const job& work) {
         launched_.name_of(place_.rank), *context_.call, setting_,
         [this] { return lost_frames_text(); }, others_ ? &*others_ : nullptr,
         [this] { end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}}); });
+    if (setting_.has_notifier) {
+        interrupts_.emplace(*sleeping_, context_, setting_.bells().of_notifier(share_.own_index()));
+    }
     detail::rank_context* const outer = std::exchange(detail::current_context, &context_);
     const int status = work.rank_main(context_);
     publish(context_.call->has_finished, 1u);
+    interrupts_.reset();
+    beside_.reset();
+    setting_.has_notifier = false;  // from now on the rank makes such calls itself
     leave_together(context_);
     detail::current_context = outer;
     return status;
@@ -433,6 +445,19 @@ void fabric_machine::leave_thread(waiter* own) {
     }
 }
 
+/// Handlers of the rank run one at a time, so nobody else makes its thread.
+bool fabric_machine::call_beside(detail::rank_context& context,
+                                 void (*function)(detail::rank_context&, void*), void* argument) {
+    if (!setting_.has_notifier) return false;
+    if (!beside_) {
+        const std::uint32_t bell = setting_.bells().of_beside(share_.own_index());
+        sleeping_->pipes.open(bell);
+        beside_.emplace(context, std::make_unique<fabric_waiter>(*sleeping_, bell));
+    }
+    beside_->add(function, argument);
+    return true;
+}
+
 std::string fabric_machine::binding_report() const {
     std::string text;
     for (std::uint32_t rank = 0; rank < place_.ranks; ++rank) {
@@ -447,51 +472,8 @@ std::uint32_t fabric_machine::place_of(const detail::rank_context& context, loca
     return where == locality::process ? context.rank : place_.host_number;
 }
 
-/// Ranks that the launcher has bound have their cores to themselves; others count what they see.
-node::patience patience_of(const node::job_setting& setting) {
-    node::patience how = setting.how_long;
-    const bool is_bound = usable_cores() < std::thread::hardware_concurrency();
-    if (!base::knob_text(base::knob::spin) && is_bound) how = node::patience_with_cores;
-    return how;
-}
-
-void describe(const machine_spec& spec, const launch_place& place, node::job_setting& setting) {
-    setting.shape = {};
-    setting.binding.clear();
-    machine_description& words = setting.description;
-    words.kind = spec.kind;
-    words.spec =
-        fmt::format("{}:{}{}", spec.kind, place.ranks, setting.is_direct ? "" : ",direct=off");
-    words.ranks = words.processes = words.carriers = place.ranks;
-    words.capabilities = {.shares_memory = false,
-                          .isolates_ranks = true,
-                          .real_time = true,
-                          .moves_idle_ranks_only = true,
-                          .detects_death = true,
-                          .progress = progress_kind::polling,
-                          .max_ranks = max_ranks};
-}
-
 }  // namespace
 }  // namespace fabric
-
-machine_kind_info describe_fabric() {
-    machine_kind_info info{
-        .name = "fabric",
-        .forms = {"fabric", "fabric:N"},
-        .summary =
-            "ranks are processes on many hosts, one each, over libfabric; started by "
-            "mpirun or another launcher with PMIx",
-        .facts = {{"memory",
-                   "shared by the ranks of a host; all else by messages over the network"},
-                  {"direct=off", "each rank's own, also within a host"},
-                  {"ranks", "as many as the launcher starts: mpirun -n 4 ./program"},
-                  {"isolation", "private memory, globals and libraries of each process"},
-                  {"death of a rank", "ends the job; the launcher names rank and host"}},
-        .available = true,
-        .reason = {}};
-    return info;
-}
 
 result<std::unique_ptr<machine>> make_fabric(const machine_spec& spec) {
     if (const std::string mistake = fabric::mistake_in(spec); !mistake.empty()) {
@@ -500,17 +482,10 @@ result<std::unique_ptr<machine>> make_fabric(const machine_spec& spec) {
     result<fabric::launcher_link*> launched = fabric::launcher_link::connect();
     if (!launched) return launched.trouble();
     const fabric::launch_place& place = launched.value()->place();
-    if (!spec.body.empty() && base::parse_whole(spec.body) != place.ranks) {
-        return fabric::malformed(spec, fmt::format("the launcher has started {}", place.ranks));
-    }
-    const node_shape on_host{.processes = place.ranks_on_host};
-    result<node::job_setting> made = node::make_setting(spec, on_host);
-    if (!made) return made.trouble();
-    node::job_setting setting = std::move(made).value();
-    setting.how_long = fabric::patience_of(setting);
-    fabric::describe(spec, place, setting);
+    result<node::job_setting> setting = fabric::setting_of(spec, place);
+    if (!setting) return setting.trouble();
     return std::unique_ptr<machine>(
-        new fabric::fabric_machine(std::move(setting), *launched.value()));
+        new fabric::fabric_machine(std::move(setting).value(), *launched.value()));
 }
 
 }  // namespace selion::machine

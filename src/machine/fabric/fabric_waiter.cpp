@@ -69,9 +69,27 @@ sleeping_place::sleeping_place(const node::shared_mapping& of_ranks, const node:
     for (std::uint32_t i = 0; i < bells.joined_threads; ++i) {
         own.push_back(bells.of_joined(index, i));
     }
+    if (bells.has_notifiers) own.push_back(bells.of_beside(index));
+}
+
+/// What has come before this last look is either taken or told by it; what comes later is told by
+/// the network's file, which the other thread sleeps on.
+void attention::leave(port& frames) {
+    if (count_.fetch_sub(1, std::memory_order_relaxed) == 1 && !frames.may_sleep()) {
+        pipes_.ring(bell_);
+    }
 }
 
 bool fabric_waiter::wait(const wait_request& request) {
+    std::optional<attention>& attention = place_.attention;
+    if (!attention || request.has_arrived()) return wait_serving(request);
+    attention->attend();
+    const bool has_arrived = wait_serving(request);
+    attention->leave(*place_.frames);
+    return has_arrived;
+}
+
+bool fabric_waiter::wait_serving(const wait_request& request) {
     detail::rank_context& self = *detail::current_context;
     const auto look = [&] {
         if (request.has_arrived()) return true;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "machine/fabric/bell_pipes.hpp"
@@ -13,6 +15,22 @@
 
 namespace selion::machine::fabric {
 
+/// Whether a thread of the rank waits, and so serves (progress=interrupt).
+class attention {
+public:
+    /// @param bell of the thread that serves otherwise.
+    attention(bell_pipes& pipes, std::uint32_t bell) : pipes_(pipes), bell_(bell) {}
+    bool is_attended() const { return count_.load(std::memory_order_relaxed) != 0; }
+    void attend() { count_.fetch_add(1, std::memory_order_relaxed); }
+    /// Hands to the thread that serves meanwhile what the last one may leave behind.
+    void leave(port& frames);
+
+private:
+    bell_pipes& pipes_;
+    std::uint32_t bell_;
+    std::atomic<std::uint32_t> count_ = 0;
+};
+
 /// What the threads of the process that may sleep have in common.
 struct sleeping_place {
     /// @param index of the rank within the mapping.
@@ -21,11 +39,12 @@ struct sleeping_place {
 
     const node::shared_mapping& mapping;
     bell_pipes pipes;
-    std::vector<std::uint32_t> own;  ///< bells: of the rank, then of threads that join it
+    std::vector<std::uint32_t> own;  ///< bells: of the rank, of threads that join it, beside it
     node::patience how_long;
     port* frames = nullptr;
     node::mail_room* room = nullptr;  ///< messages through memory that ranks share; null: alone
     bool has_frames = true;           ///< some come: not all ranks share memory
+    std::optional<class attention> attention;  ///< only with progress=interrupt
 
     /// Carries out what has come on either way.
     bool serve(detail::rank_context& server) {
@@ -47,6 +66,7 @@ public:
     void end_early() override { ends_early_ = true; }
 
 private:
+    bool wait_serving(const wait_request& request);
     template <class Look>
     void sleep(const wait_request& request, Look arrived);
 

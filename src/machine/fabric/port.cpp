@@ -329,8 +329,12 @@ bool port::has_mail() {
 }
 
 bool port::may_sleep() {
-    return own_count_.load(std::memory_order_relaxed) == 0 && !is_served() &&
-           around_.end.may_sleep();
+    if (own_count_.load(std::memory_order_relaxed) != 0) return false;
+    // As in `serve` [fabric.served]
+    if (serving_.test_and_set(std::memory_order_acquire)) return false;
+    const bool may = around_.end.may_sleep();
+    serving_.clear(std::memory_order_release);  // [fabric.served]
+    return may;
 }
 
 }  // namespace selion::machine::fabric

@@ -159,8 +159,8 @@ bool rank_host::call_beside(const detail::rank_context& context,
     std::unique_ptr<side_thread>& beside = beside_[context.rank - contexts_.front().rank];
     if (beside == nullptr) {
         const std::uint32_t bell = setting_.bells().of_beside(context.rank);
-        beside =
-            std::make_unique<side_thread>(context, waiting_of(bell, &office_.room_of(context)));
+        beside = std::make_unique<side_thread>(
+            context, std::make_unique<thread_waiter>(waiting_of(bell, &office_.room_of(context))));
     }
     beside->add(function, argument);
     return true;

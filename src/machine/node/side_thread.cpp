@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/side_thread.hpp"
 
+#include <utility>
+
 #include "machine/crash_handler.hpp"
 #include "machine/node/run_soon.hpp"
 
 namespace selion::machine::node {
 
-side_thread::side_thread(const detail::rank_context& rank, const wait_setting& waiting)
-    : context_(rank), waiter_(waiting) {
-    context_.waiter = &waiter_;
+side_thread::side_thread(const detail::rank_context& rank, std::unique_ptr<waiter> own)
+    : context_(rank), waiter_(std::move(own)) {
+    context_.waiter = waiter_.get();
     context_.is_foreign_thread = true;
     context_.is_beside = true;
     context_.recorder = nullptr;

@@ -3,10 +3,11 @@
 
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 
-#include "machine/node/thread_waiter.hpp"
+#include "machine/waiter.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::machine::node {
@@ -15,8 +16,8 @@ namespace selion::machine::node {
 /// another. Without any it sleeps.
 class side_thread {
 public:
-    /// @param rank is copied. @param waiting how the calls wait.
-    side_thread(const detail::rank_context& rank, const wait_setting& waiting);
+    /// @param rank is copied. @param own how the calls wait.
+    side_thread(const detail::rank_context& rank, std::unique_ptr<waiter> own);
     /// Makes the calls that are left, and ends the thread.
     ~side_thread();
     side_thread(const side_thread&) = delete;
@@ -34,7 +35,7 @@ private:
     bool await_call(call& next);
 
     detail::rank_context context_;  ///< its own copy
-    thread_waiter waiter_;
+    std::unique_ptr<waiter> waiter_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<call> calls_;
