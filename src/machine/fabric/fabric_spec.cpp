@@ -70,7 +70,8 @@ std::string mistake_in(const machine_spec& spec) {
     if (spec.body.empty()) return {};
     const auto ranks = base::parse_whole(spec.body);
     if (ranks && *ranks > 0 && *ranks <= max_ranks) return {};
-    if (spec.body.front() == 'x') return "a process is one rank: launch a process for each";
+    const bool is_by_process = spec.body.front() == 'x' && base::parse_whole(spec.body.substr(1));
+    if (is_by_process) return "a process is one rank: launch a process for each";
     return fmt::format("\"{}\" is not a number of ranks (1 to {})", spec.body, max_ranks);
 }
 
