@@ -95,7 +95,8 @@ def _named_memory(process: int) -> set[str]:
     names |= {line.split(maxsplit=5)[5]
               for line in Path(f"/proc/{process}/maps").read_text().splitlines()
               if len(line.split(maxsplit=5)) == 6}
-    return {name for name in names if re.match(r"/(dev/shm|tmp)/(?!\S*(ompi|pmix))", name)}
+    named = {name for name in names if re.match(r"/(dev/shm|tmp)/(?!\S*(ompi|pmix))", name)}
+    return {name for name in named if not Path(name).is_relative_to(programs)}
 
 
 @pytest.mark.parametrize("how", settings)

@@ -18,10 +18,15 @@ _mpi = """
 class _World:
     rank, size = 0, 2
     def Barrier(self): pass
-    def Bcast(self, own): pass
+    def Bcast(self, own, root): pass
     def Allreduce(self, how, own): pass
     def Allgather(self, own, all_): pass
     def Alltoall(self, own, all_): pass
+    def Gather(self, own, all_, root): pass
+    def Scatter(self, sent, own, root): pass
+    def Reduce(self, own, result, root): pass
+    def Scan(self, own, result): pass
+    def Exscan(self, own, result): pass
 class Win:
     @classmethod
     def Allocate(cls, size, unit, comm): return cls()
@@ -30,6 +35,7 @@ class Win:
     def Free(self): pass
     def Put(self, own, rank): pass
     def Get(self, own, rank): pass
+    def Fetch_and_op(self, own, old, rank): pass
     def Flush(self, rank): pass
 import os
 COMM_WORLD = _World()
@@ -92,7 +98,8 @@ def test_without_mpi4py(run):
     assert done.returncode == 0, done.stderr
     assert "mpi4py is left out, because it is not there" in done.stderr
     assert header["command"].startswith("selion bench python --quick")
-    names = {"put", "get", "broadcast", "all_reduce", "all_gather", "exchange"}
+    names = {"put", "get", "fetch_add", "broadcast", "all_reduce", "all_gather", "exchange",
+             "gather", "scatter", "reduce", "scan", "exscan"}
     assert {(row["operation"], row["contestant"]) for row in rows} == {
         (f"{name}, 8 B", who) for name in names for who in ("selion", "C++")
     }
