@@ -43,8 +43,8 @@ bool team_direct::can_lend() {
     return *can_lend_;
 }
 
-/// By the first collective that goes this way, together: whether everybody can read all memory of
-/// all the others. @return the same at all members.
+/// By the first collective that goes this way, together: whether everybody can read, and so
+/// write, all memory of all the others. @return the same at all members.
 bool team_direct::can_read() {
     if (can_read_) return *can_read_;
     if (context_.host->description().processes == 1) return *(can_read_ = true);
@@ -62,7 +62,11 @@ void team_direct::run(const detail::block_call& call) {
     }
     if (!can_read()) return slots_.run(call);
     lender_.begin_turn();
-    call.what == collective_kind::gather ? gather(call) : exchange(call);
+    if (call.what == collective_kind::gather) {
+        gather(call);
+    } else {
+        exchange(call);
+    }
     meeting_.synchronise(machine::wait_reason::collective);
 }
 
