@@ -9,10 +9,27 @@ function(selion_use_ccache)
 endfunction()
 
 function(selion_warnings target)
-    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+    set(shadow -Wshadow)
+    if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        set(shadow -Wshadow=local)  # what another source has in its unnamed namespace is no matter
+    endif()
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion ${shadow})
     if(SELION_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
     endif()
+endfunction()
+
+# With CMAKE_UNITY_BUILD, the target's sources of one folder are compiled as one, and never those of
+# two folders together: what must not clash is told by the folders, not by how many files there are.
+function(selion_unite_folders target)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+        cmake_path(GET source PARENT_PATH folder)
+        cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+        string(MAKE_C_IDENTIFIER "in_${folder}" group)
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    endforeach()
 endfunction()
 
 # A program in <build>/bin that uses public headers only.

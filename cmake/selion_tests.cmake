@@ -20,6 +20,7 @@ function(selion_short_build target)
 endfunction()
 
 function(selion_add_gtest_program folder target seconds)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # their names are nobody else's
     if(folder STREQUAL "unit")
         add_dependencies(short_tests ${target})
         selion_short_build(${target} -O0 -g1)  # they take longer to optimise than to run

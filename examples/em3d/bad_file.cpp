@@ -13,7 +13,7 @@ void reject(const std::string& file, file_place place, const std::string& what) 
     throw bad_file(file + ":" + number + ": " + what);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     constexpr std::size_t longest = 40;
     constexpr const char* digits = "0123456789abcdef";
     std::string shown = "'";

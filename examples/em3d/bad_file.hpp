@@ -27,6 +27,6 @@ struct file_place {
 
 /// The text in quotes, fit for a one-line message: unprintable bytes as \xNN, the end cut off when
 /// it is long.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace em3d

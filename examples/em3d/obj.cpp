@@ -66,7 +66,7 @@ void obj_parser::parse_vertex(std::string_view line) {
         const std::string_view word = take_word(line);
         if (word.empty()) reject_line("a vertex needs three coordinates");
         const std::optional<double> number = to_number<double>(word);
-        if (!number) reject_line(quoted(word) + " is not a number");
+        if (!number) reject_line(in_quotes(word) + " is not a number");
         coordinate = *number;
     }
     builder_.add_vertex({coordinates[0], coordinates[1], coordinates[2]}, lines_.number());
@@ -75,16 +75,16 @@ void obj_parser::parse_vertex(std::string_view line) {
 std::uint32_t obj_parser::parse_corner(std::string_view word) const {
     const std::string_view vertex = word.substr(0, word.find('/'));
     const auto index = to_number<std::int64_t>(vertex);
-    if (!index) reject_line(quoted(word) + " does not name a vertex");
+    if (!index) reject_line(in_quotes(word) + " does not name a vertex");
     if (*index == 0) reject_line("vertices are numbered from 1 (or from -1 backwards), not from 0");
     const auto count = static_cast<std::int64_t>(builder_.vertex_count());
     const std::int64_t number = *index > 0 ? *index - 1 : count + *index;
     if (number < 0) {
-        reject_line("index " + quoted(vertex) + " goes back beyond the first of the " +
+        reject_line("index " + in_quotes(vertex) + " goes back beyond the first of the " +
                     std::to_string(count) + " vertices so far");
     }
     if (number > std::numeric_limits<std::uint32_t>::max()) {
-        reject_line("index " + quoted(vertex) + " is larger than this program can number");
+        reject_line("index " + in_quotes(vertex) + " is larger than this program can number");
     }
     return static_cast<std::uint32_t>(number);
 }
@@ -106,7 +106,7 @@ void obj_parser::parse_statement(std::string_view line) {
         parse_face(line);
     } else if (!keyword.empty() && std::find(other_statements.begin(), other_statements.end(),
                                              keyword) == other_statements.end()) {
-        reject_line(quoted(keyword) + " is not a statement of an OBJ file");
+        reject_line(in_quotes(keyword) + " is not a statement of an OBJ file");
     }
 }
 

@@ -28,7 +28,7 @@ struct option_value {
         const bool is_whole = std::numeric_limits<Number>::is_integer;
         throw bad_option(std::string(name) + " must be a " + (is_whole ? "whole " : "") +
                          "number from " + shown(least) + " to " + shown(most) + ", not " +
-                         quoted(text));
+                         in_quotes(text));
     }
 
 private:
@@ -115,7 +115,7 @@ const option_kind& find_kind(std::string_view name) {
     const auto found = std::find_if(kinds.begin(), kinds.end(),
                                     [&](const option_kind& kind) { return kind.name == name; });
     if (found != kinds.end()) return *found;
-    throw bad_option("there is no option " + quoted(name) + "; --help lists them");
+    throw bad_option("there is no option " + in_quotes(name) + "; --help lists them");
 }
 
 void check_together(const options& chosen, const seen_options& seen) {

@@ -61,14 +61,15 @@ std::string_view header_parser::expect_word(std::string_view& line, const char* 
 
 void header_parser::expect_end(std::string_view line) const {
     const std::string_view word = take_word(line);
-    if (!word.empty()) reject_line("the header line goes on with " + quoted(word));
+    if (!word.empty()) reject_line("the header line goes on with " + in_quotes(word));
 }
 
 ply_type header_parser::parse_type(std::string_view word) const {
     for (const type_name& known : type_names) {
         if (known.name == word) return known.type;
     }
-    reject_line(quoted(word) + " is not a type; the types are char, uchar, short, ushort, int, " +
+    reject_line(in_quotes(word) +
+                " is not a type; the types are char, uchar, short, ushort, int, " +
                 "uint, float, double");
 }
 
@@ -85,10 +86,10 @@ void header_parser::parse_format(std::string_view line) {
     } else if (format == "binary_big_endian") {
         header_.format = ply_format::big_endian;
     } else {
-        reject_line(quoted(format) + " is not a format; the formats are ascii, " +
+        reject_line(in_quotes(format) + " is not a format; the formats are ascii, " +
                     "binary_little_endian, binary_big_endian");
     }
-    if (version != "1.0") reject_line("version " + quoted(version) + " is not 1.0");
+    if (version != "1.0") reject_line("version " + in_quotes(version) + " is not 1.0");
 }
 
 void header_parser::parse_element(std::string_view line) {
@@ -97,10 +98,10 @@ void header_parser::parse_element(std::string_view line) {
     const std::string_view count = expect_word(line, "the element's count");
     expect_end(line);
     const auto number = to_number<std::uint64_t>(count);
-    if (!number) reject_line(quoted(count) + " is not a count of elements");
+    if (!number) reject_line(in_quotes(count) + " is not a count of elements");
     for (const ply_element& other : header_.elements) {
         if (other.name == element.name) {
-            reject_line("element " + quoted(element.name) + " is declared twice");
+            reject_line("element " + in_quotes(element.name) + " is declared twice");
         }
     }
     element.count = *number;
@@ -124,7 +125,7 @@ void header_parser::parse_property(std::string_view line) {
     property.name = expect_word(line, "the property's name");
     expect_end(line);
     if (find_property(element, property.name)) {
-        reject_line("property " + quoted(property.name) + " is declared twice");
+        reject_line("property " + in_quotes(property.name) + " is declared twice");
     }
     element.properties.push_back(std::move(property));
 }
@@ -142,7 +143,7 @@ bool header_parser::parse_line(std::string_view line) {
     } else if (keyword == "property") {
         parse_property(line);
     } else if (keyword != "comment" && keyword != "obj_info") {
-        reject_line(quoted(keyword) + " is not a line of a PLY header");
+        reject_line(in_quotes(keyword) + " is not a line of a PLY header");
     }
     return false;
 }
@@ -191,7 +192,7 @@ void check_elements(const ply_header& header, const std::string& file) {
     for (const ply_element& element : header.elements) {
         if (element.properties.empty()) {
             reject(file, {file_place::unit::line, element.declared_on_line},
-                   "element " + quoted(element.name) + " has no properties");
+                   "element " + in_quotes(element.name) + " has no properties");
         }
         if (element.name == "vertex") {
             check_vertices(element, file);

@@ -27,14 +27,14 @@ public:
         const std::string_view word = take_word(line_);
         if (word.empty()) reject_row("the line ends within " + row_name());
         const std::optional<double> number = to_number<double>(word);
-        if (!number) reject_row(quoted(word) + " is not a number");
+        if (!number) reject_row(in_quotes(word) + " is not a number");
         return *number;
     }
 
     void end_row() override {
         const std::string_view word = take_word(line_);
         if (!word.empty()) {
-            reject_row("the line goes on with " + quoted(word) + " after " + row_name());
+            reject_row("the line goes on with " + in_quotes(word) + " after " + row_name());
         }
     }
 
@@ -148,7 +148,7 @@ std::string shown(double number) {
 }  // namespace
 
 std::string ply_values::row_name() const {
-    return quoted(element_->name) + " " + std::to_string(row_number_) + " of " +
+    return in_quotes(element_->name) + " " + std::to_string(row_number_) + " of " +
            std::to_string(element_->count);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/nearest_name.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -36,6 +38,17 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
         }
     }
     return best;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates,
+                         std::string_view quote) {
+    const std::string_view near = nearest_name(name, candidates);
+    return near.empty() ? "" : fmt::format(" (did you mean {}{}{}?)", quote, near, quote);
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+    const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+    return did_you_mean(name, views);
 }
 
 }  // namespace selion::base

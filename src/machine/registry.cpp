@@ -30,12 +30,9 @@ std::string legal_forms() {
 error unknown_kind(const machine_spec& spec) {
     std::vector<std::string> names;
     for (const machine_kind& kind : kinds()) names.push_back(kind.describe().name);
-    const std::vector<std::string_view> views(names.begin(), names.end());
-    const std::string_view near = base::nearest_name(spec.kind, views);
-    return {
-        status::bad_argument,
-        fmt::format("machine \"{}\": there is no kind \"{}\"{}; {}", spec.text, spec.kind,
-                    near.empty() ? "" : fmt::format(" (did you mean {}?)", near), legal_forms())};
+    return {status::bad_argument,
+            fmt::format("machine \"{}\": there is no kind \"{}\"{}; {}", spec.text, spec.kind,
+                        base::did_you_mean(spec.kind, names), legal_forms())};
 }
 
 }  // namespace

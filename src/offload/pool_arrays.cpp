@@ -6,17 +6,12 @@
 #include "offload/pool_state.hpp"
 
 namespace selion::detail {
-namespace {
-
-constexpr std::uint64_t array_alignment = 64;
 
 std::uint64_t padded(std::uint64_t bytes) {
-    if (bytes > ~std::uint64_t{0} - array_alignment) return bytes;  // more than there is
-    const std::uint64_t whole = (bytes + array_alignment - 1) / array_alignment * array_alignment;
-    return whole == 0 ? array_alignment : whole;
+    if (bytes > ~std::uint64_t{0} - place_alignment) return bytes;  // more than there is
+    const std::uint64_t whole = (bytes + place_alignment - 1) / place_alignment * place_alignment;
+    return whole == 0 ? place_alignment : whole;
 }
-
-}  // namespace
 
 void pool_state::expect_on_worker(std::uint32_t worker) const {
     if (worker < size()) return;
@@ -29,7 +24,7 @@ worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes) {
     expect_on_worker(worker);
     worker_place& place = places_[worker];
     const auto extent =
-        place.memory.allocate(padded(bytes), array_alignment, workers_->memory_bytes());
+        place.memory.allocate(padded(bytes), place_alignment, workers_->memory_bytes());
     if (!extent) {
         throw error(
             status::out_of_memory,
@@ -120,7 +115,7 @@ std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t 
 std::byte* pool_state::allocate_shared(std::uint64_t bytes) {
     expect_open();
     const std::span<std::byte> all = workers_->shared();
-    const auto extent = shared_.allocate(padded(bytes), array_alignment, all.size());
+    const auto extent = shared_.allocate(padded(bytes), place_alignment, all.size());
     if (!extent) {
         throw error(status::out_of_memory,
                     fmt::format("the pool's shared memory has no room for {}: {} of {} are used; "

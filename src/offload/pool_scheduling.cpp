@@ -12,13 +12,6 @@
 namespace selion::detail {
 namespace {
 
-/// A vector register's worth and more.
-constexpr std::uint64_t span_alignment = 64;
-
-std::uint64_t padded(std::uint64_t bytes) {
-    return std::max(span_alignment, (bytes + span_alignment - 1) / span_alignment * span_alignment);
-}
-
 std::exception_ptr routine_trouble(const pending_call& call, std::uint32_t worker,
                                    const std::string& both) {
     const std::size_t end = std::min(both.find('\0'), both.size());
@@ -242,7 +235,7 @@ bool pool_state::place_spans(std::uint32_t worker, pending_call& call) {
         const bool is_near = !use.is_array && workers_->place_of_host(use.data, use.bytes);
         if (use.is_array || is_near) continue;
         const auto extent =
-            place.memory.allocate(padded(use.bytes), span_alignment, workers_->memory_bytes());
+            place.memory.allocate(padded(use.bytes), place_alignment, workers_->memory_bytes());
         if (extent) {
             use.offset = extent->start;
             use.is_allocated = true;

@@ -19,6 +19,11 @@
 
 namespace selion::detail {
 
+/// Of what workers' memory is given out in: a vector register's worth and more.
+inline constexpr std::uint64_t place_alignment = 64;
+/// So many bytes and the rest of the last unit; one unit at least.
+std::uint64_t padded(std::uint64_t bytes);
+
 /// A pool on its host: which calls wait, who has which, and what becomes of them. The protocol is
 /// told in src/offload/calls.md.
 class pool_state {

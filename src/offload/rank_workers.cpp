@@ -20,7 +20,7 @@
 namespace selion::offload {
 namespace {
 
-constexpr std::uint64_t standard_memory = std::uint64_t{4} << 20;
+constexpr std::uint64_t standard_rank_memory = std::uint64_t{4} << 20;
 /// What a pool leaves of a heap that is smaller.
 constexpr std::uint64_t heap_margin = std::uint64_t{128} << 10;
 constexpr std::uint32_t standard_depth = 2;
@@ -219,7 +219,7 @@ std::uint64_t choose_memory(const worker_pool_options& options, selion::world& w
     const heap_usage heap = world.heap();
     const std::uint64_t used = heap.used_bytes + heap.runtime_bytes + heap_margin;
     const std::uint64_t left = heap.reserved_bytes > used ? heap.reserved_bytes - used : 0;
-    return world.all_reduce(std::min(left, standard_memory), minimum);
+    return world.all_reduce(std::min(left, standard_rank_memory), minimum);
 }
 
 std::uint32_t choose_workers(const worker_pool_options& options, const selion::world& world) {

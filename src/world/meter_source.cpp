@@ -42,11 +42,9 @@ named_event split(std::string_view text) {
 
 [[noreturn]] void refuse_name(std::string_view what, std::string_view name,
                               std::span<const std::string_view> legal) {
-    const std::string_view nearest = base::nearest_name(name, legal);
     throw error(status::bad_argument,
                 fmt::format("there is no {} '{}'{}; there are {}", what, name,
-                            nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
-                            fmt::join(legal, ", ")));
+                            base::did_you_mean(name, legal, "'"), fmt::join(legal, ", ")));
 }
 
 /// @return where the part stands in its list; nothing where the event is wanted as a whole.

@@ -11,7 +11,7 @@
 namespace mesh_broadcast {
 namespace {
 
-constexpr std::uint32_t most_ints = 32;
+constexpr std::uint32_t most_ordered_ints = 32;
 constexpr std::uint32_t most_side = 32;
 
 /// So many that the time of a run does not grow with the mesh.
@@ -24,7 +24,7 @@ std::uint32_t iterations_on(const selion::world& world, std::uint32_t usual) {
 
 broadcast read_broadcast(const study::arguments& given) {
     return {.order = read_order(given.params),
-            .ints = read_count(given.params, "ints", most_ints),
+            .ints = read_count(given.params, "ints", most_ordered_ints),
             .seed = given.seed};
 }
 
@@ -62,7 +62,7 @@ measurement read_orders(const study::arguments& given, bool has_equal_costs) {
         now.iterations = iterations_on(world, now.iterations);
         const outcome seen = run(world, now);
         const bool has_mesh = has_routers();
-        const bool is_last = now.ints == most_ints && !now.has_equal_costs && has_mesh;
+        const bool is_last = now.ints == most_ordered_ints && !now.has_equal_costs && has_mesh;
         broadcast shortest = now;
         shortest.ints = 1;
         const double least_wait = is_last ? run(world, shortest).wait_ticks : 0;
@@ -77,7 +77,8 @@ measurement read_orders(const study::arguments& given, bool has_equal_costs) {
 }
 
 measurement read_gain(const study::arguments& given) {
-    broadcast usual{.ints = read_count(given.params, "ints", most_ints), .seed = given.seed};
+    broadcast usual{.ints = read_count(given.params, "ints", most_ordered_ints),
+                    .seed = given.seed};
     if (given.params.contains("remainder")) {
         // The same 25 % at one integer, whatever the rest of the copy loop takes.
         constexpr std::uint32_t loop_entry = 8;

@@ -12,7 +12,7 @@
 namespace software_cache {
 namespace {
 
-using element = std::int32_t;
+using chain_value = std::int32_t;
 
 /// Who accesses: the one that is measured, the home of what is remote to it, and another one.
 constexpr std::uint32_t measured = 0;
@@ -73,13 +73,13 @@ study::spread time_accesses(selion::world& world, const Prepare& prepare, const 
 
 study::spread time_cached(selion::world& world, const latency_case& which, std::size_t block_bytes,
                           bool is_write) {
-    const std::size_t apart = std::max(block_bytes / sizeof(element), std::size_t{1});
+    const std::size_t apart = std::max(block_bytes / sizeof(chain_value), std::size_t{1});
     const std::size_t each = elements * apart;
-    std::vector<selion::cached_array<element, 1>> made;
+    std::vector<selion::cached_array<chain_value, 1>> made;
     const auto access = [&](step what, std::size_t k) {
         const auto one = made.back()(which.owner * each + k * apart);
         if (what == step::write) {
-            one = static_cast<element>(k);
+            one = static_cast<chain_value>(k);
         } else {
             static_cast<void>(one.get());
         }
@@ -103,20 +103,20 @@ study::spread time_cached(selion::world& world, const latency_case& which, std::
 
 /// Without a cache, as in plain Split-C.
 study::spread time_plain(selion::world& world, std::string_view name, bool is_write) {
-    const auto memory = selion::allocate<element>(world, elements);
+    const auto memory = selion::allocate<chain_value>(world, elements);
     const auto place = memory.on(name == "split_c_remote" ? home : measured);
-    element* const own = memory.local();
+    chain_value* const own = memory.local();
     const auto access = [&](std::size_t k) {
         const auto one = place + static_cast<std::ptrdiff_t>(k);
-        volatile element* const mine = own + k;
+        volatile chain_value* const mine = own + k;
         if (name == "private") {
             selion::charge(is_write ? selion::stores(1) : selion::loads(1));
-            *mine = is_write ? static_cast<element>(k) : *mine;
+            *mine = is_write ? static_cast<chain_value>(k) : *mine;
             return;
         }
         if (name == "split_c_local") selion::charge(plain_access_work);
         if (is_write) {
-            selion::put(one, static_cast<element>(k));
+            selion::put(one, static_cast<chain_value>(k));
             if (name == "split_c_remote") selion::quiet(home);
         } else {
             static_cast<void>(selion::get(one));

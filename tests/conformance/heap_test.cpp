@@ -22,10 +22,10 @@ bool is_zero(selion::global_ptr<std::byte> start, std::size_t bytes) {
     return std::ranges::all_of(range, [](std::byte value) { return value == std::byte{0}; });
 }
 
-constexpr std::array<std::size_t, 8> sizes{1, 7, 16, 63, 64, 5000, 65536, 1 << 20};
+constexpr std::array<std::size_t, 8> allocation_sizes{1, 7, 16, 63, 64, 5000, 65536, 1 << 20};
 
 SPMD_TEST(heap, memory_is_zeroed_also_when_reused) {
-    for (const std::size_t bytes : sizes) {
+    for (const std::size_t bytes : allocation_sizes) {
         for (int turn = 0; turn < 3; ++turn) {
             const auto all = selion::allocate<std::byte>(world, bytes);
             test.that(is_zero(all, bytes), "symmetric memory is zeroed");

@@ -18,7 +18,7 @@ std::vector<unsigned char> pattern(std::size_t bytes, std::uint32_t seed) {
     return made;
 }
 
-constexpr std::size_t sizes[] = {0, 1, 8, 100, 5000, 256 * 1024, 700 * 1000};
+constexpr std::size_t transfer_sizes[] = {0, 1, 8, 100, 5000, 256 * 1024, 700 * 1000};
 constexpr std::size_t largest = 700 * 1000;
 constexpr unsigned char untouched = 0xEE;
 
@@ -28,7 +28,7 @@ SPMD_TEST(lapi, puts_of_all_sizes_and_their_counters) {
     lapi_cntr_t arrived{};
     const auto inboxes = own.exchange(inbox.data());
     const auto counters = own.exchange(&arrived);
-    for (const std::size_t bytes : sizes) {
+    for (const std::size_t bytes : transfer_sizes) {
         std::ranges::fill(inbox, untouched);
         own.meet();
         lapi_cntr_t reusable{}, complete{};
@@ -54,7 +54,7 @@ SPMD_TEST(lapi, gets_of_all_sizes_and_their_counters) {
     lapi_cntr_t read{};
     const auto sources = own.exchange(shown.data());
     const auto counters = own.exchange(&read);
-    for (const std::size_t bytes : sizes) {
+    for (const std::size_t bytes : transfer_sizes) {
         lapi_cntr_t here{};
         std::vector<unsigned char> got(bytes + 1, untouched);
         own.good(LAPI_Get(own.handle, own.next, bytes, sources[own.next], got.data(),
@@ -223,7 +223,7 @@ SPMD_TEST(lapi, active_messages_of_all_sizes) {
     const auto boxes = own.exchange(&box);
     own.good(LAPI_Addr_set(own.handle, reinterpret_cast<void*>(take_letter), 7));
     own.meet();
-    for (const std::size_t bytes : sizes) {
+    for (const std::size_t bytes : transfer_sizes) {
         letter_head head{boxes[own.next], &box, world.rank(), "letter"};
         lapi_cntr_t reusable{}, complete{};
         auto sent = pattern(bytes, world.rank());

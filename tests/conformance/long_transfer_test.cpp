@@ -9,31 +9,31 @@
 
 namespace {
 
-constexpr std::size_t long_elements = std::size_t{1} << 15;
+constexpr std::size_t row_elements = std::size_t{1} << 15;
 constexpr std::uint64_t rounds = 20;
 
 std::vector<std::uint64_t> values_of(std::uint64_t round) {
-    std::vector<std::uint64_t> values(long_elements);
-    std::iota(values.begin(), values.end(), round * long_elements);
+    std::vector<std::uint64_t> values(row_elements);
+    std::iota(values.begin(), values.end(), round * row_elements);
     return values;
 }
 
 SPMD_TEST(long_transfer, short_puts_before_a_long_one_do_not_come_after_it) {
-    const auto cells = selion::allocate<std::uint64_t>(world, long_elements);
+    const auto cells = selion::allocate<std::uint64_t>(world, row_elements);
     const auto arrived = selion::allocate<selion::signal>(world, 1);
     const std::uint32_t next = test.neighbour(1);
     for (std::uint64_t round = 1; round <= rounds; ++round) {
         const std::vector<std::uint64_t> values = values_of(round);
-        for (std::size_t i = 0; i < long_elements; i += long_elements / 32) {
+        for (std::size_t i = 0; i < row_elements; i += row_elements / 32) {
             selion::put((cells + i).on(next), ~round);
         }
         selion::fence();
         selion::put(cells.on(next), std::span(values));
-        selion::put((cells + long_elements / 2).on(next), round);
+        selion::put((cells + row_elements / 2).on(next), round);
         selion::notify(arrived.on(next), selion::signal_set(round));
         selion::wait_until(arrived, round);
         std::vector<std::uint64_t> expected = values;
-        expected[long_elements / 2] = round;
+        expected[row_elements / 2] = round;
         test.that(std::equal(expected.begin(), expected.end(), cells.local()),
                   "the long put comes after the short ones before it and before those after it");
         world.barrier();
@@ -43,10 +43,10 @@ SPMD_TEST(long_transfer, short_puts_before_a_long_one_do_not_come_after_it) {
 }
 
 SPMD_TEST(long_transfer, a_signal_brings_its_long_data_and_a_long_get_sees_earlier_short_puts) {
-    const auto cells = selion::allocate<std::uint64_t>(world, long_elements);
+    const auto cells = selion::allocate<std::uint64_t>(world, row_elements);
     const auto arrived = selion::allocate<selion::signal>(world, 1);
     const std::uint32_t next = test.neighbour(1);
-    std::vector<std::uint64_t> back(long_elements);
+    std::vector<std::uint64_t> back(row_elements);
     for (std::uint64_t round = 1; round <= rounds; ++round) {
         std::vector<std::uint64_t> values = values_of(round);
         selion::put_signal(cells.on(next), std::span(values), arrived.on(next),
@@ -66,14 +66,14 @@ SPMD_TEST(long_transfer, a_signal_brings_its_long_data_and_a_long_get_sees_earli
 }
 
 SPMD_TEST(long_transfer, quiet_waits_for_long_gets_that_were_started) {
-    const auto cells = selion::allocate<std::uint64_t>(world, long_elements);
+    const auto cells = selion::allocate<std::uint64_t>(world, row_elements);
     selion::counter there;
     const std::uint32_t next = test.neighbour(1);
     const std::vector<std::uint64_t> values = values_of(world.rank() + 1);
     std::copy(values.begin(), values.end(), cells.local());
     world.barrier();
     constexpr std::size_t gets = 8;
-    std::vector<std::vector<std::uint64_t>> back(gets, std::vector<std::uint64_t>(long_elements));
+    std::vector<std::vector<std::uint64_t>> back(gets, std::vector<std::uint64_t>(row_elements));
     for (auto& one : back) selion::get(std::span(one), cells.on(next), {.origin = &there});
     selion::quiet();
     for (const auto& one : back) {

@@ -16,24 +16,25 @@ namespace {
 
 using enum selion::collective_kind;
 /// Sizes count bytes; sums wrap, so they are exact in any order.
-using word = std::uint8_t;
+using small_word = std::uint8_t;
 
-word element(std::uint32_t from, std::uint32_t to, std::size_t index) {
+small_word block_element(std::uint32_t from, std::uint32_t to, std::size_t index) {
     const std::uint64_t mixed =
         (from * 1'000'003ull + to * 7919ull + index + 1) * 0x9e3779b97f4a7c15ull;
-    return static_cast<word>(mixed >> 56);
+    return static_cast<small_word>(mixed >> 56);
 }
 
 /// What goes from `from` to `to`, `count` elements.
-void put_block(std::vector<word>& all, std::uint32_t from, std::uint32_t to, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) all.push_back(element(from, to, i));
+void put_block(std::vector<small_word>& all, std::uint32_t from, std::uint32_t to,
+               std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) all.push_back(block_element(from, to, i));
 }
 
-void put_sum(std::vector<word>& all, std::uint32_t end, std::uint32_t to, std::size_t count) {
+void put_sum(std::vector<small_word>& all, std::uint32_t end, std::uint32_t to, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-        word sum = 0;
+        small_word sum = 0;
         for (std::uint32_t from = 0; from < end; ++from) {
-            sum = static_cast<word>(sum + element(from, to, i));
+            sum = static_cast<small_word>(sum + block_element(from, to, i));
         }
         all.push_back(sum);
     }
@@ -49,8 +50,8 @@ struct trial {
 
     bool is_root() const { return rank == how.root; }
 
-    std::vector<word> given() const {
-        std::vector<word> all;
+    std::vector<small_word> given() const {
+        std::vector<small_word> all;
         const bool has_all = how.collective == exchange || how.collective == reduce_scatter ||
                              (how.collective == scatter && is_root());
         if (has_all) {
@@ -61,8 +62,8 @@ struct trial {
         return all;
     }
 
-    std::vector<word> expected() const {
-        std::vector<word> all;
+    std::vector<small_word> expected() const {
+        std::vector<small_word> all;
         switch (how.collective) {
             case barrier: break;
             case broadcast: put_block(all, how.root, 0, count); break;
@@ -100,7 +101,7 @@ bool combines(selion::collective_kind what) {
 class known_data {
 public:
     struct pair {
-        std::vector<word> given, expected;
+        std::vector<small_word> given, expected;
     };
     const pair& of(const trial& one) {
         const auto [place, is_new] = all_.try_emplace(one.how.root);
@@ -114,16 +115,16 @@ private:
 
 void run(spmd::test_run& test, const trial& one, known_data& known) {
     const auto& [source, expected] = known.of(one);
-    std::vector<word> target(expected.size());
+    std::vector<small_word> target(expected.size());
     if (one.how.collective == broadcast && one.is_root()) target = source;
-    const selion::detail::reduction how = selion::detail::erase_reduction<word>(selion::plus);
+    const selion::detail::reduction how = selion::detail::erase_reduction<small_word>(selion::plus);
     const selion::collective_choice chosen{one.way, one.how, one.part_bytes};
     selion::detail::block_call call{
         .what = one.how.collective,
         .source = reinterpret_cast<const std::byte*>(source.data()),
         .target = expected.empty() ? nullptr : reinterpret_cast<std::byte*>(target.data()),
         .count = one.how.collective == barrier ? 0 : one.count,
-        .element_bytes = sizeof(word),
+        .element_bytes = sizeof(small_word),
         .how = combines(one.how.collective) ? &how : nullptr,
         .root = one.how.root,
         .chosen = &chosen};

@@ -41,7 +41,7 @@ SPMD_TEST(signal, set_and_add_change_the_value_alone) {
 /// Round and round a ring, with an acknowledgement to the sender, so that nothing is overwritten
 /// that is still to be read. @param how makes the update of a round.
 template <class Update>
-void ring(spmd::test_run& test, selion::world& world, Update update) {
+void pass_round(spmd::test_run& test, selion::world& world, Update update) {
     spmd::symmetric_array<letter> letters(world, 1);
     spmd::symmetric_array<selion::signal> read(world, 1);
     const std::uint32_t to = test.neighbour();
@@ -61,11 +61,11 @@ void ring(spmd::test_run& test, selion::world& world, Update update) {
 }
 
 SPMD_TEST(signal, values_round_a_ring_with_set) {
-    ring(test, world, [](std::uint64_t round) { return selion::signal_set(round); });
+    pass_round(test, world, [](std::uint64_t round) { return selion::signal_set(round); });
 }
 
 SPMD_TEST(signal, values_round_a_ring_with_add) {
-    ring(test, world, [](std::uint64_t) { return selion::signal_add(1); });
+    pass_round(test, world, [](std::uint64_t) { return selion::signal_add(1); });
 }
 
 SPMD_TEST(signal, spans_arrive_whole) {

@@ -15,13 +15,13 @@ using selion::coordinates;
 
 constexpr std::size_t rows = 13;
 constexpr std::size_t columns = 10;
-using matrix = selion::spread_array<std::uint64_t, 2>;
+using spread_matrix = selion::spread_array<std::uint64_t, 2>;
 
-std::uint64_t value_of(std::size_t i, std::size_t j) { return 1000 * i + j; }
+std::uint64_t first_value(std::size_t i, std::size_t j) { return 1000 * i + j; }
 
-void fill(selion::world& world, const matrix& array) {
+void fill(selion::world& world, const spread_matrix& array) {
     array.for_mine(
-        [](std::uint64_t& element, std::size_t i, std::size_t j) { element = value_of(i, j); });
+        [](std::uint64_t& element, std::size_t i, std::size_t j) { element = first_value(i, j); });
     world.barrier();
 }
 
@@ -41,11 +41,11 @@ std::vector<selion::distribution<2>> distributions(const selion::world& world) {
 template <class Body>
 void with_each(selion::world& world, const Body& body) {
     for (const auto& how : distributions(world)) {
-        const matrix array(world, {rows, columns}, how, "numbers");
+        const spread_matrix array(world, {rows, columns}, how, "numbers");
         body(array);
         selion::deallocate(world, array);
     }
-    const matrix array(world, {rows, columns}, selion::runs{5}, "runs");
+    const spread_matrix array(world, {rows, columns}, selion::runs{5}, "runs");
     body(array);
     selion::deallocate(world, array);
 }
@@ -53,14 +53,14 @@ void with_each(selion::world& world, const Body& body) {
 }  // namespace
 
 SPMD_TEST(spread_array, elements_of_all_ranks) {
-    with_each(world, [&](const matrix& array) {
+    with_each(world, [&](const spread_matrix& array) {
         test.equal(std::uint64_t{array(3, 4)}, std::uint64_t{0});
         world.barrier();
         fill(world, array);
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < rows; ++i) {
             for (std::size_t j = 0; j < columns; ++j) {
-                if (array(i, j) != value_of(i, j)) ++wrong;
+                if (array(i, j) != first_value(i, j)) ++wrong;
             }
         }
         test.equal(wrong, std::size_t{0});
@@ -72,7 +72,7 @@ SPMD_TEST(spread_array, elements_of_all_ranks) {
         }
         world.barrier();
         array.for_mine([&](const std::uint64_t& element, std::size_t i, std::size_t j) {
-            if (element != value_of(i, j == 0 ? 1 : j) + 7) ++wrong;
+            if (element != first_value(i, j == 0 ? 1 : j) + 7) ++wrong;
             if (&element != array.to_local(i, j)) ++wrong;
             if (array.owner(i, j) != world.rank()) ++wrong;
             if (&element != &array.local()[array.local_index(i, j)]) ++wrong;
@@ -83,7 +83,7 @@ SPMD_TEST(spread_array, elements_of_all_ranks) {
 }
 
 SPMD_TEST(spread_array, everybody_has_its_elements_once) {
-    with_each(world, [&](const matrix& array) {
+    with_each(world, [&](const spread_matrix& array) {
         std::uint64_t mine = 0;
         std::uint64_t in_rows = 0;
         array.for_mine([&](std::uint64_t, std::size_t, std::size_t) { ++mine; });
@@ -97,7 +97,7 @@ SPMD_TEST(spread_array, everybody_has_its_elements_once) {
 }
 
 SPMD_TEST(spread_array, boxes) {
-    with_each(world, [&](const matrix& array) {
+    with_each(world, [&](const spread_matrix& array) {
         fill(world, array);
         std::size_t wrong = 0;
         const auto expect = [&](const selion::spread_box<2>& box) {
@@ -106,7 +106,7 @@ SPMD_TEST(spread_array, boxes) {
             for (std::size_t n = 0; n < values.size(); ++n) {
                 const std::size_t i = box.first[0] + n / box.extents[1];
                 const std::size_t j = box.first[1] + n % box.extents[1];
-                if (values[n] != value_of(i, j)) ++wrong;
+                if (values[n] != first_value(i, j)) ++wrong;
             }
         };
         expect({{0, 0}, {rows, columns}});
@@ -127,7 +127,7 @@ SPMD_TEST(spread_array, boxes) {
         for (std::size_t i = 0; i < rows; ++i) {
             for (std::size_t j = 0; j < columns; ++j) {
                 const bool is_in_box = i >= 2 && i < 11 && j >= 3 && j < 9;
-                const std::uint64_t now = is_in_box ? (i - 2) * 6 + (j - 3) + 5 : value_of(i, j);
+                const std::uint64_t now = is_in_box ? (i - 2) * 6 + (j - 3) + 5 : first_value(i, j);
                 if (array(i, j) != now) ++wrong;
             }
         }
@@ -137,7 +137,7 @@ SPMD_TEST(spread_array, boxes) {
 }
 
 SPMD_TEST(spread_array, transfers_in_two_phases) {
-    with_each(world, [&](const matrix& array) {
+    with_each(world, [&](const spread_matrix& array) {
         fill(world, array);
         std::vector<std::uint64_t> column(rows);
         selion::transfers under_way;
@@ -145,7 +145,7 @@ SPMD_TEST(spread_array, transfers_in_two_phases) {
         under_way.sync();
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < rows; ++i) {
-            if (column[i] != value_of(i, 4)) ++wrong;
+            if (column[i] != first_value(i, 4)) ++wrong;
         }
         test.equal(wrong, std::size_t{0});
         world.barrier();
@@ -155,6 +155,11 @@ SPMD_TEST(spread_array, transfers_in_two_phases) {
         }
         under_way.sync();
         selion::all_store_sync(world);
+        std::uint64_t stored = 0;
+        array.for_mine([&](const std::uint64_t& element, std::size_t, std::size_t j) {
+            if (j == 5) stored += sizeof(element);
+        });
+        selion::store_sync(stored);  // they are still to be counted
         for (std::size_t i = 0; i < rows; ++i) {
             if (array(i, 4) != i || array(i, 5) != i + 1) ++wrong;
         }
@@ -164,7 +169,7 @@ SPMD_TEST(spread_array, transfers_in_two_phases) {
 }
 
 SPMD_TEST(spread_array, slices) {
-    with_each(world, [&](const matrix& array) {
+    with_each(world, [&](const spread_matrix& array) {
         fill(world, array);
         std::size_t wrong = 0;
         const auto column = selion::slice(array, selion::every, 3);
@@ -172,14 +177,14 @@ SPMD_TEST(spread_array, slices) {
         std::vector<std::uint64_t> values(rows);
         column.read(values);
         for (std::size_t i = 0; i < rows; ++i) {
-            if (values[i] != value_of(i, 3) || column(i) != value_of(i, 3)) ++wrong;
+            if (values[i] != first_value(i, 3) || column(i) != first_value(i, 3)) ++wrong;
         }
         const auto part =
             selion::slice(array, selion::index_range{1, 5, 2}, selion::index_range{2, 3});
         values.assign(15, 0);
         part.read(values);
         for (std::size_t n = 0; n < 15; ++n) {
-            if (values[n] != value_of(1 + 2 * (n / 3), 2 + n % 3)) ++wrong;
+            if (values[n] != first_value(1 + 2 * (n / 3), 2 + n % 3)) ++wrong;
         }
         const auto rows_apart = selion::slice(array, selion::index_range{0, 4, 3}, selion::every);
         values.assign(4 * columns, 0);
@@ -187,7 +192,7 @@ SPMD_TEST(spread_array, slices) {
         rows_apart.get(under_way, values);
         under_way.sync();
         for (std::size_t n = 0; n < values.size(); ++n) {
-            if (values[n] != value_of(3 * (n / columns), n % columns)) ++wrong;
+            if (values[n] != first_value(3 * (n / columns), n % columns)) ++wrong;
         }
         selion::slice(array, selion::index_range{rows + 1, 0}, selion::every).read({});
         test.equal(wrong, std::size_t{0});
@@ -208,16 +213,17 @@ SPMD_TEST(spread_array, slices) {
 
 /// A copy of the handle is the same array on whichever rank it has come to.
 SPMD_TEST(spread_array, a_handle_that_travels) {
-    const matrix array(world, {rows, columns}, selion::tiles(2, 3), "numbers");
+    const spread_matrix array(world, {rows, columns}, selion::tiles(2, 3), "numbers");
     const selion::rank_id next = test.neighbour();
     selion::rpc(next, [array] {
-        array.for_mine(
-            [](std::uint64_t& element, std::size_t i, std::size_t j) { element = value_of(i, j); });
+        array.for_mine([](std::uint64_t& element, std::size_t i, std::size_t j) {
+            element = first_value(i, j);
+        });
     }).get();
     world.barrier();
     std::size_t wrong = 0;
     array.for_mine([&](std::uint64_t element, std::size_t i, std::size_t j) {
-        if (element != value_of(i, j)) ++wrong;
+        if (element != first_value(i, j)) ++wrong;
     });
     test.equal(wrong, std::size_t{0});
     selion::deallocate(world, array);
@@ -237,14 +243,14 @@ SPMD_TEST(spread_array, an_element_of_each_rank) {
 SPMD_TEST(spread_array, another_layout) {
     const auto all = distributions(world);
     for (const auto& from : all) {
-        const matrix before(world, {rows, columns}, from, "before");
+        const spread_matrix before(world, {rows, columns}, from, "before");
         fill(world, before);
         for (const auto& to : all) {
-            const matrix after(world, {rows, columns}, to, "after");
+            const spread_matrix after(world, {rows, columns}, to, "after");
             selion::redistribute(world, before, after);
             std::size_t wrong = 0;
             after.for_mine([&](std::uint64_t element, std::size_t i, std::size_t j) {
-                if (element != value_of(i, j)) ++wrong;
+                if (element != first_value(i, j)) ++wrong;
             });
             test.equal(wrong, std::size_t{0});
             selion::deallocate(world, after);

@@ -17,7 +17,7 @@ using selion::worker_kind;
 using selion::worker_pool;
 using selion::worker_pool_options;
 
-struct place {
+struct worker_place {
     std::int32_t row;
     std::int32_t column;
     double weight;
@@ -34,13 +34,14 @@ const selion::routine scale{"scale", [](double factor, std::span<double> data) {
 const selion::routine iota{"iota", [](std::int32_t first, std::span<std::int32_t> data) {
                                std::iota(data.begin(), data.end(), first);
                            }};
-const selion::routine mixed{"mixed", [](selion::worker& self, const place& where, float& count,
-                                        std::uint8_t& low, std::span<const place> all) {
-                                count += static_cast<float>(where.column);
-                                low = static_cast<std::uint8_t>(all.size());
-                                return place{where.row + 1, static_cast<int>(self.number()),
-                                             all.empty() ? 0 : all.back().weight};
-                            }};
+const selion::routine mixed{
+    "mixed", [](selion::worker& self, const worker_place& where, float& count, std::uint8_t& low,
+                std::span<const worker_place> all) {
+        count += static_cast<float>(where.column);
+        low = static_cast<std::uint8_t>(all.size());
+        return worker_place{where.row + 1, static_cast<int>(self.number()),
+                            all.empty() ? 0 : all.back().weight};
+    }};
 const selion::routine complain{
     "complain", [](std::int32_t code) { throw std::out_of_range("code " + std::to_string(code)); }};
 const selion::routine until_cancelled{"until_cancelled", [](selion::worker& self) {
@@ -111,10 +112,10 @@ SPMD_TEST(worker_pool, moves_structures_and_references) {
     on_every_kind(test, world, 2, [&](worker_pool& pool) {
         float count = 0.5F;
         std::uint8_t low = 0;
-        const std::vector<place> all{{1, 2, 3.0}, {4, 5, 6.5}};
-        const place back = pool.call({.worker = pool.size() - 1}, mixed, place{7, 8, 9.0},
-                                     in_out(count), out(low), all)
-                               .get();
+        const std::vector<worker_place> all{{1, 2, 3.0}, {4, 5, 6.5}};
+        const worker_place back = pool.call({.worker = pool.size() - 1}, mixed,
+                                            worker_place{7, 8, 9.0}, in_out(count), out(low), all)
+                                      .get();
         test.equal(back.row, 8);
         test.equal(back.column, static_cast<std::int32_t>(pool.size() - 1));
         test.equal(back.weight, 6.5);

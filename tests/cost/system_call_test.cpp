@@ -38,7 +38,7 @@ SPMD_TEST(system_calls, the_watch_sees_them) {
 }
 
 template <class Operation>
-void expect_none(spmd::test_run& test, const char* name, Operation operation) {
+void expect_no_calls(spmd::test_run& test, const char* name, Operation operation) {
     system_call_watch::start();
     for (std::uint32_t i = 0; i < 1000; ++i) operation(i);
     const auto calls = system_call_watch::stop();
@@ -52,21 +52,22 @@ SPMD_TEST(system_calls, none_in_one_sided_operations) {
     std::array<std::uint64_t, 512> buffer{};
     const auto there = cells.at(test.neighbour());
     const auto their_bell = bell.at(test.neighbour());
-    expect_none(test, "put", [&](std::uint64_t i) { selion::put(there, i); });
-    expect_none(test, "get", [&](std::uint32_t) { static_cast<void>(selion::get(there)); });
-    expect_none(test, "put of a span",
-                [&](std::uint32_t) { selion::put(there, std::span<const std::uint64_t>(buffer)); });
-    expect_none(test, "get of a span",
-                [&](std::uint32_t) { selion::get(std::span(buffer), there); });
-    expect_none(test, "fetch_add", [&](std::uint64_t i) { selion::fetch_add(there, i); });
-    expect_none(test, "compare_swap",
-                [&](std::uint64_t i) { selion::compare_swap(there, i, i + 1); });
-    expect_none(test, "put_signal", [&](std::uint64_t i) {
+    expect_no_calls(test, "put", [&](std::uint64_t i) { selion::put(there, i); });
+    expect_no_calls(test, "get", [&](std::uint32_t) { static_cast<void>(selion::get(there)); });
+    expect_no_calls(test, "put of a span", [&](std::uint32_t) {
+        selion::put(there, std::span<const std::uint64_t>(buffer));
+    });
+    expect_no_calls(test, "get of a span",
+                    [&](std::uint32_t) { selion::get(std::span(buffer), there); });
+    expect_no_calls(test, "fetch_add", [&](std::uint64_t i) { selion::fetch_add(there, i); });
+    expect_no_calls(test, "compare_swap",
+                    [&](std::uint64_t i) { selion::compare_swap(there, i, i + 1); });
+    expect_no_calls(test, "put_signal", [&](std::uint64_t i) {
         selion::put_signal(there, i, their_bell, selion::signal_add(1));
     });
-    expect_none(test, "a wait for what has arrived",
-                [&](std::uint32_t) { selion::wait_until(bell.own(), 0); });
-    expect_none(test, "fence and quiet", [&](std::uint32_t) {
+    expect_no_calls(test, "a wait for what has arrived",
+                    [&](std::uint32_t) { selion::wait_until(bell.own(), 0); });
+    expect_no_calls(test, "fence and quiet", [&](std::uint32_t) {
         selion::fence();
         selion::quiet();
     });

@@ -155,11 +155,37 @@ def test_who_is_close_to_the_quickest_meets_it_again():
     assert session.finalists(found) == ("slots", "board")
     assert session.finalists(_measured(slots=100, board=200)) == ()
     again = _measured(slots=140, board=110)
-    settled = session.settled(found, again)
+    settled = session.settled(found, [again])
     _, row = table.row_of(settled)
     assert list(row) == ["board", "direct", "slots", "lines:flat"]
     assert (row["board"], row["slots"], row["direct"]) == (112, 120, 116)
     assert found["rows"][0]["ns"] == 100, "what was measured first is not changed"
+
+
+def test_who_would_be_taken_without_a_table_has_to_lose_twice():
+    found = _measured(slots=100, board=200, direct=400)
+    found["rows"][2]["is_out"] = True
+    found["usual"] = "direct"
+    assert session.finalists(found) == ("slots", "direct")
+    found["usual"] = "lines:ring"
+    assert session.finalists(found) == (), "a way that was not measured cannot meet anybody"
+    jobs = [_measured(slots=130, direct=70), _measured(slots=130, direct=72)]
+    _, row = table.row_of(session.settled(found, jobs))
+    assert (row["direct"], row["slots"]) == (72, 130), "the median of three"
+    assert list(row)[0] == "direct"
+
+
+def test_a_third_job_decides_where_two_do_not_agree(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    cell = cells.Cell("threads:2", "gather", 8)
+    jobs = iter([_measured(slots=130, board=100), _measured(slots=130, board=100)])
+    monkeypatch.setattr(program, "measure", lambda *_: next(jobs))
+    notes = session.Notes(tmp_path / "notes", "here", is_resumed=False)
+    search = session.Search([cell], notes, 0, False, lambda _: None)
+    notes.add(cell, _measured(slots=100, board=110))
+    search._settle(cell, 0.1)
+    assert next(jobs, None) is None, "both have been asked"
+    _, row = table.row_of(notes.done[cell])
+    assert (row["board"], row["slots"]) == (100, 130)
 
 
 def test_a_lucky_best_is_held_against_the_choice_again(monkeypatch: pytest.MonkeyPatch):

@@ -133,11 +133,9 @@ std::size_t index_in(std::span<const std::string_view> names, std::string_view n
                      std::string_view what) {
     const auto found = std::ranges::find(names, name);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    const std::string_view nearest = base::nearest_name(name, names);
     throw error(status::bad_argument,
                 fmt::format("there is no {} '{}'{}; there are {}", what, name,
-                            nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
-                            fmt::join(names, ", ")));
+                            base::did_you_mean(name, names, "'"), fmt::join(names, ", ")));
 }
 
 [[noreturn]] void refuse(const std::string& sentence) {

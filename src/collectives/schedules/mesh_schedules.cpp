@@ -34,8 +34,8 @@ private:
 /// A rank in a tree of neighbours: from the root up and down its column, and from there along the
 /// rows. So values stay in the order of ranks.
 struct mesh_links {
-    std::vector<neighbour> parent;    ///< one, but none above the root; with what it does there
-    std::vector<neighbour> children;  ///< along the row, then along the column
+    std::vector<linked_rank> parent;    ///< one, but none above the root; with what it does there
+    std::vector<linked_rank> children;  ///< along the row, then along the column
 };
 
 mesh_links links_of(const mesh& all, std::uint32_t root, std::uint32_t rank) {
@@ -61,8 +61,8 @@ mesh_links links_of(const mesh& all, std::uint32_t root, std::uint32_t rank) {
     return links;
 }
 
-std::vector<neighbour> storing(std::vector<neighbour> all) {
-    for (neighbour& one : all) one.action = store;
+std::vector<linked_rank> storing(std::vector<linked_rank> all) {
+    for (linked_rank& one : all) one.action = store;
     return all;
 }
 

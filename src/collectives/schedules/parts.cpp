@@ -31,8 +31,8 @@ void append_down(rank_schedule& own, const tree_walk& walk) {
     }
 }
 
-void append_pipeline(rank_schedule& own, std::span<const neighbour> from,
-                     std::span<const neighbour> to, std::uint64_t blocks) {
+void append_pipeline(rank_schedule& own, std::span<const linked_rank> from,
+                     std::span<const linked_rank> to, std::uint64_t blocks) {
     if (from.empty() && to.empty()) return;
     const std::uint64_t messages = std::max<std::uint64_t>(blocks, 1);
     const auto block = [blocks](std::uint64_t number) {
@@ -43,10 +43,10 @@ void append_pipeline(rank_schedule& own, std::span<const neighbour> from,
     const std::uint64_t steps = messages + (to.empty() ? 0 : lag);
     for (std::uint64_t i = 0; i < steps; ++i) {
         schedule_step& step = own.steps.emplace_back();
-        for (const neighbour& one : to) {
+        for (const linked_rank& one : to) {
             if (i >= lag) step.sends.push_back({one.rank, block(i - lag), one.action});
         }
-        for (const neighbour& one : from) {
+        for (const linked_rank& one : from) {
             if (i < messages) step.receives.push_back({one.rank, block(i), one.action});
         }
     }

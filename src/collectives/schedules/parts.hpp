@@ -29,14 +29,14 @@ void append_up(rank_schedule& own, const tree_walk& walk, block_action action);
 void append_down(rank_schedule& own, const tree_walk& walk);
 
 /// A rank that this one gives to or takes from, and where its values stand beside the own ones.
-struct neighbour {
+struct linked_rank {
     std::uint32_t rank = 0;
     block_action action = block_action::combine_after;
 };
 /// Blocks 0 .. `blocks` - 1 one after another: each is passed on in the step in which the next one
 /// comes. A barrier has no block, and one message all the same. @param from,to may be empty.
-void append_pipeline(rank_schedule& own, std::span<const neighbour> from,
-                     std::span<const neighbour> to, std::uint64_t blocks);
+void append_pipeline(rank_schedule& own, std::span<const linked_rank> from,
+                     std::span<const linked_rank> to, std::uint64_t blocks);
 
 /// A step with one message each way, or one of them.
 void append_swap(rank_schedule& own, schedule_message sent, schedule_message received);

@@ -45,9 +45,9 @@ tree_walk with_all_blocks(tree_walk walk) {
 /// Broadcast, reduce and all-reduce, in parts that follow one another through the tree.
 rank_schedule make_segmented(const schedule_request& request, const tree_walk& walk) {
     const tree_links links = links_in(walk.shape, walk.radix, walk.places, walk.place);
-    std::vector<neighbour> parent;
+    std::vector<linked_rank> parent;
     if (walk.place != 0) parent.push_back({walk.rank_at(links.parent)});
-    std::vector<neighbour> children;
+    std::vector<linked_rank> children;
     for (const subtree& child : links.children) children.push_back({walk.rank_at(child.place)});
     rank_schedule own{request.segments, {}};
     if (request.collective != collective_kind::broadcast) {
@@ -56,7 +56,7 @@ rank_schedule make_segmented(const schedule_request& request, const tree_walk& w
     if (request.collective == collective_kind::reduce) return own;
     std::ranges::reverse(children);  // the largest subtrees have the longest way to go
     for (auto* const all : {&parent, &children}) {
-        for (neighbour& one : *all) one.action = block_action::store;
+        for (linked_rank& one : *all) one.action = block_action::store;
     }
     append_pipeline(own, parent, children, own.blocks);
     return own;

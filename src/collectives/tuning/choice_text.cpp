@@ -29,10 +29,8 @@ constexpr std::array<std::string_view, 5> way_names{"board", "slots", "direct", 
 collective_way way_of(std::string_view text, std::string_view name) {
     const auto found = std::ranges::find(way_names, name);
     if (found != way_names.end()) return static_cast<collective_way>(found - way_names.begin());
-    const std::string_view nearest = base::nearest_name(name, way_names);
     refuse(text, fmt::format("there is no way '{}'{}; there are {}", name,
-                             nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
-                             fmt::join(way_names, ", ")));
+                             base::did_you_mean(name, way_names, "'"), fmt::join(way_names, ", ")));
 }
 
 std::vector<std::string_view> parts_of(std::string_view text) {

@@ -21,7 +21,7 @@ constexpr std::int64_t longest_linger_ns = 20'000;
 /// After which it looks again at what a thread of the rank seemed to be at.
 constexpr std::int64_t nap_ns = 1'000'000;
 /// A file that should have told is not trusted for longer.
-constexpr std::int64_t longest_sleep_ns = 250'000'000;
+constexpr std::int64_t longest_rest_ns = 250'000'000;
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void interrupts::sleep() {
         if (files[0].revents != 0) place_.pipes.hush(bell_);
     };
     constexpr timespec nap{0, nap_ns};
-    constexpr timespec longest{0, longest_sleep_ns};
+    constexpr timespec longest{0, longest_rest_ns};
     const bool is_attended = place_.attention->is_attended();
     const bool is_told = network >= 0 && !place_.frames->is_stuck();
     if (!is_attended && (!is_told || !place_.frames->may_sleep())) return wait(1, &nap);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned uses_shift = 32;
 
-void count(detail::rank_context& server, counter* which) {
+void count_done(detail::rank_context& server, counter* which) {
     if (which != nullptr) detail::count_together(server, counter_access::word(*which));
 }
 
@@ -95,8 +95,8 @@ void operation_table::end_piece(detail::rank_context& server, pending_operation&
     counter* const origin = what.origin;
     counter* const completion = what.completion;
     close(what);
-    count(server, origin);
-    count(server, completion);
+    count_done(server, origin);
+    count_done(server, completion);
 }
 
 }  // namespace selion::machine::fabric

@@ -32,12 +32,10 @@ machine_model read(std::string_view text, const std::string& file, const option_
 [[noreturn]] void reject_name(std::string_view name) {
     std::vector<std::string_view> names;
     for (const shipped_machine& each : shipped_machines()) names.push_back(each.name);
-    const std::string_view near = base::nearest_name(name, names);
     reject(fmt::format("machine \"sim:{}\"", name),
            fmt::format("there is no such machine{}; those that come along are {}; a file of your "
                        "own is named with a / or with .toml at the end",
-                       near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                       fmt::join(names, ", ")));
+                       base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 std::string contents_of(const std::string& path) {

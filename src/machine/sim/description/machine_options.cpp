@@ -15,12 +15,6 @@
 namespace selion::machine::sim {
 namespace {
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
-    const std::vector<std::string_view> views(candidates.begin(), candidates.end());
-    const std::string_view near = base::nearest_name(name, views);
-    return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
-}
-
 /// A number without anything behind it.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
@@ -172,7 +166,7 @@ private:
         reject(place_of(key, text),
                fmt::format("there is no such option{}; legal are {}, and any key of the file with "
                            "its table, such as processor.flop_ns",
-                           did_you_mean(key, names), fmt::join(names, ", ")));
+                           base::did_you_mean(key, names), fmt::join(names, ", ")));
     }
 
     std::string place_of(std::string_view key, std::string_view text) const {
@@ -224,7 +218,7 @@ private:
         const known_key known = look_up(*found.schema, found.key);
         if (known.key == nullptr) {
             reject(place, fmt::format("[{}] has no key {}{}; legal are {}", found.table, found.key,
-                                      did_you_mean(found.key, all_spellings(*found.schema)),
+                                      base::did_you_mean(found.key, all_spellings(*found.schema)),
                                       legal_keys(*found.schema)));
         }
         found.known = known.key;
@@ -244,7 +238,7 @@ private:
         std::vector<std::string> names;
         for (const written_table& each : document_.tables) names.push_back(each.name());
         reject(place, fmt::format("there is no table [{}]{}; the file has {}", name,
-                                  did_you_mean(name, names), fmt::join(names, ", ")));
+                                  base::did_you_mean(name, names), fmt::join(names, ", ")));
     }
 
     /// The tables of that name; a new one if the file leaves it out.

@@ -23,12 +23,6 @@ bool is_free(std::string_view path) {
     return std::ranges::find(free_tables(), path) != free_tables().end();
 }
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
-    const std::vector<std::string_view> views(candidates.begin(), candidates.end());
-    const std::string_view near = base::nearest_name(name, views);
-    return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
-}
-
 std::vector<std::string> table_names() {
     std::set<std::string> names;
     for (const table_schema& table : all_tables()) {
@@ -206,7 +200,7 @@ private:
         reject(value.place,
                fmt::format("{}{} has no key {}{}; legal are {}", schema.path,
                            schema.kind.empty() ? "" : fmt::format(" of kind {}", schema.kind),
-                           value.key, did_you_mean(value.key, all_spellings(schema)),
+                           value.key, base::did_you_mean(value.key, all_spellings(schema)),
                            legal_keys(schema)));
     }
 
@@ -349,7 +343,7 @@ void check_tables(const machine_document& document) {
             const std::vector<std::string> names = table_names();
             reject(table.place,
                    fmt::format("a machine file has no table [{}]{}; legal are {}", table.path,
-                               did_you_mean(table.path, names), fmt::join(names, ", ")));
+                               base::did_you_mean(table.path, names), fmt::join(names, ", ")));
         }
     }
 }
