@@ -61,7 +61,7 @@ std::uint64_t draw_secret() {
     return secret;
 }
 
-std::vector<std::byte> encode(const rank_card& card) {
+std::vector<std::byte> encode(const process_card& card) {
     card_head head{.magic = magic,
                    .program = card.program,
                    .key = card.key,
@@ -81,7 +81,7 @@ std::vector<std::byte> encode(const rank_card& card) {
     return bytes;
 }
 
-std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
+std::optional<process_card> decode_card(std::span<const std::byte> bytes) {
     card_head head{};
     if (bytes.size() < sizeof head) return std::nullopt;
     std::memcpy(&head, bytes.data(), sizeof head);
@@ -98,19 +98,19 @@ std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
     const auto text = [&](std::size_t part) {
         return std::string(reinterpret_cast<const char*>(parts[part].data()), parts[part].size());
     };
-    return rank_card{.terms = head.terms,
-                     .share = head.share,
-                     .program = head.program,
-                     .version = text(0),
-                     .spec = text(1),
-                     .provider = text(2),
-                     .host = text(3),
-                     .address = {parts[4].begin(), parts[4].end()},
-                     .pulses = {parts[5].begin(), parts[5].end()},
-                     .key = head.key};
+    return process_card{.terms = head.terms,
+                        .share = head.share,
+                        .program = head.program,
+                        .version = text(0),
+                        .spec = text(1),
+                        .provider = text(2),
+                        .host = text(3),
+                        .address = {parts[4].begin(), parts[4].end()},
+                        .pulses = {parts[5].begin(), parts[5].end()},
+                        .key = head.key};
 }
 
-std::string difference(const rank_card& own, const rank_card& other) {
+std::string difference(const process_card& own, const process_card& other) {
     if (own.version != other.version) {
         return fmt::format("has version {} of Selion, not {}", other.version, own.version);
     }

@@ -35,8 +35,8 @@ void describe(const machine_spec& spec, const launch_place& place, node::job_set
     const std::string_view option = setting.has_notifier ? ",progress=interrupt"
                                     : setting.is_direct  ? ""
                                                          : ",direct=off";
-    words.spec = fmt::format("{}:{}{}", spec.kind, place.ranks, option);
-    words.ranks = words.processes = words.carriers = place.ranks;
+    words.spec = fmt::format("{}:{}{}", spec.kind, place.processes, option);
+    words.ranks = words.processes = words.carriers = place.processes;
     words.capabilities = {
         .shares_memory = false,
         .isolates_ranks = true,
@@ -76,11 +76,11 @@ std::string mistake_in(const machine_spec& spec) {
 }
 
 result<node::job_setting> setting_of(const machine_spec& spec, const launch_place& place) {
-    if (!spec.body.empty() && base::parse_whole(spec.body) != place.ranks) {
-        return malformed(spec, fmt::format("the launcher has started {}", place.ranks));
+    if (!spec.body.empty() && base::parse_whole(spec.body) != place.processes) {
+        return malformed(spec, fmt::format("the launcher has started {}", place.processes));
     }
     result<node::job_setting> made =
-        node::make_setting(spec, node_shape{.processes = place.ranks_on_host});
+        node::make_setting(spec, node_shape{.processes = place.processes_on_host});
     if (!made) return made.trouble();
     node::job_setting setting = std::move(made).value();
     setting.how_long = patience_of(setting);

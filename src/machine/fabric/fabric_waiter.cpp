@@ -62,16 +62,6 @@ private:
 
 }  // namespace
 
-sleeping_place::sleeping_place(const node::shared_mapping& of_ranks, const node::patience& how,
-                               const node::bell_layout& bells, std::uint32_t index)
-    : mapping(of_ranks), pipes(of_ranks), how_long(how) {
-    own.push_back(bells.of_carrier(index));
-    for (std::uint32_t i = 0; i < bells.joined_threads; ++i) {
-        own.push_back(bells.of_joined(index, i));
-    }
-    if (bells.has_notifiers) own.push_back(bells.of_beside(index));
-}
-
 /// What has come before this last look is either taken or told by it; what comes later is told by
 /// the network's file, which the other thread sleeps on.
 void attention::leave(port& frames) {

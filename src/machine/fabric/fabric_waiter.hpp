@@ -31,14 +31,10 @@ private:
     std::atomic<std::uint32_t> count_ = 0;
 };
 
-/// What the threads of the process that may sleep have in common.
+/// What the threads of a rank that may sleep have in common.
 struct sleeping_place {
-    /// @param index of the rank within the mapping.
-    sleeping_place(const node::shared_mapping& of_ranks, const node::patience& how,
-                   const node::bell_layout& bells, std::uint32_t index);
-
     const node::shared_mapping& mapping;
-    bell_pipes pipes;
+    bell_pipes& pipes;               ///< of the process
     std::vector<std::uint32_t> own;  ///< bells: of the rank, of threads that join it, beside it
     node::patience how_long;
     port* frames = nullptr;

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-rank_card example() {
+process_card example() {
     return {.terms = {.secret = 7, .reserve_bytes = 1 << 20},
             .share = {.view = 5, .device = 1, .inode = 6, .process = 77, .file = 9},
             .program = 42,
@@ -22,7 +22,7 @@ rank_card example() {
 }
 
 TEST(card, is_read_as_it_was_written) {
-    const std::optional<rank_card> read = decode_card(encode(example()));
+    const std::optional<process_card> read = decode_card(encode(example()));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->terms.secret, 7u);
     EXPECT_EQ(read->share.inode, 6u);
@@ -45,7 +45,7 @@ TEST(card, of_any_other_length_is_none) {
 }
 
 TEST(card, what_keeps_ranks_apart_is_told) {
-    rank_card other = example();
+    process_card other = example();
     other.version = "0.2.0";
     EXPECT_EQ(difference(example(), other), "has version 0.2.0 of Selion, not 0.1.0");
     other = example();
