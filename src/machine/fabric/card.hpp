@@ -38,6 +38,12 @@ struct share_offer {
     }
 };
 
+/// How others reach a rank.
+struct rank_contact {
+    std::vector<std::byte> address;  ///< of its endpoint
+    std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
+};
+
 /// What a process tells the others before anything is sent.
 struct process_card {
     job_terms terms;
@@ -47,9 +53,8 @@ struct process_card {
     std::string spec;
     std::string provider;
     std::string host;
-    std::vector<std::byte> address;
-    std::vector<std::byte> pulses;  ///< address of its `pulse_socket`; empty: it has none
-    std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
+    std::vector<std::byte> pulses;    ///< address of its `pulse_socket`; empty: it has none
+    std::vector<rank_contact> ranks;  ///< of the process, in order; their addresses are as long
 };
 
 /// Of the code of the running program, wherever it is mapped. @cost reads all of it once

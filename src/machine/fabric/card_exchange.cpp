@@ -58,7 +58,7 @@ process_card card_exchange::read(std::uint32_t process) {
     const auto bytes = launched_.get(process, key_);
     std::optional<process_card> card;
     if (bytes) card = decode_card(*bytes);
-    if (!card) {
+    if (!card || card->ranks.size() != ranks_.ranks_per_process()) {
         throw error(status::system_failure,
                     fmt::format("fabric: {} has left no card of this version: all ranks must run "
                                 "the same program, and call selion::run alike",

@@ -27,18 +27,17 @@ std::uint32_t jobs = 0;
 }  // namespace
 
 void fabric_machine::open_endpoints() {
-    if (const std::string mistake = raise_file_limit(places_.ranks()); !mistake.empty()) {
+    const std::uint32_t own = places_.ranks_per_process();
+    if (const std::string mistake = raise_file_limit(places_.ranks(), own); !mistake.empty()) {
         throw error(
             status::system_failure,
             fmt::format("fabric: {}: {}", places_.name_of_process(place_.process), mistake));
     }
     endpoint_wish wish = wish_of_knobs();
     wish.is_on_one_host = place_.processes_on_host == place_.processes;
-    for (std::uint32_t i = 0; i < places_.ranks_per_process(); ++i) {
-        result<std::unique_ptr<endpoint>> opened = endpoint::open(wish);
-        if (!opened) throw opened.trouble();
-        ends_.push_back(std::move(opened).value());
-    }
+    result<std::vector<std::unique_ptr<endpoint>>> opened = endpoint::open(wish, own);
+    if (!opened) throw opened.trouble();
+    ends_ = std::move(opened).value();
 }
 
 /// What the first process decides for all.
@@ -63,21 +62,34 @@ process_card fabric_machine::card_or_end(std::uint32_t process) {
     }
 }
 
+rank_contact fabric_machine::contact_of(std::uint32_t rank) {
+    const std::uint32_t process = places_.process_of(rank);
+    const std::size_t local = rank - places_.of_process(process).first;
+    if (process == place_.process) return cards_->own().ranks[local];
+    return card_or_end(process).ranks[local];
+}
+
+std::vector<rank_contact> fabric_machine::own_contacts() const {
+    std::vector<rank_contact> own;
+    for (const auto& end : ends_) {
+        own.push_back({.address = end->name(), .key = end->can_move() ? draw_secret() : 0});
+    }
+    return own;
+}
+
 void fabric_machine::exchange_cards(selion::thread_level level) {
     if (place_.process == 0) terms_ = choose_terms(level);
     open_pulses();
-    const endpoint& end = *ends_.front();
     cards_.emplace(launched_, places_, ++jobs,
                    process_card{.terms = terms_,
                                 .share = share_.offer(setting_.is_direct),
                                 .program = program_fingerprint(),
                                 .version = version(),
                                 .spec = setting_.description.spec,
-                                .provider = end.provider(),
+                                .provider = ends_.front()->provider(),
                                 .host = place_.host,
-                                .address = end.name(),
                                 .pulses = pulses_ ? pulses_->name() : std::vector<std::byte>{},
-                                .key = end.can_move() ? draw_secret() : 0});
+                                .ranks = own_contacts()});
     cards_->gather(silence_ns(), setting_.aborts_on_hang ? setting_.hang_timeout_ns : 0,
                    [this] { end_for_hang(); });
     if (place_.process != 0) terms_ = cards_->read(0).terms;
@@ -106,19 +118,17 @@ void fabric_machine::make_ranks(const job& work) {
     contexts_ = std::vector<detail::rank_context>(own.count);
     joined_.resize(setting_.joined_threads);
     for (std::uint32_t i = 0; i < own.count; ++i) {
-        ranks_.emplace_back(rank_surroundings{.host = *this,
-                                              .setting = setting_,
-                                              .terms = terms_,
-                                              .places = places_,
-                                              .mapping = *mapping_,
-                                              .mapped = mapped,
-                                              .pipes = *pipes_,
-                                              .key = cards_->own().key,
-                                              .card_of =
-                                                  [this](std::uint32_t rank) {
-                                                      return card_or_end(places_.process_of(rank));
-                                                  }},
-                            std::move(ends_[i]), own.first + i, contexts_[i]);
+        ranks_.emplace_back(
+            rank_surroundings{
+                .host = *this,
+                .setting = setting_,
+                .terms = terms_,
+                .places = places_,
+                .mapping = *mapping_,
+                .mapped = mapped,
+                .pipes = *pipes_,
+                .contact_of = [this](std::uint32_t rank) { return contact_of(rank); }},
+            std::move(ends_[i]), own.first + i, contexts_[i]);
     }
     if (setting_.is_direct && mapped.count > 1) {
         std::vector<std::uint32_t> first_rank(own.count + 1);
@@ -137,6 +147,10 @@ int fabric_machine::run(const job& work) {
     thread_level_ = static_cast<selion::thread_level>(terms_.thread_level);
     make_memory();
     make_ranks(work);
+    if (place_.process == 0) {
+        const std::string warning = warning_of_binding(places_.ranks_per_process());
+        if (!warning.empty()) base::say(warning);
+    }
     for (const fabric_rank& rank : ranks_) {
         base::say_verbose(fmt::format("{}: {}", setting_.description.spec, rank.text()));
     }
@@ -220,9 +234,12 @@ void fabric_machine::leave_thread(waiter* own) {
 std::string fabric_machine::binding_report() const {
     std::string text;
     for (std::uint32_t rank = 0; rank < places_.ranks(); ++rank) {
-        text +=
-            fmt::format("rank {}: a process of its own on host {}, bound as the launcher likes\n",
-                        rank, places_.host_of(rank));
+        const std::string what =
+            places_.ranks_per_process() == 1
+                ? "a process of its own"
+                : fmt::format("a thread of process {}", places_.process_of(rank));
+        text += fmt::format("rank {}: {} on host {}, bound as the launcher likes\n", rank, what,
+                            places_.host_of(rank));
     }
     return text;
 }
@@ -233,14 +250,37 @@ std::uint32_t fabric_machine::place_of(const detail::rank_context& context, loca
 
 }  // namespace fabric
 
+machine_kind_info describe_fabric() {
+    machine_kind_info info{
+        .name = "fabric",
+        .forms = {"fabric", "fabric:N", "fabric:xT", "fabric:PxT"},
+        .summary =
+            "ranks are processes on many hosts, or T threads of each, over libfabric; started by "
+            "mpirun or another launcher with PMIx",
+        .facts = {{"memory",
+                   "shared by the ranks of a host; all else by messages over the network"},
+                  {"direct=off", "each rank's own, also within a host"},
+                  {"progress=interrupt",
+                   "a thread for each rank serves others meanwhile; as with direct=off"},
+                  {"ranks",
+                   "as many as the launcher starts processes, or T times as many: "
+                   "mpirun -n 4 ./program"},
+                  {"isolation",
+                   "private memory, globals and libraries of each process; ranks of "
+                   "one process share them"},
+                  {"death of a rank", "ends the job; the launcher names rank and host"}},
+        .available = true,
+        .reason = {}};
+    return info;
+}
+
 result<std::unique_ptr<machine>> make_fabric(const machine_spec& spec) {
-    if (const std::string mistake = fabric::mistake_in(spec); !mistake.empty()) {
-        return fabric::malformed(spec, mistake);
-    }
+    const result<fabric::wished_shape> shape = fabric::parse_spec(spec);
+    if (!shape) return shape.trouble();
     result<fabric::launcher_link*> launched = fabric::launcher_link::connect();
     if (!launched) return launched.trouble();
     const fabric::launch_place& place = launched.value()->place();
-    result<node::job_setting> setting = fabric::setting_of(spec, place);
+    result<node::job_setting> setting = fabric::setting_of(spec, shape.value(), place);
     if (!setting) return setting.trouble();
     return std::unique_ptr<machine>(
         new fabric::fabric_machine(std::move(setting).value(), *launched.value()));

@@ -113,9 +113,12 @@ void fabric_machine::on_loss(std::optional<std::uint32_t> process, const char* w
                               own_rank, ranks, own->place_.host, why),
                   {}});
     } else if (own->place_.process == speaker) {
-        const std::uint32_t rank = own->places_.of_process(*process).first;
-        announce(
-            {rank, fmt::format("rank {} of {} has died ({}); the job ends", rank, ranks, why), {}});
+        const rank_range lost = own->places_.of_process(*process);
+        const std::string who = lost.count == 1
+                                    ? fmt::format("rank {} of {}", lost.first, ranks)
+                                    : fmt::format("the process of ranks {} to {} of {}", lost.first,
+                                                  lost.first + lost.count - 1, ranks);
+        announce({lost.first, fmt::format("{} has died ({}); the job ends", who, why), {}});
     }
     _exit(1);
 }

@@ -61,6 +61,8 @@ private:
     void open_endpoints();
     job_terms choose_terms(selion::thread_level level);
     process_card card_or_end(std::uint32_t process);
+    rank_contact contact_of(std::uint32_t rank);
+    std::vector<rank_contact> own_contacts() const;
     void open_pulses();
     void watch_others();
     std::vector<std::uint32_t> debtors();

@@ -39,9 +39,10 @@ fabric_rank::fabric_rank(rank_surroundings around, std::unique_ptr<endpoint> end
     sleeping_.pipes.open(sleeping_.own.front());
     sleeping_.frames = port_.get();
     prepare();
-    if (around_.key == 0) return;
+    const std::uint64_t key = around_.contact_of(rank_).key;
+    if (key == 0) return;
     const std::span own(memory(), around_.mapping.control().reserve_bytes);
-    if (const auto trouble = end_->offer(own, around_.key)) throw *trouble;
+    if (const auto trouble = end_->offer(own, key)) throw *trouble;
 }
 
 sleeping_place fabric_rank::place_to_sleep() const {
@@ -69,10 +70,10 @@ std::unique_ptr<port> fabric_rank::make_port() {
         .memory = memory(),
         .place_of =
             [this](std::uint32_t rank) {
-                const process_card card = around_.card_of(rank);
-                const result<peer_address> found = end_->insert(card.address);
+                const rank_contact contact = around_.contact_of(rank);
+                const result<peer_address> found = end_->insert(contact.address);
                 if (!found) end_job(found.trouble().what());
-                return peer_place{found.value(), card.key};
+                return peer_place{found.value(), contact.key};
             },
         .end_job =
             [this](std::uint32_t peer, const std::string& what) {
@@ -128,8 +129,7 @@ void fabric_rank::open(const job& work, node::post_office* office, node::mail_ro
 int fabric_rank::run(const job& work) {
     publish(context_.call->thread_id, static_cast<std::uint32_t>(gettid()));
     if (has_interrupts_) {
-        interrupts_.emplace(sleeping_, context_,
-                            around_.setting.bells().of_notifier(around_.own_process()));
+        interrupts_.emplace(sleeping_, context_);
     }
     const int status = work.rank_main(context_);
     publish(context_.call->has_finished, 1u);

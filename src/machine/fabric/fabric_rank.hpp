@@ -33,9 +33,8 @@ struct rank_surroundings {
     const node::shared_mapping& mapping;
     rank_range mapped;  ///< the mapping's ranks
     bell_pipes& pipes;
-    std::uint64_t key;  ///< by which others are let at its memory; 0: they are not
-    /// The card of another rank; ends the job if there is none.
-    std::function<process_card(std::uint32_t rank)> card_of;
+    /// How another rank is reached; ends the job if nobody says.
+    std::function<rank_contact(std::uint32_t rank)> contact_of;
 
     /// Numbers within the mapping.
     std::uint32_t index_of(std::uint32_t rank) const { return rank - mapped.first; }

@@ -18,16 +18,22 @@ namespace selion::machine::fabric {
 /// Whether a thread of the rank waits, and so serves (progress=interrupt).
 class attention {
 public:
-    /// @param bell of the thread that serves otherwise.
-    attention(bell_pipes& pipes, std::uint32_t bell) : pipes_(pipes), bell_(bell) {}
+    attention();
+    ~attention();
+    attention(const attention&) = delete;
+    attention& operator=(const attention&) = delete;
+
+    /// Readable once the thread that serves otherwise has been rung for.
+    int file() const { return file_; }
+    void ring() const;
+    void hush() const;
     bool is_attended() const { return count_.load(std::memory_order_relaxed) != 0; }
     void attend() { count_.fetch_add(1, std::memory_order_relaxed); }
     /// Hands to the thread that serves meanwhile what the last one may leave behind.
     void leave(port& frames);
 
 private:
-    bell_pipes& pipes_;
-    std::uint32_t bell_;
+    int file_;
     std::atomic<std::uint32_t> count_ = 0;
 };
 

@@ -17,8 +17,9 @@ process_card example() {
             .spec = "fabric:4",
             .provider = "tcp;ofi_rxm",
             .host = "a",
-            .address = std::vector<std::byte>(16, std::byte{1}),
-            .pulses = std::vector<std::byte>(16, std::byte{2})};
+            .pulses = std::vector<std::byte>(16, std::byte{2}),
+            .ranks = {{std::vector<std::byte>(16, std::byte{1}), 8},
+                      {std::vector<std::byte>(16, std::byte{3}), 9}}};
 }
 
 TEST(card, is_read_as_it_was_written) {
@@ -29,8 +30,12 @@ TEST(card, is_read_as_it_was_written) {
     EXPECT_TRUE(read->share.meets(example().share));
     EXPECT_EQ(read->program, 42u);
     EXPECT_EQ(read->host, "a");
-    EXPECT_EQ(read->address, example().address);
     EXPECT_EQ(read->pulses, example().pulses);
+    ASSERT_EQ(read->ranks.size(), 2u);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+        EXPECT_EQ(read->ranks[rank].address, example().ranks[rank].address);
+        EXPECT_EQ(read->ranks[rank].key, example().ranks[rank].key);
+    }
     EXPECT_EQ(difference(example(), *read), "");
 }
 
@@ -42,6 +47,12 @@ TEST(card, of_any_other_length_is_none) {
     std::vector<std::byte> longer = whole;
     longer.push_back({});
     EXPECT_FALSE(decode_card(longer));
+}
+
+TEST(card, of_a_process_without_ranks_is_none) {
+    process_card without = example();
+    without.ranks.clear();
+    EXPECT_FALSE(decode_card(encode(without)));
 }
 
 TEST(card, what_keeps_ranks_apart_is_told) {
