@@ -39,9 +39,10 @@ def check_machine(machine: str) -> None:
             "Ranks in Python are processes, because threads of one interpreter wait for each "
             f"other; the machine is '{machine}': {_cure}."
         )
-    if "x" in wanted.shape and wanted.ranks is not None and not wanted.shape.endswith("x1"):
+    if wanted.per_process > 1:
+        cure = "launch a process for each" if wanted.kind == "fabric" else _cure
         raise Mistake(
-            f"Ranks in Python have a process each, but '{machine}' puts several into one: {_cure}."
+            f"Ranks in Python have a process each, but '{machine}' puts several into one: {cure}."
         )
 
 

@@ -65,14 +65,19 @@ def parse_hosts(text: str) -> list[Host]:
     return found
 
 
-def shares(hosts: Sequence[Host], ranks: int | None) -> list[int]:
-    """How many ranks each host gets.
+def shares(hosts: Sequence[Host], ranks: int | None, per_process: int = 1) -> list[int]:
+    """How many processes each host gets, of so many ranks.
 
-    @error Mistake if there are too many for the hosts' own numbers, or too few for all.
+    @error Mistake if there are too many ranks for the hosts' own numbers, too few for all hosts, or
+        such as processes do not make.
     """
+    for host in hosts:
+        if (host.slots or 0) % per_process != 0:
+            raise Mistake(f"'{host.name}:{host.slots}' in the list of hosts: a process has "
+                          f"{per_process} ranks; legal is a multiple of {per_process}.")
     counted = [host.slots for host in hosts if host.slots is not None]
     if ranks is None:
-        return [host.slots or 1 for host in hosts]
+        return [(host.slots or per_process) // per_process for host in hosts]
     if len(counted) not in (0, len(hosts)):
         raise Mistake("Some hosts of the list have a number of ranks and some have none; "
                       "give all or none.")
@@ -80,10 +85,11 @@ def shares(hosts: Sequence[Host], ranks: int | None) -> list[int]:
         if sum(counted) != ranks:
             raise Mistake(f"The hosts take {sum(counted)} ranks together but -n asks for {ranks}; "
                           "leave out one of them.")
-        return counted
-    if ranks < len(hosts):
+        return [slots // per_process for slots in counted]
+    processes = ranks // per_process
+    if processes < len(hosts):
         raise Mistake(f"{ranks} ranks do not fill {len(hosts)} hosts; list fewer.")
-    each, more = divmod(ranks, len(hosts))
+    each, more = divmod(processes, len(hosts))
     return [each + (number < more) for number in range(len(hosts))]
 
 
@@ -125,31 +131,40 @@ def _passed(environment: Mapping[str, str]) -> list[str]:
 
 
 def command(launcher: Launcher, hosts: Sequence[Host], ranks: int | None,
-            line: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+            line: Sequence[str], environment: Mapping[str, str],
+            per_process: int = 1) -> list[str]:
     """The launcher's line that starts `line` on the hosts; without hosts, on those that the
     launcher knows of.
 
     @param environment the launcher's own: it is told which variables go with the program.
+    @param per_process ranks, which are threads: a process needs as many processors.
     """
-    counts = shares(hosts, ranks) if hosts else []
+    processes = None if ranks is None else ranks // per_process
+    counts = shares(hosts, ranks, per_process) if hosts else []
     if launcher.family == "slurm":
+        start = [launcher.path, "--mpi=pmix"]
+        if per_process > 1:
+            start.append(f"--cpus-per-task={per_process}")
         if not hosts:
-            number = [] if ranks is None else [f"--ntasks={ranks}"]
-            return [launcher.path, "--mpi=pmix", *number, *line]
+            number = [] if processes is None else [f"--ntasks={processes}"]
+            return [*start, *number, *line]
         # As many on each: Slurm has no list of different numbers but a file.
         if len(set(counts)) > 1:
-            raise Mistake(f"srun starts as many ranks on each host, not {listing(counts)}; give a "
-                          "number that the hosts divide.")
+            numbers = listing([count * per_process for count in counts])
+            raise Mistake(f"srun starts as many ranks on each host, not {numbers}; give a number "
+                          "that the hosts divide.")
         names = ",".join(host.name for host in hosts)
-        return [launcher.path, "--mpi=pmix", f"--nodelist={names}", f"--nodes={len(hosts)}",
+        return [*start, f"--nodelist={names}", f"--nodes={len(hosts)}",
                 f"--ntasks={sum(counts)}", f"--ntasks-per-node={counts[0]}", *line]
     slots = ",".join(f"{host.name}:{count}" for host, count in zip(hosts, counts, strict=True))
     where = ["--host", slots] if hosts else []
-    wanted = sum(counts) if hosts else ranks
+    wanted = sum(counts) if hosts else processes
     number = [] if wanted is None else ["-n", str(wanted)]
     passed = [part for name in _passed(environment) for part in ("-x", name)]
     bound = _open_mpi_4 if launcher.family == "open-mpi-4" else ()
-    return [launcher.path, *bound, *where, *passed, *number, *line]
+    # By default it binds a process to one core, or to as few as it likes.
+    free = ["--bind-to", "none"] if per_process > 1 else []
+    return [launcher.path, *bound, *free, *where, *passed, *number, *line]
 
 
 def line_for(line: Sequence[str], environment: Mapping[str, str]) -> list[str]:
@@ -164,7 +179,7 @@ def line_for(line: Sequence[str], environment: Mapping[str, str]) -> list[str]:
         return list(line)
     listed = os.environ.get(hosts_variable)
     hosts = parse_hosts(listed) if listed else []
-    return command(find(), hosts, machine.ranks, line, environment)
+    return command(find(), hosts, machine.ranks, line, environment, machine.per_process)
 
 
 def use_hosts(hosts: str | None, machines: Sequence[str]) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from selion.mistake import Mistake
 
 _counted = re.compile(r"(?P<first>\d+)(?:x(?P<each>\d+))?(?:@\d+)?")
+#: Ranks of each process, where a launcher says how many processes there are.
+_per_process = re.compile(r"x(?P<each>[1-9]\d*)")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,14 @@ class Spec:
             return None
         return int(found["first"]) * int(found["each"] or 1)
 
+    @property
+    def per_process(self) -> int:
+        """How many ranks a process has, of kinds whose ranks are those of processes."""
+        if self.kind == "sim":
+            return 1
+        found = _per_process.fullmatch(self.shape) or _counted.fullmatch(self.shape)
+        return max(1, int(found["each"] or 1)) if found else 1
+
 
 def parse(text: str) -> Spec:
     """Splits a spec; never fails, since judging it is the library's affair."""
@@ -48,6 +58,11 @@ def with_ranks(text: str, ranks: int) -> str:
     spec = parse(text)
     if not spec.shape:
         return str(Spec(spec.kind, str(ranks), spec.options))
+    if spec.kind == "fabric" and _per_process.fullmatch(spec.shape):
+        if ranks % spec.per_process != 0:
+            raise Mistake(f"-n asks for {ranks} ranks, but a process of the machine '{text}' has "
+                          f"{spec.per_process}; legal is a multiple of {spec.per_process}.")
+        return str(Spec(spec.kind, f"{ranks // spec.per_process}x{spec.per_process}", spec.options))
     if spec.ranks is not None and spec.ranks != ranks:
         raise Mistake(
             f"The machine '{text}' has {spec.ranks} ranks but -n asks for {ranks}; "

@@ -21,7 +21,8 @@ error malformed(const machine_spec& spec, std::string_view mistake, std::string_
             fmt::format("machine \"{}\": {}; legal forms are {}", spec.text, mistake, forms)};
 }
 
-/// A count of ranks, threads or processes between 1 and the most that an address can name.
+}  // namespace
+
 std::optional<std::uint32_t> parse_count(std::string_view text) {
     const std::optional<std::uint64_t> number = base::parse_whole(text);
     if (!number || *number == 0 || *number > max_ranks) return std::nullopt;
@@ -31,8 +32,6 @@ std::optional<std::uint32_t> parse_count(std::string_view text) {
 std::string not_a_count(std::string_view text, std::string_view what) {
     return fmt::format("\"{}\" is not a number of {} (1 to {})", text, what, max_ranks);
 }
-
-}  // namespace
 
 result<machine_spec> split_spec(std::string_view text) {
     machine_spec spec;

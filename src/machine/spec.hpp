@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,5 +53,10 @@ std::string spec_of(std::string_view kind, const node_shape& shape);
 
 /// Most ranks that an address can name.
 inline constexpr std::uint32_t max_ranks = (1u << 20) - 1;
+
+/// A count of ranks, threads or processes in a spec: 1 to `max_ranks`.
+std::optional<std::uint32_t> parse_count(std::string_view text);
+/// "\"x\" is not a number of ranks (1 to …)".
+std::string not_a_count(std::string_view text, std::string_view what);
 
 }  // namespace selion::machine

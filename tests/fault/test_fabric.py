@@ -153,8 +153,12 @@ def test_tasks_without_a_server_are_refused():
 
 
 @pytest.mark.parametrize("spec, sentence", {
-    "fabric:4x": '"4x" is not a number of ranks',
-    "fabric:x4": "a process is one rank: launch a process for each",
+    "fabric:0": '"0" is not a number of ranks',
+    "fabric:x0": '"0" is not a number of ranks in each process (1 to 1048575); legal forms are',
+    "fabric:x": '"" is not a number of ranks in each process',
+    "fabric:4x": '"" is not a number of ranks in each process',
+    "fabric:ax4": '"a" is not a number of processes',
+    "fabric:x64@2": "none of them fibers: leave the @ out",
     "fabric,direct=maybe": "direct=maybe is neither on nor off",
     "fabric,direct=on,progress=interrupt": "leave direct=on out",
     "fabric,progress=seldom": "progress=seldom is no way of progress",
@@ -166,7 +170,10 @@ def test_specs_that_are_wrong_are_explained(spec: str, sentence: str):
 
 
 @pytest.mark.parametrize("changes, sentence", [
-    ({"SELION_MACHINE": "fabric:3"}, "the launcher has started 2"),
+    ({"SELION_MACHINE": "fabric:3"}, "the launcher has started 2;"),
+    ({"SELION_MACHINE": "fabric:4"}, "the launcher has started 2, and fabric:x2 has 4 ranks"),
+    ({"SELION_MACHINE": "fabric:4x2"}, "the launcher has started 2;"),
+    ({"SELION_MACHINE": "fabric:x1048575"}, "more than 1048575 ranks"),
     ({"SELION_FABRIC_PROVIDER": "carrier-pigeon"}, "no usable provider"),
     ({"SELION_FABRIC_INTERFACE": "nowhere0"}, "no usable provider"),
 ])

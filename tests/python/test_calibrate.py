@@ -252,6 +252,7 @@ def test_no_cost_of_a_network_is_less_than_nothing():
 @pytest.mark.parametrize("arguments, sentence", [
     (("-m", "threads"), "'threads' is not calibrated; legal is fabric"),
     (("-m", "fabric:3"), "'fabric:3' has 3 ranks, but two are measured: fabric:2"),
+    (("-m", "fabric:x2"), "'fabric:x2' puts ranks into one process, but the network between two"),
     (("--hosts", "localhost"), "--hosts is for the machine fabric: add -m fabric"),
 ])
 def test_other_machines_are_not_calibrated(selion, arguments: tuple[str, ...], sentence: str):

@@ -67,6 +67,27 @@ def test_slurm_is_asked_within_its_allocation(selion, tmp_path):
     assert "--ntasks-per-node=2" in line
 
 
+def test_processes_of_several_ranks_are_counted_for_the_launcher(selion, tmp_path):
+    def line(*arguments: str, **changes: str) -> str:
+        done = selion("run", "--show", "-m", "fabric:x4", *arguments, "/bin/true", PATH=path,
+                      **changes)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    path = _with(tmp_path / "bin", mpirun=_open_mpi_4, srun="")
+    assert line("-n", "8").endswith("-n 2 /bin/true")
+    told = line("--hosts", "localhost,127.0.0.1", "-n", "12")
+    assert "SELION_MACHINE=fabric:3x4 " in told and " --bind-to none " in told
+    assert "--host localhost:2,127.0.0.1:1" in told and " -n 3 " in told
+    told = line("--hosts", "localhost:8,127.0.0.1:4")
+    assert "--host localhost:2,127.0.0.1:1" in told and " -n 3 " in told
+    told = line("--hosts", "localhost,127.0.0.1")
+    assert "--host localhost:1,127.0.0.1:1" in told and " -n 2 " in told
+    told = line("--hosts", "localhost,127.0.0.1", "-n", "8", SLURM_JOB_ID="7")
+    assert "--mpi=pmix --cpus-per-task=4 --nodelist=localhost,127.0.0.1 --nodes=2" in told
+    assert "--ntasks=2 --ntasks-per-node=1" in told
+
+
 def test_the_launcher_is_run(selion, tmp_path):
     path = _with(tmp_path / "bin", prterun="prterun (PRRTE) 3.0.2")
     script = tmp_path / "job.py"
@@ -86,6 +107,9 @@ def test_the_launcher_is_run(selion, tmp_path):
     ("--hosts", "localhost,127.0.0.1:2", "-n", "2"): "give all or none",
     ("--hosts", "localhost:2,127.0.0.1:2", "-n", "3"): "take 4 ranks together but -n asks for 3",
     ("--hosts", "localhost,127.0.0.1", "-n", "1"): "1 ranks do not fill 2 hosts",
+    ("--hosts", "localhost,127.0.0.1", "-n", "4", "-m", "fabric:x4"): "4 ranks do not fill 2 hosts",
+    ("--hosts", "localhost:6", "-m", "fabric:x4"): "a process has 4 ranks; legal is a multiple",
+    ("-n", "6", "-m", "fabric:x4"): "-n asks for 6 ranks, but a process of the machine 'fabric:x4'",
     ("--hosts", "no-such-host.invalid"): "The host 'no-such-host.invalid' is not known here",
 }.items())
 def test_wishes_that_make_no_sense_are_explained(selion, tmp_path, arguments, sentence):

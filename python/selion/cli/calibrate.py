@@ -64,6 +64,9 @@ def command(
         raise Mistake(f"'{machine}' is not calibrated; legal is fabric, or no machine: this host.")
     if chosen.ranks not in (None, _ranks):
         raise Mistake(f"'{machine}' has {chosen.ranks} ranks, but two are measured: fabric:2.")
+    if chosen.per_process > 1:
+        raise Mistake(f"'{machine}' puts ranks into one process, but the network between two is "
+                      "measured: fabric:2.")
     launcher.use_hosts(hosts, [machine] if machine else [])
     output = output or Path("this-network.toml" if kind else "this-host.toml")
     if output.suffix != ".toml" or "," in str(output):

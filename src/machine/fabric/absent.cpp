@@ -9,7 +9,7 @@ namespace selion::machine {
 
 machine_kind_info describe_fabric() {
     return {.name = "fabric",
-            .forms = {"fabric", "fabric:N"},
+            .forms = {"fabric", "fabric:N", "fabric:xT", "fabric:PxT"},
             .summary = "ranks are processes on many hosts, over libfabric",
             .facts = {},
             .available = false,

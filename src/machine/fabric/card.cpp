@@ -7,23 +7,24 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "selion/error.hpp"
 
 namespace selion::machine::fabric {
 namespace {
 
-constexpr std::uint64_t magic = 0x3244524143ull;  // "CARD2"
-constexpr std::size_t parts_of_card = 6;
-constexpr std::size_t most_part_bytes = 4096;
+constexpr std::uint64_t magic = 0x3344524143ull;  // "CARD3"
+constexpr std::size_t parts_of_card = 7;
+constexpr std::size_t most_part_bytes = 1 << 20;
 
 struct card_head {
     std::uint64_t magic;
     std::uint64_t program;
-    std::uint64_t key;
     job_terms terms;
     share_offer share;
     std::array<std::uint32_t, parts_of_card> part_bytes;
+    std::uint32_t unused;
 };
 
 int add_code(dl_phdr_info* info, std::size_t, void* sum) {
@@ -41,6 +42,22 @@ int add_code(dl_phdr_info* info, std::size_t, void* sum) {
         }
     }
     return 1;  // the first object is the main program
+}
+
+/// @return none if there are not as many addresses as keys.
+std::vector<rank_contact> read_contacts(std::span<const std::byte> keys,
+                                        std::span<const std::byte> addresses) {
+    const std::size_t ranks = keys.size() / sizeof(std::uint64_t);
+    if (ranks * sizeof(std::uint64_t) != keys.size()) return {};
+    if (ranks == 0 || addresses.size() % ranks != 0) return {};
+    const std::size_t bytes = addresses.size() / ranks;
+    std::vector<rank_contact> found(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) {
+        std::memcpy(&found[i].key, keys.data() + i * sizeof(std::uint64_t), sizeof(std::uint64_t));
+        const auto own = addresses.subspan(i * bytes, bytes);
+        found[i].address.assign(own.begin(), own.end());
+    }
+    return found;
 }
 
 }  // namespace
@@ -61,17 +78,24 @@ std::uint64_t draw_secret() {
     return secret;
 }
 
-std::vector<std::byte> encode(const rank_card& card) {
+std::vector<std::byte> encode(const process_card& card) {
     card_head head{.magic = magic,
                    .program = card.program,
-                   .key = card.key,
                    .terms = card.terms,
                    .share = card.share,
-                   .part_bytes = {}};
+                   .part_bytes = {},
+                   .unused = 0};
+    std::vector<std::uint64_t> keys;
+    std::vector<std::byte> addresses;
+    for (const rank_contact& rank : card.ranks) {
+        keys.push_back(rank.key);
+        addresses.insert(addresses.end(), rank.address.begin(), rank.address.end());
+    }
     const std::array<std::span<const std::byte>, parts_of_card> parts{
-        std::as_bytes(std::span(card.version)),   std::as_bytes(std::span(card.spec)),
-        std::as_bytes(std::span(card.provider)),  std::as_bytes(std::span(card.host)),
-        std::span<const std::byte>(card.address), std::span<const std::byte>(card.pulses)};
+        std::as_bytes(std::span(card.version)),  std::as_bytes(std::span(card.spec)),
+        std::as_bytes(std::span(card.provider)), std::as_bytes(std::span(card.host)),
+        std::span<const std::byte>(card.pulses), std::as_bytes(std::span(keys)),
+        std::span<const std::byte>(addresses)};
     std::vector<std::byte> bytes(sizeof head);
     for (std::size_t i = 0; i < parts_of_card; ++i) {
         head.part_bytes[i] = static_cast<std::uint32_t>(parts[i].size());
@@ -81,7 +105,7 @@ std::vector<std::byte> encode(const rank_card& card) {
     return bytes;
 }
 
-std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
+std::optional<process_card> decode_card(std::span<const std::byte> bytes) {
     card_head head{};
     if (bytes.size() < sizeof head) return std::nullopt;
     std::memcpy(&head, bytes.data(), sizeof head);
@@ -94,23 +118,23 @@ std::optional<rank_card> decode_card(std::span<const std::byte> bytes) {
         parts[i] = bytes.first(wanted);
         bytes = bytes.subspan(wanted);
     }
-    if (!bytes.empty()) return std::nullopt;
+    std::vector<rank_contact> ranks = read_contacts(parts[5], parts[6]);
+    if (!bytes.empty() || ranks.empty()) return std::nullopt;
     const auto text = [&](std::size_t part) {
         return std::string(reinterpret_cast<const char*>(parts[part].data()), parts[part].size());
     };
-    return rank_card{.terms = head.terms,
-                     .share = head.share,
-                     .program = head.program,
-                     .version = text(0),
-                     .spec = text(1),
-                     .provider = text(2),
-                     .host = text(3),
-                     .address = {parts[4].begin(), parts[4].end()},
-                     .pulses = {parts[5].begin(), parts[5].end()},
-                     .key = head.key};
+    return process_card{.terms = head.terms,
+                        .share = head.share,
+                        .program = head.program,
+                        .version = text(0),
+                        .spec = text(1),
+                        .provider = text(2),
+                        .host = text(3),
+                        .pulses = {parts[4].begin(), parts[4].end()},
+                        .ranks = std::move(ranks)};
 }
 
-std::string difference(const rank_card& own, const rank_card& other) {
+std::string difference(const process_card& own, const process_card& other) {
     if (own.version != other.version) {
         return fmt::format("has version {} of Selion, not {}", other.version, own.version);
     }

@@ -23,7 +23,7 @@ struct job_terms {
     std::uint32_t unused = 0;
 };
 
-/// What a rank tells the others of its host about memory that they could share.
+/// What a process tells the others of its host about memory that they could share.
 struct share_offer {
     std::uint64_t view = 0;  ///< processes that see each other have it in common; 0: no offer
     std::uint64_t device = 0;
@@ -38,8 +38,14 @@ struct share_offer {
     }
 };
 
-/// What a rank tells the others before anything is sent.
-struct rank_card {
+/// How others reach a rank.
+struct rank_contact {
+    std::vector<std::byte> address;  ///< of its endpoint
+    std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
+};
+
+/// What a process tells the others before anything is sent.
+struct process_card {
     job_terms terms;
     share_offer share;
     std::uint64_t program = 0;  ///< fingerprint of the program's code
@@ -47,9 +53,8 @@ struct rank_card {
     std::string spec;
     std::string provider;
     std::string host;
-    std::vector<std::byte> address;
-    std::vector<std::byte> pulses;  ///< address of its `pulse_socket`; empty: it has none
-    std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
+    std::vector<std::byte> pulses;    ///< address of its `pulse_socket`; empty: it has none
+    std::vector<rank_contact> ranks;  ///< of the process, in order; their addresses are as long
 };
 
 /// Of the code of the running program, wherever it is mapped. @cost reads all of it once
@@ -57,11 +62,11 @@ std::uint64_t program_fingerprint();
 /// From the kernel; never 0. @error system_failure (thrown)
 std::uint64_t draw_secret();
 
-std::vector<std::byte> encode(const rank_card& card);
+std::vector<std::byte> encode(const process_card& card);
 /// @return nothing if it is no card.
-std::optional<rank_card> decode_card(std::span<const std::byte> bytes);
+std::optional<process_card> decode_card(std::span<const std::byte> bytes);
 
-/// What keeps two ranks from being of one job: "runs version 0.2.0, not 0.1.0"; empty: nothing.
-std::string difference(const rank_card& own, const rank_card& other);
+/// What keeps two processes from being of one job: "runs version 0.2.0, not 0.1.0"; empty: nothing.
+std::string difference(const process_card& own, const process_card& other);
 
 }  // namespace selion::machine::fabric

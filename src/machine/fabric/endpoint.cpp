@@ -81,7 +81,7 @@ error failure(std::string_view what, const fi_info& info, int code) {
 }  // namespace
 
 struct endpoint::parts {
-    info_list all;
+    std::shared_ptr<const chosen_info> choice;
     const fi_info* info = nullptr;
     std::unique_ptr<std::array<send_buffer, send_buffers>> outgoing;
     std::unique_ptr<std::array<receive_buffer, receive_buffers>> incoming;
@@ -200,13 +200,24 @@ int endpoint::parts::post(receive_buffer& buffer) {
     return static_cast<int>(code);
 }
 
-result<std::unique_ptr<endpoint>> endpoint::open(const endpoint_wish& wish) {
-    auto made = std::make_unique<parts>();
+result<std::vector<std::unique_ptr<endpoint>>> endpoint::open(const endpoint_wish& wish,
+                                                              std::uint32_t count) {
     result<chosen_info> chosen = choose_provider(wish);
     if (!chosen) return chosen.trouble();
-    chosen_info choice = std::move(chosen).value();
-    made->all = std::move(choice.all);
-    made->info = choice.best;
+    const auto choice = std::make_shared<const chosen_info>(std::move(chosen).value());
+    std::vector<std::unique_ptr<endpoint>> all;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        auto made = std::make_unique<parts>();
+        made->choice = choice;
+        made->info = choice->best;
+        result<std::unique_ptr<endpoint>> opened = open_one(std::move(made));
+        if (!opened) return opened.trouble();
+        all.push_back(std::move(opened).value());
+    }
+    return all;
+}
+
+result<std::unique_ptr<endpoint>> endpoint::open_one(std::unique_ptr<parts> made) {
     if (const int code = made->open_objects()) {
         return failure("open an endpoint", *made->info, code);
     }

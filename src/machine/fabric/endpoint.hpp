@@ -59,8 +59,11 @@ struct endpoint_event {
 /// `read` may be called at the same time by different threads, each by one at a time.
 class endpoint {
 public:
-    /// @error system_failure with what is missing and what to change.
-    static result<std::unique_ptr<endpoint>> open(const endpoint_wish& wish);
+    /// Several of one provider, on one interface. They have nothing in common, not even a domain:
+    /// providers share progress and its locks within one, so one thread would take what another
+    /// sleeps for. @error system_failure with what is missing and what to change.
+    static result<std::vector<std::unique_ptr<endpoint>>> open(const endpoint_wish& wish,
+                                                               std::uint32_t count);
     ~endpoint();
     endpoint(const endpoint&) = delete;
     endpoint& operator=(const endpoint&) = delete;
@@ -100,6 +103,7 @@ public:
 private:
     struct parts;
     explicit endpoint(std::unique_ptr<parts> made);
+    static result<std::unique_ptr<endpoint>> open_one(std::unique_ptr<parts> made);
     bool read_completion(endpoint_event& event);
     void end_move(void* context, endpoint_event& event);
     void read_error(endpoint_event& event);

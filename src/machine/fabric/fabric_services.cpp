@@ -42,7 +42,7 @@ void fabric_memory::discard(detail::rank_context& context, std::uint64_t offset,
     const std::uint64_t first = (offset + page - 1) / page * page;
     const std::uint64_t last = (offset + bytes) / page * page;
     if (first >= last) return;
-    std::byte* const start = mapping_.slice(context.rank - near_.first) + first;
+    std::byte* const start = mapping_.slice(context.rank - first_) + first;
     madvise(start, last - first, mapping_.is_shared() ? MADV_REMOVE : MADV_DONTNEED);
 }
 
@@ -51,7 +51,7 @@ bool fabric_transport::is_near(std::uint64_t bits) const {
 }
 
 std::byte* fabric_transport::near_place(std::uint64_t bits) const {
-    return reach_.mapping.slice(rank_of(bits) - reach_.near.first) + (bits & detail::offset_mask);
+    return reach_.mapping.slice(rank_of(bits) - reach_.first_mapped) + (bits & detail::offset_mask);
 }
 
 void fabric_transport::raise_near(detail::rank_context& context, std::uint64_t signal,

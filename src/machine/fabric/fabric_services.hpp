@@ -26,21 +26,22 @@ private:
 /// Accounts for the share that the mapping's ranks have of their host's memory.
 class fabric_memory final : public node::mapped_memory {
 public:
-    /// @param near ranks of the mapping.
-    fabric_memory(const node::shared_mapping& mapping, rank_range near)
-        : mapped_memory(mapping), near_(near) {}
+    /// @param first rank of the mapping.
+    fabric_memory(const node::shared_mapping& mapping, std::uint32_t first)
+        : mapped_memory(mapping), first_(first) {}
     void discard(detail::rank_context& context, std::uint64_t offset, std::uint64_t bytes) override;
 
 private:
-    rank_range near_;
+    std::uint32_t first_;
 };
 
 /// What one rank reaches, and how.
 struct rank_reach {
     port& frames;  ///< to all but the near ones
     const node::shared_mapping& mapping;
-    rank_range near;            ///< ranks of the mapping, the own one among them
-    node::post_office* office;  ///< messages to near ones; null: there is only the own one
+    std::uint32_t first_mapped;  ///< the mapping's first rank
+    rank_range near;             ///< whose memory it reaches; the own one is among them
+    node::post_office* office;   ///< messages to near ones; null: there is only the own one
     sleeping_place& place;
     std::uint64_t most_message_bytes;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <string_view>
+#include <cstdint>
 
 #include "machine/fabric/launcher_link.hpp"
 #include "machine/node/job_setting.hpp"
@@ -11,11 +10,17 @@
 
 namespace selion::machine::fabric {
 
-/// What keeps a spec from being one of this kind, without asking the launcher; empty: nothing.
-std::string mistake_in(const machine_spec& spec);
-/// Says so, and what is legal.
-error malformed(const machine_spec& spec, std::string_view mistake);
-/// What a spec without mistakes asks for where the launcher has started so many.
-result<node::job_setting> setting_of(const machine_spec& spec, const launch_place& place);
+/// How many processes and ranks a spec asks for.
+struct wished_shape {
+    std::uint32_t processes = 0;  ///< 0: as many as the launcher has started
+    std::uint32_t ranks_per_process = 1;
+};
+
+/// Without asking the launcher. @error bad_argument with the mistake and the legal forms
+result<wished_shape> parse_spec(const machine_spec& spec);
+/// What a spec of that shape asks for where the launcher has started so many processes.
+/// @error bad_argument
+result<node::job_setting> setting_of(const machine_spec& spec, wished_shape shape,
+                                     const launch_place& place);
 
 }  // namespace selion::machine::fabric

@@ -2,6 +2,8 @@
 #include "machine/fabric/fabric_waiter.hpp"
 
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -62,21 +64,24 @@ private:
 
 }  // namespace
 
-sleeping_place::sleeping_place(const node::shared_mapping& of_ranks, const node::patience& how,
-                               const node::bell_layout& bells, std::uint32_t index)
-    : mapping(of_ranks), pipes(of_ranks), how_long(how) {
-    own.push_back(bells.of_carrier(index));
-    for (std::uint32_t i = 0; i < bells.joined_threads; ++i) {
-        own.push_back(bells.of_joined(index, i));
-    }
-    if (bells.has_notifiers) own.push_back(bells.of_beside(index));
+attention::attention() : file_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+attention::~attention() {
+    if (file_ >= 0) close(file_);
+}
+
+void attention::ring() const { eventfd_write(file_, 1); }
+
+void attention::hush() const {
+    eventfd_t rings = 0;
+    eventfd_read(file_, &rings);
 }
 
 /// What has come before this last look is either taken or told by it; what comes later is told by
 /// the network's file, which the other thread sleeps on.
 void attention::leave(port& frames) {
     if (count_.fetch_sub(1, std::memory_order_relaxed) == 1 && !frames.may_sleep()) {
-        pipes_.ring(bell_);
+        ring();
     }
 }
 

@@ -18,27 +18,29 @@ namespace selion::machine::fabric {
 /// Whether a thread of the rank waits, and so serves (progress=interrupt).
 class attention {
 public:
-    /// @param bell of the thread that serves otherwise.
-    attention(bell_pipes& pipes, std::uint32_t bell) : pipes_(pipes), bell_(bell) {}
+    attention();
+    ~attention();
+    attention(const attention&) = delete;
+    attention& operator=(const attention&) = delete;
+
+    /// Readable once the thread that serves otherwise has been rung for.
+    int file() const { return file_; }
+    void ring() const;
+    void hush() const;
     bool is_attended() const { return count_.load(std::memory_order_relaxed) != 0; }
     void attend() { count_.fetch_add(1, std::memory_order_relaxed); }
     /// Hands to the thread that serves meanwhile what the last one may leave behind.
     void leave(port& frames);
 
 private:
-    bell_pipes& pipes_;
-    std::uint32_t bell_;
+    int file_;
     std::atomic<std::uint32_t> count_ = 0;
 };
 
-/// What the threads of the process that may sleep have in common.
+/// What the threads of a rank that may sleep have in common.
 struct sleeping_place {
-    /// @param index of the rank within the mapping.
-    sleeping_place(const node::shared_mapping& of_ranks, const node::patience& how,
-                   const node::bell_layout& bells, std::uint32_t index);
-
     const node::shared_mapping& mapping;
-    bell_pipes pipes;
+    bell_pipes& pipes;               ///< of the process
     std::vector<std::uint32_t> own;  ///< bells: of the rank, of threads that join it, beside it
     node::patience how_long;
     port* frames = nullptr;

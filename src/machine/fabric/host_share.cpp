@@ -93,39 +93,41 @@ share_offer host_share::offer(bool is_direct) {
     return own_;
 }
 
-share_offer host_share::offer_of(std::uint32_t rank) const {
-    return rank == place_.rank ? own_ : offer_of_(rank);
+share_offer host_share::offer_of(std::uint32_t process) const {
+    return process == place_.process ? own_ : offer_of_(process);
 }
 
 void host_share::find_near() {
+    first_near_ = place_.process;
+    near_count_ = 1;
     if (own_.view == 0) return;
-    const auto shares = [&](std::uint32_t rank) {
-        return std::ranges::binary_search(place_.near, rank) && offer_of(rank).meets(own_);
+    const auto shares = [&](std::uint32_t process) {
+        return std::ranges::binary_search(place_.near, process) && offer_of(process).meets(own_);
     };
-    while (near_.first != 0 && shares(near_.first - 1)) {
-        --near_.first;
-        ++near_.count;
+    while (first_near_ != 0 && shares(first_near_ - 1)) {
+        --first_near_;
+        ++near_count_;
     }
-    while (shares(near_.first + near_.count)) ++near_.count;
+    while (shares(first_near_ + near_count_)) ++near_count_;
 }
 
 bool host_share::have_barriers() const {
-    for (std::uint32_t i = 0; i < near_.count; ++i) {
-        if (offer_of(near_.first + i).has_barriers == 0) return false;
+    for (std::uint32_t i = 0; i < near_count_; ++i) {
+        if (offer_of(first_near_ + i).has_barriers == 0) return false;
     }
     return true;
 }
 
 result<node::shared_mapping> host_share::create(const node::mapping_plan& plan,
                                                 std::uint32_t thread_level) {
-    result<node::shared_mapping> made = near_.count == 1
+    result<node::shared_mapping> made = near_count_ == 1
                                             ? node::shared_mapping::create(plan)
                                             : node::shared_mapping::create_in(file_, plan);
     if (!made) return made;
     node::control_block& control = made.value().control();
-    control.memory_limit = control.memory_limit / place_.ranks_on_host * near_.count;
+    control.memory_limit = control.memory_limit / place_.processes_on_host * near_count_;
     control.thread_level = thread_level;
-    if (near_.count == 1) return made;
+    if (near_count_ == 1) return made;
     if (seal_memory_file(std::exchange(file_, -1))) return made;
     return error(status::system_failure,
                  fmt::format("fabric: memory that ranks of this host share cannot be sealed ({}); "
@@ -135,33 +137,27 @@ result<node::shared_mapping> host_share::create(const node::mapping_plan& plan,
 
 result<std::uint64_t> host_share::reserve_bytes(const node::job_setting& setting) const {
     node::mapping_plan plan = setting.plan(false, false);
-    plan.shape.processes = setting.is_direct ? place_.ranks_on_host : 1;
+    plan.shape.processes = setting.is_direct ? place_.processes_on_host : 1;
     return node::shared_mapping::reserve_of(plan);
 }
 
 result<node::shared_mapping> host_share::make_mapping(const node::job_setting& setting,
                                                       const job_terms& terms) {
-    near_ = {place_.rank, 1};
     find_near();
-    const bool joins = near_.first != place_.rank;
+    const bool joins = first_near_ != place_.process;
     node::mapping_plan plan = setting.plan(false, !joins && !have_barriers());
-    plan.shape.processes = near_.count;
-    auto made = joins ? join(offer_of(near_.first)) : create(plan, terms.thread_level);
+    plan.shape.processes = near_count_;
+    auto made = joins ? join(offer_of(first_near_)) : create(plan, terms.thread_level);
     if (file_ >= 0) close(std::exchange(file_, -1));
     // Long blocks are read where they lie.
-    if (near_.count > 1) permit_reading_by(getppid());
+    if (near_count_ > 1) permit_reading_by(getppid());
     if (!made || made.value().control().reserve_bytes == terms.reserve_bytes) return made;
-    return error(
-        status::out_of_memory,
-        fmt::format("fabric: rank {} of {} on host {} cannot reserve {} of addresses, as "
-                    "rank 0 does; set SELION_HEAP to a smaller size",
-                    place_.rank, place_.ranks, place_.host, base::bytes_text(terms.reserve_bytes)));
-}
-
-std::string host_share::text() const {
-    if (near_.count == 1) return "all memory its own";
-    return fmt::format("memory shared by ranks {} to {}", near_.first,
-                       near_.first + near_.count - 1);
+    return error(status::out_of_memory,
+                 fmt::format("fabric: rank {} of {} on host {} cannot reserve {} of addresses, as "
+                             "rank 0 does; set SELION_HEAP to a smaller size",
+                             place_.process * plan.shape.ranks_per_process,
+                             place_.processes * plan.shape.ranks_per_process, place_.host,
+                             base::bytes_text(terms.reserve_bytes)));
 }
 
 }  // namespace selion::machine::fabric

@@ -25,18 +25,17 @@ constexpr std::int64_t longest_rest_ns = 250'000'000;
 
 }  // namespace
 
-interrupts::interrupts(sleeping_place& place, const detail::rank_context& rank, std::uint32_t bell)
-    : place_(place), context_(rank), bell_(bell), linger_ns_(shortest_linger_ns) {
-    place_.pipes.open(bell_);
+interrupts::interrupts(sleeping_place& place, const detail::rank_context& rank)
+    : place_(place), context_(rank), linger_ns_(shortest_linger_ns) {
     context_.is_foreign_thread = true;
     context_.recorder = nullptr;
-    place_.attention.emplace(place_.pipes, bell_);
+    place_.attention.emplace();
     thread_ = std::thread([this] { run(); });
 }
 
 interrupts::~interrupts() {
     is_ending_.store(true, std::memory_order_relaxed);
-    place_.pipes.ring(bell_);
+    place_.attention->ring();
     thread_.join();
 }
 
@@ -69,11 +68,11 @@ bool interrupts::linger() {
 /// waits is that one's: the file of the network is left alone for the time of a nap.
 void interrupts::sleep() {
     const int network = place_.frames->wait_file();
-    std::array<pollfd, 2> files{pollfd{place_.pipes.file(bell_), POLLIN, 0},
+    std::array<pollfd, 2> files{pollfd{place_.attention->file(), POLLIN, 0},
                                 pollfd{network, POLLIN, 0}};
     const auto wait = [&](nfds_t count, const timespec* longest) {
         ppoll(files.data(), count, longest, nullptr);
-        if (files[0].revents != 0) place_.pipes.hush(bell_);
+        if (files[0].revents != 0) place_.attention->hush();
     };
     constexpr timespec nap{0, nap_ns};
     constexpr timespec longest{0, longest_rest_ns};

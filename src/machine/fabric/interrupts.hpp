@@ -14,8 +14,8 @@ namespace selion::machine::fabric {
 /// the network, and leaves to the rank's own threads what comes while one of them waits.
 class interrupts {
 public:
-    /// @param rank is copied. @param bell of the place, which the thread sleeps on.
-    interrupts(sleeping_place& place, const detail::rank_context& rank, std::uint32_t bell);
+    /// @param rank is copied.
+    interrupts(sleeping_place& place, const detail::rank_context& rank);
     /// Ends the thread.
     ~interrupts();
     interrupts(const interrupts&) = delete;
@@ -28,7 +28,6 @@ private:
 
     sleeping_place& place_;
     detail::rank_context context_;  ///< its own copy
-    std::uint32_t bell_;
     std::int64_t linger_ns_;
     std::atomic<bool> is_ending_ = false;
     std::thread thread_;

@@ -21,13 +21,10 @@ constexpr std::int64_t longest_sample_ms = 250;
 
 }  // namespace
 
-job_watch::job_watch(std::string who, const call_record& record, const node::job_setting& setting,
-                     std::function<std::string()> more, peer_watch* others,
-                     std::function<void()> end_job)
-    : who_(std::move(who)),
-      record_(record),
+job_watch::job_watch(std::vector<watched_rank> ranks, const node::job_setting& setting,
+                     peer_watch* others, std::function<void()> end_job)
+    : ranks_(std::move(ranks)),
       setting_(setting),
-      more_(std::move(more)),
       others_(others),
       end_job_(std::move(end_job)),
       inbox_({SIGUSR1}),
@@ -47,23 +44,23 @@ job_watch::~job_watch() {
     close(stop_);
 }
 
-std::string job_watch::explanation() const {
-    const bool is_waiting = look_at(record_.is_waiting) != 0;
-    return fmt::format("{} {} {}{}", who_, is_waiting ? "waits" : "is", last_call_text(record_),
-                       more_());
+std::string job_watch::explanation_of(const watched_rank& rank) {
+    const bool is_waiting = look_at(rank.record.is_waiting) != 0;
+    return fmt::format("{} {} {}{}", rank.name, is_waiting ? "waits" : "is",
+                       last_call_text(rank.record), rank.more());
 }
 
-void job_watch::look_at_wait(wait_seen& seen, std::int64_t now_ns) const {
+void job_watch::look_at_wait(const watched_rank& rank, wait_seen& seen, std::int64_t now_ns) const {
     const std::int64_t timeout_ns = setting_.hang_timeout_ns;
-    const std::uint64_t entries = look_at(record_.entries);
-    if (std::exchange(seen.entries, entries) != entries || look_at(record_.is_waiting) == 0) {
+    const std::uint64_t entries = look_at(rank.record.entries);
+    if (std::exchange(seen.entries, entries) != entries || look_at(rank.record.is_waiting) == 0) {
         seen.since_ns = now_ns;
         seen.was_reported = false;
     }
     if (timeout_ns == 0 || seen.was_reported || now_ns - seen.since_ns < timeout_ns) return;
     seen.was_reported = true;
     base::say(fmt::format("hang: {} s are over: {}", static_cast<double>(timeout_ns) / 1e9,
-                          explanation()));
+                          explanation_of(rank)));
     if (setting_.aborts_on_hang) end_job_();
 }
 
@@ -74,7 +71,7 @@ void job_watch::watch() {
     const std::int64_t timeout_ns = setting_.hang_timeout_ns;
     const auto sample_ms =
         static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 4'000'000, 1, longest_sample_ms));
-    wait_seen seen{.since_ns = node::steady_now_ns()};
+    std::vector<wait_seen> seen(ranks_.size(), {.since_ns = node::steady_now_ns()});
     while (true) {
         int most_ms = timeout_ns == 0 ? -1 : sample_ms;
         if (others_ != nullptr) {
@@ -83,9 +80,13 @@ void job_watch::watch() {
         }
         poll(files.data(), files.size(), most_ms);
         if (files[0].revents != 0) return;
-        while (inbox_.take() == SIGUSR1) base::say(explanation());
+        while (inbox_.take() == SIGUSR1) {
+            for (const watched_rank& rank : ranks_) base::say(explanation_of(rank));
+        }
         if (others_ != nullptr) others_->look(node::steady_now_ns());
-        look_at_wait(seen, node::steady_now_ns());
+        for (std::size_t i = 0; i < ranks_.size(); ++i) {
+            look_at_wait(ranks_[i], seen[i], node::steady_now_ns());
+        }
     }
 }
 

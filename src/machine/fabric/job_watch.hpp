@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "machine/call_record.hpp"
 #include "machine/fabric/peer_watch.hpp"
@@ -12,21 +13,27 @@
 
 namespace selion::machine::fabric {
 
-/// Watches the rank of this process from a thread of its own: says when it waits for too long, and
-/// on SIGUSR1. Nobody sees the other hosts' ranks, so each process speaks for itself.
+/// A rank of the process.
+struct watched_rank {
+    std::string name;  ///< "rank 2 of 4 on host a"
+    const call_record& record;
+    std::function<std::string()> more;  ///< what else is to be told, or nothing
+};
+
+/// Watches the ranks of this process from a thread of its own: says when one waits for too long,
+/// and on SIGUSR1. Nobody sees the other hosts' ranks, so each process speaks for itself.
 class job_watch {
 public:
-    /// @param who "rank 2 of 4 on host a". @param more what else is to be told, or nothing.
     /// @param others asked whether they live by the same thread; may be null.
     /// @param end_job called for a hang that shall end the job.
-    job_watch(std::string who, const call_record& record, const node::job_setting& setting,
-              std::function<std::string()> more, peer_watch* others, std::function<void()> end_job);
+    job_watch(std::vector<watched_rank> ranks, const node::job_setting& setting, peer_watch* others,
+              std::function<void()> end_job);
     ~job_watch();
     job_watch(const job_watch&) = delete;
     job_watch& operator=(const job_watch&) = delete;
 
 private:
-    /// What is known of the own rank's wait.
+    /// What is known of a rank's wait.
     struct wait_seen {
         std::uint64_t entries = 0;
         std::int64_t since_ns = 0;
@@ -34,13 +41,11 @@ private:
     };
 
     void watch();
-    void look_at_wait(wait_seen& seen, std::int64_t now_ns) const;
-    std::string explanation() const;
+    void look_at_wait(const watched_rank& rank, wait_seen& seen, std::int64_t now_ns) const;
+    static std::string explanation_of(const watched_rank& rank);
 
-    std::string who_;
-    const call_record& record_;
+    std::vector<watched_rank> ranks_;
     const node::job_setting& setting_;
-    std::function<std::string()> more_;
     peer_watch* others_;
     std::function<void()> end_job_;
     node::signal_inbox inbox_;

@@ -20,8 +20,8 @@ namespace selion::machine::fabric {
 namespace {
 
 std::atomic<launcher_link::loss_handler> registered = nullptr;
-/// Numbers of ranks by the launcher's; empty: they are the same. Fixed before losses are told.
-std::vector<std::uint32_t> rank_of_launched;
+/// Numbers of processes by the launcher's; empty: they are the same. Fixed before losses are told.
+std::vector<std::uint32_t> number_of_launched;
 pid_t connected_process = 0;
 
 void fill(pmix_proc_t& who, const std::string& job, pmix_rank_t rank) {
@@ -30,7 +30,7 @@ void fill(pmix_proc_t& who, const std::string& job, pmix_rank_t rank) {
     who.rank = rank;
 }
 
-/// A value of the job or of one rank; freed when it goes.
+/// A value of the job or of one process; freed when it goes.
 class asked_value {
 public:
     asked_value(const std::string& job, pmix_rank_t rank, const char* key) {
@@ -78,13 +78,13 @@ std::vector<std::uint32_t> read_ranks(std::string_view text, std::uint32_t own,
     return found;
 }
 
-/// Tests take the ranks of one host for those of several: SELION_TEST_HOSTS says of how many.
+/// Tests take the processes of one host for those of several: SELION_TEST_HOSTS says of how many.
 void divide_host(launch_place& place) {
     const char* const wanted = std::getenv("SELION_TEST_HOSTS");
     if (wanted == nullptr) return;
     const auto parts = static_cast<std::uint32_t>(base::parse_whole(wanted).value_or(1));
-    const auto index = static_cast<std::uint32_t>(std::ranges::lower_bound(place.near, place.rank) -
-                                                  place.near.begin());
+    const auto index = static_cast<std::uint32_t>(
+        std::ranges::lower_bound(place.near, place.process) - place.near.begin());
     place.part_of_host = index * parts / static_cast<std::uint32_t>(place.near.size());
     place.host_number = place.host_number * parts + place.part_of_host;
 }
@@ -105,8 +105,8 @@ void on_event(size_t, pmix_status_t what, const pmix_proc_t* source, pmix_info_t
             handler(std::nullopt, pmix().error_string(what));
         } else {
             const std::uint32_t launched = source == nullptr ? 0 : source->rank;
-            const bool is_renumbered = launched < rank_of_launched.size();
-            handler(is_renumbered ? rank_of_launched[launched] : launched,
+            const bool is_renumbered = launched < number_of_launched.size();
+            handler(is_renumbered ? number_of_launched[launched] : launched,
                     pmix().error_string(what));
         }
     }
@@ -122,20 +122,20 @@ void note_end(pmix_status_t, void* flag) {
 
 result<launch_place> launcher_link::ask_place() {
     launch_place found;
-    const auto ranks = asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE).number();
-    if (!ranks || *ranks == 0 || place_.rank >= *ranks) {
+    const auto all = asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE).number();
+    if (!all || *all == 0 || place_.process >= *all) {
         return error(status::system_failure,
                      "fabric: the launcher's PMIx server does not say how many ranks there are; "
                      "launch with mpirun of Open MPI 4 or 5, prterun, or srun --mpi=pmix");
     }
-    found.rank = place_.rank;
-    found.ranks = *ranks;
+    found.process = place_.process;
+    found.processes = *all;
     const auto near = asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE).number();
-    found.ranks_on_host = std::max(near.value_or(1), 1u);
-    found.host_number = asked_value(job_name_, place_.rank, PMIX_NODEID).number().value_or(0);
+    found.processes_on_host = std::max(near.value_or(1), 1u);
+    found.host_number = asked_value(job_name_, found.process, PMIX_NODEID).number().value_or(0);
     found.near = read_ranks(asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS).text(),
-                            found.rank, found.ranks);
-    if (found.near.empty()) found.near = {found.rank};
+                            found.process, found.processes);
+    if (found.near.empty()) found.near = {found.process};
     divide_host(found);
     utsname system{};
     uname(&system);
@@ -161,7 +161,7 @@ result<launcher_link*> launcher_link::connect() {
     connected_process = getpid();
     std::atexit(say_goodbye);
     only.job_name_ = self.nspace;
-    only.place_.rank = self.rank;
+    only.place_.process = self.rank;
     const result<launch_place> place = only.ask_place();
     if (!place) return place.trouble();
     only.place_ = place.value();
@@ -172,8 +172,8 @@ result<launcher_link*> launcher_link::connect() {
 std::vector<std::uint32_t> launcher_link::ask_order() {
     std::map<std::string, std::uint32_t> number_of_host;
     std::vector<std::vector<std::uint32_t>> hosts;  // in the order of their first ranks
-    for (std::uint32_t rank = 0; rank < place_.ranks; ++rank) {
-        // Not by PMIX_NODEID: servers know that of their own ranks only.
+    for (std::uint32_t rank = 0; rank < place_.processes; ++rank) {
+        // Not by PMIX_NODEID: servers know that of their own processes only.
         const std::string host = asked_value(job_name_, rank, PMIX_HOSTNAME).text();
         if (host.empty()) return {};
         const auto next = static_cast<std::uint32_t>(hosts.size());
@@ -194,13 +194,13 @@ bool launcher_link::is_scattered() {
 void launcher_link::renumber() {
     if (!order_.empty()) return;
     order_ = ask_order();
-    rank_of_launched.resize(order_.size());
-    for (std::uint32_t rank = 0; rank < order_.size(); ++rank) {
-        rank_of_launched[order_[rank]] = rank;
+    number_of_launched.resize(order_.size());
+    for (std::uint32_t process = 0; process < order_.size(); ++process) {
+        number_of_launched[order_[process]] = process;
     }
     if (order_.empty()) return;
-    place_.rank = rank_of_launched[place_.rank];
-    for (std::uint32_t& rank : place_.near) rank = rank_of_launched[rank];
+    place_.process = number_of_launched[place_.process];
+    for (std::uint32_t& process : place_.near) process = number_of_launched[process];
     std::ranges::sort(place_.near);
 }
 
@@ -216,17 +216,17 @@ void launcher_link::put(const std::string& key, std::span<const std::byte> bytes
                                                     pmix().error_string(code)));
 }
 
-std::optional<std::vector<std::byte>> launcher_link::get(std::uint32_t rank,
+std::optional<std::vector<std::byte>> launcher_link::get(std::uint32_t process,
                                                          const std::string& key) {
-    const asked_value value(job_name_, launcher_rank(rank), key.c_str());
+    const asked_value value(job_name_, launcher_rank(process), key.c_str());
     if (value.get() == nullptr || value.get()->type != PMIX_BYTE_OBJECT) return std::nullopt;
     const auto* const first = reinterpret_cast<const std::byte*>(value.get()->data.bo.bytes);
     return std::vector<std::byte>(first, first + value.get()->data.bo.size);
 }
 
-bool launcher_link::has_put(std::uint32_t rank, const std::string& key) {
+bool launcher_link::has_put(std::uint32_t process, const std::string& key) {
     pmix_proc_t who;
-    fill(who, job_name_, rank);
+    fill(who, job_name_, launcher_rank(process));
     pmix_info_t limit{};
     constexpr std::string_view name = PMIX_TIMEOUT;
     name.copy(limit.key, PMIX_MAX_KEYLEN);
@@ -239,14 +239,9 @@ bool launcher_link::has_put(std::uint32_t rank, const std::string& key) {
     return true;
 }
 
-std::string launcher_link::host_of(std::uint32_t rank) {
-    const std::string host = asked_value(job_name_, launcher_rank(rank), PMIX_HOSTNAME).text();
+std::string launcher_link::host_of(std::uint32_t process) {
+    const std::string host = asked_value(job_name_, launcher_rank(process), PMIX_HOSTNAME).text();
     return host.empty() ? "an unknown host" : host;
-}
-
-std::string launcher_link::name_of(std::uint32_t rank) {
-    return fmt::format("rank {} of {} on host {}", rank, place_.ranks,
-                       rank == place_.rank ? place_.host : host_of(rank));
 }
 
 void launcher_link::fence(const std::function<void()>& serve) {

@@ -118,7 +118,7 @@ int peer_watch::due_ms(std::int64_t now_ns) const {
 /// @return what the network said against it, or nothing.
 std::string peer_watch::send(const place& where, pulse::kind what, std::uint32_t subject) const {
     const pulse sent{.secret = around_.secret,
-                     .origin = around_.own_rank,
+                     .origin = around_.own_process,
                      .what = what,
                      .subject = subject,
                      .unused = 0};
@@ -154,24 +154,24 @@ void peer_watch::take_pulses() {
     }
 }
 
-/// So that those hear of it who would find this rank silent next, each after all the time again.
+/// So that those hear of it who would find this process silent next, each after all the time again.
 void peer_watch::tell_end(std::uint32_t silent) {
-    for (const auto& [rank, where] : askers_) send(where, pulse::kind::end, silent);
-    for (const auto& [rank, peer] : asked_) send(peer.where, pulse::kind::end, silent);
+    for (const auto& [process, where] : askers_) send(where, pulse::kind::end, silent);
+    for (const auto& [process, peer] : asked_) send(peer.where, pulse::kind::end, silent);
 }
 
-void peer_watch::ask(std::uint32_t rank) {
-    asked_peer& peer = asked_[rank];
+void peer_watch::ask(std::uint32_t process) {
+    asked_peer& peer = asked_[process];
     if (peer.where.bytes == 0) {
-        const std::vector<std::byte> address = around_.address_of(rank);
+        const std::vector<std::byte> address = around_.address_of(process);
         // One whose environment says that it goes without signs of life is not asked for any.
         if (address.empty() || address.size() > sizeof peer.where.address) return;
         std::memcpy(&peer.where.address, address.data(), address.size());
         peer.where.bytes = static_cast<socklen_t>(address.size());
     }
     if (peer.beat.begin_period()) {
-        tell_end(rank);
-        around_.on_silence(rank, peer.trouble, around_.own_rank);
+        tell_end(process);
+        around_.on_silence(process, peer.trouble, around_.own_process);
         return;
     }
     peer.trouble = send(peer.where, pulse::kind::question);
@@ -183,31 +183,31 @@ void peer_watch::look(std::int64_t now_ns) {
     // From now, not from when it was due: a process that was stopped has missed no answer.
     due_ns_ = now_ns + period_ns_;
     std::vector<std::uint32_t> before;
-    for (const auto& [rank, peer] : asked_) before.push_back(rank);
+    for (const auto& [process, peer] : asked_) before.push_back(process);
     const std::vector<std::uint32_t> wanted = around_.whom_to_ask(before);
     std::erase_if(asked_, [&](const auto& one) {
         return std::ranges::find(wanted, one.first) == wanted.end();
     });
-    for (const std::uint32_t rank : wanted) ask(rank);
+    for (const std::uint32_t process : wanted) ask(process);
 }
 
-std::vector<std::uint32_t> choose_asked(std::uint32_t own_rank, std::uint32_t ranks,
+std::vector<std::uint32_t> choose_asked(std::uint32_t own_process, std::uint32_t processes,
                                         std::span<const std::uint32_t> debtors,
                                         std::span<const std::uint32_t> asked_before,
                                         const std::function<std::string(std::uint32_t)>& host_of) {
     std::vector<std::uint32_t> chosen;
-    std::set<std::string> hosts{host_of(own_rank)};
-    const auto add = [&](std::uint32_t rank) {
-        const bool is_new = hosts.insert(host_of(rank)).second;
-        if (is_new) chosen.push_back(rank);
+    std::set<std::string> hosts{host_of(own_process)};
+    const auto add = [&](std::uint32_t process) {
+        const bool is_new = hosts.insert(host_of(process)).second;
+        if (is_new) chosen.push_back(process);
         return is_new;
     };
-    for (std::uint32_t i = 1; i < ranks && !add((own_rank + i) % ranks); ++i) continue;
-    // The next host too may have a rank that is slow to take, but it is asked by its first.
-    for (const std::uint32_t rank : asked_before) {
-        if (std::ranges::find(debtors, rank) != debtors.end()) add(rank);
+    for (std::uint32_t i = 1; i < processes && !add((own_process + i) % processes); ++i) continue;
+    // The next host too may have one that is slow to take, but it is asked by its first.
+    for (const std::uint32_t process : asked_before) {
+        if (std::ranges::find(debtors, process) != debtors.end()) add(process);
     }
-    for (const std::uint32_t rank : debtors) add(rank);
+    for (const std::uint32_t process : debtors) add(process);
     return chosen;
 }
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-/// Whether ranks on other hosts still live: protocol.md, "Silence". Knows neither libfabric nor
+/// Whether processes on other hosts still live: protocol.md, "Silence". Knows neither libfabric nor
 /// PMIx.
 namespace selion::machine::fabric {
 
@@ -21,12 +21,12 @@ struct pulse {
     std::uint64_t secret = 0;
     std::uint32_t origin = 0;
     kind what = kind::question;
-    std::uint32_t subject = 0;  ///< end: the rank that is silent
+    std::uint32_t subject = 0;  ///< end: the process that is silent
     std::uint32_t unused = 0;
 };
 static_assert(sizeof(pulse) == 24);
 
-/// Questions of a rank to one other, a period apart.
+/// Questions of a process to one other, a period apart.
 struct heartbeat {
     /// Questions without an answer, after which the asked one is taken for dead.
     static constexpr int most_missed = 4;
@@ -70,16 +70,16 @@ class peer_watch {
 public:
     struct surroundings {
         std::uint64_t secret;
-        std::uint32_t own_rank;
+        std::uint32_t own_process;
         std::int64_t timeout_ns;  ///< of silence
         /// Whom to ask in the period that begins. @param asked_before in the one that is over
         std::function<std::vector<std::uint32_t>(std::span<const std::uint32_t> asked_before)>
             whom_to_ask;
-        /// Where a rank's socket is.
-        std::function<std::vector<std::byte>(std::uint32_t rank)> address_of;
-        /// A rank has not answered for too long. @param why the network said, or nothing
-        /// @param teller who has found that out: the own rank, or another
-        std::function<void(std::uint32_t rank, const std::string& why, std::uint32_t teller)>
+        /// Where a process's socket is.
+        std::function<std::vector<std::byte>(std::uint32_t process)> address_of;
+        /// One has not answered for too long. @param why the network said, or nothing
+        /// @param teller who has found that out: the own process, or another
+        std::function<void(std::uint32_t process, const std::string& why, std::uint32_t teller)>
             on_silence;
     };
 
@@ -103,7 +103,7 @@ private:
     };
 
     void take_pulses();
-    void ask(std::uint32_t rank);
+    void ask(std::uint32_t process);
     void tell_end(std::uint32_t silent);
     std::string send(const place& where, pulse::kind what, std::uint32_t subject = 0) const;
 
@@ -112,18 +112,19 @@ private:
     std::int64_t period_ns_;
     std::int64_t due_ns_ = 0;
     std::map<std::uint32_t, asked_peer> asked_;
-    std::map<std::uint32_t, place> askers_;  ///< ranks that have asked, as they were last seen
+    std::map<std::uint32_t, place> askers_;  ///< who has asked, as they were last seen
 };
 
-/// Whom to ask: the first rank after the own one that is on another host, and of each other host
-/// one that has not taken what was sent to it, if possible one that is asked already.
+/// Whom to ask: the first process after the own one that is on another host, and of each other
+/// host one that has not taken what was sent to it, if possible one that is asked already.
 /// @param host_of for equality only.
-std::vector<std::uint32_t> choose_asked(std::uint32_t own_rank, std::uint32_t ranks,
+std::vector<std::uint32_t> choose_asked(std::uint32_t own_process, std::uint32_t processes,
                                         std::span<const std::uint32_t> debtors,
                                         std::span<const std::uint32_t> asked_before,
                                         const std::function<std::string(std::uint32_t)>& host_of);
 
-/// What is said of a silent rank. @param is_own whether the rank that says it has found it silent
+/// What is said of silence. @param speaker, silent ranks of the two. @param is_own whether the
+/// speaker has found it out
 std::string silence_text(const std::string& speaker, const std::string& silent, bool is_own,
                          const std::string& why);
 

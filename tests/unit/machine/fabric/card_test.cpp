@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-rank_card example() {
+process_card example() {
     return {.terms = {.secret = 7, .reserve_bytes = 1 << 20},
             .share = {.view = 5, .device = 1, .inode = 6, .process = 77, .file = 9},
             .program = 42,
@@ -17,20 +17,25 @@ rank_card example() {
             .spec = "fabric:4",
             .provider = "tcp;ofi_rxm",
             .host = "a",
-            .address = std::vector<std::byte>(16, std::byte{1}),
-            .pulses = std::vector<std::byte>(16, std::byte{2})};
+            .pulses = std::vector<std::byte>(16, std::byte{2}),
+            .ranks = {{std::vector<std::byte>(16, std::byte{1}), 8},
+                      {std::vector<std::byte>(16, std::byte{3}), 9}}};
 }
 
 TEST(card, is_read_as_it_was_written) {
-    const std::optional<rank_card> read = decode_card(encode(example()));
+    const std::optional<process_card> read = decode_card(encode(example()));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->terms.secret, 7u);
     EXPECT_EQ(read->share.inode, 6u);
     EXPECT_TRUE(read->share.meets(example().share));
     EXPECT_EQ(read->program, 42u);
     EXPECT_EQ(read->host, "a");
-    EXPECT_EQ(read->address, example().address);
     EXPECT_EQ(read->pulses, example().pulses);
+    ASSERT_EQ(read->ranks.size(), 2u);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+        EXPECT_EQ(read->ranks[rank].address, example().ranks[rank].address);
+        EXPECT_EQ(read->ranks[rank].key, example().ranks[rank].key);
+    }
     EXPECT_EQ(difference(example(), *read), "");
 }
 
@@ -44,8 +49,14 @@ TEST(card, of_any_other_length_is_none) {
     EXPECT_FALSE(decode_card(longer));
 }
 
+TEST(card, of_a_process_without_ranks_is_none) {
+    process_card without = example();
+    without.ranks.clear();
+    EXPECT_FALSE(decode_card(encode(without)));
+}
+
 TEST(card, what_keeps_ranks_apart_is_told) {
-    rank_card other = example();
+    process_card other = example();
     other.version = "0.2.0";
     EXPECT_EQ(difference(example(), other), "has version 0.2.0 of Selion, not 0.1.0");
     other = example();

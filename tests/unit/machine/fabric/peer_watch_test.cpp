@@ -77,7 +77,7 @@ struct ring {
             members.emplace_back(
                 sockets[i], peer_watch::surroundings{
                                 .secret = i == 1 ? odd_secret : 1,
-                                .own_rank = i,
+                                .own_process = i,
                                 .timeout_ns = heartbeat::periods * period_ns,
                                 .whom_to_ask = [=](auto) { return ranks{(i + 1) % count}; },
                                 .address_of = [this](auto rank) { return sockets[rank].name(); },

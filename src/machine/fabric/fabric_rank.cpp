@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/fabric_rank.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <span>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "machine/call_record.hpp"
+#include "machine/node/doorbell.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+constexpr std::int64_t nap_ns = 1'000'000;
+
+std::string memory_text(rank_range near) {
+    if (near.count == 1) return "all memory its own";
+    return fmt::format("memory shared by ranks {} to {}", near.first, near.first + near.count - 1);
+}
+
+}  // namespace
+
+fabric_rank::fabric_rank(rank_surroundings around, std::unique_ptr<endpoint> end,
+                         std::uint32_t rank, detail::rank_context& context)
+    : around_(std::move(around)),
+      rank_(rank),
+      context_(context),
+      near_(around_.setting.is_direct ? around_.mapped : rank_range{rank, 1}),
+      end_(std::move(end)),
+      sleeping_(place_to_sleep()),
+      waiter_(sleeping_, sleeping_.own.front()),
+      port_(make_port()),
+      clock_(around_.mapping, sleeping_),
+      has_interrupts_(around_.setting.has_notifier) {
+    sleeping_.pipes.open(sleeping_.own.front());
+    sleeping_.frames = port_.get();
+    prepare();
+    const std::uint64_t key = around_.contact_of(rank_).key;
+    if (key == 0) return;
+    const std::span own(memory(), around_.mapping.control().reserve_bytes);
+    if (const auto trouble = end_->offer(own, key)) throw *trouble;
+}
+
+sleeping_place fabric_rank::place_to_sleep() const {
+    const node::bell_layout bells = around_.setting.bells();
+    std::vector<std::uint32_t> own{bells.of_carrier(index())};
+    for (std::uint32_t i = 0; i < bells.joined_threads; ++i) {
+        own.push_back(bells.of_joined(around_.own_process(), i));
+    }
+    if (bells.has_notifiers) own.push_back(bells.of_beside(index()));
+    return {.mapping = around_.mapping,
+            .pipes = around_.pipes,
+            .own = std::move(own),
+            .how_long = around_.setting.how_long,
+            .attention = {}};
+}
+
+std::unique_ptr<port> fabric_rank::make_port() {
+    return std::make_unique<port>(port_surroundings{
+        .end = *end_,
+        .bounds = {.secret = around_.terms.secret,
+                   .own_rank = rank_,
+                   .ranks = around_.places.ranks(),
+                   .reserve_bytes = around_.mapping.control().reserve_bytes,
+                   .most_message_bytes = most_message_bytes()},
+        .memory = memory(),
+        .place_of =
+            [this](std::uint32_t rank) {
+                const rank_contact contact = around_.contact_of(rank);
+                const result<peer_address> found = end_->insert(contact.address);
+                if (!found) end_job(found.trouble().what());
+                return peer_place{found.value(), contact.key};
+            },
+        .end_job =
+            [this](std::uint32_t peer, const std::string& what) {
+                const std::string with = peer == no_peer
+                                             ? "its network"
+                                             : "the way to or from " + around_.places.name_of(peer);
+                end_job(fmt::format("{}: {} has failed: {}; the job ends", name(), with, what));
+            }});
+}
+
+void fabric_rank::prepare() {
+    const node::control_block& control = around_.mapping.control();
+    const job_terms& terms = around_.terms;
+    context_.rank = rank_;
+    context_.ranks = around_.places.ranks();
+    context_.map_ranks(around_.mapping.slice(around_.index_of(near_.first)), near_.first,
+                       near_.count, control.stride_bytes);
+    context_.bypass_count = context_.own.signal_count = context_.mapped_count;
+    context_.reserve_bytes = control.reserve_bytes;
+    context_.fence_signals = control.fence_signals != 0;
+    context_.words_mapped = around_.host.description().capabilities.shares_memory;
+    context_.brief_looks = terms.have_cores != 0 ? node::brief_looks_with_core : 0;
+    // While it yields nobody looks at the network.
+    const bool yields = context_.words_mapped && context_.ranks > 1 && terms.have_cores == 0;
+    context_.brief_yields = yields ? node::brief_yields_without_core : 0;
+    context_.processors = terms.processors;
+    context_.sleepers = &around_.mapping.control().sleepers;
+    context_.call = &around_.mapping.record(index());
+    context_.waiter = &waiter_;
+    context_.clock = &clock_;
+    context_.host = &around_.host;
+    context_.group_first = rank_;
+    context_.groups = context_.ranks;
+    publish(context_.call->program_start, program_start);
+}
+
+void fabric_rank::open(const job& work, node::post_office* office, node::mail_room* room) {
+    port_->open(context_, work.deliver);
+    if (office != nullptr) {
+        sleeping_.room = room;
+        sleeping_.has_frames = near_.count < context_.ranks;
+    }
+    transport_.emplace(rank_reach{.frames = *port_,
+                                  .mapping = around_.mapping,
+                                  .first_mapped = around_.mapped.first,
+                                  .near = near_,
+                                  .office = office,
+                                  .place = sleeping_,
+                                  .most_message_bytes = most_message_bytes()});
+    context_.transport = &*transport_;
+}
+
+int fabric_rank::run(const job& work) {
+    publish(context_.call->thread_id, static_cast<std::uint32_t>(gettid()));
+    if (has_interrupts_) {
+        interrupts_.emplace(sleeping_, context_);
+    }
+    const int status = work.rank_main(context_);
+    publish(context_.call->has_finished, 1u);
+    interrupts_.reset();
+    beside_.reset();
+    has_interrupts_ = false;  // from now on the rank makes such calls itself
+    port_->quiet(context_);
+    port_->begin_to_leave();
+    return status;
+}
+
+void fabric_rank::nap() {
+    detail::shared_word never{0, 0, 0};
+    clock_.wait(context_, {.word = never,
+                           .at_least = 1,
+                           .reason = wait_reason::end,
+                           .deadline_ns = clock_.now_ns() + nap_ns});
+}
+
+void fabric_rank::close() {
+    port_.reset();
+    end_.reset();
+}
+
+/// Handlers of the rank run one at a time, so nobody else makes its thread.
+bool fabric_rank::call_beside(void (*function)(detail::rank_context&, void*), void* argument) {
+    if (!has_interrupts_) return false;
+    if (!beside_) {
+        const std::uint32_t bell = around_.setting.bells().of_beside(index());
+        sleeping_.pipes.open(bell);
+        beside_.emplace(context_, std::make_unique<fabric_waiter>(sleeping_, bell));
+    }
+    beside_->add(function, argument);
+    return true;
+}
+
+std::string fabric_rank::text() const {
+    return fmt::format(
+        "{} over {} on {}, {} of symmetric memory reserved, {}, {}", name(), end_->provider(),
+        end_->interface(), base::bytes_text(around_.terms.reserve_bytes), memory_text(near_),
+        end_->wait_file() < 0 ? "idle ranks look every millisecond" : "idle ranks sleep");
+}
+
+std::string fabric_rank::lost_frames_text() const {
+    if (port_->early() == 0) return {};
+    return fmt::format(
+        "; {} frames wait for others that they have overtaken: provider {} may have "
+        "lost some",
+        port_->early(), end_->provider());
+}
+
+void fabric_rank::report_frames() const {
+    if (port_->dropped() != 0) {
+        base::say(fmt::format("warning: {} has dropped {} frames that were not of this job", name(),
+                              port_->dropped()));
+    }
+    if (port_->repeated() != 0) {
+        base::say_verbose(fmt::format("{}: provider {} has delivered {} frames more than once",
+                                      name(), end_->provider(), port_->repeated()));
+    }
+}
+
+}  // namespace selion::machine::fabric
