@@ -136,6 +136,7 @@ void fabric_machine::make_endpoint() {
     result<std::unique_ptr<endpoint>> opened = endpoint::open(wish);
     if (!opened) throw opened.trouble();
     end_ = std::move(opened).value();
+    setting_.description.network = end_->provider();
 }
 
 /// What rank 0 decides for all.
