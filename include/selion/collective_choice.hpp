@@ -17,6 +17,8 @@ enum class collective_way {
     direct,    ///< shared memory: data are read and combined where they lie; not for all calls
     lines,     ///< shared memory: the messages of a schedule, a line for each pair of members
     messages,  ///< the messages of a schedule, by the machine
+    nodes,     ///< ranks of several nodes: shared memory within each, and messages of one rank of
+               ///< each; of barriers, broadcasts and short all-reductions
 };
 SELION_API std::string_view name_of(collective_way way);
 
@@ -29,9 +31,10 @@ struct collective_choice {
     std::uint32_t part_bytes = 0;
 };
 
-/// "board", "slots:8192", "lines:k_nomial:4", "messages:hierarchical:2:4", "lines:chain/8": the
-/// way; of slots the bytes of a part, if that is limited; of a schedule the algorithm, where they
-/// matter its radix, its group and its seed, and after a slash its segments if there are several.
+/// "board", "nodes", "slots:8192", "lines:k_nomial:4", "messages:hierarchical:2:4",
+/// "lines:chain/8": the way; of slots the bytes of a part, if that is limited; of a schedule the
+/// algorithm, where they matter its radix, its group and its seed, and after a slash its segments
+/// if there are several.
 SELION_API std::string text_of(const collective_choice& choice);
 /// The same back; a radix or group that is left out is 2, a seed 1, there is one segment, and parts
 /// are as long as there is room.

@@ -40,6 +40,7 @@ struct machine_description {
     std::uint32_t carriers = 0;      ///< operating-system threads that run ranks, of all processes
     std::uint32_t mesh_columns = 0;  ///< ranks in a row, where they are on a mesh; else 0
     machine_capabilities capabilities;
+    std::string network = {};  ///< what joins hosts: a provider of libfabric; empty: nothing
 };
 
 /// A kind of machine that `SELION_MACHINE` can name.

@@ -8,6 +8,7 @@
 #include <selion/detail/export.hpp>
 #include <selion/machines.hpp>
 #include <selion/schedule.hpp>
+#include <selion/world.hpp>
 
 namespace selion {
 
@@ -18,8 +19,11 @@ namespace selion {
 SELION_API bool keeps_association(collective_kind what, const collective_choice& choice);
 
 /// Where a job runs, as far as tables tell it apart: threads, fibers, processes, hybrid for
-/// processes of several ranks, or fabric, for which none is measured yet.
+/// processes of several ranks, or fabric.
 SELION_API std::string_view tuning_machine(const machine_description& machine);
+/// The same of a job that runs. Networks differ: `fabric/net/2x4` goes over the provider net, with
+/// two groups of ranks that share memory, of four at most.
+SELION_API std::string tuning_machine(const world& all);
 
 /// Where the table of measured collectives of this host belongs; `selion tune` writes it.
 struct tuning_place {

@@ -6,6 +6,7 @@
 
 #include "collectives/call_shape.hpp"
 #include "collectives/team_block.hpp"
+#include "collectives/team_nodes.hpp"
 #include "machine/machine.hpp"
 
 namespace selion::collectives {
@@ -112,6 +113,13 @@ schedule_request usual_schedule(const detail::block_call& call) {
     return request;
 }
 
+collective_choice usual_messages(const detail::block_call& call) {
+    collective_choice made{collective_way::messages, usual_schedule(call)};
+    // These two go along trees of their own, which cut vectors themselves (message_tree).
+    if (call.what == broadcast || call.what == all_reduce) made.schedule.segments = 1;
+    return made;
+}
+
 bool takes_turns(const team_members& members) {
     return members.groups() != members.count() || members.context().simulated != nullptr;
 }
@@ -129,6 +137,7 @@ bool is_possible(collective_way way, const team_members& members, const detail::
                    share >= (call.how != nullptr ? call.element_bytes : detail::line_bytes);
         case collective_way::direct: return members.are_mapped() && can_be_direct(members, call);
         case collective_way::lines: return members.are_mapped();
+        case collective_way::nodes: return team_nodes::can(members, call);
         case collective_way::messages: break;
     }
     return true;
@@ -145,10 +154,8 @@ collective_choice plan(const team_members& members, const detail::block_call& ca
         return {collective_way::direct, {}};
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};
-    collective_choice made{collective_way::messages, usual_schedule(call)};
-    // These two go along trees of their own, which cut vectors themselves (message_tree).
-    if (call.what == broadcast || call.what == all_reduce) made.schedule.segments = 1;
-    return made;
+    if (can(collective_way::nodes)) return {collective_way::nodes, {}};
+    return usual_messages(call);
 }
 
 const rank_schedule& schedule_store::of(const detail::block_call& call,

@@ -17,6 +17,9 @@ collective_choice plan(const team_members& members, const detail::block_call& ca
 /// The schedule of a call by messages where nobody has chosen; its ranks and root are the call's.
 schedule_request usual_schedule(const detail::block_call& call);
 
+/// The same with its way, as `plan` chooses it.
+collective_choice usual_messages(const detail::block_call& call);
+
 constexpr bool follows_schedule(collective_way way) {
     return way == collective_way::lines || way == collective_way::messages;
 }

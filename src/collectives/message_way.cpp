@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/message_way.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
+
+#include "machine/machine.hpp"
 
 namespace selion::collectives {
 
@@ -16,6 +20,15 @@ void copy_pieces(std::byte* to, message_pieces data) {
         if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
         to += piece.size();
     }
+}
+
+void expect_bytes(detail::rank_context& context, collective_kind what, std::uint32_t sender,
+                  const expected_bytes& bytes) {
+    if (bytes.wanted == bytes.come) return;
+    context.host->launcher().end_job(
+        context, fmt::format("the ranks disagree about the length of a {}: rank {} expects {} "
+                             "bytes from rank {}, which has sent {}",
+                             name_of(what), context.rank, bytes.wanted, sender, bytes.come));
 }
 
 void inbox_way::send(std::uint32_t member, message_pieces data, bool /*may_lend*/) {

@@ -30,6 +30,15 @@ public:
 };
 
 std::size_t bytes_of(message_pieces data);
+
+struct expected_bytes {
+    std::size_t wanted;
+    std::size_t come;
+};
+/// Ends the job where the sender, a rank of the world, has given another length: who passes data on
+/// must not read past what has come.
+void expect_bytes(detail::rank_context& context, collective_kind what, std::uint32_t sender,
+                  const expected_bytes& bytes);
 void copy_pieces(std::byte* to, message_pieces data);
 
 /// By messages of the machine, on any machine.

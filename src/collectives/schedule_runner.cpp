@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/schedule_runner.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -172,21 +170,10 @@ std::size_t schedule_runner::bytes_of(const schedule_message& message) const {
     return wanted;
 }
 
-/// Ranks that pass blocks of different lengths must not read past what has come.
-void schedule_runner::expect_bytes(const schedule_message& message, std::size_t wanted,
-                                   std::size_t come) const {
-    if (wanted == come) return;
-    context_.host->launcher().end_job(
-        context_, fmt::format("the ranks disagree about the length of a {}: rank {} expects {} "
-                              "bytes from rank {}, which has sent {}",
-                              name_of(call_.what), context_.rank, wanted,
-                              members_.world_rank(message.peer), come));
-}
-
 void schedule_runner::receive(const schedule_message& message) {
     const std::size_t wanted = bytes_of(message);
     const std::span<const std::byte> come = way_.receive(message.peer, wanted);
-    expect_bytes(message, wanted, come.size());
+    expect_bytes(context_, call_.what, members_.world_rank(message.peer), {wanted, come.size()});
     const std::byte* next = come.data();
     for (const block_range& range : message.blocks) {
         for (std::uint64_t i = 0; i < range.count; ++i) {

@@ -38,7 +38,6 @@ private:
     bool changes_what_it_sends(const schedule_step& step);
     void send(const schedule_message& message, bool may_lend);
     void receive(const schedule_message& message);
-    void expect_bytes(const schedule_message& message, std::size_t wanted, std::size_t come) const;
     std::size_t bytes_of(const schedule_message& message) const;
     void take_in(block_action action, std::uint64_t block, const std::byte* come);
     const std::byte* aligned(const std::byte* come, std::size_t bytes);

@@ -103,10 +103,10 @@ inline constexpr std::uint64_t offer_sets = 2;
 /// Each member's part of the state of a team: of the team of all at the start of its segment 0, of
 /// others in its heap. All zero is the initial state. Counters only grow, so nothing is ever reset
 /// while somebody may look. Where
-/// members map each other, all is used but `rounds` and `links`; elsewhere these two and, for
-/// parcels, the slots. There small messages stay in front of
-/// the slots, in the first two pages or three: with 100,000 ranks every page that each of them
-/// touches costs 400 MB.
+/// members map each other, all is used but `rounds` and `links`; elsewhere these two, for
+/// parcels the slots, and what members of a node show each other (nodes.md). There small messages
+/// stay in front of the slots, in the first two pages or three: with 100,000 ranks every page that
+/// each of them touches costs 400 MB.
 struct team_block {
     lonely_word arrivals;        ///< in member 0: carriers (or members) that have arrived, ever
     lonely_word ends;            ///< in member 0: arrivals at meetings at the end of the job
@@ -120,6 +120,8 @@ struct team_block {
     lonely_word staged;                ///< bytes that it has copied for others to read, ever
     /// In a group's first, or in member 0: what the last one has combined for all, in turn.
     alignas(detail::line_bytes) std::byte group_results[slot_sets][group_result_bytes];
+    lonely_word taken[slot_sets];  ///< what the member has shown to its node: by others, in turn
+    alignas(detail::line_bytes) std::byte node_value[group_result_bytes];  ///< for its leader
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
     alignas(detail::line_bytes) call_signature signatures[slot_sets];
     detail::shared_word departures;     ///< in member 0: members that have left, ever

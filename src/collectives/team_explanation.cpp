@@ -4,6 +4,7 @@
 
 #include "collectives/collective_plan.hpp"
 #include "collectives/team_state.hpp"
+#include "machine/machine.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -44,8 +45,18 @@ std::string_view reason_of(collective_way way, const team_members& members,
         case collective_way::direct: return "built-in rule: a long block, read where it lies";
         case collective_way::lines: break;
         case collective_way::messages: return "built-in rule: the members do not share memory";
+        case collective_way::nodes:
+            return "built-in rule: members of a node share memory, and one of each sends messages";
     }
     return "built-in rule";
+}
+
+std::string_view reason_of(bool is_measured, bool is_network) {
+    if (is_measured) {
+        return is_network ? "the quickest of those measured on this network that may be chosen"
+                          : "the quickest of those measured on this host that may be chosen";
+    }
+    return "the quickest by what signals, copies and meetings take on such hosts";
 }
 
 }  // namespace
@@ -73,9 +84,7 @@ collective_explanation team_state::explain(collective_kind what, std::size_t byt
     } else if (const collective_choice* const tuned = tuned_.find(call)) {
         made.choice = *tuned;
         made.reason = made.is_measured ? choice_reason::tuned : choice_reason::model;
-        made.why = made.is_measured
-                       ? "the quickest of those measured on this host that may be chosen"
-                       : "the quickest by what signals, copies and meetings take on such hosts";
+        made.why = reason_of(made.is_measured, context_.host->description().kind == "fabric");
     } else {
         made.choice = plan(members_, call);
         made.why = reason_of(made.choice.way, members_, call);

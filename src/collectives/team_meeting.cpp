@@ -11,7 +11,7 @@ const selion::collectives::central_meeting selion::detail::no_centre{};
 namespace selion::collectives {
 
 team_meeting::team_meeting(detail::rank_context& context, const team_members& members)
-    : context_(context), members_(members) {
+    : context_(context), members_(members), gate_(context, members) {
     if (members_.are_mapped() && (members_.group_size() == 1 || members_.groups() == 1)) {
         // The centre counts groups, or members where there is one group. A member alone on its
         // carrier is its group.
@@ -38,6 +38,7 @@ void team_meeting::arrive() {
     ++round_;
     if (members_.are_mapped()) return arrive_in_group();
     context_.transport->quiet(context_);
+    if (members_.has_levels()) return arrive_at_node();
     signal_round(0);
 }
 
@@ -46,9 +47,26 @@ void team_meeting::wait(machine::wait_reason reason) {
         wait_at_centre(reason);
     } else if (members_.are_mapped()) {
         wait_in_group(reason);
+    } else if (members_.has_levels()) {
+        wait_at_node(reason);
     } else {
         wait_for_rounds(reason);
     }
+}
+
+/// A leader whose node is there already lets the next one know before it waits.
+void team_meeting::arrive_at_node() {
+    if (!gate_.leads()) return gate_.arrive();
+    has_signalled_ = gate_.have_arrived();
+    if (has_signalled_) signal_round(0);
+}
+
+void team_meeting::wait_at_node(machine::wait_reason reason) {
+    if (!gate_.leads()) return gate_.await_release(reason);
+    gate_.await_arrivals(reason);
+    if (!has_signalled_) signal_round(0);
+    wait_for_rounds(reason);
+    gate_.release();
 }
 
 /// Sums take turns: who is ahead adds to the one that nobody reads any more.
@@ -103,19 +121,29 @@ void team_meeting::wait_for_release(machine::wait_reason reason) {
     detail::await_word(context_, {block(0).group_release.word, centre_.goal, reason});
 }
 
-/// Dissemination: in round k every member signals the one 2^k behind it, and waits for the one
+/// Who takes part in the dissemination: nodes, or members.
+std::uint32_t team_meeting::parties() const {
+    return members_.has_levels() ? members_.nodes().nodes() : members_.count();
+}
+
+/// Dissemination: in round k every party signals the one 2^k behind it, and waits for the one
 /// before.
 void team_meeting::wait_for_rounds(machine::wait_reason reason) {
-    for (std::uint32_t k = 0; (std::uint64_t{1} << k) < members_.count(); ++k) {
+    for (std::uint32_t k = 0; (std::uint64_t{1} << k) < parties(); ++k) {
         if (k != 0) signal_round(k);
         detail::await_word(context_, {block(members_.own()).rounds[k].word, round_, reason});
     }
 }
 
 void team_meeting::signal_round(std::uint32_t k) {
-    if ((std::uint64_t{1} << k) >= members_.count()) return;
-    const auto peer =
-        static_cast<std::uint32_t>((members_.own() + (std::uint64_t{1} << k)) % members_.count());
+    if ((std::uint64_t{1} << k) >= parties()) return;
+    const auto behind = [&](std::uint32_t party) {
+        return static_cast<std::uint32_t>((party + (std::uint64_t{1} << k)) % parties());
+    };
+    const node_map& nodes = members_.nodes();
+    const std::uint32_t peer = members_.has_levels()
+                                   ? nodes.first_of(behind(nodes.node_of(members_.own())))
+                                   : behind(members_.own());
     const std::uint64_t signal =
         members_.address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
     // Where many ranks share a processor, the own word is in no cache by now.

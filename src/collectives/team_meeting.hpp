@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "collectives/node_gate.hpp"
 #include "collectives/team_members.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
@@ -34,7 +35,8 @@ struct central_meeting {
 };
 
 /// How all members of a team wait for each other. Where they map each other: an arrival counter,
-/// per carrier and then central. Where they do not: dissemination by signals.
+/// per carrier and then central. Where they do not: dissemination by signals, of all members or,
+/// where nodes have several of them, of one for each node (nodes.md).
 class team_meeting {
 public:
     team_meeting(detail::rank_context& context, const team_members& members);
@@ -51,6 +53,9 @@ public:
 
     /// Where all members meet at one counter that this process maps; else its word is null.
     central_meeting& centre() { return centre_; }
+
+    /// How members of the own node wait for each other, where there are nodes.
+    node_gate& gate() { return gate_; }
 
     /// Whether members of a carrier meet first. After `arrive` one of them leads its group: it
     /// waits for the other groups and then releases its own, which waits for that.
@@ -71,13 +76,18 @@ private:
     void arrive_at_centre();
     void wait_at_centre(machine::wait_reason reason);
     void arrive_in_group();
+    void arrive_at_node();
+    void wait_at_node(machine::wait_reason reason);
     void wait_for_rounds(machine::wait_reason reason);
     void signal_round(std::uint32_t k);
+    std::uint32_t parties() const;
     team_block& block(std::uint32_t member) const { return members_.block(member); }
 
     detail::rank_context& context_;
     const team_members& members_;
     central_meeting centre_;
+    node_gate gate_;
+    bool has_signalled_ = false;  ///< the first round of this meeting
     std::uint64_t round_ = 0;  ///< meetings of groups or by messages so far, and those at the end
     std::uint64_t end_round_ = 0;
     std::uint64_t end_sums_[2] = {};  ///< so far

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace selion::collectives {
 
@@ -13,7 +14,9 @@ team_members::team_members(const detail::rank_context& context)
       group_first_(context.group_first),
       group_size_(context.group_size),
       groups_(context.groups),
-      are_mapped_(context.words_mapped) {}
+      are_mapped_(context.words_mapped) {
+    find_nodes();
+}
 
 team_members::team_members(const detail::rank_context& context, const std::vector<entry>& entries,
                            std::uint32_t own)
@@ -31,6 +34,7 @@ team_members::team_members(const detail::rank_context& context, const std::vecto
     }
     name_ = (std::uint64_t{world_rank(0)} << 32) + entries.front().made;
     find_groups(entries);
+    find_nodes();
 }
 
 bool team_members::maps(std::uint32_t member) const {
@@ -45,6 +49,24 @@ std::vector<std::uint32_t> team_members::mapped() const {
         if (maps(member)) all.push_back(member);
     }
     return all;
+}
+
+void team_members::find_nodes() {
+    if (context_.nodes == nullptr || are_mapped_) return;
+    const node_map& ranks = *context_.nodes;
+    std::vector<std::uint32_t> firsts;
+    std::vector<bool> is_known(ranks.nodes());
+    std::uint32_t latest = ranks.nodes();
+    for (std::uint32_t member = 0; member < count_; ++member) {
+        const std::uint32_t node = ranks.node_of(world_rank(member));
+        if (node == latest) continue;
+        if (is_known[node]) return;  // its members are no neighbours
+        is_known[node] = true;
+        latest = node;
+        firsts.push_back(member);
+    }
+    nodes_ = node_map(std::move(firsts), count_);
+    has_levels_ = nodes_.has_levels();
 }
 
 void team_members::find_groups(const std::vector<entry>& entries) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "collectives/node_map.hpp"
 #include "collectives/team_block.hpp"
 #include "onesided/global_address.hpp"
 #include "selion/detail/rank_context.hpp"
@@ -49,6 +50,13 @@ public:
     /// Members that share words with this one, itself among them, by rising number: the same for
     /// all of them.
     std::vector<std::uint32_t> mapped() const;
+    /// Members by node, where not all share words and those of each node are neighbours in number;
+    /// else of no nodes. The same at all members.
+    const node_map& nodes() const { return nodes_; }
+    /// Looks for them again: all ranks have told where they are.
+    void find_nodes();
+    /// Whether some of several nodes have several members.
+    bool has_levels() const { return has_levels_; }
     /// Members that share this one's carrier: the first of them, how many, and how many carriers
     /// all members have.
     std::uint32_t group_first() const { return group_first_; }
@@ -71,6 +79,8 @@ private:
     std::uint32_t group_size_;
     std::uint32_t groups_;
     bool are_mapped_;
+    node_map nodes_;
+    bool has_levels_ = false;
 };
 
 }  // namespace selion::collectives

@@ -25,6 +25,11 @@ constexpr std::uint64_t window_bytes = 16 * 1024 * 1024;
 /// Of a member whose heap is full.
 constexpr pair_lines::introduction no_room{detail::null_address, 0};
 
+/// Barriers that are a meeting of all and nothing else.
+bool is_meeting(const collective_choice& how) {
+    return how.way == collective_way::slots || how.way == collective_way::nodes;
+}
+
 }  // namespace
 
 bool message_window::is_full_with(std::uint64_t more_bytes) {
@@ -44,8 +49,17 @@ team_state::team_state(detail::rank_context& context, team_members members)
       board_(context_, members_),
       slots_(context_, members_, meeting_),
       direct_(context_, members_, meeting_, slots_),
+      nodes_(context_, members_, meeting_),
       messages_(context, members_),
       check_(context_, members_, meeting_, messages_) {
+    note_plainness();
+}
+
+void team_state::learn_network() {
+    members_.find_nodes();
+    meeting_.gate().find_place();
+    tuned_.look_up(context_.tuning);
+    has_other_barrier_ = has_tuned_barrier();
     note_plainness();
 }
 
@@ -71,7 +85,8 @@ void team_state::run(const detail::block_call& call) {
 void team_state::choose(collective_kind what, const std::optional<collective_choice>& how) {
     chosen_[static_cast<std::size_t>(what)] = how;
     if (what != barrier) return;
-    has_other_barrier_ = how ? how->way != collective_way::slots : has_tuned_barrier();
+    const bool is_chosen = how && is_possible(how->way, members_, {.what = barrier});
+    has_other_barrier_ = is_chosen ? !is_meeting(*how) : has_tuned_barrier();
     note_plainness();
 }
 
@@ -97,9 +112,17 @@ void team_state::run_as(const detail::block_call& call, const collective_choice&
         case collective_way::slots: return slots_.run(call, how.part_bytes);
         case collective_way::direct: return direct_.run(call);
         case collective_way::lines: return run_schedule(call, {how.schedule, is_chosen}, lines());
+        case collective_way::nodes: return run_by_nodes(call);
         case collective_way::messages: break;
     }
     run_by_messages(call, {how.schedule, is_chosen});
+}
+
+/// The tree that `message_tree` has, of which a schedule would be a slower one. Where time is
+/// virtual what has been chosen is played as it stands, because studies compare such schedules.
+bool team_state::is_own_tree(const schedule_request& wanted) const {
+    return !context_.spends_time && wanted.algorithm == schedule_algorithm::k_nomial &&
+           wanted.radix == 2 && wanted.segments == 1;
 }
 
 const rank_schedule& team_state::schedule_of(const detail::block_call& call,
@@ -118,11 +141,24 @@ void team_state::run_schedule(const detail::block_call& call, const wanted_sched
     schedule_runner(context_, members_, call, schedule_of(call, wanted), way).run();
 }
 
+/// Who has the result of an all-reduce knows that all others have come to it.
+void team_state::run_by_nodes(const detail::block_call& call) {
+    ++message_collectives_;
+    if (call.what != broadcast) {
+        window_ = {};
+    } else if (window_.is_full_with(call.block_bytes())) {
+        meeting_.synchronise(machine::wait_reason::collective);
+    }
+    inbox_way across(context_, members_, message_collectives_);
+    nodes_.run(call, across);
+}
+
 void team_state::run_by_messages(const detail::block_call& call, const wanted_schedule& wanted) {
-    if (!wanted.is_chosen && call.what == broadcast) {
+    const bool has_own_tree = !wanted.is_chosen || is_own_tree(wanted.request);
+    if (has_own_tree && call.what == broadcast) {
         return messages_.broadcast({call.target, call.block_bytes()}, call.root);
     }
-    if (!wanted.is_chosen && call.what == all_reduce) {
+    if (has_own_tree && call.what == all_reduce) {
         const std::size_t bytes = call.block_bytes();
         if (bytes != 0 && call.source != call.target) std::memcpy(call.target, call.source, bytes);
         return messages_.all_reduce(call.target, call.count, *call.how);
@@ -233,7 +269,7 @@ void team_state::run_tuned(const detail::block_call& call, const collective_choi
 
 bool team_state::has_tuned_barrier() {
     const collective_choice* const tuned = tuned_.find({.what = barrier});
-    return tuned != nullptr && tuned->way != collective_way::slots;
+    return tuned != nullptr && !is_meeting(*tuned);
 }
 
 }  // namespace selion::collectives

@@ -17,6 +17,7 @@
 #include "collectives/team_direct.hpp"
 #include "collectives/team_meeting.hpp"
 #include "collectives/team_members.hpp"
+#include "collectives/team_nodes.hpp"
 #include "collectives/team_slots.hpp"
 #include "collectives/tuning/team_tuning.hpp"
 #include "selion/collective_explanation.hpp"
@@ -44,6 +45,10 @@ public:
 
     const team_members& members() const { return members_; }
     team_meeting& meeting() { return meeting_; }
+
+    /// All ranks have told where they are, and rank 0 what was measured: before the first
+    /// collective of the program. Only the team of all is there then.
+    void learn_network();
 
     /// Between the halves of a split barrier that the program has begun.
     bool has_arrived() const { return has_arrived_; }
@@ -83,9 +88,11 @@ private:
     void run_as(const detail::block_call& call, const collective_choice& how, bool is_chosen);
     void run_tuned(const detail::block_call& call, const collective_choice& how);
     bool has_tuned_barrier();
+    bool is_own_tree(const schedule_request& wanted) const;
     const rank_schedule& schedule_of(const detail::block_call& call, const wanted_schedule& wanted);
     void run_schedule(const detail::block_call& call, const wanted_schedule& wanted,
                       message_way& way);
+    void run_by_nodes(const detail::block_call& call);
     void run_by_messages(const detail::block_call& call, const wanted_schedule& wanted);
     pair_lines& lines();
     bool make_lines();
@@ -107,6 +114,7 @@ private:
     team_board board_;
     team_slots slots_;
     team_direct direct_;
+    team_nodes nodes_;                 ///< used where they are several, of several members
     message_tree messages_;            ///< used where members do not map each other
     std::optional<pair_lines> lines_;  ///< among members that map each other
     bool lacks_lines_ = false;         ///< a member's heap had no room for them, or it is alone

@@ -45,6 +45,13 @@ unsigned usable_processors() {
     return static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+std::string fingerprint_of(unsigned processors) {
+    utsname system{};
+    uname(&system);
+    const std::string text = fmt::format("{} {} {}", system.machine, processor_name(), processors);
+    return fmt::format("{:016x}", base::text_hash(text));
+}
+
 }  // namespace
 
 std::uint64_t memory_limit_bytes() {
@@ -67,12 +74,10 @@ std::int64_t host_time_ns() {
 
 std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
 
-std::string host_fingerprint() {
-    utsname system{};
-    uname(&system);
-    const std::string text =
-        fmt::format("{} {} {}", system.machine, processor_name(), usable_processors());
-    return fmt::format("{:016x}", base::text_hash(text));
+std::string host_fingerprint() { return fingerprint_of(usable_processors()); }
+
+std::string whole_host_fingerprint() {
+    return fingerprint_of(static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 bool is_handled_by(int number, void (*handler)(int)) {

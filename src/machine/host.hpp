@@ -18,6 +18,8 @@ std::int64_t host_time_ns();
 /// A short name for what decides how quick this host is: its processor and how many of them the
 /// process may use. Hosts that are alike have it in common.
 std::string host_fingerprint();
+/// The same of a process that may use all of them: a launcher may bind a rank to one.
+std::string whole_host_fingerprint();
 
 /// Whether a signal of this process goes to `handler`, which may be SIG_DFL.
 bool is_handled_by(int number, void (*handler)(int));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <span>
@@ -154,7 +155,7 @@ std::unique_ptr<meter_source> recorded(rank_context& context, const recorded_eve
 
 std::string why_no_messages(rank_context& context) {
     if (context.transport->sent_messages(context) != nullptr) return {};
-    return "only simulated machines count every message";
+    return "only simulated machines and fabric count every message";
 }
 
 std::unique_ptr<meter_source> of_messages(rank_context& context, const named_event& event) {
@@ -165,7 +166,11 @@ std::unique_ptr<meter_source> of_messages(rank_context& context, const named_eve
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < sent.by_kind.size(); ++i) {
             if (kind && *kind != i) continue;
-            sum += is_bytes ? sent.by_kind[i].bytes : sent.by_kind[i].messages;
+            const meters::sent_messages::amount& amount = sent.by_kind[i];
+            const std::uint64_t& counted = is_bytes ? amount.bytes : amount.messages;
+            // Any thread of the rank counts.
+            sum += std::atomic_ref(const_cast<std::uint64_t&>(counted))
+                       .load(std::memory_order_relaxed);
         }
         return static_cast<std::int64_t>(sum);
     });

@@ -21,6 +21,7 @@
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/error.hpp"
+#include "world/network_start.hpp"
 #include "world/record_file.hpp"
 #include "world/tuning_file.hpp"
 #include "world/world_state.hpp"
@@ -110,9 +111,11 @@ void end_together(rank_context& context, collectives::team_state& team, std::sou
 }
 
 int run_rank(const rank_function& body, record_files& files, message_states& messages,
-             rank_context& context) {
+             const tuning_file& file, rank_context& context) {
     context.messages = &messages.add();
+    network_start network;
     world_state state(context, files.start_rank(context.rank));
+    if (network.tell(context, file)) state.everybody.learn_network();
     const int rank_status = call_function(body, context);
     finish_started(context, state, body.site);
     if (context.host->memory().outlives_ranks()) {
@@ -126,6 +129,8 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     context.started = nullptr;
     context.world = nullptr;
     context.own.plain_caller = &no_plain_caller;
+    context.nodes = nullptr;
+    context.tuning = nullptr;
     // The recorder stays: messages may still arrive.
     return rank_status;
 }
@@ -162,7 +167,7 @@ int run_checked(const run_options& options, const rank_function& body) {
                                  [&](rank_context& context) {
                                      context.tuning = tuning.table();
                                      context.calls = is_virtual ? &calls : nullptr;
-                                     return run_rank(body, files, messages, context);
+                                     return run_rank(body, files, messages, tuning, context);
                                  },
                              .thread_level = choose_level(options),
                              .deliver = onesided::deliver,

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -65,14 +67,24 @@ std::optional<std::string> text_of(int file) {
     }
 }
 
+error unreadable() {
+    return {status::system_failure, fmt::format("cannot be read ({})", std::strerror(errno))};
+}
+
 result<collectives::tuning_table> read_table(int file, const machine_description& description) {
     const auto text = text_of(file);
-    if (!text) {
-        return error(status::system_failure,
-                     fmt::format("cannot be read ({})", std::strerror(errno)));
-    }
+    if (!text) return unreadable();
     return collectives::tuning_table::read(*text, machine::host_fingerprint(),
                                            tuning_machine(description));
+}
+
+/// A launcher may have bound rank 0 to fewer processors than `selion tune` could use.
+std::vector<std::string> own_hosts() {
+    return {machine::host_fingerprint(), machine::whole_host_fingerprint()};
+}
+
+bool is_of_network(std::string_view row) {
+    return collectives::machine_in(row).starts_with("fabric/");
 }
 
 void warn(const std::string& path, std::string_view why) {
@@ -83,6 +95,10 @@ void warn(const std::string& path, std::string_view why) {
 
 tuning_file::tuning_file(const machine_description& description,
                          const machine::launcher& launcher) {
+    if (description.kind == "fabric") {
+        if (launcher.is_first_process()) find_networks();
+        return;
+    }
     // What is measured is memory that all share.
     if (!description.capabilities.real_time || !description.capabilities.shares_memory) return;
     if (launcher.is_first_process()) {
@@ -96,29 +112,79 @@ tuning_file::~tuning_file() {
     if (file_ >= 0) close(file_);
 }
 
-void tuning_file::find(const machine_description& description) {
+bool tuning_file::open_named_or_usual() {
     const auto named = base::knob_text(base::knob::tuning);
-    if (named && !base::knob_is_on(base::knob::tuning)) return;
-    std::string path = named.value_or("");
-    if (path.empty()) {
-        const std::string folder = cache_folder();
-        // Asked first, because it is cheaper than to ask the processor for its name.
-        if (folder.empty() || access(folder.c_str(), X_OK) != 0) return;
-        path = path_in(folder, machine::host_fingerprint());
+    if (named && !base::knob_is_on(base::knob::tuning)) return false;
+    is_named_ = named.has_value();
+    if (is_named_) {
+        path_ = *named;
+        file_ = open_apart(path_);
+        if (file_ < 0) warn(path_, fmt::format("cannot be opened ({})", std::strerror(errno)));
+        return file_ >= 0;
     }
-    file_ = open_apart(path);
-    if (file_ < 0) {
-        if (named) warn(path, fmt::format("cannot be opened ({})", std::strerror(errno)));
-        return;
-    }
+    const std::string folder = cache_folder();
+    // Asked first, because it is cheaper than to ask the processor for its name.
+    if (folder.empty() || access(folder.c_str(), X_OK) != 0) return false;
+    path_ = path_in(folder, machine::host_fingerprint());
+    file_ = open_apart(path_);
+    return file_ >= 0;
+}
+
+/// Where the launcher has bound this process to some of the host's processors.
+bool tuning_file::open_usual_of_whole_host() {
+    if (is_named_ || path_.empty()) return false;
+    path_ = path_in(cache_folder(), machine::whole_host_fingerprint());
+    file_ = open_apart(path_);
+    return file_ >= 0;
+}
+
+void tuning_file::find(const machine_description& description) {
+    if (!open_named_or_usual()) return;
     auto read = read_table(file_, description);
     if (read) {
         table_.emplace(std::move(read).value());
-        base::say_verbose(fmt::format("collectives go as {} says where it does", path));
+        base::say_verbose(fmt::format("collectives go as {} says where it does", path_));
         return;
     }
-    warn(path, read.trouble().what());
+    warn(path_, read.trouble().what());
     close(std::exchange(file_, -1));
+}
+
+void tuning_file::find_networks() {
+    if (!open_named_or_usual() && !open_usual_of_whole_host()) return;
+    auto text = text_of(file_);
+    const error trouble_of_reading = unreadable();
+    close(std::exchange(file_, -1));
+    if (!text) return warn(path_, trouble_of_reading.what());
+    const std::vector<std::string> hosts = own_hosts();
+    const auto rows = collectives::tuning_table::rows_in(*text, hosts);
+    if (!rows) return warn(path_, rows.trouble().what());
+    if (std::ranges::any_of(rows.value(), is_of_network)) text_ = std::move(*text);
+}
+
+std::string tuning_file::rows_of_network(const std::string& name) const {
+    const std::vector<std::string> hosts = own_hosts();
+    const auto rows = collectives::tuning_table::rows_in(text_, hosts).value();
+    const auto table = collectives::tuning_table::of_rows(rows, name);
+    if (!table) {
+        warn(path_, table.trouble().what());
+        return {};
+    }
+    std::string text;
+    for (const std::string_view row : rows) {
+        if (collectives::machine_in(row) == name) text += fmt::format("{}\n", row);
+    }
+    if (text.empty()) {
+        const std::string_view other =
+            collectives::machine_in(*std::ranges::find_if(rows, is_of_network));
+        const std::string why =
+            fmt::format("was measured on another network, {}, and this is {}", other, name);
+        is_named_ ? warn(path_, why)
+                  : base::say_verbose(fmt::format("the tuning file {} {}", path_, why));
+        return {};
+    }
+    base::say_verbose(fmt::format("collectives go as {} says where it does", path_));
+    return text;
 }
 
 void tuning_file::take(int handed, const machine_description& description) {

@@ -91,8 +91,10 @@ std::set<std::uint32_t> groups_of(const selion::team& team) {
 
 std::vector<collective_choice> candidates(selion::collective_kind what, const shape& team,
                                           bool any_order) {
-    std::vector<collective_choice> all{
-        {collective_way::board, {}}, {collective_way::slots, {}}, {collective_way::direct, {}}};
+    std::vector<collective_choice> all{{collective_way::board, {}},
+                                       {collective_way::slots, {}},
+                                       {collective_way::direct, {}},
+                                       {collective_way::nodes, {}}};
     constexpr std::uint32_t short_part = 8 * 1024;  // a quarter of a slot
     if (team.bytes > short_part) all.push_back({collective_way::slots, {}, short_part});
     add_schedules(all, what, team, collective_way::lines);

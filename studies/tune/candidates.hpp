@@ -22,8 +22,9 @@ struct shape {
 /// and there are several.
 std::set<std::uint32_t> groups_of(const selion::team& team);
 
-/// Every way that a team has for a collective: board, slots and direct, and each schedule over
-/// lines and over messages. Over messages only the narrowest trees. Long vectors also in segments.
+/// Every way that a team has for a collective: board, slots, direct and nodes, and each schedule
+/// over lines and over messages. Over messages only the narrowest trees. Long vectors also in
+/// segments.
 /// @param any_order also those that change the association of a sum.
 std::vector<selion::collective_choice> candidates(selion::collective_kind what, const shape& team,
                                                   bool any_order);

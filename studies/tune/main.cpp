@@ -23,12 +23,13 @@ namespace {
 using nlohmann::ordered_json;
 using words = std::span<char* const>;
 
-ordered_json as_json(const selion::collective_explanation& found) {
+ordered_json as_json(const selion::collective_explanation& found, const std::string& machine) {
     ordered_json candidates = ordered_json::array();
     for (const selion::timed_choice& one : found.candidates) {
         candidates.push_back({{"way", text_of(one.choice)}, {"ns", one.ns}});
     }
     return {{"collective", name_of(found.collective)},
+            {"machine", machine},
             {"bytes", found.bytes},
             {"members", found.members},
             {"way", text_of(found.choice)},
@@ -96,12 +97,10 @@ void print_measured(selion::world& world, const tune::task& task) {
     const std::vector<tune::outcome> outcomes = tune::measure(world, task);
     const auto usual = world.explain(task.what, task.bytes);
     if (world.rank() != 0) return;
-    const ordered_json result = {{"collective", name_of(task.what)},
-                                 {"bytes", task.bytes},
-                                 {"machine", selion::tuning_machine(world.machine())},
-                                 {"members", world.size()},
-                                 {"usual", text_of(usual.choice)},
-                                 {"rows", as_json(outcomes)}};
+    const ordered_json result = {
+        {"collective", name_of(task.what)},         {"bytes", task.bytes},
+        {"machine", selion::tuning_machine(world)}, {"members", world.size()},
+        {"usual", text_of(usual.choice)},           {"rows", as_json(outcomes)}};
     std::printf("%s\n", result.dump().c_str());
 }
 
@@ -122,7 +121,8 @@ int obey(int argc, char** argv) {
     return selion::run(argc, argv, [&](selion::world& world) {
         if (command == "measure") return print_measured(world, task);
         const auto found = world.explain(task.what, task.bytes);
-        if (world.rank() == 0) std::printf("%s\n", as_json(found).dump().c_str());
+        if (world.rank() != 0) return;
+        std::printf("%s\n", as_json(found, selion::tuning_machine(world)).dump().c_str());
     });
 }
 

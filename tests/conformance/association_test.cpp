@@ -54,7 +54,8 @@ SPMD_TEST(association, is_kept_by_ways_of_which_that_is_said) {
                 test.that(bits_of(world, what) == usual, text_of(how));
             }
         }
-        for (const auto way : {collective_way::board, collective_way::slots}) {
+        for (const auto way :
+             {collective_way::board, collective_way::slots, collective_way::nodes}) {
             world.choose(what, collective_choice{way, {}});
             test.that(bits_of(world, what) == usual, name_of(way));
         }

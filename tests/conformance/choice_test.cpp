@@ -54,8 +54,9 @@ void use(selion::world& world, spmd::test_run& test, selion::global_ptr<std::uin
 SPMD_TEST(choice, of_the_program) {
     const auto cells = selion::allocate<std::uint32_t>(world, 1);
     const std::uint32_t radix = world.size() > 2 ? 3 : 2;
-    for (const auto way : {collective_way::board, collective_way::slots, collective_way::direct,
-                           collective_way::lines, collective_way::messages}) {
+    for (const auto way :
+         {collective_way::board, collective_way::slots, collective_way::direct,
+          collective_way::lines, collective_way::messages, collective_way::nodes}) {
         for (const auto algorithm : {flat, k_nomial, chain}) {
             const collective_choice how{way, {.algorithm = algorithm, .radix = radix}};
             for (const auto what : {barrier, broadcast, all_reduce}) world.choose(what, how);

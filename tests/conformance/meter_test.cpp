@@ -79,9 +79,10 @@ SPMD_TEST(meter, virtual_time_is_exact) {
     test.that(ns > 2999 && ns < 3001, "3000 ns");
 }
 
-SPMD_TEST(meter, messages_are_counted_where_all_are_simulated) {
+SPMD_TEST(meter, messages_are_counted_on_networks) {
     if (!is_available("messages")) {
-        return test.that(contains(refusal("messages"), "only simulated machines count"), "why");
+        return test.that(contains(refusal("messages"), "only simulated machines and fabric count"),
+                         "why");
     }
     spmd::symmetric_array<std::int64_t> cells(world, 8);
     const selion::rank_id to = test.neighbour();

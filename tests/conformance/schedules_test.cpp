@@ -204,7 +204,7 @@ void run_all(spmd::test_run& test, selion::world& world, selion::collective_kind
         }
         const std::uint32_t root = selion::has_root(what) ? world.size() / 2 : 0;
         const selion::schedule_request how{.collective = what, .ranks = world.size(), .root = root};
-        for (const auto way : {board, slots, direct})
+        for (const auto way : {board, slots, direct, nodes})
             run(test, {how, way, world.rank(), bytes}, known);
         const std::uint32_t short_part = bytes > 10'000 ? 5000 : 100;
         run(test, {how, slots, world.rank(), bytes, short_part}, known);

@@ -28,6 +28,7 @@ class message_state;
 namespace selion::collectives {
 class call_book;
 class message_inbox;
+class node_map;
 class started_collectives;
 class tuning_table;
 }  // namespace selion::collectives
@@ -105,6 +106,8 @@ struct alignas(line_bytes) rank_context {
     collectives::message_inbox* inbox = nullptr;  ///< of collectives that are made of messages
     collectives::started_collectives* started = nullptr;
     const collectives::tuning_table* tuning = nullptr;  ///< what has been measured; null: nothing
+    const collectives::node_map* nodes = nullptr;  ///< which ranks share memory, where not all do;
+                                                   ///< null: not known
     collectives::call_book* calls = nullptr;  ///< what all have called; null: machines whose time
                                               ///< is real, and ranks have to ask each other
     void* world = nullptr;                    ///< state of the floors above

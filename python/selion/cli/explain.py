@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from selion import schedules
+from selion import launcher, schedules
 from selion.cli import completion
-from selion.cli.options import AsJson, Machine, Ranks, chosen_machine
+from selion.cli.options import AsJson, Hosts, Machine, Ranks, chosen_machine
 from selion.cli.output import answers_mistakes, print_json
 from selion.mistake import Mistake, did_you_mean, listing
 from selion.tuning import program
@@ -37,6 +37,7 @@ def command(
     ] = "8",
     machine: Machine = None,
     ranks: Ranks = None,
+    hosts: Hosts = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which way a collective goes, why, and what the alternatives have taken."""
@@ -45,6 +46,7 @@ def command(
         near = did_you_mean(collective, legal)
         raise Mistake(f"There is no collective '{collective}'{near}; legal: {listing(legal)}.")
     chosen = chosen_machine(machine, ranks) or "threads"
+    launcher.use_hosts(hosts, [chosen])
     found = program.explain(chosen, collective, _size(size))
     if as_json:
         print_json({"machine": chosen, **asdict(found)})

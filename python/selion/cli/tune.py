@@ -11,13 +11,15 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from selion import native, schedules, spec
+from selion import launcher, native, schedules, spec
 from selion.cli import completion
+from selion.cli.options import Hosts
 from selion.cli.output import answers_mistakes, complain, print_table
 from selion.mistake import Mistake, did_you_mean, listing
 from selion.study.header import header
@@ -69,19 +71,29 @@ def _checked_collectives(names: list[str] | None) -> list[str]:
     return names or legal
 
 
-def _wanted(machines: list[str] | None, collectives: list[str] | None) -> list[Cell]:
+@dataclass(frozen=True)
+class _Wanted:
+    """@param networks what tables call the network of each machine that has one."""
+
+    cells: list[Cell]
+    networks: dict[str, str]
+
+
+def _wanted(machines: list[str] | None, collectives: list[str] | None) -> _Wanted:
     names = _checked_collectives(collectives)
     chosen = machines or all_cells.default_machines(native.usable_cores())
     ranks: dict[str, int] = {}
+    networks: dict[str, str] = {}
     for machine in chosen:
         if machine.startswith("sim"):
             raise Mistake(f"'{machine}' is simulated; only real machines are tuned.")
-        if spec.parse(machine).kind == "fabric":
-            raise Mistake("The machine fabric has no table yet: its ways are chosen by rule.")
         if "," in machine:
             raise Mistake(f"'{machine}' has options; machines are tuned without any.")
-        ranks[machine] = program.explain(machine, names[0], 8, "off").members
-    return all_cells.cells(ranks, names)
+        team = program.team_of(machine)
+        ranks[machine] = team.members
+        if spec.parse(machine).kind == "fabric":
+            networks[machine] = team.machine
+    return _Wanted(all_cells.cells(ranks, names), networks)
 
 
 def _about(seconds: float, found: Found) -> dict[str, Any]:
@@ -114,26 +126,27 @@ def _report(found: Found, path: Path, notes: Path) -> None:
     print(f"{len(found.rows)} rows are in {path}")
 
 
-def _tune(wanted: list[Cell], place: program.Place, options: dict[str, Any]) -> None:
+def _tune(wanted: _Wanted, place: program.Place, options: dict[str, Any]) -> None:
     path: Path = options["output"] or place.path
     kept = table.read(path, place.host)
-    notes = Notes(path.with_name(path.name + ".part"), place.host, options["resume"])
-    with _progress(len(wanted)) as tell:
-        for cell in wanted:
+    notes = Notes(path.with_name(path.name + ".part"), place.host, options["resume"],
+                  wanted.networks)
+    with _progress(len(wanted.cells)) as tell:
+        for cell in wanted.cells:
             if cell in notes.done:
                 tell(None)
-        found = Search(wanted, notes, options["end"], options["any_order"], tell).run()
+        found = Search(wanted.cells, notes, options["end"], options["any_order"], tell).run()
     table.write(path, place.host, {**kept, **found.rows}, _about(options["seconds"], found))
     notes.close(keep=found.left > 0)
     _report(found, path, notes.path)
 
 
-def _check(wanted: list[Cell], place: program.Place, options: dict[str, Any]) -> None:
+def _check(wanted: _Wanted, place: program.Place, options: dict[str, Any]) -> None:
     path: Path = options["output"] or place.path
     if not table.read(path, place.host):
         raise Mistake(f"'{path}' does not exist; 'selion tune' writes it.")
-    with _progress(len(wanted)) as tell:
-        checked = check.run(wanted, path, options["end"], tell)
+    with _progress(len(wanted.cells)) as tell:
+        checked = check.run(wanted.cells, path, options["end"], tell)
     columns = ["machine", "collective", "bytes", "chosen", "ns", "best", "ns", "beyond %"]
     print_table(columns, [each.columns() for each in checked])
     print(check.sentence(checked))
@@ -149,10 +162,12 @@ def command(
     machine: Annotated[
         list[str] | None,
         typer.Option("-m", "--machine", metavar="SPEC",
-                     help="Machine to measure, as threads:4; may be given several times. Default: "
-                          "threads and processes of 2, 3, 4, 8 ranks and as many as fit.",
+                     help="Machine to measure, as threads:4, or fabric:8; may be given several "
+                          "times. Default: threads and processes of 2, 3, 4, 8 ranks and as many "
+                          "as fit.",
                      autocompletion=completion.machines),
     ] = None,
+    hosts: Hosts = None,
     collective: Annotated[
         list[str] | None,
         typer.Option("-c", "--collective", metavar="NAME",
@@ -182,9 +197,11 @@ def command(
     """Measure collectives on this host and keep the quickest way of each in a table.
 
     Nothing else should run meanwhile. Programs use the table from then on; SELION_TUNING names
-    another one, or switches it off.
+    another one, or switches it off. With -m fabric:N the site's launcher starts the ranks, and
+    rank 0's table counts for all of a job.
     """
     seconds = _seconds(limit)
+    launcher.use_hosts(hosts, machine or [])
     options = {
         "seconds": seconds,
         "end": time.monotonic() + seconds,

@@ -27,6 +27,20 @@ def place() -> Place:
     return Place(found["host"], Path(found["path"]))
 
 
+@dataclass(frozen=True)
+class Team:
+    """The ranks of a machine. @param machine as tables name it."""
+
+    machine: str
+    members: int
+
+
+def team_of(machine: str) -> Team:
+    """@error Mistake for a machine that does not exist, Failure if it cannot be started."""
+    found = ask(_name, ["explain", "barrier", "0"], SELION_MACHINE=machine, SELION_TUNING="off")
+    return Team(found["machine"], found["members"])
+
+
 def explain(machine: str, collective: str, size: int, table: str | None = None) -> Explanation:
     """What runs, why, and what was measured. @param size bytes of a block. @param table another
     one than programs use now.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,12 @@ _most_repeats = 2  # of a cell
 class Notes:
     """Cells that are done, a line each, in a file beside the table; so a search can go on."""
 
-    def __init__(self, path: Path, host: str, is_resumed: bool) -> None:
+    def __init__(self, path: Path, host: str, is_resumed: bool,
+                 networks: Mapping[str, str] | None = None) -> None:
+        """@param networks what tables call the network of each machine that has one."""
         self.path = path
         self.done: dict[Cell, dict[str, Any]] = {}
-        head = json.dumps({"host": host})
+        head = json.dumps({"host": host, "networks": dict(networks or {})})
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if is_resumed and path.exists():
@@ -47,7 +49,7 @@ class Notes:
             self._write(cell, measured)
 
     def _read(self, head: str) -> None:
-        """What another host has noted, or only in part, does not count."""
+        """What was noted on another host or network, or only in part, does not count."""
         lines = self.path.read_text(encoding="utf-8").splitlines()
         if lines[:1] != [head]:
             return

@@ -19,8 +19,8 @@
 namespace selion {
 namespace {
 
-constexpr std::array<std::string_view, 5> way_names{"board", "slots", "direct", "lines",
-                                                    "messages"};
+constexpr std::array<std::string_view, 6> way_names{"board", "slots",    "direct",
+                                                    "lines", "messages", "nodes"};
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
     throw error(status::bad_argument, fmt::format("'{}': {}", text, why));

@@ -51,6 +51,7 @@ class prediction {
 public:
     prediction(const host_costs& host, const team_shape& team, const block_shape& block)
         : host_(host),
+          team_(team),
           block_(block),
           members_(team.members),
           crosses_processes_(!team.is_one_process && is_taken_in_blocks(block.what)),
@@ -83,6 +84,26 @@ public:
         if (block_.what == gather) return met + all_written_ns();
         if (crosses_processes_) return met + all_read_ns();
         return met + (block_.what == all_reduce ? shares_ns() : all_got_ns());
+    }
+
+    /// Within each node a meeting and a release; between nodes a message a round, and rounds for
+    /// every part of long data, of which several are under way.
+    double of_nodes() const {
+        const node_map& nodes = *team_.nodes;
+        const double others = nodes.most() - 1;
+        const double rounds = std::ceil(std::log2(static_cast<double>(nodes.nodes())));
+        const double kib = static_cast<double>(block_.bytes) / 1024;
+        const double part = std::min(kib, static_cast<double>(slot_bytes) / 1024);
+        const double hop = 2 * host_.message + host_.way + part * host_.carry;
+        const double shown = others == 0 ? 0 : host_.signal + host_.line + part * host_.copy;
+        const double met = others * host_.arrival + signal_ns();
+        if (block_.what == barrier) return met + rounds * hop + shown;
+        if (block_.what == all_reduce) {
+            const double combined = host_.line + kib * host_.combine;
+            return met + others * combined + rounds * (hop + kib * host_.combine) + shown;
+        }
+        const double parts = part == 0 ? 1 : std::ceil(kib / part);
+        return rounds * hop + shown + (parts - 1) * std::max(hop, shown);
     }
 
 private:
@@ -127,6 +148,7 @@ private:
     }
 
     const host_costs& host_;
+    const team_shape& team_;
     const block_shape& block_;
     double members_;
     bool crosses_processes_;  ///< blocks that are read where they lie
@@ -167,8 +189,17 @@ const host_costs& built_in_costs(std::string_view machine) {
                                        .turn = 57,
                                        .call = 900,
                                        .read = 55};
+    // Within a host, processes. Between hosts: TCP over the loopback of one of them.
+    static constexpr host_costs fabric = [] {
+        host_costs made = processes;
+        made.message = 2000;
+        made.way = 4000;
+        made.carry = 500;
+        return made;
+    }();
     if (machine == "fibers") return fibers;
-    if (machine == "processes" || machine == "fabric") return processes;  // those of one host
+    if (machine == "processes") return processes;
+    if (machine == "fabric") return fabric;
     return machine == "hybrid" ? hybrid : threads;
 }
 
@@ -179,6 +210,7 @@ double predicted_ns(const host_costs& host, const team_shape& team, const block_
         case collective_way::board: return all_see_all.of_board();
         case collective_way::slots: return all_see_all.of_slots(choice.part_bytes);
         case collective_way::direct: return all_see_all.of_direct();
+        case collective_way::nodes: return all_see_all.of_nodes();
         default: return schedule_clock(host, team, block, choice.schedule).run();
     }
 }

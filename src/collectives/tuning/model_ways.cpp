@@ -2,10 +2,13 @@
 #include "collectives/tuning/model_ways.hpp"
 
 #include "collectives/call_shape.hpp"
+#include "collectives/collective_plan.hpp"
 #include "collectives/team_block.hpp"
 
 namespace selion::collectives {
 namespace {
+
+using enum collective_kind;
 
 /// Schedules over lines are for members that have a processor each, because a wait costs others
 /// their turn; and a tree has more than two of them. In scans of many members they save most of the
@@ -43,9 +46,35 @@ bool may_be_read_in_place(collective_kind what, const team_shape& team) {
     return what != collective_kind::barrier && (team.is_one_process || !is_shown_to_many);
 }
 
+/// Those of members on several nodes. Sums keep their association by the usual tree alone.
+std::vector<collective_choice> ways_between_nodes(const block_shape& block,
+                                                  const team_shape& team) {
+    using enum schedule_algorithm;
+    std::vector<collective_choice> all;
+    const auto add = [&](const schedule_request& schedule) {
+        all.push_back({collective_way::messages, schedule});
+    };
+    const bool is_short = block.bytes <= group_result_bytes;
+    if (block.what == barrier || block.what == broadcast ||
+        (block.what == all_reduce && is_short)) {
+        all.push_back({collective_way::nodes, {}});
+    }
+    const detail::block_call call{.what = block.what, .count = block.bytes};
+    const collective_choice usual = usual_messages(call);
+    all.push_back(usual);
+    const std::uint32_t group = team.nodes->common_size();
+    if (block.what == broadcast && group > 1) add({.algorithm = hierarchical, .group = group});
+    if (block.what == all_gather) add({.algorithm = ring});
+    if (block.what == exchange) {
+        add({.algorithm = usual.schedule.algorithm == bruck ? pairwise : bruck});
+    }
+    return all;
+}
+
 }  // namespace
 
 std::vector<collective_choice> ways_to_predict(const block_shape& block, const team_shape& team) {
+    if (team.nodes != nullptr) return ways_between_nodes(block, team);
     std::vector<collective_choice> all{{collective_way::slots, {}}};
     if (block.what != collective_kind::barrier) {  // of which slots are the meeting at a counter
         all.push_back({collective_way::board, {}});

@@ -59,11 +59,22 @@ double schedule_clock::kib_of(const schedule_message& message) const {
     return static_cast<double>(blocks) * block_kib_;
 }
 
+/// Whether a message goes from node to node.
+bool schedule_clock::crosses(std::uint32_t from, std::uint32_t to) const {
+    return team_.nodes != nullptr && team_.nodes->node_of(from) != team_.nodes->node_of(to);
+}
+
 void schedule_clock::send(std::uint32_t number) {
     member& who = members_[number];
     who.has_sent = true;
     for (const schedule_message& message : who.own.steps[who.step].sends) {
         const double kib = kib_of(message);
+        if (crosses(number, message.peer)) {
+            work(who, host_.message + kib * host_.carry / 2);
+            const double arrives = who.now + host_.way + kib * host_.carry / 2;
+            under_way_[{number, message.peer}].push_back({arrives, kib, false});
+            continue;
+        }
         const bool is_lent = kib * 1024 > static_cast<double>(line_payload);
         work(who, host_.line + (is_lent ? (1 + kib) * host_.lend : 0));
         who.still_lent += is_lent ? 1 : 0;
@@ -92,7 +103,8 @@ void schedule_clock::receive(std::uint32_t number) {
         letters.pop_front();
         who.now = std::max(who.now, got.arrives);
         const bool is_stored = message.action == block_action::store;
-        work(who, host_.line + got.kib * (is_stored ? host_.copy : host_.combine));
+        const double taken = crosses(message.peer, number) ? host_.message : host_.line;
+        work(who, taken + got.kib * (is_stored ? host_.copy : host_.combine));
         if (!got.is_lent) continue;
         member& lender = members_[message.peer];
         --lender.still_lent;

@@ -13,7 +13,8 @@
 
 namespace selion::collectives {
 
-/// Plays a schedule over lines by the clock: when each member has done its steps.
+/// Plays a schedule by the clock, over lines and, between nodes, by messages: when each member has
+/// done its steps.
 class schedule_clock {
 public:
     schedule_clock(const host_costs& host, const team_shape& team, const block_shape& block,
@@ -44,6 +45,7 @@ private:
 
     bool go_on(std::uint32_t number);
     void send(std::uint32_t number);
+    bool crosses(std::uint32_t from, std::uint32_t to) const;
     bool has_all(std::uint32_t number) const;
     void receive(std::uint32_t number);
     void work(member& who, double ns);

@@ -28,17 +28,30 @@ std::size_t size_class(std::size_t bytes) {
     return std::max(most, bytes);
 }
 
+/// Schedules of all members are played.
+bool is_small(const team_members& members) {
+    constexpr std::uint32_t most = 64;
+    return members.count() <= most;
+}
+
 }  // namespace
 
 team_tuning::team_tuning(const tuning_table* table, const team_members& members)
     : members_(members) {
+    look_up(table);
+}
+
+void team_tuning::look_up(const tuning_table* table) {
+    const team_members& members = members_;
     const detail::rank_context& context = members.context();
     const machine_description& host = context.host->description();
     shape_ = {.members = members.count(),
               .processors = std::min(members.groups(), std::max(context.processors, 1u)),
               .share_processors = members.groups() != members.count() || members.share_processors(),
               .is_one_process = host.processes == 1};
-    if (host.capabilities.real_time && members.are_mapped() && members.count() > 1) {
+    if (members.has_levels()) shape_.nodes = &members.nodes();
+    const bool is_known = members.are_mapped() || (members.has_levels() && is_small(members));
+    if (host.capabilities.real_time && is_known && members.count() > 1) {
         costs_ = &built_in_costs(tuning_machine(host));
     }
     if (table == nullptr) return;

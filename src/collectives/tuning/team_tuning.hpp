@@ -19,6 +19,8 @@ class team_tuning {
 public:
     /// @param table null: nothing was measured; else it lives longer than this.
     team_tuning(const tuning_table* table, const team_members& members);
+    /// The same anew, when the members' nodes or the table have become known.
+    void look_up(const tuning_table* table);
 
     /// @return null where neither says anything. Valid as long as this.
     const collective_choice* find(const detail::block_call& call);
@@ -33,7 +35,8 @@ private:
 
     const team_members& members_;
     std::array<std::span<const tuning_row>, collective_kinds> rows_;
-    const host_costs* costs_ = nullptr;  ///< null: the host is simulated, or shares no memory
+    const host_costs* costs_ = nullptr;  ///< null: the host is simulated, or members share no
+                                         ///< memory with any other, or are many on a network
     team_shape shape_;
     std::array<std::list<tuning_row>, collective_kinds> predicted_;  ///< as far as needed yet
     std::array<const tuning_row*, collective_kinds> latest_ = {};    ///< of these

@@ -134,9 +134,14 @@ auto place_of(const tuning_row& row) { return std::tuple(row.what, row.members, 
 
 }  // namespace
 
-result<tuning_table> tuning_table::read(std::string_view text, std::string_view host,
-                                        std::string_view machine) {
-    const tuning_file file = take_apart(text);
+std::string_view machine_in(std::string_view row) {
+    next_word(row);
+    return next_word(row);
+}
+
+result<std::vector<std::string_view>> tuning_table::rows_in(std::string_view text,
+                                                            std::span<const std::string> hosts) {
+    tuning_file file = take_apart(text);
     if (file.format.empty()) return refusal("is damaged or no tuning table");
     if (file.format != format_name) {
         return refusal(fmt::format("is of the format '{}'; this version reads '{}'", file.format,
@@ -145,10 +150,17 @@ result<tuning_table> tuning_table::read(std::string_view text, std::string_view 
     if (file.check != fmt::format("{:016x}", check_of(file))) {
         return refusal("is damaged: its rows are not those that 'selion tune' wrote");
     }
-    if (file.host != host) return refusal("was measured on another host, or with other processors");
+    if (std::ranges::find(hosts, file.host) == hosts.end()) {
+        return refusal("was measured on another host, or with other processors");
+    }
+    return std::move(file.rows);
+}
+
+result<tuning_table> tuning_table::of_rows(std::span<const std::string_view> rows,
+                                           std::string_view machine) {
     tuning_table made;
     try {
-        for (const std::string_view row : file.rows) {
+        for (const std::string_view row : rows) {
             if (auto read = read_row(row, machine)) made.rows_.push_back(std::move(*read));
         }
     } catch (const error& trouble) {
@@ -156,6 +168,14 @@ result<tuning_table> tuning_table::read(std::string_view text, std::string_view 
     }
     std::ranges::sort(made.rows_, {}, place_of);
     return made;
+}
+
+result<tuning_table> tuning_table::read(std::string_view text, std::string_view host,
+                                        std::string_view machine) {
+    const std::string own(host);
+    const auto rows = rows_in(text, std::span(&own, 1));
+    if (!rows) return rows.trouble();
+    return of_rows(rows.value(), machine);
 }
 
 std::span<const tuning_row> tuning_table::rows(collective_kind what, std::uint32_t members) const {

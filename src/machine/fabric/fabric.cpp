@@ -38,6 +38,7 @@ void fabric_machine::open_endpoints() {
     result<std::vector<std::unique_ptr<endpoint>>> opened = endpoint::open(wish, own);
     if (!opened) throw opened.trouble();
     ends_ = std::move(opened).value();
+    setting_.description.network = ends_.front()->provider();
 }
 
 /// What the first process decides for all.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "collectives/tuning/model_ways.hpp"
@@ -141,8 +142,47 @@ TEST(cost_model, long_messages_between_processes_are_not_looked_at) {
     EXPECT_TRUE(goes_over_lines(113, true));
 }
 
+// Members on several nodes.
+
+const host_costs& network = built_in_costs("fabric");
+
+std::string best_between(const node_map& nodes, collective_kind what, std::size_t bytes) {
+    const std::uint32_t members = nodes.end_of(nodes.nodes() - 1);
+    const team_shape team{.members = members, .processors = members, .nodes = &nodes};
+    std::string best;
+    double least = std::numeric_limits<double>::max();
+    for (const collective_choice& one : ways_to_predict({what, bytes}, team)) {
+        const double ns = predicted_ns(network, team, {what, bytes}, one);
+        EXPECT_GT(ns, 0) << text_of(one);
+        if (ns < least) best = text_of(one);
+        least = std::min(least, ns);
+    }
+    return best;
+}
+
+TEST(cost_model, nodes_meet_in_their_memory_and_send_little) {
+    for (const auto& nodes : {node_map({0, 4}, 8), node_map({0, 3}, 5), node_map({0, 1, 6}, 9)}) {
+        EXPECT_EQ(best_between(nodes, barrier, 0), "nodes");
+        EXPECT_EQ(best_between(nodes, all_reduce, 8), "nodes");
+        EXPECT_EQ(best_between(nodes, all_reduce, 4096), "messages:k_nomial:2");
+    }
+}
+
+/// The same edges cost more where they cross nodes, and a tree of the nodes has fewer of those.
+TEST(cost_model, messages_between_nodes_cost_more) {
+    const node_map together({0, 4}, 8);
+    const node_map apart({0, 1, 2, 3, 4, 5, 6, 7}, 8);
+    const auto ns_on = [&](const node_map& nodes, const char* way) {
+        const team_shape team{.members = 8, .processors = 8, .nodes = &nodes};
+        return predicted_ns(network, team, {broadcast, 65536}, choice_of(way));
+    };
+    EXPECT_GT(ns_on(apart, "messages:k_nomial:2"), ns_on(together, "messages:k_nomial:2"));
+    EXPECT_GT(ns_on(together, "messages:k_nomial:2"), ns_on(together, "nodes"));
+    EXPECT_GT(ns_on(together, "messages:flat"), ns_on(together, "messages:hierarchical:2:4"));
+}
+
 TEST(cost_model, is_built_in_for_every_kind_of_machine) {
-    for (const char* const machine : {"threads", "fibers", "processes", "hybrid"}) {
+    for (const char* const machine : {"threads", "fibers", "processes", "hybrid", "fabric"}) {
         const host_costs& known = built_in_costs(machine);
         for (const double cost : {known.signal, known.line, known.arrival, known.copy,
                                   known.combine, known.lend, known.turn}) {

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job of the machine `fabric` uses the table of rank 0 and no other, if it is of its network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from jobs import run
+from launched import Launched, skip_without_fabric, soon
+from test_tuning import damages, said, write
+
+skip_without_fabric()
+
+_ranks = 4
+_provider = "tcp;ofi_rxm"
+_two_hosts = {"SELION_MACHINE": "fabric", "SELION_TEST_HOSTS": "2",
+              "SELION_FABRIC_PROVIDER": _provider}
+_way = "messages:k_nomial:2"
+
+
+def _rows(network: str = f"fabric/{_provider}/2x2", *ways: str) -> list[str]:
+    timed = [f"{way}={100 + place}" for place, way in enumerate(ways or (_way,))]
+    ended = " ".join(timed)
+    return [f"{what} {network} {_ranks} {size} {ended}"
+            for what in ("all_reduce", "broadcast", "reduce", "barrier") for size in (64, 65536)]
+
+
+def _outcome(table: str | Path, collective: str = "all_reduce", **changes: str):
+    variables = {**_two_hosts, "SELION_TUNING": str(table), **changes}
+    with Launched(_ranks, "test_tuned", collective, "64", **variables) as job:
+        return job.end(within=soon)
+
+
+def _untuned() -> str:
+    [sentence] = said(_outcome("off"), _ranks)
+    assert "tuned" not in sentence
+    return sentence
+
+
+@pytest.mark.parametrize("collective, way", [
+    ("all_reduce", "nodes"), ("all_reduce", _way), ("broadcast", "messages:hierarchical:2:2"),
+    ("barrier", "messages:dissemination:2"), ("reduce", _way)])
+def test_all_ranks_go_the_way_of_the_table(tmp_path, collective, way):
+    table = tmp_path / "table.json"
+    rows = _rows(f"fabric/{_provider}/2x2", way)
+    write(table, [row for row in rows if row.startswith(f"{collective} ")])
+    outcome = _outcome(table, collective)
+    assert said(outcome, _ranks) == {f"{way}, tuned, of 1"}
+    assert outcome.err == ""
+
+
+def test_what_is_impossible_or_changes_sums_is_passed_over(tmp_path):
+    table = tmp_path / "table.json"
+    write(table, _rows(f"fabric/{_provider}/2x2", "board", "messages:chain", "lines:k_nomial:2",
+                       "nodes"))
+    assert said(_outcome(table), _ranks) == {"nodes, tuned, of 4"}
+    assert said(_outcome(table, "broadcast"), _ranks) == {"messages:chain, tuned, of 4"}
+
+
+#: Rank 0 has the first, the others another one, which says something else or nothing.
+_per_rank = """
+import os, sys
+first, others, *line = sys.argv[1:]
+os.environ["SELION_TUNING"] = first if os.environ["PMIX_RANK"] == "0" else others
+os.execv(line[0], line)
+"""
+
+
+@pytest.mark.parametrize("others", ["other", "damaged", "absent", "off"])
+def test_the_table_of_rank_0_counts_for_all(tmp_path, others):
+    first = tmp_path / "first.json"
+    write(first, _rows())
+    write(tmp_path / "other", _rows(f"fabric/{_provider}/2x2", "messages:flat"))
+    (tmp_path / "damaged").write_text("{}")
+    theirs = "off" if others == "off" else str(tmp_path / others)
+    before = [sys.executable, "-c", _per_rank, str(first), theirs]
+    with Launched(_ranks, "test_tuned", "all_reduce", "64", before=before, **_two_hosts) as job:
+        outcome = job.end(within=soon)
+    assert said(outcome, _ranks) == {f"{_way}, tuned, of 1"}
+    assert outcome.err == ""
+
+
+def test_a_table_that_only_others_have_does_not_count(tmp_path):
+    other = tmp_path / "other.json"
+    write(other, _rows())
+    before = [sys.executable, "-c", _per_rank, "off", str(other)]
+    with Launched(_ranks, "test_tuned", "all_reduce", "64", before=before, **_two_hosts) as job:
+        outcome = job.end(within=soon)
+    assert said(outcome, _ranks) == {_untuned()}
+
+
+@pytest.mark.parametrize("damage", damages)
+def test_a_damaged_table_is_told_once_and_ignored(tmp_path, damage):
+    table = tmp_path / "table.json"
+    write(table, _rows())
+    table.write_text(damages[damage](table.read_text()))
+    before = table.read_bytes()
+    outcome = _outcome(table)
+    assert said(outcome, _ranks) == {_untuned()}
+    [sentence] = outcome.sentences()
+    assert sentence.startswith(f"warning: the tuning file {table} is damaged")
+    assert sentence.endswith("it is ignored")
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize("network", [f"fabric/{_provider}/3x2", "fabric/other/2x2"])
+def test_a_table_of_another_network_is_told_once_and_ignored(tmp_path, network):
+    table = tmp_path / "table.json"
+    write(table, _rows(network))
+    outcome = _outcome(table)
+    assert said(outcome, _ranks) == {_untuned()}
+    [sentence] = outcome.sentences()
+    assert sentence == (
+        f"warning: the tuning file {table} was measured on another network, {network}, and this "
+        f"is fabric/{_provider}/2x2; it is ignored")
+
+
+def test_rows_of_threads_are_no_concern_of_a_network(tmp_path):
+    table = tmp_path / "table.json"
+    write(table, [row.replace(f"fabric/{_provider}/2x2", "threads") for row in _rows()])
+    outcome = _outcome(table)
+    assert said(outcome, _ranks) == {_untuned()}
+    assert outcome.err == ""
+
+
+def test_ranks_that_are_bound_find_the_table_of_the_whole_host(tmp_path):
+    folder = tmp_path / "selion"
+    folder.mkdir()
+    whole = run("tuned", "place").out.strip()
+    write(folder / f"tuning-{whole}.json", _rows())
+    changes = {**_two_hosts, "XDG_CACHE_HOME": str(tmp_path)}
+    with Launched(_ranks, "test_tuned", "all_reduce", "64", before=["taskset", "-c", "0"],
+                  **changes) as job:
+        outcome = job.end(within=soon)
+    assert said(outcome, _ranks) == {f"{_way}, tuned, of 1"}
