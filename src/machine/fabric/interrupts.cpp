@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t shortest_linger_ns = 500;
 constexpr std::int64_t longest_linger_ns = 20'000;
 /// After which it looks again at what a thread of the rank seemed to be at.
-constexpr std::int64_t nap_ns = 1'000'000;
+constexpr std::int64_t attention_nap_ns = 1'000'000;
 /// A file that should have told is not trusted for longer.
 constexpr std::int64_t longest_rest_ns = 250'000'000;
 
@@ -74,7 +74,7 @@ void interrupts::sleep() {
         ppoll(files.data(), count, longest, nullptr);
         if (files[0].revents != 0) place_.attention->hush();
     };
-    constexpr timespec nap{0, nap_ns};
+    constexpr timespec nap{0, attention_nap_ns};
     constexpr timespec longest{0, longest_rest_ns};
     const bool is_attended = place_.attention->is_attended();
     const bool is_told = network >= 0 && !place_.frames->is_stuck();
