@@ -21,6 +21,8 @@ using enum collective_kind;
 /// ahead of another, so what inboxes hold stays bounded.
 constexpr std::uint64_t window_collectives = 8;
 constexpr std::uint64_t window_bytes = 16 * 1024 * 1024;
+/// The same of broadcasts over nodes, which bring one message to one member of each.
+constexpr std::uint64_t window_broadcasts = 64;
 
 /// Of a member whose heap is full.
 constexpr pair_lines::introduction no_room{detail::null_address, 0};
@@ -32,10 +34,10 @@ bool is_meeting(const collective_choice& how) {
 
 }  // namespace
 
-bool message_window::is_full_with(std::uint64_t more_bytes) {
+bool message_window::is_full_with(std::uint64_t more_bytes, std::uint64_t most_collectives) {
     ++collectives;
     bytes += more_bytes;
-    if (collectives < window_collectives && bytes <= window_bytes) return false;
+    if (collectives < most_collectives && bytes <= window_bytes) return false;
     *this = {};
     return true;
 }
@@ -146,7 +148,7 @@ void team_state::run_by_nodes(const detail::block_call& call) {
     ++message_collectives_;
     if (call.what != broadcast) {
         window_ = {};
-    } else if (window_.is_full_with(call.block_bytes())) {
+    } else if (window_.is_full_with(call.block_bytes(), window_broadcasts)) {
         meeting_.synchronise(machine::wait_reason::collective);
     }
     inbox_way across(context_, members_, message_collectives_);
@@ -164,7 +166,7 @@ void team_state::run_by_messages(const detail::block_call& call, const wanted_sc
         return messages_.all_reduce(call.target, call.count, *call.how);
     }
     ++message_collectives_;
-    if (window_.is_full_with(call.most_bytes() * members_.count())) {
+    if (window_.is_full_with(call.most_bytes() * members_.count(), window_collectives)) {
         meeting_.synchronise(machine::wait_reason::collective);
     }
     inbox_way across(context_, members_, message_collectives_);
@@ -197,7 +199,8 @@ std::unique_ptr<started_collective> team_state::prepare(detail::started_call wha
     // What differs in length may be long at any member, and not all know of it.
     const bool is_known = what.call.most == 0;
     const bool is_full = started_window_.is_full_with(
-        is_known ? what.call.most_bytes() * members_.count() : window_bytes + 1);
+        is_known ? what.call.most_bytes() * members_.count() : window_bytes + 1,
+        window_collectives);
     if (is_full) {
         how.is_over = std::make_shared<bool>(false);
         last_meeting_ = how.is_over;

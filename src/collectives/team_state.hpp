@@ -32,7 +32,7 @@ struct message_window {
     std::uint64_t collectives = 0;
     std::uint64_t bytes = 0;  ///< that they may have brought to a rank
     /// Counts one more. @return whether all have to meet, with which a new window begins.
-    bool is_full_with(std::uint64_t more_bytes);
+    bool is_full_with(std::uint64_t more_bytes, std::uint64_t most_collectives);
 };
 
 /// One member's private view of a team: how far it has come, which way each collective goes, and

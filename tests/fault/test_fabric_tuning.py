@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
-from jobs import run
-from launched import Launched, skip_without_fabric, soon
+from jobs import Job, programs, run
+from launched import Launched, for_mpirun, skip_without_fabric, soon
 from test_tuning import damages, said, write
+from two_hosts import TwoHosts
 
 skip_without_fabric()
+
+_python = Path(__file__).resolve().parents[2] / "python"
+needs_program = pytest.mark.skipif(not (programs / "study_tune").exists(), reason="it is not built")
 
 _ranks = 4
 _provider = "tcp;ofi_rxm"
@@ -135,3 +140,63 @@ def test_ranks_that_are_bound_find_the_table_of_the_whole_host(tmp_path):
                   **changes) as job:
         outcome = job.end(within=soon)
     assert said(outcome, _ranks) == {f"{_way}, tuned, of 1"}
+
+
+# --- selion tune ----------------------------------------------------------------------------------
+
+
+def _selion(*arguments: str, before: tuple[str, ...] = (), **changes: str):
+    """A command of the package of this folder."""
+    command = [*before, sys.executable, "-m", "selion"]
+    variables = {**for_mpirun, "PYTHONPATH": str(_python), "SELION_BIN": str(programs), **changes}
+    with Job("", *arguments, command=command, **variables) as job:
+        return job.end(within=4 * soon)
+
+
+def _written(table: Path) -> list[list[str]]:
+    return [row.split(" ") for row in json.loads(table.read_text())["rows"]]
+
+
+@needs_program
+def test_a_network_is_tuned_gone_on_with_explained_and_checked(tmp_path):
+    table = tmp_path / "table.json"
+    few = ("-m", "fabric:4", "-c", "all_reduce", "-o", str(table))
+    hosts = {"SELION_TEST_HOSTS": "2", "SELION_FABRIC_PROVIDER": _provider}
+    first = _selion("tune", "--time", "2s", *few, **hosts)
+    assert first.status == 0, first.err
+    rows = _written(table)
+    assert "go on with --resume" in first.out and 0 < len(rows) < 11
+    second = _selion("tune", "--time", "20s", "--resume", *few, **hosts)
+    assert second.status == 0, second.err
+    rows = _written(table)
+    assert len(rows) == 11
+    assert {row[1] for row in rows} == {f"fabric/{_provider}/2x2"}
+    assert any(way.startswith("nodes=") for row in rows for way in row)
+    told = _selion("explain", "all_reduce", "-m", "fabric:4", SELION_TUNING=str(table), **hosts)
+    assert "the quickest of those measured on this network" in told.out, told.err
+    checked = _selion("tune", "--check", "--time", "8s", *few, **hosts)
+    assert checked.status in (0, 1) and "of 11 choices are within" in checked.out, checked.err
+
+
+@needs_program
+def test_notes_of_another_network_do_not_count(tmp_path):
+    table = tmp_path / "table.json"
+    few = ("-m", "fabric:2", "-c", "all_reduce", "-o", str(table))
+    provider = {"SELION_FABRIC_PROVIDER": _provider}
+    assert _selion("tune", "--time", "1s", *few, **provider).status == 0
+    assert {row[1] for row in _written(table)} == {f"fabric/{_provider}/1x2"}
+    done = _selion("tune", "--time", "20s", "--resume", *few, SELION_TEST_HOSTS="2", **provider)
+    assert done.status == 0, done.err
+    assert sum(row[1] == f"fabric/{_provider}/2x1" for row in _written(table)) == 11
+
+
+@needs_program
+def test_hosts_are_tuned_that_are_named(hosts: TwoHosts, tmp_path):
+    table = tmp_path / "table.json"
+    names = ",".join(hosts.addresses())
+    few = ("-m", "fabric:4", "-c", "barrier", "--time", "3s", "-o", str(table))
+    done = _selion("tune", "--hosts", names, *few, before=tuple(hosts.enter("host-a")),
+                   **hosts.for_mpirun())
+    assert done.status == 0, done.err
+    [row] = _written(table)
+    assert row[1].startswith("fabric/") and row[1].endswith("/2x2")

@@ -137,9 +137,3 @@ def test_slurm_needs_as_many_ranks_on_each_host():
     with pytest.raises(Mistake, match="as many ranks on each host, not 2, 1"):
         launcher.command(slurm, hosts, 3, ["./program"], {})
     assert os.sep in launcher.command(slurm, hosts, 4, ["./program"], {})[0]
-
-
-def test_the_machine_fabric_is_not_tuned(selion):
-    done = selion("tune", "-m", "fabric:2")
-    assert done.returncode == 2
-    assert "The machine fabric has no table yet" in done.stderr

@@ -112,6 +112,22 @@ def test_machines_grow_with_the_cores():
     assert cells.default_machines(40)[-2:] == ["threads:32", "processes:32"]
 
 
+def test_notes_of_another_network_or_host_do_not_count(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    cell = cells.Cell("fabric:8", "barrier", 0)
+    network = {"fabric:8": "fabric/net/2x4"}
+    notes = session.Notes(path, "0" * 16, False, network)
+    notes.add(cell, _measured(nodes=1))
+    notes.close(keep=True)
+    for host, networks, known in (("0" * 16, network, [cell]), ("1" * 16, network, []),
+                                  ("0" * 16, {"fabric:8": "fabric/net/4x2"}, [])):
+        text = path.read_text()
+        again = session.Notes(path, host, True, networks)
+        assert list(again.done) == known
+        again.close(keep=True)
+        path.write_text(text)
+
+
 # --- contradictions -------------------------------------------------------------------------------
 
 
@@ -273,6 +289,9 @@ def test_a_damaged_table_is_not_overwritten(tmp_path: Path, selion):
         (("--time", "0s"), "'0s' is no time"),
         (("-m", "sim:crossbar"), "only real machines are tuned"),
         (("-m", "threads:2,direct=off"), "has options"),
+        (("-m", "fabric:2,direct=off"), "has options"),
+        (("--hosts", "localhost"), "add -m fabric"),
+        (("-m", "threads:2", "--hosts", "localhost"), "not for 'threads:2'"),
         (("-m", "thraeds:2"), "did you mean threads?"),
         (("-c", "all_reduc"), "There is no collective 'all_reduc'"),
         (("--check", "-m", "threads:2", "-o", "absent.json"), "does not exist"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collectives/binomial_tree.hpp"
 #include "collectives/call_shape.hpp"
 #include "collectives/team_block.hpp"
 #include "collectives/tuning/schedule_clock.hpp"
@@ -103,10 +104,23 @@ public:
             return met + others * combined + rounds * (hop + kib * host_.combine) + shown;
         }
         const double parts = part == 0 ? 1 : std::ceil(kib / part);
-        return rounds * hop + shown + (parts - 1) * std::max(hop, shown);
+        return tree_ns(0, 0, part * host_.carry) + shown + (parts - 1) * std::max(hop, shown);
     }
 
 private:
+    /// Until all nodes below a place of the binomial tree of nodes have what comes to it at a time:
+    /// it sends to one after the other, to the largest subtree first.
+    double tree_ns(std::uint32_t place, double begin, double carried) const {
+        const std::uint32_t nodes = team_.nodes->nodes();
+        double now = begin;
+        double last = begin;
+        for (std::uint32_t level = binomial_tree::child_levels(place, nodes); level-- > 0;) {
+            now += host_.message + carried / 2;
+            const double arrives = now + host_.way + carried / 2 + host_.message;
+            last = std::max(last, tree_ns(place + (1u << level), arrives, carried));
+        }
+        return std::max(now, last);
+    }
     double signal_ns() const { return members_ > 1 ? host_.signal : 0; }
     /// Every member waits so many times, and lets those beside it run.
     double turns_ns(double waits) const { return beside_ > 1 ? waits * beside_ * host_.turn : 0; }

@@ -64,7 +64,10 @@ std::vector<collective_choice> ways_between_nodes(const block_shape& block,
     all.push_back(usual);
     const std::uint32_t group = team.nodes->common_size();
     if (block.what == broadcast && group > 1) add({.algorithm = hierarchical, .group = group});
-    if (block.what == all_gather) add({.algorithm = ring});
+    if (block.what == all_gather) {
+        add({.algorithm = k_nomial});
+        add({.algorithm = ring});
+    }
     if (block.what == exchange) {
         add({.algorithm = usual.schedule.algorithm == bruck ? pairwise : bruck});
     }

@@ -13,7 +13,10 @@ schedule_clock::schedule_clock(const host_costs& host, const team_shape& team,
     : host_(host), team_(team) {
     request.collective = block.what;
     request.ranks = team.members;
-    request.root = 0;
+    // On several nodes as most roots are: not the first of a node, where trees of all members
+    // cross nodes least.
+    const bool is_between = team.nodes != nullptr && block.what == collective_kind::broadcast;
+    request.root = is_between && team.members > 1 ? 1 : 0;
     for (std::uint32_t rank = 0; rank < team.members; ++rank) {
         members_.push_back({.own = make_schedule(request, rank)});
     }

@@ -161,9 +161,12 @@ std::string best_between(const node_map& nodes, collective_kind what, std::size_
 }
 
 TEST(cost_model, nodes_meet_in_their_memory_and_send_little) {
-    for (const auto& nodes : {node_map({0, 4}, 8), node_map({0, 3}, 5), node_map({0, 1, 6}, 9)}) {
+    for (const auto& nodes : {node_map({0, 4}, 8), node_map({0, 3}, 5), node_map({0, 1, 6}, 9),
+                              node_map({0, 2, 4}, 5)}) {
         EXPECT_EQ(best_between(nodes, barrier, 0), "nodes");
         EXPECT_EQ(best_between(nodes, all_reduce, 8), "nodes");
+        EXPECT_EQ(best_between(nodes, broadcast, 8), "nodes");
+        EXPECT_EQ(best_between(nodes, broadcast, 65536), "nodes");
         EXPECT_EQ(best_between(nodes, all_reduce, 4096), "messages:k_nomial:2");
     }
 }

@@ -15,15 +15,11 @@ namespace {
 using value = std::uint64_t;
 
 /// Neither associative nor commutative.
-void mix(const void*, std::byte* to, const std::byte* left, const std::byte* right,
-         std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-        value a = 0;
-        value b = 0;
-        std::memcpy(&a, left + i * sizeof(value), sizeof a);
-        std::memcpy(&b, right + i * sizeof(value), sizeof b);
-        const value made = a * 31 + (b ^ a >> 7) * 17 + 1;
-        std::memcpy(to + i * sizeof(value), &made, sizeof made);
+void mix(const void*, void* to, const void* left, const void* right, std::size_t elements) {
+    const auto* const a = static_cast<const value*>(left);
+    const auto* const b = static_cast<const value*>(right);
+    for (std::size_t i = 0; i < elements; ++i) {
+        static_cast<value*>(to)[i] = a[i] * 31 + (b[i] ^ a[i] >> 7) * 17 + 1;
     }
 }
 
