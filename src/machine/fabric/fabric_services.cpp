@@ -98,7 +98,7 @@ void fabric_transport::put_long(detail::rank_context& context, const detail::put
 /// In pieces; the last one has the signal and the news of completion.
 void fabric_transport::put(detail::rank_context& context, const detail::put_request& request) {
     if (is_near(request.target)) return put_near(context, request);
-    if (can_move(context, request.target, request.bytes)) return put_long(context, request);
+    if (can_move(request.target, request.bytes)) return put_long(context, request);
     const auto* source = static_cast<const std::byte*>(request.source);
     for (std::size_t done = 0;;) {
         outgoing_frame frame;
@@ -152,7 +152,7 @@ void fabric_transport::post_gets(detail::rank_context& context, const detail::ge
 void fabric_transport::post_reads(detail::rank_context& context, const detail::get_request& request,
                                   pending_operation& what) {
     const bool is_moved =
-        request.signal == detail::null_address && can_move(context, request.source, request.bytes);
+        request.signal == detail::null_address && can_move(request.source, request.bytes);
     what.pieces_left = is_moved ? port::moves_of(request.bytes) : pieces_of(request.bytes);
     if (!is_moved) return post_gets(context, request, what);
     port_.start_read(context,
