@@ -99,7 +99,7 @@ void fabric_transport::put_long(detail::rank_context& context, const detail::put
 void fabric_transport::put(detail::rank_context& context, const detail::put_request& request) {
     if (is_near(request.target)) return put_near(context, request);
     note_sent(meters::sent_kind::put, request.bytes);
-    if (can_move(context, request.target, request.bytes)) return put_long(context, request);
+    if (can_move(request.target, request.bytes)) return put_long(context, request);
     const auto* source = static_cast<const std::byte*>(request.source);
     for (std::size_t done = 0;;) {
         outgoing_frame frame;
@@ -154,7 +154,7 @@ void fabric_transport::post_reads(detail::rank_context& context, const detail::g
                                   pending_operation& what) {
     note_sent(meters::sent_kind::get, request.bytes);
     const bool is_moved =
-        request.signal == detail::null_address && can_move(context, request.source, request.bytes);
+        request.signal == detail::null_address && can_move(request.source, request.bytes);
     what.pieces_left = is_moved ? port::moves_of(request.bytes) : pieces_of(request.bytes);
     if (!is_moved) return post_gets(context, request, what);
     port_.start_read(context,

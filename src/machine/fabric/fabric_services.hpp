@@ -18,6 +18,11 @@ class fabric_clock final : public node::node_clock {
 public:
     fabric_clock(const node::shared_mapping& mapping, sleeping_place& place)
         : node_clock(mapping, {}), place_(place) {}
+    /// The calling thread's own way to wait: collectives give the rank's context also where a
+    /// thread calls them that has joined it.
+    bool wait(detail::rank_context&, const wait_request& request) override {
+        return node_clock::wait(*detail::current_context, request);
+    }
     void wake(detail::rank_context& context, detail::shared_word& word) override;
     void count(detail::rank_context& context, detail::shared_word& word) override;
 
@@ -108,8 +113,8 @@ private:
                    pending_operation& what);
     void post_atomic(detail::rank_context& context, const detail::atomic_request& request,
                      std::uint64_t ticket, counter* completion);
-    bool can_move(detail::rank_context& context, std::uint64_t bits, std::size_t bytes) {
-        return port_.can_move(context, rank_of(bits), bytes);
+    bool can_move(std::uint64_t bits, std::size_t bytes) {
+        return port_.can_move(rank_of(bits), bytes);
     }
     static std::uint32_t rank_of(std::uint64_t bits) {
         return static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);

@@ -138,13 +138,14 @@ void port::post(detail::rank_context& context, std::uint32_t peer, const outgoin
     };
     {
         const std::lock_guard lock(mutex_);
-        if (context.own.in_handler) {
+        if (is_in_handler()) {
             post_or_queue(peer, frame, completion);
             return;
         }
         if (attempt()) return;
     }
-    const call_scope scope(context, operation::send, std::source_location::current());
+    const call_scope scope(*detail::current_context, operation::send,
+                           std::source_location::current());
     wait_to(context, attempt);
 }
 
@@ -173,19 +174,20 @@ void port::post_message(detail::rank_context& context, const message_request& re
     };
     {
         const std::lock_guard lock(mutex_);
-        if (context.own.in_handler) {
+        if (is_in_handler()) {
             post_or_queue(request.target, frame, nullptr);
             return post_parts(request.target, request, frame.second.size());
         }
         if (attempt()) return;
     }
-    const call_scope scope(context, operation::send, std::source_location::current());
+    const call_scope scope(*detail::current_context, operation::send,
+                           std::source_location::current());
     wait_to(context, attempt);
 }
 
 void port::post_to_self(detail::rank_context& context, const message_request& request) {
     const auto attempt = [&] {
-        if (!context.own.in_handler && own_messages_.size() >= most_own_messages) return false;
+        if (!is_in_handler() && own_messages_.size() >= most_own_messages) return false;
         const std::span<const std::byte> data = data_of(request);
         own_messages_.push_back({request.kind,
                                  request.handler,

@@ -68,7 +68,7 @@ public:
     /// The same for a message to any rank, of any length.
     void post_message(detail::rank_context& context, const message_request& request);
     /// Whether the provider moves so many bytes to or from the peer by itself.
-    bool can_move(const detail::rank_context& context, std::uint32_t peer, std::size_t bytes);
+    bool can_move(std::uint32_t peer, std::size_t bytes);
     /// How many pieces a read has.
     static std::uint64_t moves_of(std::size_t bytes);
     /// Writes the peer's memory, and sends the frame after it: the signal and news of completion.
@@ -171,6 +171,9 @@ private:
     bool serve_own_messages(detail::rank_context& server);
     void deliver(detail::rank_context& server, const incoming_message& message);
     void reply(const frame_head& request, const outgoing_frame& frame);
+
+    /// Of the calling thread, whose context may be a copy of the rank's.
+    static bool is_in_handler() { return detail::current_context->own.in_handler; }
 
     port_surroundings around_;
     detail::rank_context* own_ = nullptr;

@@ -14,8 +14,8 @@ constexpr std::size_t most_moved = std::size_t{256} << 20;
 
 }  // namespace
 
-bool port::can_move(const detail::rank_context& context, std::uint32_t peer, std::size_t bytes) {
-    if (bytes <= most_following || context.own.in_handler || !around_.end.can_move()) return false;
+bool port::can_move(std::uint32_t peer, std::size_t bytes) {
+    if (bytes <= most_following || is_in_handler() || !around_.end.can_move()) return false;
     const std::lock_guard lock(mutex_);
     return link_to(peer).key != 0;
 }
@@ -65,7 +65,8 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
         if (after != nullptr) post_or_queue(move.peer, *after, completion);
         return true;
     };
-    const call_scope scope(context, operation::send, std::source_location::current());
+    const call_scope scope(*detail::current_context, operation::send,
+                           std::source_location::current());
     while (!has_begun) {
         await_overtaken(context, move.peer, move.is_read);
         wait_to(context, attempt);
