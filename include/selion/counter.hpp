@@ -25,6 +25,10 @@ SELION_API std::size_t wait_any_counter(std::span<counter* const> which, std::ui
 SELION_API void count_together(rank_context& context, shared_word& word);
 SELION_API bool test_counter(counter& which, std::uint64_t count, std::source_location site);
 
+/// Waits for what deaths have not ended, where they do not end the job. For destructors.
+SELION_API void drain_counter(counter& which, std::uint64_t count,
+                              std::source_location site) noexcept;
+
 inline constexpr std::int64_t wait_for_ever = -1;
 
 }  // namespace detail

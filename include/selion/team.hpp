@@ -25,6 +25,7 @@ namespace selion {
 
 class rank_scope;
 class team;
+class world;
 
 /// What ranks may have in common.
 enum class locality {
@@ -184,6 +185,7 @@ protected:
 
 private:
     friend class rank_scope;
+    friend class world;
     team(const detail::team_view& view, std::shared_ptr<void> life) noexcept
         : block_collectives(view), life_(std::move(life)) {}
     /// Of members with the same colour; in the order of their keys.

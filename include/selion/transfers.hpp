@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <selion/counter.hpp>
+#include <selion/error.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/split_phase.hpp>
 #include <selion/strided.hpp>
@@ -21,7 +22,13 @@ public:
     transfers() = default;
     transfers(const transfers&) = delete;
     transfers& operator=(const transfers&) = delete;
-    ~transfers() { sync(last_); }
+    ~transfers() {
+        try {
+            sync(last_);
+        } catch (const error&) {  // a rank has died: other waits tell it too
+            detail::drain_counter(done_, started_, last_);
+        }
+    }
 
     /// Starts to read one element, or as many as a span has. What they go to must live, and is not
     /// there, until `sync`.

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
@@ -48,6 +50,18 @@ public:
     SELION_API heap_usage heap() const;
     /// Where each rank runs, one line per rank: process, thread, bound processor.
     SELION_API std::string binding_report() const;
+
+    /// The ranks that have died, in the order in which it became known here; only where the job
+    /// outlives them (SELION_RANK_DEATH=report). They are acknowledged: no wait for a signal or a
+    /// counter ends because of them any more, and operations that they ended are counted.
+    [[nodiscard]] SELION_API std::vector<rank_id> dead_ranks(
+        std::source_location site = std::source_location::current()) const;
+
+    /// Collective of all ranks that live: a team of them, by rising ranks. Should one more die
+    /// meanwhile, it is left out too.
+    /// @cost a message from each to each; a team as of `split`.
+    [[nodiscard]] SELION_API team
+    survivors(std::source_location site = std::source_location::current()) const;
 };
 
 }  // namespace selion

@@ -20,6 +20,8 @@ void add_run(nb::module_& module);
 void add_workers(nb::module_& module);
 /// Makes Team, without what other parts add to it, and Subteam.
 nb::class_<selion::team> add_team(nb::module_& module);
+/// Teams of those who live, for World.
+nb::object make_survivors(const selion::world& all);
 /// Makes World, without what other parts add to it.
 nb::class_<selion::world, selion::team> add_world(nb::module_& module);
 /// Meter, and the methods of World that make one.

@@ -243,6 +243,16 @@ void add_ways_to_make_teams(nb::class_<team>& all_members) {
 
 }  // namespace
 
+nb::object make_survivors(const selion::world& all) {
+    expect_caller(all);
+    std::optional<team> made;
+    {
+        const nb::gil_scoped_release free;
+        made = all.survivors();
+    }
+    return as_object(std::move(*made));
+}
+
 nb::class_<team> add_team(nb::module_& module) {
     nb::class_<team> all_members(module, "Team", "Ranks that call collectives together.");
     all_members

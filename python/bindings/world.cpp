@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <selion/charge.hpp>
 #include <selion/rank_scope.hpp>
@@ -50,6 +52,13 @@ void charge(const selion::world&, std::uint64_t flops, std::uint64_t int_ops, st
                     .picoseconds = std::llround(ns * 1000)});
 }
 
+std::vector<std::uint32_t> dead_ranks(const selion::world& all) {
+    expect_caller(all);
+    const nb::gil_scoped_release free;
+    const std::vector<selion::rank_id> dead = all.dead_ranks();
+    return {dead.begin(), dead.end()};
+}
+
 }  // namespace
 
 nb::class_<selion::world, selion::team> add_world(nb::module_& module) {
@@ -91,6 +100,11 @@ nb::class_<selion::world, selion::team> add_world(nb::module_& module) {
                 return nb::module_::import_("selion.arrays").attr("signal")(all, count);
             },
             nb::arg("count") = 1, "Signals; every rank calls this with the same count.")
+        .def("dead_ranks", &dead_ranks,
+             "Ranks that have died while the job goes on; from now on they end no wait for a "
+             "signal or for transfers any more.")
+        .def("survivors", &make_survivors,
+             "A team of all ranks that live; every one of them calls this.")
         .def(
             "joined_thread", [](const world& all) { return joined_thread(all); },
             nb::keep_alive<0, 1>(),

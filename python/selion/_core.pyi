@@ -424,6 +424,11 @@ class World(Team):
         ns: float = 0.0,
     ) -> None:
         """Spends the time that a simulated machine needs for this work; none on a real one."""
+    def dead_ranks(self) -> list[int]:
+        """Ranks that have died while the job goes on; from now on they end no wait for a signal
+        or for transfers any more."""
+    def survivors(self) -> Subteam:
+        """A team of all ranks that live; every one of them calls this."""
     def allocate(
         self, shape: SupportsIndex | tuple[SupportsIndex, ...], dtype: DTypeLike = "float64"
     ) -> GlobalArray:

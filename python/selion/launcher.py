@@ -130,6 +130,11 @@ def _passed(environment: Mapping[str, str]) -> list[str]:
                   if name.startswith("SELION_") or name in _passed_on)
 
 
+def _outlives_ranks(environment: Mapping[str, str]) -> bool:
+    """Whether the launcher has to go on without ranks that die."""
+    return environment.get("SELION_RANK_DEATH") == "report"
+
+
 def command(launcher: Launcher, hosts: Sequence[Host], ranks: int | None,
             line: Sequence[str], environment: Mapping[str, str],
             per_process: int = 1) -> list[str]:
@@ -141,8 +146,11 @@ def command(launcher: Launcher, hosts: Sequence[Host], ranks: int | None,
     """
     processes = None if ranks is None else ranks // per_process
     counts = shares(hosts, ranks, per_process) if hosts else []
+    outlives = _outlives_ranks(environment)
     if launcher.family == "slurm":
         start = [launcher.path, "--mpi=pmix"]
+        if outlives:
+            start.append("--kill-on-bad-exit=0")
         if per_process > 1:
             start.append(f"--cpus-per-task={per_process}")
         if not hosts:
@@ -164,7 +172,8 @@ def command(launcher: Launcher, hosts: Sequence[Host], ranks: int | None,
     bound = _open_mpi_4 if launcher.family == "open-mpi-4" else ()
     # By default it binds a process to one core, or to as few as it likes.
     free = ["--bind-to", "none"] if per_process > 1 else []
-    return [launcher.path, *bound, *free, *where, *passed, *number, *line]
+    lenient = ["--enable-recovery"] if outlives else []
+    return [launcher.path, *bound, *lenient, *free, *where, *passed, *number, *line]
 
 
 def line_for(line: Sequence[str], environment: Mapping[str, str]) -> list[str]:

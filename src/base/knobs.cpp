@@ -16,7 +16,7 @@
 namespace selion::base {
 namespace {
 
-constexpr std::array<knob_entry, 23> table{{
+constexpr std::array<knob_entry, 24> table{{
     {knob::bind, "SELION_BIND", "auto",
      "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
     {knob::cache_block, "SELION_CACHE_BLOCK", "the program's choice",
@@ -53,6 +53,9 @@ constexpr std::array<knob_entry, 23> table{{
      "on, off: put the rank before each line that a process prints"},
     {knob::process_memory, "SELION_PROCESS_MEMORY", "auto",
      "auto, off: copy long blocks straight from other processes' memory where that is allowed"},
+    {knob::rank_death, "SELION_RANK_DEATH", "end",
+     "end, report: on machine fabric the death of a rank ends the job, or is an error at those who "
+     "want something of it"},
     {knob::spin, "SELION_SPIN", "by machine",
      "microseconds that a waiting rank spins before it yields and then sleeps"},
     {knob::stack, "SELION_STACK", "1M", "bytes (K, M, G) of a fiber's stack, at least 64K"},

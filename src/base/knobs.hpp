@@ -29,6 +29,7 @@ enum class knob : std::uint8_t {
     meters,
     prefix,
     process_memory,
+    rank_death,
     spin,
     stack,
     thread_level,

@@ -154,4 +154,18 @@ message_inbox::message message_inbox::take(detail::rank_context& context,
     }
 }
 
+std::optional<message_inbox::message> message_inbox::take_unless(
+    const message_name& name, const std::function<bool()>& is_vain, detail::shared_word& changes) {
+    while (true) {
+        const machine::awaited_word change{&changes, detail::word_load(changes) + 1};
+        if (is_vain()) return std::nullopt;
+        sort_in();
+        if (complete(name) != 0) return pop(name);
+        detail::await(*detail::current_context, {.word = arrived_,
+                                                 .at_least = sorted_ + 1,
+                                                 .reason = machine::wait_reason::message,
+                                                 .others = {&change, 1}});
+    }
+}
+
 }  // namespace selion::collectives

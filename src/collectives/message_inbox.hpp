@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -64,6 +66,10 @@ public:
     };
     /// Waits for the next message of a name.
     message take(detail::rank_context& context, const message_name& name);
+    /// The same; nothing as soon as it is found to be vain, which is asked when `changes` grows.
+    std::optional<message> take_unless(const message_name& name,
+                                       const std::function<bool()>& is_vain,
+                                       detail::shared_word& changes);
 
     /// Takes in what handlers have added.
     void sort_in();

@@ -102,8 +102,10 @@ void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) 
 /// the collective may end before it is done, nothing of the caller's does.
 auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> long_message {
     const std::size_t bytes = bytes_of(data);
-    const bool has_deadline = detail::current_context->own.deadline_ns != machine::no_deadline;
-    if (may_lend && data.size() == 1 && !has_deadline) {
+    const detail::rank_context& caller = *detail::current_context;
+    const bool may_end_early =
+        caller.own.deadline_ns != machine::no_deadline || caller.deaths != nullptr;
+    if (may_lend && data.size() == 1 && !may_end_early) {
         const std::byte* const start = data.front().data();
         const auto own = detail::own_address(context_, start, bytes);
         if (own) return {*own, bytes, true};

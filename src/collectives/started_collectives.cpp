@@ -72,7 +72,7 @@ bool started_way::has_all(const schedule_step& step) const {
 started_collective::started_collective(detail::rank_context& context, const team_members& members,
                                        message_inbox& inbox, detail::started_call what, plan how,
                                        detail::future_state& result)
-    : members_(members.count()),
+    : members_(members),
       what_(std::move(what)),
       how_(std::move(how)),
       way_(inbox, members, how_.name, how_.call),
@@ -83,6 +83,7 @@ started_collective::started_collective(detail::rank_context& context, const team
 
 bool started_collective::advance() {
     try {
+        onesided::expect_alive(*detail::current_context, members_, name_of(what_.call.what));
         if (!take_steps()) return false;
     } catch (...) {
         result_.trouble = std::current_exception();  // of an operation of the program

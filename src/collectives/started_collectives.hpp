@@ -77,7 +77,7 @@ public:
 
     const collective_name& name() const { return how_.name; }
     const call_signature& call() const { return how_.call; }
-    std::uint32_t members() const { return members_; }
+    std::uint32_t members() const { return members_.count(); }
     /// Whether it is over because an operation has thrown.
     bool has_failed() const { return has_failed_; }
 
@@ -85,7 +85,7 @@ private:
     bool take_steps();
     void fulfil_result();
 
-    std::uint32_t members_;
+    const team_members& members_;
     detail::started_call what_;
     plan how_;
     started_way way_;

@@ -48,7 +48,10 @@ bool team_direct::can_lend() {
 bool team_direct::can_read() {
     if (can_read_) return *can_read_;
     if (context_.host->description().processes == 1) return *(can_read_ = true);
-    const std::vector<machine::process_card> cards = slots_.all_gather(machine::own_process_card());
+    // One that may be gone is read where it has staged what it gives.
+    const bool may_die = context_.deaths != nullptr;
+    const std::vector<machine::process_card> cards =
+        slots_.all_gather(may_die ? machine::process_card{} : machine::own_process_card());
     const std::vector<char> all = slots_.all_gather<char>(lender_.meet_processes(cards));
     can_read_ = std::ranges::find(all, false) == all.end();
     return *can_read_;

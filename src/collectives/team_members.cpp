@@ -43,6 +43,13 @@ bool team_members::maps(std::uint32_t member) const {
            (may_share_node && detail::mapped_address(context_, address(member, 0)) != nullptr);
 }
 
+std::optional<std::uint32_t> team_members::first_dead(const machine::death_list& deaths) const {
+    for (std::uint32_t member = 0; member < count_; ++member) {
+        if (deaths.is_dead(world_rank(member))) return world_rank(member);
+    }
+    return std::nullopt;
+}
+
 std::vector<std::uint32_t> team_members::mapped() const {
     std::vector<std::uint32_t> all;
     for (std::uint32_t member = 0; member < count_; ++member) {

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "collectives/node_map.hpp"
 #include "collectives/team_block.hpp"
+#include "onesided/deaths.hpp"
 #include "onesided/global_address.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -14,7 +16,7 @@ namespace selion::collectives {
 
 /// Who belongs to a team and where their blocks lie, as one member sees it. Members are numbered
 /// from 0.
-class team_members {
+class team_members final : public onesided::needed_ranks {
 public:
     /// The team of all: every rank's block lies where `block_offset` says.
     explicit team_members(const detail::rank_context& context);
@@ -43,6 +45,7 @@ public:
     team_block& block(std::uint32_t member) const {
         return *reinterpret_cast<team_block*>(detail::mapped_address(context_, address(member, 0)));
     }
+    std::optional<std::uint32_t> first_dead(const machine::death_list& deaths) const override;
     /// A name that no other team of the job ever has: 0 for the team of all.
     std::uint64_t name() const { return name_; }
 

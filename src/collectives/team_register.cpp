@@ -8,6 +8,7 @@
 #include "onesided/global_address.hpp"
 #include "onesided/symmetric_heap.hpp"
 #include "selion/detail/word_access.hpp"
+#include "selion/error.hpp"
 #include "selion/signal.hpp"
 
 namespace selion::collectives {
@@ -32,6 +33,7 @@ void team_register::leave(team_state& team) {
     const auto found =
         std::ranges::find_if(teams_, [&](const team_state& one) { return &one == &team; });
     left_.splice(left_.end(), teams_, found);
+    if (has_dead(team)) return;  // nobody will ever hear that all have left
     // What is on its way to other members' blocks must not come after they have been told.
     const bool may_be_late = !team.members().are_mapped() && !context_.own.in_handler;
     if (may_be_late) context_.transport->quiet(context_);
@@ -47,7 +49,16 @@ void team_register::signal(const team_members& members, std::uint32_t member, st
         return;
     }
     const std::uint64_t word = members.address(member, offset);
-    context_.transport->put(context_, {word, nullptr, 0, word, signal_add(1)});
+    try {
+        context_.transport->put(context_, {word, nullptr, 0, word, signal_add(1)});
+    } catch (const error& trouble) {
+        if (trouble.code() != status::rank_dead) throw;  // nobody will miss it
+    }
+}
+
+bool team_register::has_dead(const team_state& team) const {
+    const machine::death_list* const deaths = context_.deaths;
+    return deaths != nullptr && team.members().first_dead(*deaths).has_value();
 }
 
 void team_register::collect() {
@@ -55,6 +66,7 @@ void team_register::collect() {
 }
 
 bool team_register::is_over(const team_state& team) {
+    if (has_dead(team)) return false;
     const team_members& members = team.members();
     team_block& own = members.block(members.own());
     if (members.own() == 0) {

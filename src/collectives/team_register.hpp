@@ -37,6 +37,7 @@ public:
 private:
     void signal(const team_members& members, std::uint32_t member, std::size_t offset);
     bool is_over(const team_state& team);
+    bool has_dead(const team_state& team) const;
 
     detail::rank_context& context_;
     std::uint32_t blocks_made_ = 0;

@@ -64,6 +64,7 @@ std::string_view name_of(operation what) {
         case operation::completions: return "its completion handlers";
         case operation::coherent_access: return "an access to coherent memory";
         case operation::end_of_run: return "the end of run";
+        case operation::survivors: return "survivors";
     }
     return "an unknown call";
 }

@@ -37,6 +37,7 @@ enum class operation : std::uint32_t {
     completions,
     coherent_access,
     end_of_run,
+    survivors,
 };
 std::string_view name_of(operation what);
 
@@ -45,7 +46,8 @@ constexpr bool is_collective(operation what) {
     return what != operation::none && what != operation::wait_signal &&
            what != operation::wait_counter && what != operation::wait_future &&
            what != operation::wait_worker && what != operation::send &&
-           what != operation::completions && what != operation::coherent_access;
+           what != operation::completions && what != operation::survivors &&
+           what != operation::coherent_access;
 }
 
 /// What one rank is doing, written by that rank alone with plain stores to its own line, read by
@@ -64,9 +66,10 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t in_completion;  ///< its own stack runs a completion handler that may wait
     std::uint32_t crash_signal;   ///< set by the handler of a fatal signal
     std::uint64_t crash_address;
-    std::uint32_t thread_id;  ///< of the kernel
-    std::uint32_t bound_to;   ///< processor + 1; 0 while free to move
-    std::uint32_t has_begun;  ///< it can handle messages
+    std::uint32_t thread_id;   ///< of the kernel
+    std::uint32_t bound_to;    ///< processor + 1; 0 while free to move
+    std::uint32_t has_begun;   ///< it can handle messages
+    std::uint32_t is_leaving;  ///< it has told all that it wants nothing more of anybody
 };
 static_assert(sizeof(call_record) == detail::line_bytes);
 

@@ -29,9 +29,9 @@ void print_death(const detail::rank_context& rank, int number, const void* addre
     alarm(1);
     std::string place;
     if (number == SIGSEGV || number == SIGBUS) place = fmt::format(" at address {}", address);
-    base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; the job ends", rank.rank,
-                          rank.ranks, strsignal(number), number, place,
-                          last_call_text(*rank.call)));
+    base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; {}", rank.rank, rank.ranks,
+                          strsignal(number), number, place, last_call_text(*rank.call),
+                          rank.deaths != nullptr ? "the others go on" : "the job ends"));
 }
 
 void on_fatal_signal(int number, siginfo_t* info, void*) {

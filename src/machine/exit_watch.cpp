@@ -36,8 +36,9 @@ void on_exit_of_process(int status, void*) {
                                 : std::string("a thread of the job");
     const std::string what =
         context.ranks != 0 ? ", " + last_call_text(*context.call) : std::string();
-    const std::string sentence = fmt::format(
-        "{} called exit({}) before its function returned{}; the job ends", who, status, what);
+    const std::string sentence =
+        fmt::format("{} called exit({}) before its function returned{}; {}", who, status, what,
+                    context.deaths != nullptr ? "the others go on" : "the job ends");
     std::optional<rank_id> rank;
     if (context.ranks != 0) rank = context.rank;
     announce({rank, sentence, {}});

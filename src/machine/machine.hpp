@@ -196,6 +196,9 @@ struct job {
     /// Called for each message, on any thread that works for the target, with the target's context
     /// (or a copy of it) current and marked as in a handler. Lets no exception out.
     void (*deliver)(detail::rank_context&, const incoming_message&) = nullptr;
+    /// Called once for each rank that has died while the job goes on: the answers that it owes to
+    /// the floors above do not come. Null where a death ends the job.
+    void (*lose_answers)(detail::rank_context&, std::uint32_t rank) = nullptr;
     /// An open file that other processes of the job find again (`launcher::handed_file`); -1: none.
     int handed_file = -1;
     bool has_trace = false;  ///< a machine that sees single messages records them as well

@@ -63,6 +63,8 @@ public:
     }
     /// Waits as `clock::wait` does, and runs meanwhile what becomes ripe.
     bool await(detail::rank_context& caller, const machine::wait_request& request);
+    /// Moves on what a floor above has.
+    static void move_above(detail::rank_context& caller);
     /// By the rank itself: returns when all that were added have returned.
     /// @return their number, ever.
     std::uint64_t finish(detail::rank_context& own);
@@ -70,7 +72,6 @@ public:
 private:
     void run_ripe(detail::rank_context& caller);
     void add_kept(detail::rank_context& handler, ripe_completion& kept);
-    static void move_above(detail::rank_context& caller);
     bool await_within_calls(detail::rank_context& caller, const machine::wait_request& request);
     bool await_either(detail::rank_context& caller, const machine::wait_request& request,
                       std::span<machine::awaited_word> words);

@@ -12,10 +12,22 @@
 #include "machine/simulated_memory.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
+#include "selion/error.hpp"
 #include "selion/expect.hpp"
 
 namespace selion::detail {
 namespace {
+
+/// A death that ends the wait is told here, so the counters need not wait for what it has ended.
+bool await_counters(rank_context& context, const machine::wait_request& request,
+                    std::span<counter* const> which) {
+    try {
+        return await(context, request);
+    } catch (const error& trouble) {
+        if (trouble.code() == status::rank_dead) onesided::count_lost_of(context, which);
+        throw;
+    }
+}
 
 /// Value of the counter's word at which it has reached `count`, if it has not yet.
 std::uint64_t goal_of(counter& which, std::uint64_t count) {
@@ -87,7 +99,7 @@ std::size_t wait_any_counter(std::span<counter* const> which, std::uint64_t coun
         const machine::wait_request request{counter_access::word(*which.front()),
                                             goal_of(*which.front(), count),
                                             machine::wait_reason::counter, deadline_ns, others};
-        if (!await(context, request)) return which.size();
+        if (!await_counters(context, request, which)) return which.size();
         found = find();
     } while (found == which.size());
     return found;
@@ -98,7 +110,29 @@ bool test_counter(counter& which, std::uint64_t count, std::source_location site
     rank_context& context = context_of_caller(site);
     claim_counter(context, *only, site);
     make_progress(context);
-    return counter_access::take(which, count);
+    if (counter_access::take(which, count)) return true;
+    try {
+        onesided::expect_acknowledged(context, "test");
+    } catch (const error&) {
+        onesided::count_lost_of(context, {&only, 1});
+        throw;
+    }
+    return false;
+}
+
+void drain_counter(counter& which, std::uint64_t count, std::source_location site) noexcept {
+    rank_context& context = context_of_caller(site);
+    counter* const only = &which;
+    const machine::call_scope scope(context, machine::operation::wait_counter, site);
+    while (true) {
+        const machine::awaited_word death{&context.deaths->word(), context.deaths->told() + 1};
+        onesided::count_lost_of(context, {&only, 1});
+        if (counter_access::take(which, count)) return;
+        await(context, {.word = counter_access::word(which),
+                        .at_least = goal_of(which, count),
+                        .reason = machine::wait_reason::message,
+                        .others = {&death, 1}});
+    }
 }
 
 }  // namespace selion::detail

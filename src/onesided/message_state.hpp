@@ -35,6 +35,10 @@ public:
     void give_back_from_afar(detail::future_state& state);
 
     completion_queue completions;
+    /// Deaths of other ranks that the rank knows of: see deaths.hpp.
+    std::atomic<std::uint64_t> acknowledged_deaths = 0;
+    /// What others tell at their ends, where ranks may die before: see end_of_job.hpp.
+    std::shared_ptr<void> end_notices;
     /// What a floor above has to have moved on also in waits that run no completion handlers: of
     /// other threads, and within handlers that may wait. Whoever counts in `news` has some.
     struct {

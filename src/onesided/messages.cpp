@@ -11,6 +11,7 @@
 
 #include "base/exception_text.hpp"
 #include "machine/machine.hpp"
+#include "onesided/deaths.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/operation_meter.hpp"
@@ -133,8 +134,45 @@ std::vector<std::byte> with_long_arguments(const outgoing& message) {
     return all;
 }
 
+/// What the target of a message owes for it, where ranks may die before they have paid.
+class expected_answers {
+public:
+    expected_answers(rank_context& context, const outgoing& message, bool lends_data)
+        : context_(context), target_(message.target) {
+        if (context.deaths == nullptr) return;
+        if (lends_data) expect({.counted = message.when.origin});
+        if (message.when.completion != nullptr) expect({.counted = message.when.completion});
+        if (message.state != 0) {
+            expect({.result = reinterpret_cast<future_state*>(message.state)});
+        }
+    }
+    /// Once it is sent: the target may have died before it was expected to answer.
+    void look_whether_it_lives() {
+        if (context_.deaths != nullptr && context_.deaths->is_dead(target_)) {
+            onesided::lose_answers(context_, target_);
+        }
+    }
+
+private:
+    void expect(const machine::awaited_answer& what) { context_.deaths->expect(target_, what); }
+
+    rank_context& context_;
+    std::uint32_t target_;
+};
+
+/// Whether a message must not be sent: its target is dead, and it is a handler that sends it.
+bool leaves_out_message(rank_context& context, const outgoing& message) {
+    if (!onesided::leaves_out(context, message.target, "send", message.bytes)) return false;
+    expected_answers(context, message, message.when.origin != nullptr).look_whether_it_lives();
+    return true;
+}
+
 void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
                 const argument_writer& arguments, std::span<const std::byte> data = {}) {
+    // Also by completion handlers, which nobody would catch it from.
+    if (context.deaths != nullptr && context.deaths->is_dead(origin)) {
+        return context.deaths->drop();
+    }
     context.transport->send(context, {.target = origin,
                                       .kind = kind,
                                       .is_reply = true,
@@ -159,6 +197,7 @@ void send_plain_message(std::uint32_t target, std::uint64_t function, const std:
             {.target = target, .function = function, .arguments = {arguments, bytes}}, site);
     }
     expect_target(context, target, site);
+    if (onesided::leaves_out(context, target, "send", bytes)) return;
     context.transport->send_plain(context, target, function, arguments, bytes);
 }
 
@@ -168,6 +207,7 @@ void send_any_message(const outgoing& message, std::source_location site) {
     const counters& when = message.when;
     if (when.target) expect_counter(when.target.bits(), message.target, site);
     if (when.completion != nullptr) claim_counter(context, *when.completion, site);
+    if (leaves_out_message(context, message)) return;
     const operation_meter meter(context, message.state != 0 ? "rpc" : "send", message.bytes, site,
                                 message.target);
     release_writes(context, site);
@@ -210,7 +250,9 @@ void send_any_message(const outgoing& message, std::source_location site) {
         request.arguments = arguments.bytes();
     }
     if (request.bytes != 0 && !request.lends_data) expect_size(context, request.bytes, site);
+    expected_answers answers(context, message, request.lends_data);
     context.transport->send(context, request);
+    answers.look_whether_it_lives();
     if (!request.lends_data) count_here(context, when.origin, site);
 }
 
@@ -259,15 +301,28 @@ namespace {
 
 using namespace detail;
 
+/// Whether an answer is expected: a rank that is taken for dead may have sent one before.
+bool is_expected(const rank_context& context, std::uint32_t origin,
+                 const machine::awaited_answer& what) {
+    return context.deaths == nullptr || context.deaths->settle(origin, what);
+}
+
+void count_reply_of(rank_context& context, std::uint32_t origin, std::uint64_t address) {
+    if (is_expected(context, origin, {.counted = counter_at(address)})) {
+        count_if_wanted(context, address);
+    }
+}
+
 [[gnu::noinline]] void receive_reply(rank_context& context,
                                      const machine::incoming_message& message) {
     argument_reader arguments(message.arguments);
     if (message.kind & count_reply) {
-        count_if_wanted(context, arguments.word_if(message.kind & origin_counter));
-        count_if_wanted(context, arguments.word_if(message.kind & completion));
+        count_reply_of(context, message.origin, arguments.word_if(message.kind & origin_counter));
+        count_reply_of(context, message.origin, arguments.word_if(message.kind & completion));
         return;
     }
     future_state& state = *reinterpret_cast<future_state*>(arguments.word());
+    if (!is_expected(context, message.origin, {.result = &state})) return;
     if (message.kind & error_reply) {
         const std::string_view both(reinterpret_cast<const char*>(message.data), message.bytes);
         const std::size_t end = both.find('\0');

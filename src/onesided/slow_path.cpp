@@ -10,6 +10,7 @@
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
 #include "meters/record/recorder.hpp"
+#include "onesided/deaths.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
@@ -77,6 +78,7 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
               std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(target, bytes, 1, site, access_purpose::write);
+    if (onesided::leaves_out(context, rank_of(target), "put", bytes)) return;
     const operation_meter meter(context, "put", bytes, site, rank_of(target));
     if (std::byte* address = mapped_address(context, target)) {
         machine::announce_write(context, address, bytes);
@@ -114,6 +116,7 @@ void put_elements_slow(std::uint64_t target, const void* source, std::size_t cou
     rank_context& context = context_of_caller(site);
     const std::size_t bytes = count * element_bytes;
     expect_range(target, bytes, 1, site, access_purpose::write);
+    if (onesided::leaves_out(context, rank_of(target), "put", bytes)) return;
     const operation_meter meter(context, "put", bytes, site, rank_of(target));
     if (std::byte* address = mapped_address(context, target)) {
         machine::announce_write(context, address, bytes);
@@ -129,6 +132,7 @@ void put_elements_slow(std::uint64_t target, const void* source, std::size_t cou
 void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(source, bytes, 1, site);
+    if (onesided::leaves_out(context, rank_of(source), "get", bytes)) return;
     const operation_meter meter(context, "get", bytes, site, rank_of(source));
     if (const std::byte* address = mapped_address(context, source)) {
         machine::announce_read(context, address, bytes);
@@ -142,6 +146,7 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
 std::uint64_t atomic_slow(const atomic_request& request, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(request.target, request.width, request.width, site, purpose_of(request.operation));
+    if (onesided::leaves_out(context, rank_of(request.target), "atomic", request.width)) return 0;
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     if (request.fetches && mapped_address(context, request.target) == nullptr) {
         expect_may_wait(context, site);
@@ -163,6 +168,7 @@ void put_signal_slow(const put_request& request, std::source_location site) {
                      fmt::format("put_signal: the data go to rank {}, the signal to rank {}; both "
                                  "must belong to one rank",
                                  rank_of(request.target), rank_of(request.signal)));
+    if (onesided::leaves_out(context, rank_of(request.target), "put_signal", request.bytes)) return;
     const operation_meter meter(context, "put_signal", request.bytes, site,
                                 rank_of(request.target));
     release_writes(context, site);
@@ -175,6 +181,7 @@ void quiet_slow(std::source_location site) {
     const operation_meter meter(context, "quiet", 0, site);
     release_writes(context, site);
     context.transport->quiet(context);
+    onesided::expect_acknowledged(context, "quiet");
 }
 
 void quiet_target_slow(std::uint32_t target, std::source_location site) {
@@ -183,9 +190,11 @@ void quiet_target_slow(std::uint32_t target, std::source_location site) {
         target < context.ranks, site,
         fmt::format("quiet: there is no rank {}; ranks are 0 to {}", target, context.ranks - 1));
     expect_may_wait(context, site);
+    if (onesided::leaves_out(context, target, "quiet")) return;
     const operation_meter meter(context, "quiet", 0, site, target);
     release_writes(context, site);
     context.transport->quiet(context, target);
+    onesided::leaves_out(context, target, "quiet");
 }
 
 void charge_slow(const work& amount) {

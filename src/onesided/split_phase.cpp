@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "machine/call_record.hpp"
 #include "machine/simulated_memory.hpp"
+#include "onesided/deaths.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
@@ -38,10 +40,21 @@ rank_context& context_for(const Request& request, std::uint64_t there, access_pu
     return context;
 }
 
+/// Whether it is left out, because a handler has started it and the rank is dead.
+template <class Request>
+bool loses(rank_context& context, const Request& request, std::uint32_t rank,
+           std::string_view what) {
+    if (!onesided::leaves_out(context, rank, what, request.bytes)) return false;
+    context.deaths->lose(rank, request.origin);
+    context.deaths->lose(rank, request.completion);
+    return true;
+}
+
 }  // namespace
 
 void start_put(const put_request& request, std::source_location site) {
     rank_context& context = context_for(request, request.target, access_purpose::write, site);
+    if (loses(context, request, rank_of(request.target), "put")) return;
     const operation_meter meter(context, "put", request.bytes, site, rank_of(request.target));
     if (request.signal != null_address) release_writes(context, site);
     std::byte* const address = mapped_address(context, request.target);
@@ -58,6 +71,7 @@ void start_put(const put_request& request, std::source_location site) {
 
 void start_get(const get_request& request, std::source_location site) {
     rank_context& context = context_for(request, request.source, access_purpose::read, site);
+    if (loses(context, request, rank_of(request.source), "get")) return;
     const operation_meter meter(context, "get", request.bytes, site, rank_of(request.source));
     const std::byte* const address = mapped_address(context, request.source);
     if (address == nullptr) return context.transport->start_get(context, request);
@@ -82,6 +96,9 @@ void start_atomic(const atomic_request& request, const atomic_answer& answer,
     rank_context& context = context_of_caller(site);
     expect_range(request.target, request.width, request.width, site, purpose_of(request.operation));
     if (answer.completion != nullptr) claim_counter(context, *answer.completion, site);
+    if (onesided::leaves_out(context, rank_of(request.target), "atomic", request.width)) {
+        return context.deaths->lose(rank_of(request.target), answer.completion);
+    }
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
     context.transport->start_atomic(context, request, answer);
 }
@@ -90,6 +107,7 @@ void store_bytes(std::uint64_t target, const void* source, std::size_t bytes,
                  std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(target, bytes, 1, site, access_purpose::write);
+    if (onesided::leaves_out(context, rank_of(target), "store", bytes)) return;
     const operation_meter meter(context, "store", bytes, site, rank_of(target));
     release_writes(context, site);
     const std::uint64_t received = (target & ~offset_mask) | context.store_offset;

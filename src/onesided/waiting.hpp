@@ -7,6 +7,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
+#include "onesided/deaths.hpp"
 #include "onesided/message_state.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/word_access.hpp"
@@ -42,9 +43,11 @@ inline void run_completions(rank_context& context) {
 }
 
 /// Every wait of the floors above goes through here: completion handlers run meanwhile.
-/// @return whether the word arrived before the deadline.
+/// @return whether the word arrived before the deadline. @error status::rank_dead
 inline bool await(rank_context& context, const machine::wait_request& request) {
     if (context.messages == nullptr) return context.clock->wait(context, request);
+    if (context.deaths != nullptr) [[unlikely]]
+        return onesided::await_among_mortals(context, request);
     return context.messages->completions.await(context, request);
 }
 

@@ -7,6 +7,7 @@
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "meters/record/recorder.hpp"
+#include "onesided/deaths.hpp"
 #include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
@@ -87,14 +88,17 @@ private:
     recorded_call record_;
 };
 
-/// The time that a collective may take. One that ends in an error leaves its team unusable.
+/// The time that a collective may take, and whom it needs. One that ends in an error leaves its
+/// team unusable.
 class deadline_scope {
 public:
     deadline_scope(rank_context& context, const team_view& team) : context_(context), team_(team) {
         context_.own.deadline_ns = deadline_after(context, team.timeout_ns);
+        context_.own.needs = &team.state->members();
     }
     ~deadline_scope() {
         context_.own.deadline_ns = machine::no_deadline;
+        context_.own.needs = nullptr;
         if (!is_done_) team_.state->set_broken();
     }
     deadline_scope(const deadline_scope&) = delete;
@@ -145,6 +149,7 @@ rank_context& caller_for(const team_view& team, operation what, std::source_loca
     SELION_EXPECT_AT(
         team.state != nullptr, site,
         fmt::format("{} of a team that rank {} is no member of", name_of(what), caller.rank));
+    onesided::expect_alive(caller, team.state->members(), name_of(what));
     SELION_EXPECT_AT(
         !team.state->is_broken(), site,
         fmt::format("{} of a team whose last collective ended in an error: its members "
@@ -157,7 +162,7 @@ rank_context& caller_for(const team_view& team, operation what, std::source_loca
 /// and the fewest of them count where two ranks share a core.
 bool is_plain(const rank_context& context) {
     return SELION_CHECK_LEVEL < 2 && context.recorder == nullptr && context.world != nullptr &&
-           !context.own.announces_writes && !context.own.in_handler &&
+           context.deaths == nullptr && !context.own.announces_writes && !context.own.in_handler &&
            !onesided::in_completion(context);
 }
 

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "machine/call_record.hpp"
 #include "meters/record/recorder.hpp"
+#include "onesided/deaths.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
@@ -73,6 +74,19 @@ error shortage(rank_context& context, std::string_view what, std::uint64_t bytes
             {.rank = context.rank, .peer = {}, .operation = std::string(what), .bytes = bytes}};
 }
 
+/// @return false: a rank has died, so the memory stays what it is; by destructors, who must not
+/// hear of it.
+bool meets_all(rank_context& context) {
+    if (context.deaths != nullptr && context.deaths->declared() != 0) return false;
+    try {
+        state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
+    } catch (const error& trouble) {
+        if (trouble.code() != status::rank_dead) throw;
+        return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 std::uint64_t allocate_symmetric(rank_context& context, const allocation_request& request,
@@ -82,6 +96,7 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     release_writes(context, site);
     const machine::call_scope scope(context, operation::allocate, site);
     const std::uint64_t bytes = checked_bytes(request, site);
+    onesided::expect_alive(context, state_of(context).everybody.members(), "allocate");
     onesided::symmetric_heap& heap = state_of(context).heap;
     const auto offset = heap.allocate_symmetric(bytes, request.alignment);
     const agreement all = agree(context, {bytes, bytes, request.alignment, request.alignment,
@@ -109,7 +124,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     const machine::call_scope scope(context, operation::deallocate, site);
     // Nobody's last access may fall into memory that is already someone else's.
     let_handlers_return(context);
-    state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
+    if (!meets_all(context)) return;
     const bool was_live = state_of(context).heap.deallocate_symmetric(bits & offset_mask);
     SELION_EXPECT_AT(was_live, site,
                      fmt::format("deallocate: no live collective allocation starts at offset {}",

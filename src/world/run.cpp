@@ -21,6 +21,7 @@
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/error.hpp"
+#include "world/end_of_job.hpp"
 #include "world/network_start.hpp"
 #include "world/record_file.hpp"
 #include "world/tuning_file.hpp"
@@ -71,13 +72,6 @@ private:
     std::atomic<node*> first_ = nullptr;
 };
 
-/// What others have sent before they came here is handled.
-void empty_mail(rank_context& context) {
-    while (context.transport->poll(context) || context.transport->has_mail(context)) {
-        let_others_run(context);
-    }
-}
-
 /// Others may need what the rank passes on.
 void finish_started(rank_context& context, world_state& state, std::source_location site) {
     const machine::call_scope scope(context, machine::operation::wait_future, site);
@@ -114,12 +108,15 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
              const tuning_file& file, rank_context& context) {
     context.messages = &messages.add();
     network_start network;
+    if (context.deaths != nullptr) context.messages->end_notices = make_end_notices(context.ranks);
     world_state state(context, files.start_rank(context.rank));
     if (network.tell(context, file)) state.everybody.learn_network();
     const int rank_status = call_function(body, context);
     finish_started(context, state, body.site);
     if (context.host->memory().outlives_ranks()) {
         context.messages->completions.finish(context);
+    } else if (context.deaths != nullptr) {
+        end_among_mortals(context, body.site);
     } else {
         end_together(context, state.everybody, body.site);
     }
@@ -146,6 +143,17 @@ std::string choose_spec(const run_options& options) {
     return machine::choose_spec(options.machine);
 }
 
+/// Rank 0's process alone sees that nobody hears of deaths.
+void warn_of_deaths(const machine_description& machine) {
+    constexpr std::array<std::string_view, 2> words{"end", "report"};
+    const bool reports = base::knob_choice(base::knob::rank_death, words) == 1;
+    if (!reports || machine.kind == "fabric") return;
+    base::say(
+        fmt::format("warning: SELION_RANK_DEATH=report is for the machine fabric; on {} the "
+                    "death of a rank ends the job",
+                    machine.spec));
+}
+
 int run_checked(const run_options& options, const rank_function& body) {
     const selion::result<std::unique_ptr<machine::machine>> made =
         machine::make_machine(choose_spec(options));
@@ -155,6 +163,7 @@ int run_checked(const run_options& options, const rank_function& body) {
     record_files files(host.description());
     if (is_first) {
         for (const std::string& warning : base::unknown_knob_warnings()) base::say(warning);
+        warn_of_deaths(host.description());
         files.begin(host.description());
     }
     const tuning_file tuning(host.description(), host.launcher());
@@ -171,6 +180,7 @@ int run_checked(const run_options& options, const rank_function& body) {
                                  },
                              .thread_level = choose_level(options),
                              .deliver = onesided::deliver,
+                             .lose_answers = onesided::lose_answers,
                              .handed_file = tuning.file(),
                              .has_trace = files.has_trace()});
     machine::set_active_machine(nullptr);

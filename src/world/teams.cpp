@@ -11,6 +11,7 @@
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "selion/team.hpp"
+#include "world/team_life.hpp"
 #include "world/world_state.hpp"
 
 namespace selion {
@@ -33,14 +34,6 @@ std::vector<std::uint32_t> members_of(const std::vector<proposal>& all, std::uin
     }
     std::ranges::stable_sort(members, {}, [&](std::uint32_t member) { return all[member].key; });
     return members;
-}
-
-/// Ends a membership with its last handle, as long as the job lasts.
-std::shared_ptr<void> life_of(collectives::team_state& state,
-                              const std::shared_ptr<collectives::team_register>& teams) {
-    return {&state, [kept = std::weak_ptr(teams)](collectives::team_state* left) {
-                if (const auto still = kept.lock()) still->leave(*left);
-            }};
 }
 
 }  // namespace
@@ -111,7 +104,7 @@ team team::make(std::uint32_t colour, std::int64_t key, std::source_location sit
     collectives::team_state& made = state.teams->add(entries, number);
     const auto size = static_cast<std::uint32_t>(entries.size());
     return team({&context(), &made, number, size, size, &made.meeting().centre()},
-                life_of(made, state.teams));
+                detail::life_of(made, state.teams));
 }
 
 team team::split(std::uint32_t colour, std::int64_t key, std::source_location site) const {

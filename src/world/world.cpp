@@ -33,7 +33,9 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     context.world = this;
     // While operations are recorded they must come by the slow path.
     if (recorder != nullptr) context.bypass_count = context.own.signal_count = 0;
-    if (SELION_CHECK_LEVEL < 2 && recorder == nullptr && context.simulated == nullptr) {
+    const bool is_plain =
+        recorder == nullptr && context.simulated == nullptr && context.deaths == nullptr;
+    if (SELION_CHECK_LEVEL < 2 && is_plain) {
         context.own.plain_caller = &context;
     }
     // release: what a handler may use; pairs with who serves the rank's messages [rank.begun]

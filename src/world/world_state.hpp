@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -24,6 +26,8 @@ struct world_state {
     /// Teams that the rank has made; a handle that outlives the job finds it gone.
     std::shared_ptr<collectives::team_register> teams;
     collectives::started_collectives started;
+    /// Teams of survivors that it has made, by the name of the dead.
+    std::map<std::uint64_t, std::uint64_t> calls_of_survivors;
     std::vector<const char*> hardware_meters;  ///< names of those that the rank has
 };
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import Sequence
 
 import pytest
 from jobs import Job, programs, wait_until_gone
@@ -27,8 +28,9 @@ def cluster(tmp_path_factory):
 
 class Srun(Job):
     def __init__(self, cluster: dict[str, str], ranks: int, program: str, *arguments: str,
-                 mpi: str = "pmix", **changes: str):
-        launch = [shutil.which("srun"), f"--mpi={mpi}", "-n", str(ranks), programs / program]
+                 mpi: str = "pmix", options: Sequence[str] = (), **changes: str):
+        launch = [shutil.which("srun"), f"--mpi={mpi}", "-n", str(ranks), *options,
+                  programs / program]
         super().__init__(program, *arguments, command=launch, **cluster, **changes)
 
 
@@ -66,6 +68,18 @@ def test_a_rank_that_is_killed_ends_all(cluster):
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert re.search(r"\b1\b.*Killed|rank 1\b", outcome.err), outcome.err
+    assert not wait_until_gone(processes.values(), 5)
+
+
+def test_a_rank_that_is_killed_is_outlived(cluster):
+    with Srun(cluster, 3, "test_outliving", "pending", "1", "0", SELION_RANK_DEATH="report",
+              options=["--kill-on-bad-exit=0"]) as job:
+        processes = job.processes(3)
+        job.wait_for("^dying$")
+        os.kill(processes[1], signal.SIGKILL)
+        job.wait_for(r"^rank [02] is content$", 2)
+        outcome = job.end(within=2 * soon)
+    assert outcome.status == 128 + signal.SIGKILL, outcome.err  # Slurm's, of the rank that died
     assert not wait_until_gone(processes.values(), 5)
 
 

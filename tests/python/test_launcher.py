@@ -67,6 +67,15 @@ def test_slurm_is_asked_within_its_allocation(selion, tmp_path):
     assert "--ntasks-per-node=2" in line
 
 
+def test_the_launcher_goes_on_without_ranks_if_the_job_does(selion, tmp_path):
+    path = _with(tmp_path / "bin", mpirun=_open_mpi_4)
+    assert "--enable-recovery" not in _line(selion, "-n", "2", PATH=path)
+    assert "--enable-recovery" in _line(selion, "-n", "2", PATH=path, SELION_RANK_DEATH="report")
+    slurm = launcher.Launcher("/usr/bin/srun", "slurm")
+    line = launcher.command(slurm, [], 2, ["./program"], {"SELION_RANK_DEATH": "report"})
+    assert "--kill-on-bad-exit=0" in line
+
+
 def test_processes_of_several_ranks_are_counted_for_the_launcher(selion, tmp_path):
     def line(*arguments: str, **changes: str) -> str:
         done = selion("run", "--show", "-m", "fabric:x4", *arguments, "/bin/true", PATH=path,

@@ -15,6 +15,7 @@ namespace selion::machine {
 class transport;
 class clock;
 class machine;
+class death_list;
 struct call_record;
 class waiter;
 class simulated_memory;
@@ -23,6 +24,7 @@ class simulated_memory;
 namespace selion::onesided {
 class symmetric_heap;
 class message_state;
+class needed_ranks;
 }  // namespace selion::onesided
 
 namespace selion::collectives {
@@ -59,7 +61,9 @@ struct thread_state {
     const void* plain_caller = &no_plain_caller;
     std::uint64_t signal_count = 0;  ///< ranks that inline signals reach: as `bypass_count`, but 0
                                      ///< while something is to be done before each
-    bool announces_writes = false;   ///< that is so: somebody observes releases (`release_writes`)
+    /// Ranks that the collective in progress needs; null: all, or there is none.
+    const onesided::needed_ranks* needs = nullptr;
+    bool announces_writes = false;  ///< that is so: somebody observes releases (`release_writes`)
 
     thread_state() = default;
     thread_state(const thread_state&) noexcept {}
@@ -100,7 +104,8 @@ struct alignas(line_bytes) rank_context {
     machine::simulated_memory* simulated = nullptr;  ///< of ranks that share memory in virtual time
     machine::clock* clock = nullptr;
     machine::machine* host = nullptr;
-    meters::recorder* recorder = nullptr;  ///< null when nothing is recorded
+    machine::death_list* deaths = nullptr;  ///< null: the death of a rank ends the job
+    meters::recorder* recorder = nullptr;   ///< null when nothing is recorded
     onesided::symmetric_heap* heap = nullptr;
     onesided::message_state* messages = nullptr;
     collectives::message_inbox* inbox = nullptr;  ///< of collectives that are made of messages

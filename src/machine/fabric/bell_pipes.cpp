@@ -45,11 +45,12 @@ void bell_pipes::hush(std::uint32_t bell) {
     }
 }
 
-/// The process may be gone, and another one have its number: then nothing is written to that.
+/// The process may be gone, and another one have its number: then nothing is written to that. Or
+/// it goes later: the pipe is opened for reading too, so that writing to it is no SIGPIPE then.
 int bell_pipes::find(const node::doorbell& bell) const {
     const std::string path =
         fmt::format("/proc/{}/fd/{}", look_at(bell.process), look_at(bell.pipe));
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return -1;
     struct stat found {};
     const bool is_it = fstat(file, &found) == 0 && S_ISFIFO(found.st_mode) &&

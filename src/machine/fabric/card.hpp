@@ -19,15 +19,16 @@ struct job_terms {
     std::uint32_t have_cores = 0;
     std::uint32_t thread_level = 0;
     std::uint32_t joined_threads = 0;
-    std::uint32_t is_renumbered = 0;  ///< ranks are numbered host by host, not as launched
-    std::uint32_t unused = 0;
+    std::uint32_t is_renumbered = 0;   ///< ranks are numbered host by host, not as launched
+    std::uint32_t reports_deaths = 0;  ///< they do not end the job
 };
 
 /// What a process tells the others of its host about memory that they could share.
 struct share_offer {
     std::uint64_t view = 0;  ///< processes that see each other have it in common; 0: no offer
     std::uint64_t device = 0;
-    std::uint64_t inode = 0;  ///< of a memory file …
+    std::uint64_t inode = 0;           ///< of a memory file …
+    std::uint64_t processes_seen = 0;  ///< in common with those whose processes it sees; 0: none
     std::int32_t process = 0;
     std::int32_t file = -1;  ///< … and its descriptor there
     std::uint32_t part_of_host = 0;

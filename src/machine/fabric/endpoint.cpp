@@ -50,6 +50,7 @@ using owned = std::unique_ptr<Object, closer>;
 struct send_buffer {
     fi_context2 context;
     std::uint32_t peer = 0;
+    void* memory = nullptr;  ///< as the provider knows it, if it has to
     alignas(16) std::array<std::byte, frame_bytes> bytes;
 };
 
@@ -89,7 +90,9 @@ struct endpoint::parts {
     owned<fid_domain> domain;
     owned<fid_av> addresses;
     owned<fid_cq> completions;
+    std::vector<std::unique_ptr<send_buffer>> more_outgoing;
     owned<fid_mr> send_memory;
+    std::vector<owned<fid_mr>> more_memory;
     owned<fid_mr> receive_memory;
     owned<fid_mr> offered_memory;
     owned<fid_ep> end;  // the last one: it is closed first
@@ -232,7 +235,10 @@ result<std::unique_ptr<endpoint>> endpoint::open_one(std::unique_ptr<parts> made
             return failure("post receive buffers", *made->info, code);
         }
     }
-    for (send_buffer& buffer : *made->outgoing) made->free.push_back(&buffer);
+    for (send_buffer& buffer : *made->outgoing) {
+        buffer.memory = parts::memory_of(made->send_memory);
+        made->free.push_back(&buffer);
+    }
     for (move_place& place : made->move_places) made->free_moves.push_back(&place);
     return std::unique_ptr<endpoint>(new endpoint(std::move(made)));
 }
@@ -278,12 +284,28 @@ send_outcome endpoint::try_send(peer_address to, std::uint32_t peer, const outgo
     add(frame.first.data(), frame.first.size());
     add(frame.second.data(), frame.second.size());
     const auto bytes = static_cast<std::size_t>(place - buffer->bytes.data());
-    const ssize_t code = fi_send(parts_->end.get(), buffer->bytes.data(), bytes,
-                                 parts::memory_of(parts_->send_memory), to, &buffer->context);
+    const ssize_t code = fi_send(parts_->end.get(), buffer->bytes.data(), bytes, buffer->memory, to,
+                                 &buffer->context);
     if (code == 0) return send_outcome::sent;
     parts_->give_back(buffer);
     if (code != -FI_EAGAIN) why = libfabric().strerror(static_cast<int>(-code));
     return send_outcome::busy;
+}
+
+void endpoint::replace_buffers(std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+        auto made = std::make_unique<send_buffer>();
+        if ((parts_->info->domain_attr->mr_mode & FI_MR_LOCAL) != 0) {
+            fid_mr* region = nullptr;
+            const int code = fi_mr_reg(parts_->domain.get(), made.get(), sizeof *made, FI_SEND, 0,
+                                       0, 0, &region, nullptr);
+            if (code != 0) return;  // those that are there have to do
+            parts_->more_memory.emplace_back(region);
+            made->memory = fi_mr_desc(region);
+        }
+        parts_->give_back(made.get());
+        parts_->more_outgoing.push_back(std::move(made));
+    }
 }
 
 bool endpoint::can_move() const { return moves_in_order(*parts_->info); }
@@ -383,7 +405,11 @@ void endpoint::read_error(endpoint_event& event) {
     }
     if (trouble.op_context == nullptr) return;
     if ((trouble.flags & FI_RMA) != 0) return end_move(trouble.op_context, event);
-    if ((trouble.flags & FI_SEND) == 0) return;
+    if ((trouble.flags & FI_SEND) == 0) {
+        event.is_receive = true;
+        parts_->used_up = reinterpret_cast<receive_buffer*>(trouble.op_context);
+        return;
+    }
     auto* const buffer = reinterpret_cast<send_buffer*>(trouble.op_context);
     event.peer = buffer->peer;
     parts_->give_back(buffer);

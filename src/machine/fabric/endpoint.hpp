@@ -53,6 +53,7 @@ struct endpoint_event {
     std::string why;                   ///< failed
     void* moved = nullptr;             ///< the move's `what`
     bool is_read = false;              ///< the move was
+    bool is_receive = false;           ///< failed: of no frame that was sent, nor of a move
 };
 
 /// A reliable-datagram endpoint: the one place that knows libfabric. `try_send`, `insert` and
@@ -88,6 +89,9 @@ public:
     /// Begins a move. One that writes has read its own bytes when it is told as moved. @param why
     /// as of `try_send`. @pre `can_move`
     send_outcome try_move(const memory_move& move, std::string& why);
+
+    /// Makes more room, in place of frames that may be under way for long.
+    void replace_buffers(std::uint32_t count);
 
     /// The next event, if there is one. Frames are to be used before the next call.
     bool read(endpoint_event& event);

@@ -51,7 +51,8 @@ job_terms fabric_machine::choose_terms(selion::thread_level level) {
             .have_cores = has_cores ? 1u : 0u,
             .thread_level = static_cast<std::uint32_t>(level),
             .joined_threads = setting_.joined_threads,
-            .is_renumbered = setting_.is_direct && launched_.is_scattered() ? 1u : 0u};
+            .is_renumbered = setting_.is_direct && launched_.is_scattered() ? 1u : 0u,
+            .reports_deaths = reports_deaths() ? 1u : 0u};
 }
 
 /// Of one that is first spoken to, when nobody can be told any more but by the end of the job.
@@ -128,6 +129,9 @@ void fabric_machine::make_ranks(const job& work) {
                 .mapping = *mapping_,
                 .mapped = mapped,
                 .pipes = *pipes_,
+                .lose = [this](
+                            std::uint32_t rank,
+                            std::string_view why) { deaths_->note(places_.process_of(rank), why); },
                 .contact_of = [this](std::uint32_t rank) { return contact_of(rank); }},
             std::move(ends_[i]), own.first + i, contexts_[i]);
     }
@@ -155,6 +159,7 @@ int fabric_machine::run(const job& work) {
     for (const fabric_rank& rank : ranks_) {
         base::say_verbose(fmt::format("{}: {}", setting_.description.spec, rank.text()));
     }
+    watch_deaths();
     begin_to_hear_of_losses();
     install_crash_handler(false);
     const int status = run_ranks(work);
@@ -177,7 +182,7 @@ int fabric_machine::run_ranks(const job& work) {
                            }});
     }
     const job_watch watch(std::move(watched), setting_, others_ ? &*others_ : nullptr,
-                          [this] { end_for_hang(); });
+                          deaths_ ? &*deaths_ : nullptr, [this] { end_for_hang(); });
     if (ranks_.size() == 1) {
         run_rank(work, ranks_.front());
     } else {
@@ -201,6 +206,8 @@ void fabric_machine::run_rank(const job& work, fabric_rank& rank) {
 /// Whoever is in the last fence wants nothing more of anybody, and still serves. A process is in it
 /// once all of its ranks are.
 void fabric_machine::leave_together(fabric_rank& rank) {
+    // Where ranks may die, they have met already as far as they live.
+    if (deaths_) return rank.say_goodbye();
     const bool is_last =
         leaving_.fetch_add(1, std::memory_order_relaxed) + 1 == places_.ranks_per_process();
     if (is_last) {
@@ -269,7 +276,9 @@ machine_kind_info describe_fabric() {
                   {"isolation",
                    "private memory, globals and libraries of each process; ranks of "
                    "one process share them"},
-                  {"death of a rank", "ends the job; the launcher names rank and host"}},
+                  {"death of a rank",
+                   "ends the job; the launcher names rank and host. With SELION_RANK_DEATH=report "
+                   "it is an error at the others"}},
         .available = true,
         .reason = {}};
     return info;

@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "base/knobs.hpp"
+#include "machine/call_record.hpp"
 #include "machine/fabric/fabric_machine.hpp"
 #include "machine/failure.hpp"
 #include "machine/last_words.hpp"
@@ -21,6 +25,15 @@ constexpr unsigned longest_end_s = 5;
 
 /// The machine of the job that runs, for threads of PMIx.
 std::atomic<fabric_machine*> running = nullptr;
+
+/// A sentence about the end of the job, where that is the end of one process.
+std::string with_others_alive(std::string_view sentence) {
+    constexpr std::string_view all = "; the job ends";
+    std::string text(sentence);
+    if (text.ends_with(all))
+        text.replace(text.size() - all.size(), all.size(), "; the others go on");
+    return text;
+}
 
 }  // namespace
 
@@ -58,11 +71,59 @@ void fabric_machine::watch_others() {
                 [this](std::span<const std::uint32_t> asked_before) {
                     return choose_asked(
                         place_.process, place_.processes, debtors(), asked_before,
-                        [this](std::uint32_t process) { return launched_.host_of(process); });
+                        [this](std::uint32_t process) {
+                            // Nobody asks the dead, as nobody asks the own host.
+                            const bool is_dead = deaths_ && deaths_->is_dead(process);
+                            return launched_.host_of(is_dead ? place_.process : process);
+                        });
                 },
             .address_of = [this](std::uint32_t process) { return card_or_end(process).pulses; },
             .on_silence = [this](std::uint32_t process, const std::string& why,
                                  std::uint32_t teller) { end_for_silence(process, why, teller); }});
+    if (!deaths_) return;
+    others_->hear_of_deaths(
+        {.all_dead = [this] { return deaths_->all(); },
+         .on_death = [this](std::uint32_t process) { deaths_->note(process, "others say so"); },
+         .on_silence = [this](
+                           std::uint32_t process,
+                           const std::string& why) { deaths_->note(process, no_sign_text(why)); },
+         .all_beside =
+             [this](std::uint32_t process) {
+                 const std::string host = launched_.host_of(process);
+                 std::vector<std::uint32_t> all;
+                 for (std::uint32_t other = 0; other < place_.processes; ++other) {
+                     if (launched_.host_of(other) == host) all.push_back(other);
+                 }
+                 return all;
+             }});
+}
+
+bool fabric_machine::are_leaving() {
+    return std::ranges::all_of(
+        ranks_, [](fabric_rank& rank) { return look_at(rank.context().call->is_leaving) != 0; });
+}
+
+/// The kernel tells of those of the own host, and the launcher, the network and others of the rest.
+void fabric_machine::watch_deaths() {
+    if (terms_.reports_deaths == 0) return;
+    deaths_.emplace(process_deaths::surroundings{
+        .own_process = place_.process,
+        .processes = place_.processes,
+        .name_of = [this](std::uint32_t process) { return places_.name_of_process(process); },
+        .on_death =
+            [this](std::uint32_t process) {
+                for (fabric_rank& rank : ranks_) rank.lose(places_.of_process(process));
+            },
+        .are_leaving = [this] { return are_leaving(); },
+        // The others live, so the launcher is not asked to end them.
+        .end_self =
+            [] {
+                say_last_words();
+                alarm(longest_end_s);
+                std::fflush(nullptr);
+                _exit(1);
+            }});
+    for (const auto& [process, number] : share_.seen_beside()) deaths_->watch(process, number);
 }
 
 void fabric_machine::end_for_silence(std::uint32_t process, const std::string& why,
@@ -86,12 +147,18 @@ void fabric_machine::end_job(const failure& why) {
         std::atomic_ref(ending_).compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
     // Whoever is late leaves the ending to the first, whose words must not be cut off.
     while (!is_first && !is_in_error_handler()) pause();
-    announce(why);
+    if (deaths_) {
+        // A launcher that goes on without a rank would not end the others.
+        const std::string sentence = with_others_alive(why.sentence);
+        announce({why.rank, sentence, why.site});
+    } else {
+        announce(why);
+    }
     say_last_words();
     // Another thread may hold a stream's lock, and the launcher be slow; then the alarm ends it.
     alarm(longest_end_s);
     std::fflush(nullptr);
-    launched_.abort(1);
+    if (!deaths_) launched_.abort(1);
     _exit(1);
 }
 
@@ -99,6 +166,7 @@ void fabric_machine::end_job(const failure& why) {
 void fabric_machine::on_loss(std::optional<std::uint32_t> process, const char* why) {
     fabric_machine* const own = running.load(std::memory_order_relaxed);
     if (own == nullptr) return;
+    if (process && own->deaths_) return own->deaths_->note(*process, why);
     std::uint32_t nobody = 0;
     if (!std::atomic_ref(own->ending_)
              .compare_exchange_strong(nobody, 1, std::memory_order_relaxed)) {

@@ -19,6 +19,7 @@
 #include "machine/fabric/host_share.hpp"
 #include "machine/fabric/launcher_link.hpp"
 #include "machine/fabric/peer_watch.hpp"
+#include "machine/fabric/process_deaths.hpp"
 #include "machine/fabric/rank_places.hpp"
 #include "machine/machine.hpp"
 #include "machine/node/job_setting.hpp"
@@ -65,6 +66,8 @@ private:
     std::vector<rank_contact> own_contacts() const;
     void open_pulses();
     void watch_others();
+    void watch_deaths();
+    bool are_leaving();
     std::vector<std::uint32_t> debtors();
     [[noreturn]] void end_for_silence(std::uint32_t process, const std::string& why,
                                       std::uint32_t teller);
@@ -97,6 +100,7 @@ private:
     host_share share_;
     std::optional<pulse_socket> pulses_;  ///< if there are other hosts
     std::optional<peer_watch> others_;
+    std::optional<process_deaths> deaths_;  ///< if they do not end the job
     std::optional<node::shared_mapping> mapping_;
     std::unique_ptr<fabric_memory> memory_;
     std::optional<bell_pipes> pipes_;

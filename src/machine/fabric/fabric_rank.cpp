@@ -16,6 +16,8 @@ namespace selion::machine::fabric {
 namespace {
 
 constexpr std::int64_t nap_ns = 1'000'000;
+/// Who is told nothing more sees that the process has gone.
+constexpr std::int64_t longest_goodbye_ns = 1'000'000'000;
 
 std::string memory_text(rank_range near) {
     if (near.count == 1) return "all memory its own";
@@ -39,6 +41,10 @@ fabric_rank::fabric_rank(rank_surroundings around, std::unique_ptr<endpoint> end
     sleeping_.pipes.open(sleeping_.own.front());
     sleeping_.frames = port_.get();
     prepare();
+    if (deaths_) {
+        sleeping_.deaths = &*deaths_;
+        context_.deaths = &deaths_->list();
+    }
     const std::uint64_t key = around_.contact_of(rank_).key;
     if (key == 0) return;
     const std::span own(memory(), around_.mapping.control().reserve_bytes);
@@ -60,6 +66,7 @@ sleeping_place fabric_rank::place_to_sleep() const {
 }
 
 std::unique_ptr<port> fabric_rank::make_port() {
+    if (around_.terms.reports_deaths != 0) deaths_.emplace(around_.places.ranks());
     return std::make_unique<port>(port_surroundings{
         .end = *end_,
         .bounds = {.secret = around_.terms.secret,
@@ -81,7 +88,9 @@ std::unique_ptr<port> fabric_rank::make_port() {
                                              ? "its network"
                                              : "the way to or from " + around_.places.name_of(peer);
                 end_job(fmt::format("{}: {} has failed: {}; the job ends", name(), with, what));
-            }});
+            },
+        .deaths = deaths_ ? &deaths_->list() : nullptr,
+        .lose = around_.lose});
 }
 
 void fabric_rank::prepare() {
@@ -124,6 +133,12 @@ void fabric_rank::open(const job& work, node::post_office* office, node::mail_ro
                                   .place = sleeping_,
                                   .most_message_bytes = most_message_bytes()});
     context_.transport = &*transport_;
+    if (!deaths_) return;
+    deaths_->open(*port_, [this, office, lose_answers = work.lose_answers](
+                              detail::rank_context& server, std::uint32_t dead) {
+        if (office != nullptr && near_.contains(dead)) office->give_up(server, dead);
+        lose_answers(server, dead);
+    });
 }
 
 int fabric_rank::run(const job& work) {
@@ -136,7 +151,7 @@ int fabric_rank::run(const job& work) {
     interrupts_.reset();
     beside_.reset();
     has_interrupts_ = false;  // from now on the rank makes such calls itself
-    port_->quiet(context_);
+    if (!deaths_) port_->quiet(context_);
     port_->begin_to_leave();
     return status;
 }
@@ -147,6 +162,18 @@ void fabric_rank::nap() {
                            .at_least = 1,
                            .reason = wait_reason::end,
                            .deadline_ns = clock_.now_ns() + nap_ns});
+}
+
+void fabric_rank::lose(rank_range dead) {
+    for (std::uint32_t i = 0; i < dead.count; ++i) deaths_->list().declare(dead.first + i);
+    // seq_cst: the deaths before the look for sleepers [word.sleep]
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    wake_all(sleeping_);
+}
+
+void fabric_rank::say_goodbye() {
+    const std::int64_t end_ns = clock_.now_ns() + longest_goodbye_ns;
+    while (port_->is_sending() && clock_.now_ns() < end_ns) nap();
 }
 
 void fabric_rank::close() {

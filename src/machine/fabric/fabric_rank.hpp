@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "machine/fabric/card.hpp"
@@ -15,6 +16,7 @@
 #include "machine/fabric/fabric_waiter.hpp"
 #include "machine/fabric/interrupts.hpp"
 #include "machine/fabric/port.hpp"
+#include "machine/fabric/rank_deaths.hpp"
 #include "machine/fabric/rank_places.hpp"
 #include "machine/machine.hpp"
 #include "machine/node/job_setting.hpp"
@@ -33,6 +35,8 @@ struct rank_surroundings {
     const node::shared_mapping& mapping;
     rank_range mapped;  ///< the mapping's ranks
     bell_pipes& pipes;
+    /// The network says that a rank is gone, and the job shall live on.
+    std::function<void(std::uint32_t rank, std::string_view why)> lose;
     /// How another rank is reached; ends the job if nobody says.
     std::function<rank_contact(std::uint32_t rank)> contact_of;
 
@@ -63,6 +67,10 @@ public:
     int run(const job& work);
     /// Serves others, for a moment at most. On the same thread.
     void nap();
+    /// Others are dead. Any thread.
+    void lose(rank_range dead);
+    /// Where ranks may die: lets what has been sent leave. On the rank's own thread.
+    void say_goodbye();
     /// Nothing is served, and nothing sent any more.
     void close();
 
@@ -98,6 +106,7 @@ private:
     detail::rank_context& context_;
     rank_range near_;  ///< whose memory it reaches
     std::unique_ptr<endpoint> end_;
+    std::optional<rank_deaths> deaths_;  ///< null: they end the job
     sleeping_place sleeping_;
     fabric_waiter waiter_;
     std::unique_ptr<port> port_;

@@ -173,8 +173,7 @@ void fabric_transport::get(detail::rank_context& context, void* target, std::uin
     pending_operation& what = port_.operations().open();
     what.is_awaited = true;
     post_reads(context, request, what);
-    await_operation(context, what);
-    port_.operations().close(what);
+    await_operation(context, port_.operations(), what);
 }
 
 void fabric_transport::start_get(detail::rank_context& context,
@@ -213,10 +212,7 @@ std::uint64_t fabric_transport::atomic(detail::rank_context& context,
     const std::uint64_t ticket =
         port_.operations().draw_ticket(what, rank_of(request.target), nullptr, 0);
     post_atomic(context, request, ticket, nullptr);
-    await_operation(context, what);
-    const std::uint64_t before = what.before;
-    port_.operations().close(what);
-    return before;
+    return await_operation(context, port_.operations(), what);
 }
 
 void fabric_transport::start_atomic(detail::rank_context& context,

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,6 +90,11 @@ std::string cure_of_number(const machine_spec& spec, const wished_shape& wanted,
 }
 
 }  // namespace
+
+bool reports_deaths() {
+    constexpr std::array<std::string_view, 2> words{"end", "report"};
+    return base::knob_choice(base::knob::rank_death, words) == 1;
+}
 
 result<wished_shape> parse_spec(const machine_spec& spec) {
     if (const std::string mistake = mistake_in_options(spec); !mistake.empty()) {

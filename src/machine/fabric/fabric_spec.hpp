@@ -16,6 +16,9 @@ struct wished_shape {
     std::uint32_t ranks_per_process = 1;
 };
 
+/// Whether SELION_RANK_DEATH says that the job outlives ranks that die. @error bad_argument
+/// (thrown)
+bool reports_deaths();
 /// Without asking the launcher. @error bad_argument with the mistake and the legal forms
 result<wished_shape> parse_spec(const machine_spec& spec);
 /// What a spec of that shape asks for where the launcher has started so many processes.

@@ -8,6 +8,7 @@
 
 #include "machine/fabric/bell_pipes.hpp"
 #include "machine/fabric/port.hpp"
+#include "machine/fabric/rank_deaths.hpp"
 #include "machine/node/mail_room.hpp"
 #include "machine/node/patience.hpp"
 #include "machine/node/shared_mapping.hpp"
@@ -44,17 +45,22 @@ struct sleeping_place {
     std::vector<std::uint32_t> own;  ///< bells: of the rank, of threads that join it, beside it
     node::patience how_long;
     port* frames = nullptr;
+    rank_deaths* deaths = nullptr;    ///< null: a death ends the job
     node::mail_room* room = nullptr;  ///< messages through memory that ranks share; null: alone
     bool has_frames = true;           ///< some come: not all ranks share memory
     std::optional<class attention> attention;  ///< only with progress=interrupt
 
     /// Carries out what has come on either way.
     bool serve(detail::rank_context& server) {
+        if (deaths != nullptr && deaths->has_news()) [[unlikely]]
+            deaths->bury(server);
         const bool has_served = has_frames && frames->serve(server);
         return (room != nullptr && room->serve(server)) || has_served;
     }
     bool may_sleep() const {
-        return (!has_frames || frames->may_sleep()) && (room == nullptr || !room->is_busy());
+        const bool has_deaths = deaths != nullptr && deaths->has_news();
+        return !has_deaths && (!has_frames || frames->may_sleep()) &&
+               (room == nullptr || !room->is_busy());
     }
 };
 

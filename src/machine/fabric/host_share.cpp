@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "base/units.hpp"
 #include "machine/memory_file.hpp"
 #include "machine/node/doorbell.hpp"
+#include "machine/node/mail_area.hpp"
 #include "machine/process_memory.hpp"
 
 namespace selion::machine::fabric {
@@ -31,6 +33,13 @@ error refusal(const share_offer& offer, const char* what) {
                         offer.process, what, std::strerror(errno))};
 }
 
+error gone(const share_offer& offer) {
+    return {status::rank_dead,
+            fmt::format("fabric: process {}, whose memory the ranks of this host were to share, "
+                        "has ended",
+                        offer.process)};
+}
+
 /// Processes that see each other by number have it in common; 0: nobody can be seen.
 std::uint64_t view_of_processes() {
     struct stat view {};
@@ -40,12 +49,7 @@ std::uint64_t view_of_processes() {
 result<int> open_offered(const share_offer& offer) {
     const std::string path = fmt::format("/proc/{}/fd/{}", offer.process, offer.file);
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0 && errno == ENOENT) {
-        return error(status::rank_dead,
-                     fmt::format("fabric: process {}, whose memory the ranks of this host were to "
-                                 "share, has ended",
-                                 offer.process));
-    }
+    if (file < 0 && errno == ENOENT) return gone(offer);
     if (file < 0) return refusal(offer, "opened");
     struct stat found {};
     if (fstat(file, &found) == 0 && found.st_dev == offer.device && found.st_ino == offer.inode) {
@@ -56,12 +60,15 @@ result<int> open_offered(const share_offer& offer) {
     return refusal(offer, "found");
 }
 
-/// Waits until the process that has offered the file has filled it. Nobody waits for one that is
-/// gone: the launcher then ends this one.
+/// Waits until the process that has offered the file has filled it.
 result<node::shared_mapping> join(const share_offer& offer) {
     const result<int> file = open_offered(offer);
     if (!file) return file.trouble();
-    while (!is_sealed_memory_file(file.value())) std::this_thread::sleep_for(seal_nap);
+    while (!is_sealed_memory_file(file.value())) {
+        // A launcher that goes on without it does not end this one.
+        if (kill(offer.process, 0) != 0 && errno == ESRCH) return gone(offer);
+        std::this_thread::sleep_for(seal_nap);
+    }
     result<node::shared_mapping> joined = node::shared_mapping::attach(file.value());
     if (!joined) {
         close(file.value());
@@ -80,6 +87,8 @@ host_share::~host_share() {
 
 share_offer host_share::offer(bool is_direct) {
     own_.has_barriers = node::register_heavy_fences() ? 1 : 0;
+    own_.process = getpid();
+    own_.processes_seen = view_of_processes();
     if (!is_direct || place_.near.size() == 1) return own_;
     file_ = make_memory_file("selion");
     struct stat made {};
@@ -87,7 +96,6 @@ share_offer host_share::offer(bool is_direct) {
     own_.view = view_of_processes();
     own_.device = made.st_dev;
     own_.inode = made.st_ino;
-    own_.process = getpid();
     own_.file = file_;
     own_.part_of_host = place_.part_of_host;
     return own_;
@@ -97,10 +105,12 @@ share_offer host_share::offer_of(std::uint32_t process) const {
     return process == place_.process ? own_ : offer_of_(process);
 }
 
-void host_share::find_near() {
+/// Where ranks may die, none shares a ring with others: it might leave a gap there.
+void host_share::find_near(std::uint32_t ranks_per_process, const job_terms& terms) {
     first_near_ = place_.process;
     near_count_ = 1;
-    if (own_.view == 0) return;
+    const bool have_own_rings = place_.near.size() * ranks_per_process <= node::most_single_senders;
+    if (own_.view == 0 || (terms.reports_deaths != 0 && !have_own_rings)) return;
     const auto shares = [&](std::uint32_t process) {
         return std::ranges::binary_search(place_.near, process) && offer_of(process).meets(own_);
     };
@@ -143,7 +153,7 @@ result<std::uint64_t> host_share::reserve_bytes(const node::job_setting& setting
 
 result<node::shared_mapping> host_share::make_mapping(const node::job_setting& setting,
                                                       const job_terms& terms) {
-    find_near();
+    find_near(setting.shape.ranks_per_process, terms);
     const bool joins = first_near_ != place_.process;
     node::mapping_plan plan = setting.plan(false, !joins && !have_barriers());
     plan.shape.processes = near_count_;
@@ -158,6 +168,18 @@ result<node::shared_mapping> host_share::make_mapping(const node::job_setting& s
                              place_.process * plan.shape.ranks_per_process,
                              place_.processes * plan.shape.ranks_per_process, place_.host,
                              base::bytes_text(terms.reserve_bytes)));
+}
+
+std::vector<std::pair<std::uint32_t, std::int32_t>> host_share::seen_beside() const {
+    std::vector<std::pair<std::uint32_t, std::int32_t>> found;
+    for (const std::uint32_t process : place_.near) {
+        if (process == place_.process) continue;
+        const share_offer other = offer_of(process);
+        const bool is_seen =
+            own_.processes_seen != 0 && own_.processes_seen == other.processes_seen;
+        if (is_seen) found.emplace_back(process, other.process);
+    }
+    return found;
 }
 
 }  // namespace selion::machine::fabric

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "machine/fabric/card.hpp"
 #include "machine/fabric/launcher_link.hpp"
@@ -42,6 +43,8 @@ public:
     /// How many processes the mapping is of, once it is made, and which of them is the own one.
     std::uint32_t near_count() const { return near_count_; }
     std::uint32_t own_index() const { return place_.process - first_near_; }
+    /// Other processes of the host that this one sees, and the numbers by which it does.
+    std::vector<std::pair<std::uint32_t, std::int32_t>> seen_beside() const;
     /// The ranks of the mapping.
     rank_range mapped(std::uint32_t ranks_per_process) const {
         return {first_near_ * ranks_per_process, near_count_ * ranks_per_process};
@@ -49,7 +52,7 @@ public:
 
 private:
     share_offer offer_of(std::uint32_t process) const;
-    void find_near();
+    void find_near(std::uint32_t ranks_per_process, const job_terms& terms);
     bool have_barriers() const;
     result<node::shared_mapping> create(const node::mapping_plan& plan, std::uint32_t thread_level);
 

@@ -22,10 +22,11 @@ constexpr std::int64_t longest_sample_ms = 250;
 }  // namespace
 
 job_watch::job_watch(std::vector<watched_rank> ranks, const node::job_setting& setting,
-                     peer_watch* others, std::function<void()> end_job)
+                     peer_watch* others, process_deaths* deaths, std::function<void()> end_job)
     : ranks_(std::move(ranks)),
       setting_(setting),
       others_(others),
+      deaths_(deaths),
       end_job_(std::move(end_job)),
       inbox_({SIGUSR1}),
       stop_(eventfd(0, EFD_CLOEXEC)) {
@@ -66,8 +67,9 @@ void job_watch::look_at_wait(const watched_rank& rank, wait_seen& seen, std::int
 
 void job_watch::watch() {
     const int pulses = others_ == nullptr ? -1 : others_->file();
-    std::array<pollfd, 3> files{pollfd{stop_, POLLIN, 0}, pollfd{inbox_.file(), POLLIN, 0},
-                                pollfd{pulses, POLLIN, 0}};
+    const int deaths = deaths_ == nullptr ? -1 : deaths_->file();
+    std::array<pollfd, 4> files{pollfd{stop_, POLLIN, 0}, pollfd{inbox_.file(), POLLIN, 0},
+                                pollfd{pulses, POLLIN, 0}, pollfd{deaths, POLLIN, 0}};
     const std::int64_t timeout_ns = setting_.hang_timeout_ns;
     const auto sample_ms =
         static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 4'000'000, 1, longest_sample_ms));
@@ -83,6 +85,7 @@ void job_watch::watch() {
         while (inbox_.take() == SIGUSR1) {
             for (const watched_rank& rank : ranks_) base::say(explanation_of(rank));
         }
+        if (deaths_ != nullptr) deaths_->look();
         if (others_ != nullptr) others_->look(node::steady_now_ns());
         for (std::size_t i = 0; i < ranks_.size(); ++i) {
             look_at_wait(ranks_[i], seen[i], node::steady_now_ns());

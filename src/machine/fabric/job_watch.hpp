@@ -9,6 +9,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/fabric/peer_watch.hpp"
+#include "machine/fabric/process_deaths.hpp"
 #include "machine/node/job_monitor.hpp"
 
 namespace selion::machine::fabric {
@@ -25,9 +26,10 @@ struct watched_rank {
 class job_watch {
 public:
     /// @param others asked whether they live by the same thread; may be null.
+    /// @param deaths looked at by the same thread; null: a death ends the job.
     /// @param end_job called for a hang that shall end the job.
     job_watch(std::vector<watched_rank> ranks, const node::job_setting& setting, peer_watch* others,
-              std::function<void()> end_job);
+              process_deaths* deaths, std::function<void()> end_job);
     ~job_watch();
     job_watch(const job_watch&) = delete;
     job_watch& operator=(const job_watch&) = delete;
@@ -47,6 +49,7 @@ private:
     std::vector<watched_rank> ranks_;
     const node::job_setting& setting_;
     peer_watch* others_;
+    process_deaths* deaths_;
     std::function<void()> end_job_;
     node::signal_inbox inbox_;
     int stop_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine/death_list.hpp"
 #include "selion/counter.hpp"
 #include "selion/detail/word_access.hpp"
 
@@ -29,6 +30,8 @@ pending_operation& operation_table::open() {
     taken.is_awaited = false;
     taken.answer = nullptr;
     taken.origin = taken.completion = nullptr;
+    taken.moves = 0;
+    taken.is_lost = taken.is_left = false;
     return taken;
 }
 
@@ -48,6 +51,7 @@ std::uint64_t operation_table::draw_ticket(pending_operation& what, std::uint32_
     free_tickets_.pop_back();
     ticket_place& drawn = tickets_[number];
     drawn = {drawn.uses + 1, peer, &what, place, bytes};
+    what.peer = peer;
     return std::uint64_t{drawn.uses & 0x7fffffffu} << uses_shift | number;
 }
 
@@ -86,17 +90,99 @@ bool operation_table::take_value(detail::rank_context& server, std::uint64_t tic
     return true;
 }
 
-void operation_table::end_piece(detail::rank_context& server, pending_operation& what) {
-    if (--what.pieces_left != 0) return;
-    if (what.is_awaited) {
-        detail::word_store(server, what.done, 1);
-        return;
+/// One that has been lost may be done early, before its last move is over. Then the two ends of it
+/// meet here, so that its word is not stored to when it is another's.
+void operation_table::end_piece(detail::rank_context& server, pending_operation& what,
+                                bool is_lost) {
+    counter* origin = nullptr;
+    counter* completion = nullptr;
+    bool was_lost = false;
+    bool is_awaited = false;
+    std::uint32_t peer = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        what.is_lost |= is_lost;
+        if (--what.pieces_left != 0) return;
+        was_lost = what.is_lost;
+        is_awaited = what.is_awaited && !what.is_left;
+        if (is_awaited) {
+            if (was_lost) return detail::word_store(server, what.done, 1);
+        } else {
+            origin = what.origin;
+            completion = what.completion;
+            peer = what.peer;
+            free_operations_.push_back(&what);
+        }
     }
-    counter* const origin = what.origin;
-    counter* const completion = what.completion;
-    close(what);
-    count_done(server, origin);
-    count_done(server, completion);
+    if (was_lost) {
+        deaths_->lose(peer, origin);
+        deaths_->lose(peer, completion);
+    } else if (is_awaited) {
+        detail::word_store(server, what.done, 1);
+    } else {
+        count_done(server, origin);
+        count_done(server, completion);
+    }
+}
+
+void operation_table::begin_move(pending_operation& what, std::uint32_t peer) {
+    const std::lock_guard lock(mutex_);
+    what.peer = peer;
+    ++what.moves;
+}
+
+void operation_table::end_move(detail::rank_context& server, pending_operation& what,
+                               bool is_lost) {
+    {
+        const std::lock_guard lock(mutex_);
+        --what.moves;
+    }
+    end_piece(server, what, is_lost);
+}
+
+bool operation_table::finish(pending_operation& done) {
+    const std::lock_guard lock(mutex_);
+    const bool is_lost = done.is_lost;
+    if (done.pieces_left != 0) {
+        done.is_left = true;
+    } else {
+        free_operations_.push_back(&done);
+    }
+    return is_lost;
+}
+
+void operation_table::lose_ticket(detail::rank_context& server, std::uint64_t ticket) {
+    pending_operation* what = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        ticket_place& place = tickets_[static_cast<std::uint32_t>(ticket)];
+        const bool is_open =
+            place.what != nullptr && (place.uses & 0x7fffffffu) == ticket >> uses_shift;
+        if (!is_open) return;
+        what = std::exchange(place.what, nullptr);
+        free_tickets_.push_back(static_cast<std::uint32_t>(ticket));
+    }
+    end_piece(server, *what, true);
+}
+
+void operation_table::lose_peer(detail::rank_context& server, std::uint32_t peer) {
+    std::vector<pending_operation*> lost;  // once for each ticket
+    {
+        const std::lock_guard lock(mutex_);
+        for (std::uint32_t number = 0; number < tickets_.size(); ++number) {
+            ticket_place& place = tickets_[number];
+            if (place.what == nullptr || place.peer != peer) continue;
+            lost.push_back(std::exchange(place.what, nullptr));
+            free_tickets_.push_back(number);
+        }
+        for (pending_operation& one : operations_) {
+            if (one.moves == 0 || one.peer != peer || std::exchange(one.is_lost, true)) continue;
+            deaths_->lose(peer, std::exchange(one.origin, nullptr));
+            deaths_->lose(peer, std::exchange(one.completion, nullptr));
+            if (one.is_awaited) detail::word_store(server, one.done, 1);
+        }
+    }
+    for (pending_operation* const one : lost) end_piece(server, *one, true);
 }
 
 }  // namespace selion::machine::fabric

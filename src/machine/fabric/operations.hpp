@@ -14,6 +14,10 @@ namespace selion {
 class counter;
 }
 
+namespace selion::machine {
+class death_list;
+}
+
 namespace selion::machine::fabric {
 
 /// An operation of the own rank that answers are awaited for: one, or one for each piece.
@@ -26,6 +30,10 @@ struct pending_operation {
     std::uint8_t answer_bytes = 0;
     counter* origin = nullptr;
     counter* completion = nullptr;
+    std::uint32_t peer = 0;
+    std::uint64_t moves = 0;  ///< under way: the provider tells of each, whatever else happens
+    bool is_lost = false;     ///< its peer has died
+    bool is_left = false;     ///< who has waited for it has gone, and leaves it to its moves
 };
 
 /// Operations under way, and the tickets by which answers name them. Places are used again and
@@ -42,8 +50,21 @@ public:
                      std::span<const std::byte> data);
     bool take_value(detail::rank_context& server, std::uint64_t ticket, std::uint32_t peer,
                     std::uint64_t before);
-    /// One of the pieces is there. On the one thread that serves, one after another.
-    void end_piece(detail::rank_context& server, pending_operation& what);
+    /// One of the pieces is there, or will never be.
+    void end_piece(detail::rank_context& server, pending_operation& what, bool is_lost = false);
+    /// The same for one that the provider moves.
+    void begin_move(pending_operation& what, std::uint32_t peer);
+    void end_move(detail::rank_context& server, pending_operation& what, bool is_lost);
+    /// By whoever has waited for one until it was done, in place of `close`. @return whether it was
+    /// lost.
+    bool finish(pending_operation& done);
+
+    /// Where peers may die: who is told of counters that nobody counts on any more.
+    void heed(death_list* deaths) { deaths_ = deaths; }
+    /// A peer has died: its tickets are torn off, and what waits for them, or for its moves, fails.
+    void lose_peer(detail::rank_context& server, std::uint32_t peer);
+    /// The same for one ticket of a peer that is dead already.
+    void lose_ticket(detail::rank_context& server, std::uint64_t ticket);
 
 private:
     struct ticket_place {
@@ -56,6 +77,7 @@ private:
     /// @return the place, closed again; its operation is null if it was not open.
     ticket_place tear_off(std::uint64_t ticket, std::uint32_t peer, std::size_t bytes);
 
+    death_list* deaths_ = nullptr;
     std::mutex mutex_;
     std::deque<pending_operation> operations_;
     std::vector<pending_operation*> free_operations_;

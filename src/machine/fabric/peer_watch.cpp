@@ -66,6 +66,13 @@ socklen_t choose_address(std::span<const std::byte> near, sockaddr_storage& chos
     return first_of_host(chosen);
 }
 
+/// The same for the same ones, in whatever order.
+std::uint32_t sum_of(const std::vector<std::uint32_t>& processes) {
+    std::uint32_t sum = 0;
+    for (const std::uint32_t process : processes) sum += (process + 1) * 2654435761u;
+    return sum;
+}
+
 void forget_port(sockaddr_storage& address) {
     if (address.ss_family == AF_INET) {
         reinterpret_cast<sockaddr_in*>(&address)->sin_port = 0;
@@ -121,7 +128,7 @@ std::string peer_watch::send(const place& where, pulse::kind what, std::uint32_t
                      .origin = around_.own_process,
                      .what = what,
                      .subject = subject,
-                     .unused = 0};
+                     .deaths = sum_of(all_dead())};
     const auto* const to = reinterpret_cast<const sockaddr*>(&where.address);
     if (sendto(socket_.file(), &sent, sizeof sent, MSG_NOSIGNAL, to, where.bytes) >= 0) return {};
     return std::strerror(errno);
@@ -140,24 +147,79 @@ void peer_watch::take_pulses() {
         switch (came.what) {
             case pulse::kind::question:
                 askers_[came.origin] = from;
+                if (deaths_) compare_deaths(came, from);
                 send(from, pulse::kind::answer);
                 break;
             case pulse::kind::answer:
+                if (deaths_) compare_deaths(came, from);
                 if (const auto one = asked_.find(came.origin); one != asked_.end()) {
                     one->second.beat.is_answered = true;
                 }
                 break;
             case pulse::kind::end:
-                tell_end(came.subject);
+                tell_all(pulse::kind::end, came.subject);
                 around_.on_silence(came.subject, {}, came.origin);
+                break;
+            case pulse::kind::death:
+                if (deaths_) deaths_->on_death(came.subject);
         }
     }
 }
 
 /// So that those hear of it who would find this process silent next, each after all the time again.
-void peer_watch::tell_end(std::uint32_t silent) {
-    for (const auto& [process, where] : askers_) send(where, pulse::kind::end, silent);
-    for (const auto& [process, peer] : asked_) send(peer.where, pulse::kind::end, silent);
+void peer_watch::tell_all(pulse::kind what, std::uint32_t subject) {
+    for (const auto& [process, where] : askers_) send(where, what, subject);
+    for (const auto& [process, peer] : asked_) send(peer.where, what, subject);
+}
+
+/// What this process has heard since the last time, wherever from.
+void peer_watch::tell_news() {
+    const std::vector<std::uint32_t> dead = all_dead();
+    for (; told_deaths_ < dead.size(); ++told_deaths_) {
+        tell_all(pulse::kind::death, dead[told_deaths_]);
+    }
+}
+
+bool peer_watch::is_dead(std::uint32_t process) const {
+    const std::vector<std::uint32_t> dead = all_dead();
+    return std::ranges::find(dead, process) != dead.end();
+}
+
+/// Pulses may be lost: whoever finds that another one knows of others names all. One that is taken
+/// for dead hears it too.
+void peer_watch::compare_deaths(const pulse& came, const place& from) {
+    if (came.deaths == sum_of(all_dead()) && !is_dead(came.origin)) return;
+    for (const std::uint32_t process : all_dead()) send(from, pulse::kind::death, process);
+}
+
+/// One is silent for too long: so are those of its host that have had two chances.
+void peer_watch::lose_host_of(std::uint32_t process) {
+    constexpr int chances = 2;
+    const std::string trouble = asked_[process].trouble;
+    for (const std::uint32_t other : deaths_->all_beside(process)) {
+        const auto found = asked_.find(other);
+        const bool is_silent =
+            other == process || (found != asked_.end() && found->second.beat.missed >= chances);
+        if (is_silent) deaths_->on_silence(other, trouble);
+    }
+}
+
+/// As the surroundings like, and all of a host where one has not answered.
+std::vector<std::uint32_t> peer_watch::whom_to_ask() const {
+    std::vector<std::uint32_t> before;
+    for (const auto& [process, peer] : asked_) before.push_back(process);
+    std::vector<std::uint32_t> wanted = around_.whom_to_ask(before);
+    if (!deaths_) return wanted;
+    const auto add = [&](std::uint32_t process) {
+        const bool is_listed = std::ranges::find(wanted, process) != wanted.end();
+        if (!is_listed && !is_dead(process)) wanted.push_back(process);
+    };
+    for (const auto& [process, peer] : asked_) {
+        const bool is_late = peer.beat.is_asked && !peer.beat.is_answered;
+        if (!is_late || is_dead(process)) continue;
+        for (const std::uint32_t other : deaths_->all_beside(process)) add(other);
+    }
+    return wanted;
 }
 
 void peer_watch::ask(std::uint32_t process) {
@@ -170,7 +232,8 @@ void peer_watch::ask(std::uint32_t process) {
         peer.where.bytes = static_cast<socklen_t>(address.size());
     }
     if (peer.beat.begin_period()) {
-        tell_end(process);
+        if (deaths_) return lose_host_of(process);
+        tell_all(pulse::kind::end, process);
         around_.on_silence(process, peer.trouble, around_.own_process);
         return;
     }
@@ -179,16 +242,18 @@ void peer_watch::ask(std::uint32_t process) {
 
 void peer_watch::look(std::int64_t now_ns) {
     take_pulses();
+    tell_news();
     if (now_ns < due_ns_) return;
     // From now, not from when it was due: a process that was stopped has missed no answer.
     due_ns_ = now_ns + period_ns_;
-    std::vector<std::uint32_t> before;
-    for (const auto& [process, peer] : asked_) before.push_back(process);
-    const std::vector<std::uint32_t> wanted = around_.whom_to_ask(before);
+    const std::vector<std::uint32_t> wanted = whom_to_ask();
     std::erase_if(asked_, [&](const auto& one) {
         return std::ranges::find(wanted, one.first) == wanted.end();
     });
-    for (const std::uint32_t process : wanted) ask(process);
+    for (const std::uint32_t process : wanted) {
+        if (!is_dead(process)) ask(process);
+    }
+    tell_news();
 }
 
 std::vector<std::uint32_t> choose_asked(std::uint32_t own_process, std::uint32_t processes,
@@ -209,6 +274,12 @@ std::vector<std::uint32_t> choose_asked(std::uint32_t own_process, std::uint32_t
     }
     for (const std::uint32_t process : debtors) add(process);
     return chosen;
+}
+
+std::string no_sign_text(const std::string& why) {
+    return fmt::format("there was no sign of life of its host for {} s{}",
+                       base::knob_seconds(base::knob::fabric_timeout),
+                       why.empty() ? "" : " (" + why + ")");
 }
 
 std::string silence_text(const std::string& speaker, const std::string& silent, bool is_own,

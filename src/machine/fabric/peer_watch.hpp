@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Whether processes on other hosts still live: protocol.md, "Silence". Knows neither libfabric nor
@@ -17,12 +19,12 @@ namespace selion::machine::fabric {
 
 /// What processes send each other beside all frames, as datagrams.
 struct pulse {
-    enum class kind : std::uint32_t { question = 1, answer = 2, end = 3 };
+    enum class kind : std::uint32_t { question = 1, answer = 2, end = 3, death = 4 };
     std::uint64_t secret = 0;
     std::uint32_t origin = 0;
     kind what = kind::question;
     std::uint32_t subject = 0;  ///< end: the process that is silent
-    std::uint32_t unused = 0;
+    std::uint32_t deaths = 0;   ///< a sum over all that the sender knows of
 };
 static_assert(sizeof(pulse) == 24);
 
@@ -82,8 +84,21 @@ public:
         std::function<void(std::uint32_t process, const std::string& why, std::uint32_t teller)>
             on_silence;
     };
+    /// Where the job outlives the dead.
+    struct death_hearing {
+        /// Who they are, as far as the own process knows, in the order in which it has heard.
+        std::function<std::vector<std::uint32_t>()> all_dead;
+        /// Another one says that a process is dead; it may be the own one, or known.
+        std::function<void(std::uint32_t process)> on_death;
+        /// In place of that of `surroundings`: for each process of a silent host.
+        std::function<void(std::uint32_t process, const std::string& why)> on_silence;
+        /// All processes of the host of one.
+        std::function<std::vector<std::uint32_t>(std::uint32_t process)> all_beside;
+    };
 
     peer_watch(const pulse_socket& socket, surroundings around);
+    /// Before the first look.
+    void hear_of_deaths(death_hearing how) { deaths_ = std::move(how); }
 
     int file() const { return socket_.file(); }
     /// Milliseconds until `look` is due, whether or not the file becomes readable.
@@ -104,13 +119,23 @@ private:
 
     void take_pulses();
     void ask(std::uint32_t process);
-    void tell_end(std::uint32_t silent);
+    void tell_all(pulse::kind what, std::uint32_t subject);
+    void tell_news();
+    void compare_deaths(const pulse& came, const place& from);
+    void lose_host_of(std::uint32_t process);
+    std::vector<std::uint32_t> whom_to_ask() const;
+    bool is_dead(std::uint32_t process) const;
+    std::vector<std::uint32_t> all_dead() const {
+        return deaths_ ? deaths_->all_dead() : std::vector<std::uint32_t>{};
+    }
     std::string send(const place& where, pulse::kind what, std::uint32_t subject = 0) const;
 
     const pulse_socket& socket_;
     surroundings around_;
     std::int64_t period_ns_;
     std::int64_t due_ns_ = 0;
+    std::optional<death_hearing> deaths_;  ///< if they do not end the job
+    std::size_t told_deaths_ = 0;          ///< of all that are known
     std::map<std::uint32_t, asked_peer> asked_;
     std::map<std::uint32_t, place> askers_;  ///< who has asked, as they were last seen
 };
@@ -123,6 +148,8 @@ std::vector<std::uint32_t> choose_asked(std::uint32_t own_process, std::uint32_t
                                         std::span<const std::uint32_t> asked_before,
                                         const std::function<std::string(std::uint32_t)>& host_of);
 
+/// Why one is taken for dead.
+std::string no_sign_text(const std::string& why);
 /// What is said of silence. @param speaker, silent ranks of the two. @param is_own whether the
 /// speaker has found it out
 std::string silence_text(const std::string& speaker, const std::string& silent, bool is_own,

@@ -47,7 +47,9 @@ outgoing_frame first_frame(const message_request& request) {
 
 }  // namespace
 
-port::port(const port_surroundings& around) : around_(around), links_(around.bounds.ranks) {}
+port::port(const port_surroundings& around) : around_(around), links_(around.bounds.ranks) {
+    operations_.heed(around.deaths);
+}
 
 void port::open(detail::rank_context& own,
                 void (*function)(detail::rank_context&, const incoming_message&)) {
@@ -104,6 +106,11 @@ bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& f
 
 /// For those who must not wait. @return whether it has left. @pre the lock is held.
 bool port::post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion) {
+    if (is_dead(peer)) {
+        around_.deaths->drop();
+        around_.deaths->lose(peer, completion);
+        return true;
+    }
     peer_link& link = link_to(peer);
     class_account& account = link.of(class_of(frame.head));
     if (account.queue.empty() && try_post(peer, link, frame, completion)) return true;
@@ -125,28 +132,37 @@ void port::check_trouble() {
         if (trouble_.empty() || is_leaving_) return;
         what = trouble_;
         peer = trouble_with_;
+        if (around_.deaths != nullptr) trouble_.clear();
     }
+    if (around_.deaths != nullptr && peer != no_peer) return around_.lose(peer, what);
     around_.end_job(peer, what);
 }
 
 void port::post(detail::rank_context& context, std::uint32_t peer, const outgoing_frame& frame,
                 counter* completion) {
+    bool is_posted = false;
     const auto attempt = [&] {
+        if (is_dead(peer)) return true;
         peer_link& link = link_to(peer);
-        return link.of(class_of(frame.head)).queue.empty() &&
-               try_post(peer, link, frame, completion);
+        is_posted =
+            link.of(class_of(frame.head)).queue.empty() && try_post(peer, link, frame, completion);
+        return is_posted;
     };
+    bool is_over = false;
     {
         const std::lock_guard lock(mutex_);
-        if (is_in_handler()) {
+        if (is_in_handler() && !is_dead(peer)) {
             post_or_queue(peer, frame, completion);
             return;
         }
-        if (attempt()) return;
+        is_over = attempt();
     }
-    const call_scope scope(*detail::current_context, operation::send,
-                           std::source_location::current());
-    wait_to(context, attempt);
+    if (!is_over) {
+        const call_scope scope(*detail::current_context, operation::send,
+                               std::source_location::current());
+        wait_to(context, attempt);
+    }
+    if (!is_posted) lose_frame(context, peer, frame.head, completion);
 }
 
 /// What a message has beyond its first frame. @pre the lock is held since that one was posted: no
@@ -166,6 +182,7 @@ void port::post_message(detail::rank_context& context, const message_request& re
     if (request.target == around_.bounds.own_rank) return post_to_self(context, request);
     const outgoing_frame frame = first_frame(request);
     const auto attempt = [&] {
+        if (is_dead(request.target)) return true;
         peer_link& link = link_to(request.target);
         if (!link.of(class_of(frame.head)).queue.empty()) return false;
         if (!try_post(request.target, link, frame, nullptr)) return false;
@@ -178,11 +195,12 @@ void port::post_message(detail::rank_context& context, const message_request& re
             post_or_queue(request.target, frame, nullptr);
             return post_parts(request.target, request, frame.second.size());
         }
-        if (attempt()) return;
+        if (attempt()) return expect_alive(context, request.target);
     }
     const call_scope scope(*detail::current_context, operation::send,
                            std::source_location::current());
     wait_to(context, attempt);
+    expect_alive(context, request.target);
 }
 
 void port::post_to_self(detail::rank_context& context, const message_request& request) {
@@ -248,6 +266,7 @@ void port::look_after_listed() {
     is_stuck_.store(false, std::memory_order_relaxed);
     std::erase_if(listed_, [&](std::uint32_t peer) {
         peer_link& link = *links_[peer];
+        if (is_dead(peer)) return !(link.is_listed = false);
         flush(peer, link);
         if (link.owes_account || link.wants_account || link.is_far_behind()) {
             send_account(peer, link);
@@ -263,6 +282,7 @@ void port::look_after_listed() {
 /// asked about. @pre the lock is held.
 void port::ask_for_accounts(std::vector<quiet_goal>& goals) {
     std::erase_if(goals, [&](quiet_goal& goal) {
+        if (is_dead(goal.peer)) return true;
         peer_link& link = *links_[goal.peer];
         const auto is_reached = [&](std::uint32_t class_account::*number) {
             return has_reached(link.requests().*number, goal.requests) &&
@@ -320,7 +340,7 @@ std::vector<std::uint32_t> port::debtors() {
     const std::lock_guard lock(mutex_);
     std::vector<std::uint32_t> found;
     for (const std::uint32_t peer : known_) {
-        if (links_[peer]->is_owed()) found.push_back(peer);
+        if (!is_dead(peer) && links_[peer]->is_owed()) found.push_back(peer);
     }
     return found;
 }

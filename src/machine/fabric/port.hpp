@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/death_list.hpp"
 #include "machine/fabric/endpoint.hpp"
 #include "machine/fabric/link.hpp"
 #include "machine/fabric/operations.hpp"
@@ -44,14 +45,20 @@ struct port_surroundings {
     std::function<peer_place(std::uint32_t rank)> place_of;
     /// Ends the job because of what a rank or the way to it has done; `peer` may be none.
     std::function<void(std::uint32_t peer, const std::string& what)> end_job;
+    /// Ranks that have died; null: a death ends the job.
+    death_list* deaths = nullptr;
+    /// The provider says that a peer, or the way to it, is gone, and the job shall live on.
+    std::function<void(std::uint32_t peer, const std::string& why)> lose = {};
 };
 
 inline constexpr std::uint32_t no_peer = UINT32_MAX;
 /// After which a provider that was busy is asked again, if nothing has happened.
 inline constexpr std::int64_t retry_ns = 20'000;
 
-/// Waits until all pieces are there.
-void await_operation(detail::rank_context& context, pending_operation& what);
+/// Waits until all pieces are there, and closes the operation. @return what an atomic found
+/// @error status::rank_dead: the peer has died meanwhile.
+std::uint64_t await_operation(detail::rank_context& context, operation_table& table,
+                              pending_operation& what);
 
 class port {
 public:
@@ -84,6 +91,12 @@ public:
 
     /// From now on nothing is wanted of others any more, and some may be gone.
     void begin_to_leave() { is_leaving_ = true; }
+    /// Whether the provider has not told yet that all has left which was sent.
+    bool is_sending();
+
+    /// A peer is dead: settles what was under way to it, and drops what has come from it. By who
+    /// serves. @return false: another thread does.
+    bool bury(detail::rank_context& server, std::uint32_t peer);
 
     /// Peers that are not known to have taken all that was sent to them.
     std::vector<std::uint32_t> debtors();
@@ -129,6 +142,14 @@ private:
         bool has_asked = false;
     };
 
+    bool is_dead(std::uint32_t peer) const {
+        return around_.deaths != nullptr && around_.deaths->is_dead(peer);
+    }
+    void lose_frame(detail::rank_context& context, std::uint32_t peer, const frame_head& head,
+                    counter* completion);
+    void expect_alive(detail::rank_context& context, std::uint32_t peer) const;
+    void close_link(detail::rank_context& server, std::uint32_t peer, peer_link& link);
+    void note_failure(detail::rank_context& server, const endpoint_event& event);
     peer_link& link_to(std::uint32_t peer);
     bool try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
                   counter* completion);

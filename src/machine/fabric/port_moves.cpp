@@ -48,9 +48,11 @@ void port::await_overtaken(detail::rank_context& context, std::uint32_t peer, bo
 /// @param after the frame that comes next, or null.
 void port::begin_move(detail::rank_context& context, memory_move move, const outgoing_frame* after,
                       counter* completion) {
+    auto& what = *static_cast<pending_operation*>(move.what);
     bool has_begun = false;
     // Another thread of the rank may send what the move must not overtake, so it looks again.
     const auto attempt = [&] {
+        if (is_dead(move.peer)) return true;
         peer_link& link = link_to(move.peer);
         if (!may_overtake(link, move.is_read)) return true;
         move.to = link.address;
@@ -61,6 +63,7 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
             return false;
         }
         has_begun = true;
+        operations_.begin_move(what, move.peer);
         if (move.is_read) ++link.reads;
         if (after != nullptr) post_or_queue(move.peer, *after, completion);
         return true;
@@ -68,6 +71,10 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
     const call_scope scope(*detail::current_context, operation::send,
                            std::source_location::current());
     while (!has_begun) {
+        if (is_dead(move.peer)) {
+            if (after != nullptr) around_.deaths->lose(move.peer, completion);
+            return operations_.end_piece(context, what, true);
+        }
         await_overtaken(context, move.peer, move.is_read);
         wait_to(context, attempt);
     }
@@ -89,8 +96,13 @@ void port::write(detail::rank_context& context, const long_transfer& what,
                     .is_read = false,
                     .what = &written},
                    is_last ? &after : nullptr, completion);
-        await_operation(context, written);
-        operations_.close(written);
+        try {
+            await_operation(context, operations_, written);
+        } catch (const error&) {
+            if (completion == nullptr) throw;  // else who waits for that learns of it
+            if (!is_last) around_.deaths->lose(what.peer, completion);
+            return;
+        }
         done += bytes;
     }
 }
@@ -115,15 +127,21 @@ void port::end_move(detail::rank_context& server, const endpoint_event& event) {
         const std::lock_guard lock(mutex_);
         --links_[event.peer]->reads;
     }
-    operations_.end_piece(server, *static_cast<pending_operation*>(event.moved));
+    operations_.end_move(server, *static_cast<pending_operation*>(event.moved),
+                         event.what == endpoint_event::kind::failed);
 }
 
-void await_operation(detail::rank_context& context, pending_operation& what) {
+std::uint64_t await_operation(detail::rank_context& context, operation_table& table,
+                              pending_operation& what) {
     // A completion handler that has come ends a wait early; it runs in a later one.
     while (detail::word_load(what.done) == 0) {
         context.clock->wait(context,
                             {.word = what.done, .at_least = 1, .reason = wait_reason::message});
     }
+    const std::uint32_t peer = what.peer;
+    const std::uint64_t before = what.before;
+    if (table.finish(what)) throw death_of(context, peer);
+    return before;
 }
 
 }  // namespace selion::machine::fabric

@@ -59,9 +59,7 @@ bool port::serve_all(detail::rank_context& server) {
                 break;
             }
             case endpoint_event::kind::moved: end_move(server, event); break;
-            case endpoint_event::kind::failed:
-                // Who is no longer there has left before the caller has heard that all may.
-                if (!is_leaving_) around_.end_job(event.peer, event.why);
+            case endpoint_event::kind::failed: note_failure(server, event);
         }
         is_there = around_.end.has_event() && around_.end.read(event);
     }
@@ -82,6 +80,7 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
         const std::uint32_t from = fault == frame_fault::origin ? no_peer : head.origin;
         around_.end_job(from, fmt::format("a frame came with {}", name_of(fault)));
     }
+    if (is_dead(head.origin)) return;
     turn its_turn = turn::now;
     {
         const std::lock_guard lock(mutex_);

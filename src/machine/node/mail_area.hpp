@@ -22,6 +22,7 @@ struct payload_pool {
 struct alignas(64) payload_header {
     std::uint64_t bytes;  ///< of the piece, with this header
     std::uint32_t is_free;
+    std::uint32_t target;  ///< the rank that is to read it
 };
 static_assert(sizeof(payload_header) == 64);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "machine/call_record.hpp"
+#include "machine/death_list.hpp"
 #include "machine/node/attendance.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/post_office.hpp"
@@ -208,7 +209,9 @@ bool mail_room::send_parked() {
     bool has_sent = false;
     while (has_parked()) {
         const parked_message& next = parked_.front();
-        if (!office_.try_send(*next.sender, *this, next.request)) break;
+        const death_list* const deaths = next.sender->deaths;
+        const bool is_vain = deaths != nullptr && deaths->is_dead(next.request.target);
+        if (!is_vain && !office_.try_send(*next.sender, *this, next.request)) break;
         parked_.pop_front();
         parked_count_.fetch_sub(1, std::memory_order_relaxed);
         has_sent = true;

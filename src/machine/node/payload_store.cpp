@@ -25,7 +25,7 @@ void payload_store::reclaim() {
     pool_->head = pool_->tail = 0;
 }
 
-std::byte* payload_store::take(std::uint64_t bytes) {
+std::byte* payload_store::take(std::uint64_t bytes, std::uint32_t target) {
     // acquire and release: one thread at a time [payload.take]
     while (is_taken_.test_and_set(std::memory_order_acquire)) detail::pause_processor();
     reclaim();
@@ -35,16 +35,29 @@ std::byte* payload_store::take(std::uint64_t bytes) {
     std::byte* taken = nullptr;
     if (pool_->tail - pool_->head + filler + wanted <= bytes_) {
         if (filler != 0) {
-            header_at(pool_->tail) = {filler, 1};
+            header_at(pool_->tail) = {filler, 1, target};
             pool_->tail += filler;
         }
         payload_header& header = header_at(pool_->tail);
-        header = {wanted, 0};
+        header = {wanted, 0, target};
         pool_->tail += wanted;
         taken = reinterpret_cast<std::byte*>(&header + 1);
     }
     is_taken_.clear(std::memory_order_release);  // [payload.take]
     return taken;
+}
+
+void payload_store::give_up(detail::rank_context& context, std::uint32_t target) {
+    // As in `take` [payload.take]
+    while (is_taken_.test_and_set(std::memory_order_acquire)) detail::pause_processor();
+    for (std::uint64_t at = pool_->head; at != pool_->tail; at += header_at(at).bytes) {
+        payload_header& header = header_at(at);
+        if (header.target != target) continue;
+        // release: as if it had been read [payload.free]
+        std::atomic_ref(header.is_free).store(1, std::memory_order_release);
+    }
+    is_taken_.clear(std::memory_order_release);  // [payload.take]
+    detail::word_add(context, pool_->freed, 1);
 }
 
 void give_back_payload(detail::rank_context& context, payload_pool& pool, const std::byte* data) {

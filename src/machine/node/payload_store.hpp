@@ -17,8 +17,11 @@ public:
     payload_store(payload_store&& other) noexcept
         : pool_(other.pool_), first_(other.first_), bytes_(other.bytes_) {}
 
+    /// @param target the rank that is to read them.
     /// @return place for so many bytes, or null while there is none.
-    std::byte* take(std::uint64_t bytes);
+    std::byte* take(std::uint64_t bytes, std::uint32_t target);
+    /// That rank is dead and reads nothing any more.
+    void give_up(detail::rank_context& context, std::uint32_t target);
     std::uint64_t most_bytes() const { return bytes_ - sizeof(payload_header); }
     /// Counts pieces that receivers give back; to wait on while there is no place.
     detail::shared_word& freed() const { return pool_->freed; }

@@ -2,10 +2,12 @@
 #include "machine/node/post_office.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
 #include "machine/call_record.hpp"
+#include "machine/death_list.hpp"
 #include "machine/node/yield.hpp"
 #include "selion/detail/word_access.hpp"
 
@@ -30,6 +32,10 @@ inline void copy_words(std::byte* to, const std::byte* from, std::size_t words) 
         case 1: copy(0); [[fallthrough]];
         case 0: return;
     }
+}
+
+bool is_dead(const detail::rank_context& context, std::uint32_t rank) {
+    return context.deaths != nullptr && context.deaths->is_dead(rank);
 }
 
 }  // namespace
@@ -103,7 +109,7 @@ bool post_office::place_data(mail_room& own, const message_request& request, dat
         return true;
     }
     payload_store& store = request.is_reply ? own.replies_under_way_ : own.requests_under_way_;
-    std::byte* const place = store.take(request.bytes);
+    std::byte* const place = store.take(request.bytes, request.target);
     if (place == nullptr) return false;
     std::memcpy(place, request.data, request.bytes);
     where.place = data_place::pool;
@@ -206,13 +212,26 @@ void post_office::send_waiting(detail::rank_context& context, mail_room& own,
     message_ring& ring = way_to(own, request.target).ring_for(request);
     detail::shared_word& freed = own.requests_under_way_.freed();
     while (true) {
-        const awaited_word also{&freed, detail::word_load(freed) + 1};
+        std::array<awaited_word, 2> others;
+        std::size_t count = 0;
+        if (request.bytes != 0) others[count++] = {&freed, detail::word_load(freed) + 1};
+        if (context.deaths != nullptr) {
+            others[count++] = {&context.deaths->word(), context.deaths->told() + 1};
+        }
+        if (is_dead(context, request.target)) throw death_of(context, request.target, "send");
         const std::uint64_t consumed = detail::word_load(ring.consumed);
         if (try_send(context, own, request)) return;
         context.clock->wait(context, {.word = ring.consumed,
                                       .at_least = consumed + 1,
                                       .reason = wait_reason::message,
-                                      .others = {&also, request.bytes != 0 ? 1u : 0u}});
+                                      .others = std::span(others).first(count)});
+    }
+}
+
+void post_office::give_up(detail::rank_context& server, std::uint32_t dead) {
+    for (mail_room& room : rooms_) {
+        room.requests_under_way_.give_up(server, dead);
+        room.replies_under_way_.give_up(server, dead);
     }
 }
 
@@ -226,6 +245,7 @@ void post_office::send(detail::rank_context& context, const message_request& req
     }
     if (!request.is_reply && own.has_parked()) return own.park(context, request);
     while (!try_send(context, own, request)) {
+        if (is_dead(context, request.target)) return context.deaths->drop();
         if (!request.is_reply) return own.park(context, request);
         if (!own.serve_replies(context)) yield_processor();
     }

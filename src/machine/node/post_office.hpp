@@ -31,6 +31,8 @@ public:
                     const std::byte* arguments, std::size_t bytes);
     bool can_lend(std::uint32_t target, const void* data, std::size_t bytes) const;
     std::uint64_t most_message_bytes() const;
+    /// A rank of the mapping is dead: what it was to read is free again.
+    void give_up(detail::rank_context& server, std::uint32_t dead);
     bool poll(detail::rank_context& context) { return room_of(context).serve(context); }
     mail_room& room_of(const detail::rank_context& context) {
         return *room_of_rank_[context.rank - first_rank_];

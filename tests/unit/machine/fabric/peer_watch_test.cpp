@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -128,6 +129,65 @@ TEST(peer_watch, pulses_of_another_secret_are_not_minded) {
     all.live(heartbeat::periods + 1);
     EXPECT_EQ(all.found[0], (ring::found_silent{1, 0}));
     EXPECT_EQ(all.found[1], (ring::found_silent{0, 1}));
+}
+
+/// The same where the job outlives the dead, two on each host.
+struct mortal_ring : ring {
+    explicit mortal_ring(std::uint32_t count) : ring(count), known(count) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const auto hear = [this, i](std::uint32_t dead) {
+                if (std::ranges::find(known[i], dead) == known[i].end()) known[i].push_back(dead);
+            };
+            members[i].hear_of_deaths(
+                {.all_dead = [this, i] { return known[i]; },
+                 .on_death = hear,
+                 .on_silence = [hear](auto dead, const std::string&) { hear(dead); },
+                 .all_beside = [](auto one) { return ranks{one / 2 * 2, one / 2 * 2 + 1}; }});
+        }
+    }
+    std::vector<ranks> known;
+};
+
+TEST(peer_watch, all_hear_of_a_death_that_one_knows_of) {
+    mortal_ring all(4);
+    all.live(2);
+    all.known[2].push_back(3);
+    all.live(1, 3);
+    for (const std::uint32_t one : {0u, 1u, 2u}) EXPECT_EQ(all.known[one], ranks{3}) << one;
+}
+
+TEST(peer_watch, what_was_lost_is_told_with_the_next_question) {
+    mortal_ring all(4);
+    all.known[0] = {3};
+    all.known[2] = {1};
+    all.members[0].look(1);  // nobody has asked yet, so nobody hears
+    all.members[2].look(1);
+    all.live(2);
+    EXPECT_EQ(all.known[0], (ranks{3, 1}));
+    EXPECT_EQ(all.known[2], (ranks{1, 3}));
+}
+
+TEST(peer_watch, who_is_taken_for_dead_hears_of_it) {
+    mortal_ring all(2);
+    all.known[0] = {1};
+    all.live(2);
+    EXPECT_EQ(all.known[1], ranks{1});
+}
+
+TEST(peer_watch, a_host_that_is_silent_is_dead_as_a_whole_within_the_bound) {
+    mortal_ring all(4);
+    all.live(3);
+    // Only 2 is asked, by 1; its host has 3 as well.
+    for (int i = 0; i < heartbeat::periods; ++i) {
+        EXPECT_TRUE(all.known[1].empty());
+        all.now_ns += ring::period_ns;
+        for (int look = 0; look < 3; ++look) {
+            all.members[0].look(all.now_ns);
+            all.members[1].look(all.now_ns);
+        }
+    }
+    EXPECT_EQ(all.known[1], (ranks{2, 3}));
+    EXPECT_EQ(all.known[0], (ranks{2, 3}));
 }
 
 }  // namespace

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onesided/deaths.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "machine/call_record.hpp"
+#include "onesided/message_state.hpp"
+#include "onesided/waiting.hpp"
+#include "selion/counter.hpp"
+#include "selion/error.hpp"
+#include "selion/future.hpp"
+
+namespace selion::onesided {
+namespace {
+
+std::string_view call_of(const detail::rank_context& caller) {
+    return name_of(static_cast<machine::operation>(machine::look_at(caller.call->what)));
+}
+
+/// Inline operations do not ask who is dead. Of a copy of the context nothing is remembered.
+void take_the_long_way(detail::rank_context& caller) {
+    caller.bypass_count = caller.own.signal_count = 0;
+}
+
+std::uint64_t acknowledged_by(const detail::rank_context& caller) {
+    return caller.messages->acknowledged_deaths.load(std::memory_order_relaxed);
+}
+
+void count_lost(detail::rank_context& caller) {
+    for (counter* const one : caller.deaths->take_lost()) {
+        detail::count_together(caller, counter_access::word(*one));
+    }
+}
+
+/// The death that ends a wait of that kind, if one does.
+std::optional<std::uint32_t> death_that_ends(const detail::rank_context& caller,
+                                             machine::wait_reason reason) {
+    const machine::death_list& deaths = *caller.deaths;
+    const std::uint64_t told = deaths.told();
+    if (told == 0) return std::nullopt;
+    switch (reason) {
+        case machine::wait_reason::signal:
+        case machine::wait_reason::counter: {
+            const std::uint64_t acknowledged = acknowledged_by(caller);
+            if (acknowledged >= told) return std::nullopt;
+            return deaths.told_rank(acknowledged);
+        }
+        case machine::wait_reason::collective:
+            if (caller.own.needs == nullptr) return deaths.told_rank(0);
+            return caller.own.needs->first_dead(deaths);
+        default: return std::nullopt;
+    }
+}
+
+/// What continues runs as it does when an answer comes.
+void fulfil_as_handler(detail::future_state& result) {
+    detail::rank_context& caller = *detail::current_context;
+    const bool was_in_handler = std::exchange(caller.own.in_handler, true);
+    const void* const plain = std::exchange(caller.own.plain_caller, &detail::no_plain_caller);
+    detail::fulfil(result);
+    caller.own.plain_caller = plain;
+    caller.own.in_handler = was_in_handler;
+}
+
+}  // namespace
+
+void throw_rank_dead(const detail::rank_context& caller, std::uint32_t dead,
+                     std::string_view operation, std::size_t bytes) {
+    throw machine::death_of(caller, dead, operation, bytes);
+}
+
+void expect_alive(const detail::rank_context& caller, const needed_ranks& all,
+                  std::string_view operation) {
+    if (caller.deaths == nullptr || caller.deaths->declared() == 0) return;
+    if (const auto dead = all.first_dead(*caller.deaths)) {
+        throw_rank_dead(caller, *dead, operation);
+    }
+}
+
+bool leaves_out_dead(detail::rank_context& caller, std::uint32_t rank, std::string_view operation,
+                     std::size_t bytes) {
+    take_the_long_way(caller);
+    if (!caller.deaths->is_dead(rank)) return false;
+    if (!caller.own.in_handler) throw_rank_dead(caller, rank, operation, bytes);
+    caller.deaths->drop();
+    return true;
+}
+
+void expect_acknowledged(const detail::rank_context& caller, std::string_view operation) {
+    if (caller.deaths == nullptr || caller.own.in_handler) return;
+    const std::uint64_t acknowledged = acknowledged_by(caller);
+    if (acknowledged >= caller.deaths->declared()) return;
+    throw_rank_dead(caller, caller.deaths->all_declared()[acknowledged], operation);
+}
+
+bool await_among_mortals(detail::rank_context& caller, const machine::wait_request& request) {
+    machine::death_list& deaths = *caller.deaths;
+    completion_queue& completions = caller.messages->completions;
+    constexpr std::size_t few = 8;
+    const std::size_t count = request.others.size() + 1;
+    std::array<machine::awaited_word, few> usual;
+    std::vector<machine::awaited_word> many(count > few ? count : 0);
+    const std::span<machine::awaited_word> words =
+        count > few ? std::span(many) : std::span(usual).first(count);
+    std::ranges::copy(request.others, words.begin());
+    machine::wait_request either = request;
+    either.others = words;
+    for (std::uint64_t told = deaths.told();; told = deaths.told()) {
+        if (request.has_arrived()) return true;
+        if (told != 0) {
+            take_the_long_way(caller);
+            completion_queue::move_above(caller);  // what a floor above has may end by it
+            // Of what handlers have begun since then nobody would hear any more.
+            if (acknowledged_by(caller) == told) count_lost(caller);
+            if (request.has_arrived()) return true;
+        }
+        if (const auto dead = death_that_ends(caller, request.reason)) {
+            throw_rank_dead(caller, *dead, call_of(caller));
+        }
+        words.back() = {&deaths.word(), told + 1};
+        const bool is_early = completions.await(caller, either);
+        if (request.has_arrived()) return true;
+        if (!is_early) return false;
+    }
+}
+
+void lose_answers(detail::rank_context& context, std::uint32_t rank) {
+    machine::death_list& deaths = *context.deaths;
+    for (const machine::awaited_answer& one : deaths.take_expected(rank)) {
+        deaths.lose(rank, one.counted);
+        if (one.result == nullptr) continue;
+        one.result->trouble = std::make_exception_ptr(machine::death_of(context, rank, "rpc"));
+        fulfil_as_handler(*one.result);
+    }
+}
+
+void count_lost_of(detail::rank_context& caller, std::span<counter* const> which) {
+    if (caller.deaths == nullptr) return;
+    for (counter* const one : which) {
+        for (std::uint64_t lost = caller.deaths->take_lost_of(*one); lost != 0; --lost) {
+            detail::count_together(caller, counter_access::word(*one));
+        }
+    }
+}
+
+std::vector<std::uint32_t> acknowledge_deaths(detail::rank_context& caller) {
+    if (caller.deaths == nullptr) return {};
+    machine::death_list& deaths = *caller.deaths;
+    // Whoever serves tells.
+    while (deaths.told() < deaths.declared()) {
+        if (!caller.transport->poll(caller)) detail::let_others_run(caller);
+    }
+    const std::uint64_t told = deaths.told();
+    std::vector<std::uint32_t> all;
+    for (std::uint64_t i = 0; i < told; ++i) all.push_back(deaths.told_rank(i));
+    if (told != 0) take_the_long_way(caller);
+    caller.messages->acknowledged_deaths.store(told, std::memory_order_relaxed);
+    count_lost(caller);
+    return all;
+}
+
+}  // namespace selion::onesided
