@@ -25,8 +25,8 @@ bool is_chosen(const machine_spec& spec, std::string_view key, std::string_view 
 node::patience patience_of(const node::job_setting& setting) {
     node::patience how = setting.how_long;
     const std::uint32_t all_cores = std::thread::hardware_concurrency();
-    const bool is_bound = usable_cores() < all_cores &&
-                          usable_cores() * setting.shape.processes <= all_cores;
+    const bool is_bound =
+        usable_cores() < all_cores && usable_cores() * setting.shape.processes <= all_cores;
     if (!base::knob_text(base::knob::spin) && is_bound) how = node::patience_with_cores;
     return how;
 }
