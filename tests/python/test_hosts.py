@@ -7,11 +7,12 @@ import json
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from conftest import clean_environment, needs_module, package_parent, root, seconds
-from selion.doctor import package, resources
+from selion.doctor import fabric, package, resources
 
 # Makes the compiled module as good as absent.
 _without_module = "import sys; sys.modules['selion._core'] = None; "
@@ -209,9 +210,27 @@ def test_doctor_of_networks(selion):
     skipped = [check for name, check in by_name.items() if name.endswith(" on lo")]
     assert all("other hosts do not reach it" in check["found"] or "not tried" in check["found"]
                for check in skipped)
+    offered = [check["found"] for name, check in by_name.items() if " on " in name]
+    assert all(re.search(r"; (one stream between two ranks|packets), moves (no )?memory.*, "
+                         r"(no|has) atomics", found) for found in offered), offered
     wished = json.loads(selion("doctor", "--fabric", "--json",
                                SELION_FABRIC_INTERFACE="nowhere0").stdout)
     assert wished[0]["status"] == "fail"
+
+
+def test_doctor_tells_why_a_faster_network_is_skipped():
+    def offer(provider: str, why_not: str = "", is_chosen: bool = False) -> SimpleNamespace:
+        return SimpleNamespace(provider=provider, why_not=why_not, is_chosen=is_chosen)
+
+    ranking = ["efa", "verbs", "tcp", "udp"]
+    offers = [offer("verbs", "other hosts do not reach it"), offer("tcp", is_chosen=True)]
+    (check,) = fabric.faster_check(offers, ranking)
+    assert check.name == "before tcp"
+    assert check.found == ("verbs: other hosts do not reach it; efa: libfabric finds none that has "
+                           "reliable datagrams")
+    (check,) = fabric.faster_check([offer("efa", is_chosen=True)], ranking)
+    assert check.found == "nothing comes before it"
+    assert fabric.faster_check([offer("udp", "not wished for")], ranking) == []
 
 
 @needs_module
