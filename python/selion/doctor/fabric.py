@@ -94,6 +94,13 @@ def _limit_text(limit: int) -> str:
     return "as many as there are" if limit == resource.RLIM_INFINITY else str(limit)
 
 
+def moving_providers() -> set[str]:
+    """Providers that would make long transfers by themselves. @pre `checks` have passed"""
+    module, _ = native.try_load()
+    offers = module.fabric_offers() if module is not None else []
+    return {offer.provider for offer in offers if offer.is_moving}
+
+
 def checks() -> list[Check]:
     module, reason = native.try_load()
     if module is None:
