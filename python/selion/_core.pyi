@@ -125,9 +125,7 @@ def fabric_offers() -> list[FabricOffer]:
     """All networks that libfabric offers. @error OSError if it cannot be asked."""
 
 def fabric_ranking() -> list[str]:
-    """
-    Providers of libfabric that are taken where they are there, the first one first.
-    """
+    """Providers of libfabric that are taken where they are there, the first one first."""
 
 def simulated_machines() -> list[SimulatedMachine]:
     """The simulated machines that come with the library, by name."""
