@@ -62,7 +62,7 @@ struct fabric_offer {
     std::string network;       ///< as the provider names it: "192.0.2.0/24"
     bool is_chosen = false;    ///< for jobs on several hosts, under the variables that are set
     std::string why_not;       ///< why it never would be; empty: it could
-    bool has_stream = false;   ///< one between two ranks; else messages are put together of packets
+    bool has_stream = false;   ///< one between two ranks, so that all comes in order
     bool has_moves = false;    ///< it reads and writes memory of others by itself
     bool has_atomics = false;  ///< it changes words of others by itself
     bool is_moving = false;    ///< long transfers of Selion would be moves

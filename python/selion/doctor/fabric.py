@@ -43,7 +43,7 @@ def _slurm_check() -> list[Check]:
 
 def _abilities(offer: FabricOffer) -> str:
     """What it can do, as libfabric tells it, and what is made of it."""
-    words = ["one stream between two ranks" if offer.has_stream else "packets"]
+    words = ["one stream between two ranks" if offer.has_stream else "no single stream"]
     if offer.has_moves:
         use = "used for long transfers" if offer.is_moving else "not used"
         words.append(f"moves memory ({use})")
