@@ -58,16 +58,22 @@ SELION_API std::vector<machine_kind_info> machine_kinds();
 
 /// A network that the machine `fabric` could use on this host.
 struct fabric_offer {
-    std::string provider;    ///< of libfabric: "tcp;ofi_rxm"
-    std::string interface;   ///< "eth0"
-    std::string network;     ///< as the provider names it: "192.0.2.0/24"
-    bool is_chosen = false;  ///< for jobs on several hosts, under the variables that are set
-    std::string why_not;     ///< why it never would be; empty: it could
+    std::string provider;      ///< of libfabric: "tcp;ofi_rxm"
+    std::string interface;     ///< "eth0"
+    std::string network;       ///< as the provider names it: "192.0.2.0/24"
+    bool is_chosen = false;    ///< for jobs on several hosts, under the variables that are set
+    std::string why_not;       ///< why it never would be; empty: it could
+    bool has_stream = false;   ///< one between two ranks, so that all comes in order
+    bool has_moves = false;    ///< it reads and writes memory of others by itself
+    bool has_atomics = false;  ///< it changes words of others by itself
+    bool is_moving = false;    ///< long transfers of Selion would be moves
 };
 
 /// All that libfabric offers, in its order, each once.
 /// @error system_failure (thrown): libfabric cannot be loaded, or this build leaves fabric out.
 SELION_API std::vector<fabric_offer> fabric_offers();
+/// Providers of libfabric that are taken where they are there, the first one first.
+SELION_API std::vector<std::string> fabric_ranking();
 
 /// A simulated machine that comes with the library: `sim:NAME`.
 struct simulated_machine_info {

@@ -32,7 +32,15 @@ void add_machines(nb::module_& module) {
         .def_ro("is_chosen", &selion::fabric_offer::is_chosen,
                 "For jobs on several hosts, under the variables that are set.")
         .def_ro("why_not", &selion::fabric_offer::why_not,
-                "Why it never would be; empty where it could.");
+                "Why it never would be; empty where it could.")
+        .def_ro("has_stream", &selion::fabric_offer::has_stream,
+                "Whether two ranks have one between them.")
+        .def_ro("has_moves", &selion::fabric_offer::has_moves,
+                "Whether it reads and writes memory of others by itself.")
+        .def_ro("has_atomics", &selion::fabric_offer::has_atomics,
+                "Whether it changes words of others by itself.")
+        .def_ro("is_moving", &selion::fabric_offer::is_moving,
+                "Whether long transfers of Selion would be moves.");
 
     nb::class_<simulated_machine_info>(module, "SimulatedMachine",
                                        "A simulated machine that comes with the library.")
@@ -50,6 +58,8 @@ void add_machines(nb::module_& module) {
     module.def("machine_kinds", &selion::machine_kinds, "All machines that this build knows.");
     module.def("fabric_offers", &selion::fabric_offers,
                "All networks that libfabric offers. @error OSError if it cannot be asked.");
+    module.def("fabric_ranking", &selion::fabric_ranking,
+               "Providers of libfabric that are taken where they are there, the first one first.");
     module.def("simulated_machines", &selion::simulated_machines,
                "The simulated machines that come with the library, by name.");
     module.def("explain_machine", &selion::explain_machine, nb::arg("machine"),

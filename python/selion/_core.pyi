@@ -73,6 +73,18 @@ class FabricOffer:
     @property
     def why_not(self) -> str:
         """Why it never would be; empty where it could."""
+    @property
+    def has_stream(self) -> bool:
+        """Whether two ranks have one between them."""
+    @property
+    def has_moves(self) -> bool:
+        """Whether it reads and writes memory of others by itself."""
+    @property
+    def has_atomics(self) -> bool:
+        """Whether it changes words of others by itself."""
+    @property
+    def is_moving(self) -> bool:
+        """Whether long transfers of Selion would be moves."""
 
 class SimulatedMachine:
     """A simulated machine that comes with the library."""
@@ -111,6 +123,9 @@ def machine_kinds() -> list[MachineKind]:
 
 def fabric_offers() -> list[FabricOffer]:
     """All networks that libfabric offers. @error OSError if it cannot be asked."""
+
+def fabric_ranking() -> list[str]:
+    """Providers of libfabric that are taken where they are there, the first one first."""
 
 def simulated_machines() -> list[SimulatedMachine]:
     """The simulated machines that come with the library, by name."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from conftest import clean_environment, needs_module, package_parent, root, seconds
-from selion.doctor import package, resources
+from selion.doctor import fabric, package, paths, resources
 
 # Makes the compiled module as good as absent.
 _without_module = "import sys; sys.modules['selion._core'] = None; "
@@ -209,9 +211,70 @@ def test_doctor_of_networks(selion):
     skipped = [check for name, check in by_name.items() if name.endswith(" on lo")]
     assert all("other hosts do not reach it" in check["found"] or "not tried" in check["found"]
                for check in skipped)
+    offered = [check["found"] for name, check in by_name.items() if " on " in name]
+    form = re.compile(r"; (one stream between two ranks|no single stream), moves (no )?memory.*, "
+                      r"(no|has) atomics")
+    assert all(form.search(found) for found in offered), offered
     wished = json.loads(selion("doctor", "--fabric", "--json",
                                SELION_FABRIC_INTERFACE="nowhere0").stdout)
     assert wished[0]["status"] == "fail"
+
+
+def test_doctor_tells_why_a_faster_network_is_skipped():
+    def offer(provider: str, why_not: str = "", is_chosen: bool = False) -> SimpleNamespace:
+        return SimpleNamespace(provider=provider, why_not=why_not, is_chosen=is_chosen)
+
+    ranking = ["efa", "verbs", "tcp", "udp"]
+    offers = [offer("verbs", "other hosts do not reach it"), offer("tcp", is_chosen=True)]
+    (check,) = fabric.faster_check(offers, ranking)
+    assert check.name == "before tcp"
+    assert check.found == ("verbs: other hosts do not reach it; efa: libfabric finds none that has "
+                           "reliable datagrams")
+    (check,) = fabric.faster_check([offer("efa", is_chosen=True)], ranking)
+    assert check.found == "nothing comes before it"
+    assert fabric.faster_check([offer("udp", "not wished for")], ranking) == []
+
+
+def test_doctor_tells_the_ways_between_ranks():
+    said = """
+        selion: fabric:3: rank 2 of 3 on host b over net on eth0, 32 GiB of symmetric memory \
+reserved, all memory its own, idle ranks sleep
+        selion: fabric:3: rank 0 of 3 on host a over net on eth0, 32 GiB of symmetric memory \
+reserved, memory shared by ranks 0 to 1, idle ranks sleep"""
+    first, last = paths.read_places(said)
+    near = paths.path_check(first, {"net"})
+    assert near.name == "rank 0 on a"
+    assert near.found == ("ranks 0 to 1 through shared memory of the host; rank 2 by frames over "
+                          "net on eth0, long transfers by moves")
+    assert paths.path_check(last, set()).found == (
+        "ranks 0 to 1 by frames over net on eth0, long transfers by frames too")
+
+
+@needs_module
+def test_doctor_starts_a_job(selion):
+    if not shutil.which("mpirun"):
+        pytest.skip("there is no mpirun")
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    done = selion("doctor", "--fabric", "-n", "3", "--json", SELION_TEST_HOSTS="2", **allowed)
+    checks = json.loads(done.stdout)
+    if "leaves it out" in checks[0]["found"] or checks[0]["status"] == "fail":
+        pytest.skip(checks[0]["found"])
+    ways = [check["found"] for check in checks if check["name"].startswith("rank ")]
+    assert len(ways) == 3, done.stdout
+    assert all("by frames over" in way for way in ways)
+    assert sum("shared memory of the host" in way for way in ways) == 2
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("-n", "2"), "add --fabric"),
+    (("--hosts", "a,b"), "add --fabric"),
+    (("--fabric", "--hosts", "a,,b"), "in the list of hosts is none"),
+])
+def test_doctor_refuses_jobs_that_cannot_be(selion, arguments, words):
+    done = selion("doctor", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
 
 
 @needs_module

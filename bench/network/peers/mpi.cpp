@@ -2,6 +2,7 @@
 // The same over MPI's messages and one-sided operations.
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -12,7 +13,7 @@ namespace {
 
 class contestant {
 public:
-    contestant() : own_(bench::network::long_bytes) {
+    contestant() : own_(bench::network::long_bytes * bench::network::long_row) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
         void* memory = nullptr;
         MPI_Win_allocate(static_cast<MPI_Aint>(bench::network::long_bytes), 1, MPI_INFO_NULL,
@@ -35,15 +36,49 @@ public:
         MPI_Recv(&number, 1, MPI_UINT64_T, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (rank_ == 1) MPI_Send(&number, 1, MPI_UINT64_T, other, 0, MPI_COMM_WORLD);
     }
-    void put(std::size_t bytes) {
-        MPI_Put(own_.data(), static_cast<int>(bytes), MPI_BYTE, 1, 0, static_cast<int>(bytes),
-                MPI_BYTE, window_);
+    /// The nearest that MPI has: a message there and one back.
+    void call() { ping_pong(); }
+    void put(std::size_t bytes) { put_row(bytes, 1); }
+    void get(std::size_t bytes) { get_row(bytes, 1); }
+    void put_row(std::size_t bytes, int count) {
+        const int length = static_cast<int>(bytes);
+        for (int i = 0; i < count; ++i) {
+            MPI_Put(own_.data(), length, MPI_BYTE, 1, 0, length, MPI_BYTE, window_);
+        }
         MPI_Win_flush(1, window_);
     }
-    void get(std::size_t bytes) {
-        MPI_Get(own_.data(), static_cast<int>(bytes), MPI_BYTE, 1, 0, static_cast<int>(bytes),
-                MPI_BYTE, window_);
+    void get_row(std::size_t bytes, int count) {
+        const int length = static_cast<int>(bytes);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+            MPI_Get(own_.data() + i * bytes, length, MPI_BYTE, 1, 0, length, MPI_BYTE, window_);
+        }
         MPI_Win_flush(1, window_);
+    }
+    /// In windows, as the usual benchmarks of message rates do it.
+    void message_row(int count) {
+        constexpr int window = 64;
+        std::array<MPI_Request, window> requests;
+        std::array<std::uint64_t, window> numbers{};
+        for (int done = 0; done < count; done += window) {
+            for (std::size_t i = 0; i < window; ++i) {
+                if (rank_ == 0) {
+                    MPI_Isend(&numbers[i], 1, MPI_UINT64_T, 1, 1, MPI_COMM_WORLD, &requests[i]);
+                } else {
+                    MPI_Irecv(&numbers[i], 1, MPI_UINT64_T, 0, 1, MPI_COMM_WORLD, &requests[i]);
+                }
+            }
+            MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
+        }
+        std::uint64_t end = 0;
+        if (rank_ == 0) {
+            MPI_Recv(&end, 1, MPI_UINT64_T, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Send(&end, 1, MPI_UINT64_T, 0, 2, MPI_COMM_WORLD);
+        }
+    }
+    void all_reduce() {
+        std::uint64_t sum = 1;
+        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     }
     void fetch_add() {
         const std::uint64_t one = 1;
@@ -64,7 +99,9 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     {
         contestant own;
-        bench::network::measure(own);
+        int ranks = 0;
+        MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+        bench::network::measure(own, ranks, argc, argv);
     }
     MPI_Finalize();
     return 0;

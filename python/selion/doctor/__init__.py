@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from selion.doctor import building, fabric, kernel, package, resources
+from selion.doctor import building, fabric, kernel, package, paths, resources
 from selion.doctor.check import Check
 
 __all__ = ["Check", "all_checks", "fabric_checks"]
@@ -19,6 +19,10 @@ def all_checks() -> list[Check]:
     ]
 
 
-def fabric_checks() -> list[Check]:
-    """What programs on many hosts need."""
-    return fabric.checks()
+def fabric_checks(ranks: int | None = None, hosts: str | None = None) -> list[Check]:
+    """What programs on many hosts need. With a number of ranks or hosts: also how the ranks of such
+    a job reach each other."""
+    found = fabric.checks()
+    if (ranks is None and hosts is None) or any(check.status == "fail" for check in found):
+        return found
+    return [*found, *paths.checks(ranks, hosts, fabric.moving_providers())]

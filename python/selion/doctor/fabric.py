@@ -41,12 +41,39 @@ def _slurm_check() -> list[Check]:
                    ("warn", "start with mpirun within the allocation"))]
 
 
+def _abilities(offer: FabricOffer) -> str:
+    """What it can do, as libfabric tells it, and what is made of it."""
+    words = ["one stream between two ranks" if offer.has_stream else "no single stream"]
+    if offer.has_moves:
+        use = "used for long transfers" if offer.is_moving else "not used"
+        words.append(f"moves memory ({use})")
+    else:
+        words.append("moves no memory")
+    words.append("has atomics (not used)" if offer.has_atomics else "no atomics")
+    return ", ".join(words)
+
+
 def _offer_check(offer: FabricOffer) -> Check:
     name = f"{offer.provider} on {offer.interface}"
     place = f" ({offer.network})" if offer.network else ""
     if offer.is_chosen:
-        return passed(name, f"chosen{place}")
-    return passed(name, f"skipped{place}: {offer.why_not or 'another one comes before it'}")
+        return passed(name, f"chosen{place}; {_abilities(offer)}")
+    why = offer.why_not or "another one comes before it"
+    return passed(name, f"skipped{place}: {why}; {_abilities(offer)}")
+
+
+def faster_check(offers: list[FabricOffer], ranking: list[str]) -> list[Check]:
+    """Which providers come before the one that is chosen, and why they are not it."""
+    chosen = next((offer.provider for offer in offers if offer.is_chosen), None)
+    if chosen not in ranking:
+        return []  # none, or one that was asked for by name
+    before = ranking[: ranking.index(chosen)]
+    reasons = {offer.provider: offer.why_not for offer in offers if offer.provider in before}
+    absent = [name for name in before if name not in reasons]
+    words = [f"{name}: {why}" for name, why in reasons.items()]
+    if absent:
+        words.append(f"{', '.join(absent)}: libfabric finds none that has reliable datagrams")
+    return [passed("before " + chosen, "; ".join(words) or "nothing comes before it")]
 
 
 def _limit_checks() -> list[Check]:
@@ -67,6 +94,13 @@ def _limit_text(limit: int) -> str:
     return "as many as there are" if limit == resource.RLIM_INFINITY else str(limit)
 
 
+def moving_providers() -> set[str]:
+    """Providers that would make long transfers by themselves. @pre `checks` have passed"""
+    module, _ = native.try_load()
+    offers = module.fabric_offers() if module is not None else []
+    return {offer.provider for offer in offers if offer.is_moving}
+
+
 def checks() -> list[Check]:
     module, reason = native.try_load()
     if module is None:
@@ -82,5 +116,5 @@ def checks() -> list[Check]:
         "jobs on several hosts have one",
         ("fail", "unset SELION_FABRIC_PROVIDER and SELION_FABRIC_INTERFACE, or name others"),
     )
-    return [network, *map(_offer_check, offers), _launcher_check(), *_slurm_check(),
-            *_limit_checks()]
+    return [network, *faster_check(offers, module.fabric_ranking()), *map(_offer_check, offers),
+            _launcher_check(), *_slurm_check(), *_limit_checks()]

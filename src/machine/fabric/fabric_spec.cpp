@@ -21,12 +21,15 @@ bool is_chosen(const machine_spec& spec, std::string_view key, std::string_view 
     return found != spec.options.end() && found->second == value;
 }
 
-/// Processes that the launcher has bound have their cores to themselves, which may be enough for
-/// their ranks; others count what they see.
+/// Processes that the launcher has bound have their cores to themselves, unless the host has not as
+/// many: then they share those that all were given. Others count what they see.
+/// @pre the shape has the processes of the host
 node::patience patience_of(const node::job_setting& setting) {
     node::patience how = setting.how_long;
-    const bool is_bound = usable_cores() < std::thread::hardware_concurrency() &&
-                          usable_cores() >= setting.shape.ranks_per_process;
+    const std::uint32_t all_cores = std::thread::hardware_concurrency();
+    const bool is_bound = usable_cores() < all_cores &&
+                          usable_cores() >= setting.shape.ranks_per_process &&
+                          usable_cores() * setting.shape.processes <= all_cores;
     if (!base::knob_text(base::knob::spin) && is_bound) how = node::patience_with_cores;
     return how;
 }

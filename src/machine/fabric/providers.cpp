@@ -56,6 +56,10 @@ bool is_link_local(const fi_info& info) {
 /// Between two ranks these have one stream, so that all of it comes in the order of the calls.
 constexpr std::array<std::string_view, 4> over_streams{"tcp", "net", "tcp;ofi_rxm", "net;ofi_rxm"};
 
+bool has_stream(std::string_view provider) {
+    return std::ranges::find(over_streams, provider) != over_streams.end();
+}
+
 /// What the machine asks of an endpoint.
 /// @param more capabilities.
 info_list hints(std::uint64_t more) {
@@ -133,6 +137,16 @@ info_list list_providers() {
     return moving;
 }
 
+/// Those that change words of others by themselves, which the machine does not ask for.
+std::set<std::string> providers_with_atomics() {
+    const info_list all = offers_with(FI_ATOMIC);
+    std::set<std::string> names;
+    for (const fi_info* one = all.get(); one != nullptr; one = one->next) {
+        names.insert(one->fabric_attr->prov_name);
+    }
+    return names;
+}
+
 /// @return null if there is none.
 const fi_info* best_of(const fi_info* first, const endpoint_wish& wish) {
     const fi_info* best = nullptr;
@@ -153,8 +167,8 @@ std::string interface_name(const fi_info& info) {
 
 bool moves_in_order(const fi_info& info) {
     const int prepared = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-    return std::ranges::find(over_streams, provider_name(info)) != over_streams.end() &&
-           (info.caps & FI_RMA) != 0 && (info.tx_attr->msg_order & FI_ORDER_SAW) != 0 &&
+    return has_stream(provider_name(info)) && (info.caps & FI_RMA) != 0 &&
+           (info.tx_attr->msg_order & FI_ORDER_SAW) != 0 &&
            (info.domain_attr->mr_mode & prepared) == 0 &&
            info.domain_attr->mr_key_size == sizeof(std::uint64_t);
 }
@@ -185,6 +199,7 @@ std::vector<fabric_offer> fabric_offers() {
     const endpoint_wish wish = wish_of_knobs();
     const info_list all = list_providers();
     const fi_info* const best = best_of(all.get(), wish);
+    const std::set<std::string> with_atomics = providers_with_atomics();
     std::vector<fabric_offer> offers;
     for (const fi_info* one = all.get(); one != nullptr; one = one->next) {
         const char* const network = one->fabric_attr->name;
@@ -192,7 +207,11 @@ std::vector<fabric_offer> fabric_offers() {
                                  .interface = interface_name(*one),
                                  .network = network == nullptr ? "" : network,
                                  .is_chosen = one == best,
-                                 .why_not = refusal_of(*one, wish)};
+                                 .why_not = refusal_of(*one, wish),
+                                 .has_stream = has_stream(provider_name(*one)),
+                                 .has_moves = (one->caps & FI_RMA) != 0,
+                                 .has_atomics = with_atomics.contains(provider_name(*one)),
+                                 .is_moving = moves_in_order(*one)};
         const auto is_same = [&](const fabric_offer& other) {
             return other.provider == offer.provider && other.interface == offer.interface &&
                    other.network == offer.network;
@@ -205,6 +224,10 @@ std::vector<fabric_offer> fabric_offers() {
         }
     }
     return offers;
+}
+
+std::vector<std::string> fabric_ranking() {
+    return {machine::fabric::ranking.begin(), machine::fabric::ranking.end()};
 }
 
 }  // namespace selion
