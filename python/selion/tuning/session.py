@@ -100,7 +100,7 @@ def finalists(measured: dict[str, Any]) -> tuple[str, ...]:
 
 def quickest(measured: dict[str, Any], among: Sequence[str]) -> str:
     rows = (each for each in measured["rows"] if each["way"] in among)
-    return min(rows, key=lambda each: each["ns"])["way"]
+    return str(min(rows, key=lambda each: each["ns"])["way"])
 
 
 def settled(measured: dict[str, Any], others: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -125,9 +125,8 @@ void operation_table::end_piece(detail::rank_context& server, pending_operation&
     }
 }
 
-void operation_table::begin_move(pending_operation& what, std::uint32_t peer) {
+void operation_table::begin_move(pending_operation& what) {
     const std::lock_guard lock(mutex_);
-    what.peer = peer;
     ++what.moves;
 }
 

@@ -52,8 +52,8 @@ public:
                     std::uint64_t before);
     /// One of the pieces is there, or will never be.
     void end_piece(detail::rank_context& server, pending_operation& what, bool is_lost = false);
-    /// The same for one that the provider moves.
-    void begin_move(pending_operation& what, std::uint32_t peer);
+    /// The same for one that the provider moves, whose peer has been noted.
+    void begin_move(pending_operation& what);
     void end_move(detail::rank_context& server, pending_operation& what, bool is_lost);
     /// By whoever has waited for one until it was done, in place of `close`. @return whether it was
     /// lost.

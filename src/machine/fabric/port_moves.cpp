@@ -63,7 +63,7 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
             return false;
         }
         has_begun = true;
-        operations_.begin_move(what, move.peer);
+        operations_.begin_move(what);
         if (move.is_read) ++link.reads;
         if (after != nullptr) post_or_queue(move.peer, *after, completion);
         return true;
@@ -86,6 +86,7 @@ void port::write(detail::rank_context& context, const long_transfer& what,
         const std::size_t bytes = std::min(what.bytes - done, most_moved);
         pending_operation& written = operations_.open();
         written.is_awaited = true;
+        written.peer = what.peer;
         written.pieces_left = 1;
         const bool is_last = done + bytes == what.bytes;
         begin_move(context,
@@ -109,6 +110,7 @@ void port::write(detail::rank_context& context, const long_transfer& what,
 
 void port::start_read(detail::rank_context& context, const long_transfer& what,
                       pending_operation& operation) {
+    operation.peer = what.peer;
     // The operation may be closed as soon as the last piece has begun.
     for (std::size_t done = 0; done < what.bytes; done += most_moved) {
         begin_move(context,
