@@ -15,6 +15,8 @@ from pathlib import Path
 
 folder = Path(__file__).resolve().parent
 programs = Path(os.environ.get("TEST_BIN_DIR", folder.parents[1] / "build/dev/bin"))
+# Those that measure: the tests' own build mostly has none.
+measuring = folder.parents[1] / "build/release/bin"
 
 limit = 60.0  # for anything that must end; far more than it takes
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from jobs import clean_environment, is_sanitized, limit, programs
+from jobs import clean_environment, is_sanitized, limit, measuring, programs
 from launched import Launched, for_mpirun, skip_without_fabric
 from two_hosts import TwoHosts
 
@@ -83,7 +83,7 @@ def _selion(hosts: TwoHosts, *arguments: str, folder: Path,
             **changes: str) -> subprocess.CompletedProcess[str]:
     """The command, on host-a."""
     environment = clean_environment(
-        PYTHONPATH=str(_root / "python"), SELION_BIN=str(programs), **for_mpirun,
+        PYTHONPATH=str(_root / "python"), SELION_BIN=str(measuring), **for_mpirun,
         **hosts.for_mpirun(), **changes)
     command = [*hosts.enter("host-a"), sys.executable, "-m", "selion", *arguments]
     return subprocess.run(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
@@ -159,7 +159,7 @@ def test_a_python_rank_that_raises_ends_all(lasting_hosts: TwoHosts, tmp_path: P
 ])
 def test_a_study_runs_on_hosts(lasting_hosts: TwoHosts, tmp_path: Path, study: str,
                                experiment: str, settings: list[str]):
-    if not (programs / f"study_{study.replace('-', '_')}").exists():
+    if not (measuring / f"study_{study.replace('-', '_')}").exists():
         pytest.skip("its program is not built")
     chosen = ["--experiment", experiment] if experiment else []
     sets = [part for one in settings for part in ("--set", one)]
@@ -173,7 +173,7 @@ def test_a_study_runs_on_hosts(lasting_hosts: TwoHosts, tmp_path: Path, study: s
     assert os.listdir(tmp_path) == ["selion-out"]
 
 
-@pytest.mark.skipif(not (programs / "study_calibrate").exists(), reason="it is not built")
+@pytest.mark.skipif(not (measuring / "study_calibrate").exists(), reason="it is not built")
 def test_a_network_is_calibrated_and_simulated(lasting_hosts: TwoHosts, tmp_path: Path):
     done = _selion(lasting_hosts, "calibrate", "-m", "fabric", "--hosts", _of_hosts, "--quick",
                    folder=tmp_path)
