@@ -16,7 +16,8 @@ from two_hosts import TwoHosts
 skip_without_fabric()
 
 _python = Path(__file__).resolve().parents[2] / "python"
-needs_program = pytest.mark.skipif(not (measuring / "study_tune").exists(), reason="it is not built")
+needs_program = pytest.mark.skipif(not (measuring / "study_tune").exists(),
+                                   reason="it is not built")
 
 _ranks = 4
 _provider = "tcp;ofi_rxm"
@@ -148,7 +149,8 @@ def test_ranks_that_are_bound_find_the_table_of_the_whole_host(tmp_path):
 def _selion(*arguments: str, before: tuple[str, ...] = (), **changes: str):
     """A command of the package of this folder."""
     command = [*before, sys.executable, "-m", "selion"]
-    variables = {**for_mpirun, "PYTHONPATH": str(_python), "SELION_BIN": str(measuring), **changes}
+    variables = {**for_mpirun, "PYTHONPATH": str(_python), "SELION_BIN": str(measuring),
+                 **changes}
     with Job("", *arguments, command=command, **variables) as job:
         return job.end(within=4 * soon)
 
