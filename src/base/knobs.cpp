@@ -16,7 +16,7 @@
 namespace selion::base {
 namespace {
 
-constexpr std::array<knob_entry, 24> table{{
+constexpr std::array<knob_entry, 25> table{{
     {knob::bind, "SELION_BIND", "auto",
      "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
     {knob::cache_block, "SELION_CACHE_BLOCK", "the program's choice",
@@ -25,6 +25,9 @@ constexpr std::array<knob_entry, 24> table{{
      "folder: coherent memory runs its protocol everywhere and writes all accesses there"},
     {knob::crash_report, "SELION_CRASH_REPORT", "on",
      "on, off: a rank that dies of a signal says which rank it was and what it was doing"},
+    {knob::fabric_batches, "SELION_FABRIC_BATCHES", "on",
+     "on, off: machine fabric sends small operations that follow each other together; off: each by "
+     "itself, at once"},
     {knob::fabric_interface, "SELION_FABRIC_INTERFACE", "by provider",
      "interface that machine fabric uses, such as eth0 or ib0"},
     {knob::fabric_provider, "SELION_FABRIC_PROVIDER", "the best that is there",

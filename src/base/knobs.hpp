@@ -16,6 +16,7 @@ enum class knob : std::uint8_t {
     cache_block,
     cache_trace,
     crash_report,
+    fabric_batches,
     fabric_interface,
     fabric_provider,
     fabric_timeout,

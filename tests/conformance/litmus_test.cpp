@@ -190,18 +190,36 @@ SPMD_TEST(litmus, a_handler_sees_earlier_puts) {
     test.equal(*misses.mine(), 0u);
 }
 
+std::uint64_t put_and_return(selion::global_ptr<std::uint64_t> place, std::uint64_t value) {
+    selion::put(place, value);
+    return value;
+}
+
 SPMD_TEST(litmus, a_reply_shows_what_its_handler_did) {
     // rpc: handler puts data at the caller || after the result: data. Forbidden: old data.
     spmd::symmetric_array<std::uint64_t> payload(world, 1);
     const auto home = payload.own();
     for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
-        auto told = selion::rpc(
-            test.neighbour(),
-            [](selion::global_ptr<std::uint64_t> place, std::uint64_t value) {
-                selion::put(place, value);
-                return value;
-            },
-            home, round);
+        auto told = selion::rpc(test.neighbour(), put_and_return, home, round);
+        test.equal(told.get(), round);
+        test.equal(*payload.mine(), round);
+    }
+    world.barrier();
+}
+
+SPMD_TEST(litmus, a_reply_shows_what_its_handler_did_behind_other_puts) {
+    // The same where so many puts are on their way that the handler's has to wait.
+    constexpr std::size_t words = 512;
+    constexpr int puts = 150;
+    spmd::symmetric_array<std::uint64_t> payload(world, 1);
+    spmd::symmetric_array<std::uint64_t> bulk(world, words);
+    const std::vector<std::uint64_t> data(words, world.rank());
+    const auto home = payload.own();
+    for (std::uint64_t round = 1; round <= test.rounds(20); ++round) {
+        for (int i = 0; i < puts; ++i) {
+            selion::put(bulk.at(test.neighbour()), std::span<const std::uint64_t>(data));
+        }
+        auto told = selion::rpc(test.neighbour(), put_and_return, home, round);
         test.equal(told.get(), round);
         test.equal(*payload.mine(), round);
     }

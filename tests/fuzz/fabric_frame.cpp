@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "machine/fabric/batch.hpp"
 #include "machine/fabric/card.hpp"
 #include "machine/fabric/wire.hpp"
 #include "selion/detail/incoming_message.hpp"
@@ -41,8 +42,7 @@ void expect_signal(std::uint64_t bits) {
     expect(bits % 16 == 0);
 }
 
-void check_frame(const frame_head& head, std::size_t bytes) {
-    expect(head.bytes + sizeof head == bytes && bytes <= frame_bytes);
+void expect_sound(const frame_head& head) {
     expect(head.origin < bounds.ranks && head.origin != bounds.own_rank);
     switch (head.kind) {
         case frame_kind::put:
@@ -66,12 +66,31 @@ void check_frame(const frame_head& head, std::size_t bytes) {
     }
 }
 
+/// Each frame of a batch is none, or within the bounds as if it had come alone.
+void expect_sound_batch(const frame_head& head, std::span<const std::byte> following) {
+    frame_head one;
+    std::span<const std::byte> data;
+    for (batch_reader batch(head, following); !batch.is_over();) {
+        if (batch.next(one, data) != frame_fault::none) return;
+        expect(data.size() == one.bytes && one.kind != frame_kind::batch);
+        expect(one.is_reply() == head.is_reply());
+        if (check_frame(one, bounds) != frame_fault::none) return;
+        expect_sound(one);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
     frame_head head;
-    if (read_frame(bytes, bounds, head) == frame_fault::none) check_frame(head, size);
+    if (read_frame(bytes, bounds, head) == frame_fault::none) {
+        expect(head.bytes + sizeof head == size && size <= frame_bytes);
+        expect_sound(head);
+        if (head.kind == frame_kind::batch) {
+            expect_sound_batch(head, bytes.subspan(sizeof head));
+        }
+    }
     if (const auto card = decode_card(bytes)) {
         const std::vector<std::byte> again = encode(*card);
         expect(decode_card(again).has_value() && difference(*card, *decode_card(again)).empty());

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from conftest import needs_module
 from selion import places
 from selion.mistake import Failure, Mistake
-from selion.tuning import cells, check, consistency, program, session, table
+from selion.tuning import cells, check, consistency, meetings, program, session, table
 from selion.tuning.table import Place
 
 
@@ -166,15 +167,17 @@ def test_the_worst_comes_first():
 
 
 def test_who_is_close_to_the_quickest_meets_it_again():
-    found = _measured(slots=100, board=114, direct=116, lines__flat=90)
+    found = _measured(slots=100, board=149, direct=151, lines__flat=90)
     found["rows"][3]["is_out"] = True
     assert session.finalists(found) == ("slots", "board")
     assert session.finalists(_measured(slots=100, board=200)) == ()
-    again = _measured(slots=140, board=110)
-    settled = session.settled(found, [again])
-    _, row = table.row_of(settled)
-    assert list(row) == ["board", "direct", "slots", "lines:flat"]
-    assert (row["board"], row["slots"], row["direct"]) == (112, 120, 116)
+    again = _measured(slots=140, board=70)
+    _, row = table.row_of(session.settled(found, again))
+    # Slots took 1 and 2 times the best of its job, the board 1.49 and 1; the best 100 and 70.
+    assert list(row) == ["board", "slots", "direct", "lines:flat"]
+    assert row["slots"] == pytest.approx(85 * 2**0.5)
+    assert row["board"] == pytest.approx(85 * 1.49**0.5)
+    assert row["direct"] == pytest.approx(85 * 1.51)
     assert found["rows"][0]["ns"] == 100, "what was measured first is not changed"
 
 
@@ -185,27 +188,48 @@ def test_who_would_be_taken_without_a_table_has_to_lose_twice():
     assert session.finalists(found) == ("slots", "direct")
     found["usual"] = "lines:ring"
     assert session.finalists(found) == (), "a way that was not measured cannot meet anybody"
-    jobs = [_measured(slots=130, direct=70), _measured(slots=130, direct=72)]
-    _, row = table.row_of(session.settled(found, jobs))
-    assert (row["direct"], row["slots"]) == (72, 130), "the median of three"
-    assert list(row)[0] == "direct"
+    settled = found
+    for slots, direct in ((130, 70), (130, 72)):
+        settled = session.settled(settled, _measured(slots=slots, direct=direct))
+    _, row = table.row_of(settled)
+    assert list(row)[0] == "direct", "of three jobs the middle one counts"
 
 
-def test_a_third_job_decides_where_two_do_not_agree(monkeypatch: pytest.MonkeyPatch, tmp_path):
+def test_jobs_are_compared_within_themselves():
+    # A host that is slower by four in every other job, and disturbed in one.
+    jobs = [{"slots": 100, "board": 130}, {"slots": 400, "board": 480},
+            {"slots": 100, "board": 125}, {"slots": 400, "board": 40}]
+    taken = meetings.taken(jobs)
+    assert taken["board"] / taken["slots"] == pytest.approx((1.2 * 1.25) ** 0.5)
+    assert meetings.middle([2, 8]) == pytest.approx(4)
+    assert meetings.middle([1, 1000, 3]) == pytest.approx(3)
+
+
+def test_ways_meet_as_often_as_there_is_time(monkeypatch: pytest.MonkeyPatch, tmp_path):
     cell = cells.Cell("threads:2", "gather", 8)
-    jobs = iter([_measured(slots=130, board=100), _measured(slots=130, board=100)])
-    monkeypatch.setattr(program, "measure", lambda *_: next(jobs))
+    seeds = []
+
+    def measure(machine: str, collective: str, size: int, how: program.Effort) -> dict:
+        assert (how.ways, how.is_exhaustive) == (("slots", "board"), True)
+        seeds.append(how.seed)
+        return _measured(slots=130, board=100)
+
+    monkeypatch.setattr(program, "measure", measure)
     notes = session.Notes(tmp_path / "notes", "here", is_resumed=False)
     search = session.Search([cell], notes, 0, False, lambda _: None)
     notes.add(cell, _measured(slots=100, board=110))
-    search._settle(cell, 0.1)
-    assert next(jobs, None) is None, "both have been asked"
+    search._meet_all(time.monotonic() - 1)
+    assert seeds == [], "there was no time"
+    search._meet_all(time.monotonic() + 60)
+    assert len(set(seeds)) == len(seeds) == 12
     _, row = table.row_of(notes.done[cell])
-    assert (row["board"], row["slots"]) == (100, 130)
+    assert list(row) == ["board", "slots"]
+    search._meet_all(time.monotonic() + 60)
+    assert len(seeds) == 12, "and not more often than is of use"
 
 
 def test_a_lucky_best_is_held_against_the_choice_again(monkeypatch: pytest.MonkeyPatch):
-    jobs = iter([(100, 90), (130, 100), (104, 100)])
+    jobs = iter([(100, 90), (130, 100), (104, 100), (210, 200), (1000, 100)])
     asked = []
 
     def measure(machine: str, collective: str, size: int, how: program.Effort, table: str) -> dict:
@@ -215,10 +239,13 @@ def test_a_lucky_best_is_held_against_the_choice_again(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(program, "measure", measure)
     seen = check.Checked(cells.Cell("threads:2", "gather", 8), "slots", 150, "board", 100)
-    sure = check.duel(seen, Path("table"), 0.1)
-    assert (sure.ns, sure.best_ns, sure.is_good) == (104, 100, True)
-    assert [ways for ways, _ in asked] == [("slots", "board")] * 3
-    assert len({seed for _, seed in asked}) == 3
+    good = check.Checked(cells.Cell("threads:2", "gather", 32), "slots", 100, "board", 100)
+    sure, other = check._confirmed([seen, good], Path("table"), time.monotonic() + 1)
+    assert other is good
+    assert sure.best_ns == 100
+    assert sure.beyond == pytest.approx((100 / 90 * 1.3 * 1.05) ** (1 / 3) - 1)
+    assert [ways for ways, _ in asked] == [("slots", "board")] * 5
+    assert len({seed for _, seed in asked}) == 5
 
 
 def test_how_far_choices_are_from_the_best():
@@ -265,7 +292,7 @@ def test_no_time_leaves_cells_and_resume_goes_on(tmp_path: Path, selion):
     assert "go on with --resume" in first.stdout
     rows = len(json.loads(output.read_text())["rows"])
     assert 0 < rows < 11
-    second = selion("tune", "--time", "3s", "--resume", *few)
+    second = selion("tune", "--time", "6s", "--resume", *few)
     assert second.returncode == 0, second.stderr
     assert len(json.loads(output.read_text())["rows"]) == 11
     assert list(tmp_path.iterdir()) == [output]

@@ -2,7 +2,7 @@
 """How far a table's choices are from the best way, measured exhaustively.
 
 The best of many is the luckiest of them. So where it looks much better than the choice, the two
-meet again, alone and in several jobs, because where memory lies differs from job to job.
+meet again, alone and in several jobs, some time apart: see `meetings`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from selion.tuning import program
+from selion.tuning import meetings, program
 from selion.tuning.cells import Cell
 from selion.tuning.table import is_flat
 
 _good = 0.10
-_duels = 3
+_duels = 5
 _share_for_duels = 0.3  # of the time
 _least_seconds = 0.02
 _most_seconds = 0.5
@@ -71,28 +71,26 @@ def run(cells: Sequence[Cell], path: Path, end: float,
 
 
 def _confirmed(checked: Sequence[Checked], path: Path, end: float) -> list[Checked]:
-    left = sum(not each.is_good for each in checked)
-    sure = []
-    for each in checked:
-        if not each.is_good:
-            seconds = max(end - time.monotonic(), 0.0) / (left * _duels)
-            each = duel(each, path, min(max(seconds, _least_seconds), _most_seconds))
+    """By turns, so that the jobs of a cell are apart."""
+    doubtful = {each.cell: each for each in checked if not each.is_good}
+    jobs: dict[Cell, list[meetings.Job]] = {cell: [] for cell in doubtful}
+    left = _duels * len(doubtful)
+    for turn in range(_duels):
+        for cell, seen in doubtful.items():
+            seconds = max(end - time.monotonic(), 0.0) / left
             left -= 1
-        sure.append(each)
-    return sure
+            how = program.Effort(min(max(seconds, _least_seconds), _most_seconds), seed=20 + turn,
+                                 is_exhaustive=True, ways=(seen.chosen, seen.best))
+            found = program.measure(cell.machine, cell.collective, cell.size, how, str(path))
+            jobs[cell].append({each["way"]: each["ns"] for each in found["rows"]})
+    return [duelled(each, jobs[each.cell]) if each.cell in jobs else each for each in checked]
 
 
-def duel(seen: Checked, path: Path, seconds: float) -> Checked:
-    """What the two take alone, the median of some jobs."""
-    cell, taken = seen.cell, []
-    for job in range(_duels):
-        how = program.Effort(seconds, seed=20 + job, is_exhaustive=True,
-                             ways=(seen.chosen, seen.best))
-        found = program.measure(cell.machine, cell.collective, cell.size, how, str(path))
-        taken.append({each["way"]: each["ns"] for each in found["rows"]})
-    ns, best_ns = (statistics.median(each[way] for each in taken)
-                   for way in (seen.chosen, seen.best))
-    return replace(seen, ns=ns, best_ns=best_ns)
+def duelled(seen: Checked, jobs: Sequence[meetings.Job]) -> Checked:
+    """After the two have met. @param jobs what they took in each"""
+    ratio = meetings.middle([job[seen.chosen] / job[seen.best] for job in jobs])
+    best_ns = statistics.median(job[seen.best] for job in jobs)
+    return replace(seen, ns=best_ns * ratio, best_ns=best_ns)
 
 
 def sentence(checked: Sequence[Checked]) -> str:

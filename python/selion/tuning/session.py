@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from selion.mistake import Failure
-from selion.tuning import consistency, program
+from selion.tuning import consistency, meetings, program
 from selion.tuning.cells import Cell
 from selion.tuning.consistency import Violation
 from selion.tuning.table import Place, Row, row_of
@@ -21,8 +20,11 @@ _least_seconds = 0.02  # for a cell; to start a job takes about as long
 _most_seconds = 10.0
 _share_for_finals = 0.25  # of the time, for ways that are nearly equally quick
 _share_for_repeats = 0.15  # of the time, for cells that contradict each other
-_close = 1.15  # to the quickest: who is no slower than that meets it again
-_most_finalists = 4
+_close = 1.5  # to the quickest: who is no slower than that meets it again
+_most_finalists = 5
+_planned_jobs = 3  # in which they meet; more if time is left
+_most_jobs = 12
+_longest_meeting = 0.5  # seconds; it is jobs that count
 _longer = 2.0  # a repeat, than the first time
 _least_repeat = 0.05
 _most_repeats = 2  # of a cell
@@ -98,21 +100,15 @@ def finalists(measured: dict[str, Any]) -> tuple[str, ...]:
     return tuple(close) if len(close) > 1 else ()
 
 
-def quickest(measured: dict[str, Any], among: Sequence[str]) -> str:
-    rows = (each for each in measured["rows"] if each["way"] in among)
-    return str(min(rows, key=lambda each: each["ns"])["way"])
-
-
-def settled(measured: dict[str, Any], others: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A cell with what its finalists have taken in all jobs: the median, of two the mean."""
-    seen = [{each["way"]: each["ns"] for each in other["rows"]} for other in others]
-
-    def row(each: dict[str, Any]) -> dict[str, Any]:
-        again = [other[each["way"]] for other in seen if each["way"] in other]
-        ns = statistics.median([each["ns"], *again])
-        return {**each, "ns": ns, "is_out": each["is_out"] and not again}
-
-    return {**measured, "rows": [row(each) for each in measured["rows"]], "is_settled": True}
+def settled(measured: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+    """A cell after its finalists have met in one more job."""
+    first = measured.get("jobs") or [{each["way"]: each["ns"] for each in measured["rows"]}]
+    jobs = [*first, {each["way"]: each["ns"] for each in again["rows"]}]
+    taken = meetings.taken(jobs)
+    rows = [{**each, "ns": taken[each["way"]],
+             "is_out": each["is_out"] and each["way"] not in jobs[-1]}
+            for each in measured["rows"]]
+    return {**measured, "rows": rows, "jobs": jobs}
 
 
 class Search:
@@ -140,11 +136,12 @@ class Search:
             if left < _least_seconds + self._overhead:
                 break
             self._measure(cell, seconds)
-        self._settle_all(self._end - _share_for_repeats * given)
+        self._meet_all(self._end - _share_for_repeats * given)
         found = Found(left=sum(cell not in self._notes.done for cell in self._cells))
         before = len(consistency.violations(self._rows()))
         while self._repeat_worst():
             pass
+        self._meet_all(self._end)
         found.rows = self._rows()
         found.violations = consistency.violations(found.rows)
         found.mended = max(before - len(found.violations), 0)
@@ -162,29 +159,32 @@ class Search:
         self._overhead += 0.2 * (beyond - self._overhead)
         self._tell(None)
 
-    def _settle_all(self, end: float) -> None:
-        """Has those that are close meet in another job, where memory lies elsewhere, and in a third
-        one where the two do not agree."""
-        done = self._notes.done
-        waiting = [cell for cell in self._cells if cell in done
-                   and not done[cell].get("is_settled") and finalists(done[cell])]
-        for number, cell in enumerate(waiting):
-            left = end - time.monotonic()
-            if left < _least_seconds + self._overhead:
-                return
-            seconds = left / (len(waiting) - number) - self._overhead
-            self._settle(cell, min(max(seconds, _least_seconds), _most_seconds))
+    def _meet_all(self, end: float) -> None:
+        """Has those that are close meet in other jobs, as often as there is time for it."""
+        for lap in range(_most_jobs):
+            laps = max(_planned_jobs - lap, 1)
+            waiting = [cell for cell in self._cells if self._meets(cell, lap + 1)]
+            for number, cell in enumerate(waiting):
+                left = (end - time.monotonic()) / laps
+                seconds = left / (len(waiting) - number) - self._overhead
+                if end - time.monotonic() < _least_seconds + self._overhead:
+                    return
+                self._meet(cell, min(max(seconds, _least_seconds), _longest_meeting))
 
-    def _settle(self, cell: Cell, seconds: float) -> None:
+    def _meets(self, cell: Cell, jobs: int) -> bool:
+        """Whether ways of a cell are close, and have met in so few jobs."""
+        measured = self._notes.done.get(cell)
+        if measured is None or len(measured.get("jobs", ())) > jobs:
+            return False
+        return bool(measured.get("finalists") or finalists(measured))
+
+    def _meet(self, cell: Cell, seconds: float) -> None:
         measured = self._notes.done[cell]
-        ways = finalists(measured)
-        others: list[dict[str, Any]] = []
-        for seed in (11, 12):
-            how = program.Effort(seconds, seed=seed, is_exhaustive=True, ways=ways)
-            others.append(program.measure(cell.machine, cell.collective, cell.size, how))
-            if quickest(others[0], ways) == quickest(measured, ways):
-                break
-        self._notes.add(cell, settled(measured, others))
+        ways = tuple(measured.get("finalists") or finalists(measured))
+        how = program.Effort(seconds, seed=10 + len(measured.get("jobs", ())), is_exhaustive=True,
+                             ways=ways)
+        again = program.measure(cell.machine, cell.collective, cell.size, how)
+        self._notes.add(cell, {**settled(measured, again), "finalists": list(ways)})
 
     def _rows(self) -> dict[Place, Row]:
         return dict(row_of(self._notes.done[cell]) for cell in self._cells

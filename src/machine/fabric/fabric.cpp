@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "machine/crash_handler.hpp"
 #include "machine/exit_watch.hpp"
@@ -119,6 +120,7 @@ void fabric_machine::make_ranks(const job& work) {
     pipes_.emplace(*mapping_);
     contexts_ = std::vector<detail::rank_context>(own.count);
     joined_.resize(setting_.joined_threads);
+    if (base::knob_is_on(base::knob::fabric_batches)) batches_.emplace();
     for (std::uint32_t i = 0; i < own.count; ++i) {
         ranks_.emplace_back(
             rank_surroundings{
@@ -129,6 +131,7 @@ void fabric_machine::make_ranks(const job& work) {
                 .mapping = *mapping_,
                 .mapped = mapped,
                 .pipes = *pipes_,
+                .batches = batches_ ? &*batches_ : nullptr,
                 .lose = [this](
                             std::uint32_t rank,
                             std::string_view why) { deaths_->note(places_.process_of(rank), why); },
@@ -164,6 +167,7 @@ int fabric_machine::run(const job& work) {
     install_crash_handler(false);
     const int status = run_ranks(work);
     end_hearing_of_losses();
+    batches_.reset();
     for (fabric_rank& rank : ranks_) {
         rank.report_frames();
         rank.close();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/fabric/batch_timer.hpp"
 #include "machine/fabric/bell_pipes.hpp"
 #include "machine/fabric/card_exchange.hpp"
 #include "machine/fabric/endpoint.hpp"
@@ -107,6 +108,7 @@ private:
     std::vector<detail::rank_context> contexts_;
     std::optional<node::post_office> office_;  ///< of messages to ranks that share memory
     std::deque<fabric_rank> ranks_;
+    std::optional<batch_timer> batches_;  ///< if small frames leave together
     std::mutex join_mutex_;
     std::vector<std::optional<fabric_waiter>> joined_;  ///< of threads that have joined a rank
     std::atomic<std::uint32_t> leaving_ = 0;            ///< ranks that want nothing more

@@ -40,6 +40,7 @@ fabric_rank::fabric_rank(rank_surroundings around, std::unique_ptr<endpoint> end
       has_interrupts_(around_.setting.has_notifier) {
     sleeping_.pipes.open(sleeping_.own.front());
     sleeping_.frames = port_.get();
+    if (around_.batches != nullptr) around_.batches->watch(*port_);
     prepare();
     if (deaths_) {
         sleeping_.deaths = &*deaths_;
@@ -90,7 +91,14 @@ std::unique_ptr<port> fabric_rank::make_port() {
                 end_job(fmt::format("{}: {} has failed: {}; the job ends", name(), with, what));
             },
         .deaths = deaths_ ? &deaths_->list() : nullptr,
-        .lose = around_.lose});
+        .lose = around_.lose,
+        .batch_begun = batch_begun()});
+}
+
+std::function<void()> fabric_rank::batch_begun() const {
+    batch_timer* const batches = around_.batches;
+    if (batches == nullptr) return {};
+    return [batches] { batches->note_begun(); };
 }
 
 void fabric_rank::prepare() {
@@ -209,6 +217,10 @@ std::string fabric_rank::lost_frames_text() const {
 }
 
 void fabric_rank::report_frames() const {
+    if (port_->batches() != 0) {
+        base::say_verbose(fmt::format("{}: {} small operations have left in {} batches", name(),
+                                      port_->batched(), port_->batches()));
+    }
     if (port_->dropped() != 0) {
         base::say(fmt::format("warning: {} has dropped {} frames that were not of this job", name(),
                               port_->dropped()));

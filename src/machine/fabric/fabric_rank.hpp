@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "machine/fabric/batch_timer.hpp"
 #include "machine/fabric/card.hpp"
 #include "machine/fabric/endpoint.hpp"
 #include "machine/fabric/fabric_services.hpp"
@@ -35,6 +36,7 @@ struct rank_surroundings {
     const node::shared_mapping& mapping;
     rank_range mapped;  ///< the mapping's ranks
     bell_pipes& pipes;
+    batch_timer* batches;  ///< null: every frame leaves by itself
     /// The network says that a rank is gone, and the job shall live on.
     std::function<void(std::uint32_t rank, std::string_view why)> lose;
     /// How another rank is reached; ends the job if nobody says.
@@ -89,6 +91,7 @@ public:
 private:
     sleeping_place place_to_sleep() const;
     std::unique_ptr<port> make_port();
+    std::function<void()> batch_begun() const;
     void prepare();
     std::uint32_t index() const { return around_.index_of(rank_); }
     std::byte* memory() const { return around_.mapping.slice(index()); }

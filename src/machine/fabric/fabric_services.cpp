@@ -98,7 +98,8 @@ void fabric_transport::put_long(detail::rank_context& context, const detail::put
 /// In pieces; the last one has the signal and the news of completion.
 void fabric_transport::put(detail::rank_context& context, const detail::put_request& request) {
     if (is_near(request.target)) return put_near(context, request);
-    note_sent(meters::sent_kind::put, request.bytes);
+    if (port_.gather(rank_of(request.target), request)) return count(context, request.origin);
+    port_.note_sent(meters::sent_kind::put, request.bytes);
     if (can_move(request.target, request.bytes)) return put_long(context, request);
     const auto* source = static_cast<const std::byte*>(request.source);
     for (std::size_t done = 0;;) {
@@ -152,7 +153,7 @@ void fabric_transport::post_gets(detail::rank_context& context, const detail::ge
 /// The provider reads, or the peer's answers bring it.
 void fabric_transport::post_reads(detail::rank_context& context, const detail::get_request& request,
                                   pending_operation& what) {
-    note_sent(meters::sent_kind::get, request.bytes);
+    port_.note_sent(meters::sent_kind::get, request.bytes);
     const bool is_moved =
         request.signal == detail::null_address && can_move(request.source, request.bytes);
     what.pieces_left = is_moved ? port::moves_of(request.bytes) : pieces_of(request.bytes);
@@ -188,7 +189,7 @@ void fabric_transport::start_get(detail::rank_context& context,
 void fabric_transport::post_atomic(detail::rank_context& context,
                                    const detail::atomic_request& request, std::uint64_t ticket,
                                    counter* completion) {
-    note_sent(meters::sent_kind::atomic, request.width);
+    port_.note_sent(meters::sent_kind::atomic, request.width);
     outgoing_frame frame;
     frame.head.kind = frame_kind::atomic;
     frame.head.detail = encode_atomic(request);

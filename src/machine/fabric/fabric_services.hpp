@@ -70,7 +70,7 @@ public:
     void quiet(detail::rank_context& context, std::uint32_t target) override;
     void send(detail::rank_context& context, const message_request& request) override {
         if (goes_by_memory(request.target)) return reach_.office->send(context, request);
-        note_sent(meters::sent_kind::message, request.bytes);
+        port_.note_sent(meters::sent_kind::message, request.bytes);
         port_.post_message(context, request);
     }
     void send_plain(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
@@ -95,7 +95,7 @@ public:
         return port_.is_served() || (room() != nullptr && room()->is_served());
     }
     const meters::sent_messages* sent_messages(const detail::rank_context&) const override {
-        return &sent_;
+        return &port_.sent();
     }
 
 private:
@@ -123,16 +123,8 @@ private:
     void post_reads(detail::rank_context& context, const detail::get_request& request,
                     pending_operation& what);
 
-    /// Operations that leave the mapping, by any thread of the rank.
-    void note_sent(meters::sent_kind kind, std::size_t bytes) {
-        meters::sent_messages::amount& amount = sent_.by_kind[static_cast<std::size_t>(kind)];
-        std::atomic_ref(amount.messages).fetch_add(1, std::memory_order_relaxed);
-        std::atomic_ref(amount.bytes).fetch_add(bytes, std::memory_order_relaxed);
-    }
-
     rank_reach reach_;
     port& port_;
-    meters::sent_messages sent_;
 };
 
 }  // namespace selion::machine::fabric

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/fabric/batch.hpp"
 #include "machine/fabric/wire.hpp"
 
 namespace selion {
@@ -22,6 +23,9 @@ namespace selion::machine::fabric {
 
 /// Frames of a class that may be sent and not known to be taken.
 inline constexpr std::uint32_t window_frames = 64;
+/// A frame may be so far ahead of the one whose turn it is: replies push requests out that the
+/// window would keep.
+inline constexpr std::uint32_t most_ahead = 1024;
 /// Frames that are taken before the sender is told by a frame of its own.
 inline constexpr std::uint32_t told_after = 16;
 /// Send buffers that one peer may have.
@@ -44,8 +48,9 @@ constexpr frame_class class_of(const frame_head& head) {
 struct waiting_frame {
     frame_head head;
     std::vector<std::byte> following;
-    counter* completion = nullptr;
-    bool is_fleeting = false;
+    frame_needs needs;
+    std::vector<counter*> completions;
+    bool follows_requests = false;  ///< a reply: requests that wait have to leave before it
 };
 
 /// One class of frames between two ranks.
@@ -58,6 +63,9 @@ struct class_account {
     std::uint32_t taken = 0;   ///< of the peer's
     std::uint32_t told = 0;    ///< what the peer has been told of that
     std::deque<waiting_frame> queue;
+    open_batch batch;      ///< leaves after what is in the queue
+    bool gathers = false;  ///< small frames join the batch: one has left since the last poll
+    bool batch_follows_requests = false;  ///< as `waiting_frame::follows_requests`
     /// Frames that have overtaken others, by number: heads and what follows.
     std::map<std::uint32_t, std::vector<std::byte>> early;
     // A message whose parts have not all come.
@@ -71,13 +79,16 @@ struct class_account {
         if (has_reached(taken, number)) return turn::over;
         const std::uint32_t before_it = number - taken - 1;
         if (before_it == 0) return turn::now;
-        return before_it < window_frames ? turn::later : turn::never;
+        return before_it < most_ahead ? turn::later : turn::never;
     }
     bool has_window() const { return sent - acked < window_frames; }
-    bool is_quiet() const { return has_reached(acked, wanted) && queue.empty(); }
+    /// Whether something has not left yet.
+    bool has_waiting() const { return !queue.empty() || !batch.is_empty(); }
+    bool is_quiet() const { return has_reached(acked, wanted) && !has_waiting(); }
     /// Number of the last frame that quiet waits for now.
     std::uint32_t goal() const {
-        return queue.empty() ? wanted : sent + static_cast<std::uint32_t>(queue.size());
+        if (!has_waiting()) return wanted;
+        return sent + static_cast<std::uint32_t>(queue.size()) + (batch.is_empty() ? 0 : 1);
     }
     /// The peer has taken so many; it may be an old tale.
     void hear(std::uint32_t heard) {
@@ -112,19 +123,22 @@ struct peer_link {
     /// Whether it is not known to have taken all, fleeting frames too.
     bool is_owed() const {
         return std::ranges::any_of(classes, [](const class_account& one) {
-            return one.acked != one.sent || !one.queue.empty();
+            return one.acked != one.sent || one.has_waiting();
         });
     }
-    bool has_waiting() { return !requests().queue.empty() || !replies().queue.empty(); }
+    bool has_waiting() { return requests().has_waiting() || replies().has_waiting(); }
 
     /// What the peer may be told of its requests: nothing new while a reply to it waits.
     std::uint32_t requests_to_tell() {
-        return replies().queue.empty() ? requests().taken : requests().told;
+        return replies().has_waiting() ? requests().told : requests().taken;
     }
     /// Writes the account into a frame that is about to be sent. A reply counts itself: the request
     /// that it answers is taken once the reply is.
     void tell(frame_head& head) {
-        head.requests_taken = requests_to_tell();
+        // A batch that is not in the queue has all replies that wait.
+        const bool has_all =
+            head.kind == frame_kind::batch && head.is_reply() && replies().queue.empty();
+        head.requests_taken = has_all ? requests().taken : requests_to_tell();
         head.replies_sent = replies().sent + (head.is_reply() ? 1 : 0);
         head.replies_taken = replies().taken;
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "machine/call_record.hpp"
+#include "selion/detail/rank_context.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::fabric {
@@ -12,19 +13,6 @@ namespace {
 
 /// Messages of the rank to itself that a call may leave for the next poll.
 constexpr std::size_t most_own_messages = 64;
-
-/// Whether quiet would have to ask whether it has been taken: no answer tells.
-bool wants_account(const outgoing_frame& frame) {
-    const frame_head& head = frame.head;
-    if (frame.is_fleeting) return false;
-    return head.kind == frame_kind::put ||
-           (head.kind == frame_kind::atomic && head.operands[3] == no_ticket);
-}
-
-/// Whether it does more than to raise a signal.
-bool has_effect(const outgoing_frame& frame) {
-    return frame.head.kind != frame_kind::put || !frame.first.empty();
-}
 
 std::span<const std::byte> data_of(const message_request& request) {
     return {static_cast<const std::byte*>(request.data), request.bytes};
@@ -70,59 +58,6 @@ peer_link& port::link_to(std::uint32_t peer) {
     return *links_[peer];
 }
 
-/// The next frame of its class leaves now, or nothing happens. @pre the lock is held.
-bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
-                    counter* completion) {
-    class_account& account = link.of(class_of(frame.head));
-    if (!account.has_window() || link.buffers >= most_buffers) return false;
-    outgoing_frame numbered = frame;
-    frame_head& head = numbered.head;
-    head.secret = around_.bounds.secret;
-    head.origin = around_.bounds.own_rank;
-    head.number = account.sent + 1;
-    head.bytes = static_cast<std::uint32_t>(frame.first.size() + frame.second.size());
-    const bool asks_at_once = link.asks_at_once && has_reached(account.acked, account.sent);
-    if (completion != nullptr || (asks_at_once && wants_account(frame))) head.flags |= asks_flag;
-    link.tell(head);
-    if (around_.end.try_send(link.address, peer, numbered, trouble_) == send_outcome::busy) {
-        if (!trouble_.empty()) trouble_with_ = peer;
-        is_stuck_.store(true, std::memory_order_relaxed);
-        return false;
-    }
-    ++account.sent;
-    if (!frame.is_fleeting) account.wanted = account.sent;
-    if (has_effect(frame)) account.moving = account.sent;
-    if (head.asks()) account.asking = account.sent;
-    if (wants_account(frame)) {
-        // Only a quiet makes the next one ask again.
-        link.has_guessed = asks_at_once;
-        link.asks_at_once = false;
-    }
-    ++link.buffers;
-    link.note_told(head);
-    if (completion != nullptr) link.completions.emplace_back(head.number, completion);
-    return true;
-}
-
-/// For those who must not wait. @return whether it has left. @pre the lock is held.
-bool port::post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion) {
-    if (is_dead(peer)) {
-        around_.deaths->drop();
-        around_.deaths->lose(peer, completion);
-        return true;
-    }
-    peer_link& link = link_to(peer);
-    class_account& account = link.of(class_of(frame.head));
-    if (account.queue.empty() && try_post(peer, link, frame, completion)) return true;
-    waiting_frame kept{frame.head, {}, completion, frame.is_fleeting};
-    kept.following.reserve(frame.first.size() + frame.second.size());
-    kept.following.insert(kept.following.end(), frame.first.begin(), frame.first.end());
-    kept.following.insert(kept.following.end(), frame.second.begin(), frame.second.end());
-    account.queue.push_back(std::move(kept));
-    look_after(peer, link);
-    return false;
-}
-
 /// Ends the job if the provider has refused something for good.
 void port::check_trouble() {
     std::string what;
@@ -144,8 +79,7 @@ void port::post(detail::rank_context& context, std::uint32_t peer, const outgoin
     const auto attempt = [&] {
         if (is_dead(peer)) return true;
         peer_link& link = link_to(peer);
-        is_posted =
-            link.of(class_of(frame.head)).queue.empty() && try_post(peer, link, frame, completion);
+        is_posted = try_post(peer, link, frame, completion);
         return is_posted;
     };
     bool is_over = false;
@@ -184,7 +118,6 @@ void port::post_message(detail::rank_context& context, const message_request& re
     const auto attempt = [&] {
         if (is_dead(request.target)) return true;
         peer_link& link = link_to(request.target);
-        if (!link.of(class_of(frame.head)).queue.empty()) return false;
         if (!try_post(request.target, link, frame, nullptr)) return false;
         post_parts(request.target, request, frame.second.size());
         return true;
@@ -217,20 +150,6 @@ void port::post_to_self(detail::rank_context& context, const message_request& re
     wait_to(context, attempt);
     // Another thread of the rank may sleep: nothing comes from outside that would wake it.
     detail::word_add(context, news_, 1);
-}
-
-/// Sends what waits, as far as it can. @pre the lock is held.
-void port::flush(std::uint32_t peer, peer_link& link) {
-    for (const frame_class which : {frame_class::reply, frame_class::request}) {
-        std::deque<waiting_frame>& queue = link.of(which).queue;
-        while (!queue.empty()) {
-            const waiting_frame& next = queue.front();
-            if (!try_post(peer, link, {next.head, next.following, {}, next.is_fleeting},
-                          next.completion))
-                break;
-            queue.pop_front();
-        }
-    }
 }
 
 /// @pre the lock is held.
@@ -284,6 +203,10 @@ void port::ask_for_accounts(std::vector<quiet_goal>& goals) {
     std::erase_if(goals, [&](quiet_goal& goal) {
         if (is_dead(goal.peer)) return true;
         peer_link& link = *links_[goal.peer];
+        if (link.has_waiting()) {
+            link.requests().batch.ask();
+            flush(goal.peer, link);
+        }
         const auto is_reached = [&](std::uint32_t class_account::*number) {
             return has_reached(link.requests().*number, goal.requests) &&
                    has_reached(link.replies().*number, goal.replies);

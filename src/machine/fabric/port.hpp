@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "machine/death_list.hpp"
+#include "machine/fabric/batch.hpp"
 #include "machine/fabric/endpoint.hpp"
 #include "machine/fabric/link.hpp"
 #include "machine/fabric/operations.hpp"
 #include "machine/fabric/wire.hpp"
 #include "machine/machine.hpp"
+#include "meters/record/network_events.hpp"
 #include "selion/detail/word_access.hpp"
 
 /// Frames out and in: what protocol.md tells.
@@ -49,6 +51,9 @@ struct port_surroundings {
     death_list* deaths = nullptr;
     /// The provider says that a peer, or the way to it, is gone, and the job shall live on.
     std::function<void(std::uint32_t peer, const std::string& why)> lose = {};
+    /// A batch has been begun: `send_old_batches` is to be called at times, until it says that none
+    /// is open. Empty: every frame leaves by itself.
+    std::function<void()> batch_begun = {};
 };
 
 inline constexpr std::uint32_t no_peer = UINT32_MAX;
@@ -68,12 +73,19 @@ public:
     void open(detail::rank_context& own,
               void (*function)(detail::rank_context&, const incoming_message&));
 
-    /// Sends a frame, or has it sent later: outside of handlers it waits until it has left, in
-    /// handlers it never waits. @param completion counts when the target has taken it.
+    /// Sends a frame, or has it sent later: outside of handlers it waits until it has left or is in
+    /// a batch, in handlers it never waits. @param completion counts when the target has taken it.
     void post(detail::rank_context& context, std::uint32_t peer, const outgoing_frame& frame,
               counter* completion = nullptr);
     /// The same for a message to any rank, of any length.
     void post_message(detail::rank_context& context, const message_request& request);
+    /// Adds a small put to a batch that is open, and notes it. @return false: there is none that it
+    /// fits in, so nothing has happened.
+    bool gather(std::uint32_t peer, const detail::put_request& request);
+    /// Counts an operation that leaves the mapping.
+    void note_sent(meters::sent_kind kind, std::size_t bytes);
+    /// What has been noted; other threads may count meanwhile.
+    const meters::sent_messages& sent() const { return sent_; }
     /// Whether the provider moves so many bytes to or from the peer by itself.
     bool can_move(std::uint32_t peer, std::size_t bytes);
     /// How many pieces a read has.
@@ -103,8 +115,12 @@ public:
 
     operation_table& operations() { return operations_; }
 
-    /// Carries out what has come, unless another thread is at it. @return whether anything had.
+    /// Sends what waits to leave, and carries out what has come, unless another thread is at it.
+    /// @return whether anything had come.
     bool serve(detail::rank_context& server);
+    /// Sends the batches that were open at the call before. By one thread. @return whether one is
+    /// open still.
+    bool send_old_batches();
     /// Whether a thread serves now.
     bool is_served() const {
         // acquire: what the last one who served did [fabric.served]
@@ -119,6 +135,9 @@ public:
     int wait_file() const { return around_.end.wait_file(); }
     /// Frames of other jobs, or of nobody, that have come and were dropped.
     std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+    /// Batches that have been begun, and the frames that have joined one.
+    std::uint64_t batches() const { return batches_.load(std::memory_order_relaxed); }
+    std::uint64_t batched() const { return batched_.load(std::memory_order_relaxed); }
     /// Frames that wait for others which they have overtaken.
     std::uint64_t early() const { return early_count_.load(std::memory_order_relaxed); }
     /// Frames that the provider has delivered more than once.
@@ -153,6 +172,20 @@ private:
     peer_link& link_to(std::uint32_t peer);
     bool try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
                   counter* completion);
+    bool try_gather(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
+                    counter* completion);
+    bool try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
+                  const frame_needs& needs, std::span<counter* const> completions,
+                  bool is_pushed = false);
+    bool try_send_batch(std::uint32_t peer, peer_link& link, frame_class which,
+                        bool is_pushed = false);
+    bool try_send_waiting(std::uint32_t peer, peer_link& link, frame_class which,
+                          bool is_pushed = false);
+    bool push_requests(std::uint32_t peer, peer_link& link) {
+        return try_send_waiting(peer, link, frame_class::request, true);
+    }
+    void drop_unsent(detail::rank_context& server, std::uint32_t peer, const outgoing_frame& frame,
+                     std::span<counter* const> completions);
     bool post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion);
     void post_parts(std::uint32_t peer, const message_request& request, std::size_t begun_bytes);
     void flush(std::uint32_t peer, peer_link& link);
@@ -185,6 +218,8 @@ private:
                       std::span<const std::byte> following);
     void take_part(detail::rank_context& server, const frame_head& head,
                    std::span<const std::byte> following);
+    void take_batch(detail::rank_context& server, const frame_head& head,
+                    std::span<const std::byte> following);
     void hear(detail::rank_context& server, peer_link& link, const frame_head& head);
     void count_completions(detail::rank_context& server, peer_link& link);
     void note_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head);
@@ -192,6 +227,8 @@ private:
     bool serve_own_messages(detail::rank_context& server);
     void deliver(detail::rank_context& server, const incoming_message& message);
     void reply(const frame_head& request, const outgoing_frame& frame);
+
+    void note(meters::sent_kind kind, std::size_t bytes);
 
     /// Of the calling thread, whose context may be a copy of the rank's.
     static bool is_in_handler() { return detail::current_context->own.in_handler; }
@@ -206,6 +243,9 @@ private:
     std::vector<std::unique_ptr<peer_link>> links_;
     std::vector<std::uint32_t> known_;   ///< peers that have a link
     std::vector<std::uint32_t> listed_;  ///< peers that the next poll looks after
+    std::vector<std::unique_ptr<batch_room>> spare_rooms_;
+    std::uint32_t batch_time_ = 0;  ///< calls of `send_old_batches`
+    meters::sent_messages sent_;    // others read it, too
     std::deque<own_message> own_messages_;
     std::string trouble_;  ///< of the provider
     std::uint32_t trouble_with_ = no_peer;
@@ -217,6 +257,8 @@ private:
     std::atomic<std::uint64_t> dropped_ = 0;
     std::atomic<std::uint64_t> repeated_ = 0;
     std::atomic<std::uint64_t> early_count_ = 0;
+    std::atomic<std::uint64_t> batches_ = 0;  // these are counted with the lock held
+    std::atomic<std::uint64_t> batched_ = 0;
     std::atomic_flag serving_;  ///< one thread at a time
 };
 

@@ -62,15 +62,37 @@ bool port::bury(detail::rank_context& server, std::uint32_t peer) {
     return true;
 }
 
+/// @pre the lock is held.
+void port::drop_unsent(detail::rank_context& server, std::uint32_t peer,
+                       const outgoing_frame& frame, std::span<counter* const> completions) {
+    for (counter* const completion : completions) around_.deaths->lose(peer, completion);
+    const auto drop = [&](const frame_head& head) {
+        around_.deaths->drop();
+        const std::uint64_t ticket = ticket_of(head);
+        if (ticket != no_ticket) operations_.lose_ticket(server, ticket);
+    };
+    if (frame.head.kind != frame_kind::batch) return drop(frame.head);
+    frame_head one;
+    std::span<const std::byte> data;
+    for (batch_reader batch(frame.head, frame.first); !batch.is_over();) {
+        batch.next(one, data);
+        drop(one);
+    }
+}
+
 /// As if all had been taken. @pre the lock is held.
 void port::close_link(detail::rank_context& server, std::uint32_t peer, peer_link& link) {
     for (class_account& account : link.classes) {
         for (const waiting_frame& frame : std::exchange(account.queue, {})) {
-            around_.deaths->drop();
-            around_.deaths->lose(peer, frame.completion);
-            const std::uint64_t ticket = ticket_of(frame.head);
-            if (ticket != no_ticket) operations_.lose_ticket(server, ticket);
+            drop_unsent(server, peer, {frame.head, frame.following}, frame.completions);
         }
+        if (!account.batch.is_empty()) {
+            const open_batch& batch = account.batch;
+            drop_unsent(server, peer, batch.frame(&account == &link.replies()),
+                        batch.completions());
+            spare_rooms_.push_back(account.batch.end());
+        }
+        account.batch_follows_requests = false;
         account.acked = account.wanted = account.asking = account.moving = account.sent;
         early_count_.fetch_sub(account.early.size(), std::memory_order_relaxed);
         account.early.clear();

@@ -25,7 +25,7 @@ std::uint64_t port::moves_of(std::size_t bytes) { return (bytes + most_moved - 1
 /// Whether nothing is on its way that a move would be wrong to come before. @pre the lock is held.
 bool port::may_overtake(peer_link& link, bool is_read) {
     const class_account& requests = link.requests();
-    return requests.queue.empty() &&
+    return !requests.has_waiting() &&
            has_reached(requests.acked, is_read ? requests.wanted : requests.moving);
 }
 
@@ -36,7 +36,7 @@ void port::await_overtaken(detail::rank_context& context, std::uint32_t peer, bo
         peer_link& link = link_to(peer);
         if (may_overtake(link, is_read)) return;
         const class_account& requests = link.requests();
-        const bool is_all = is_read || !requests.queue.empty();
+        const bool is_all = is_read || requests.has_waiting();
         goals.push_back({.peer = peer,
                          .requests = is_all ? requests.goal() : requests.moving,
                          .replies = link.replies().acked,

@@ -27,6 +27,7 @@ static_assert(argument_bytes_room % 16 == 0);
 
 /// Whether nothing is left to do once the answer is made: the answer says so itself.
 bool is_taken_by_answer(const frame_head& head) {
+    if (head.is_batched != 0) return false;
     if (head.kind == frame_kind::get) return head.operands[1] == detail::null_address;
     return head.kind == frame_kind::atomic && head.operands[3] != no_ticket;
 }
@@ -36,11 +37,15 @@ bool is_taken_by_answer(const frame_head& head) {
 bool port::serve(detail::rank_context& server) {
     // acquire: what handlers may use [rank.begun]
     if (std::atomic_ref(own_->call->has_begun).load(std::memory_order_acquire) == 0) return false;
+    const bool has_waiting = waiting_count_.load(std::memory_order_relaxed) != 0;
+    if (has_waiting) look_after_listed();
+    bool has_served = false;
     // acquire and release: what the last one who served did is done [fabric.served]
-    if (serving_.test_and_set(std::memory_order_acquire)) return false;
-    const bool has_served = serve_all(server);
-    serving_.clear(std::memory_order_release);  // [fabric.served]
-    if (has_served) check_trouble();
+    if (!serving_.test_and_set(std::memory_order_acquire)) {
+        has_served = serve_all(server);
+        serving_.clear(std::memory_order_release);  // [fabric.served]
+    }
+    if (has_served || has_waiting) check_trouble();
     return has_served;
 }
 
@@ -164,6 +169,7 @@ void port::take(detail::rank_context& server, const frame_head& head,
         case frame_kind::atomic: return take_atomic(head);
         case frame_kind::message: return take_message(server, head, following);
         case frame_kind::message_part: return take_part(server, head, following);
+        case frame_kind::batch: return take_batch(server, head, following);
         case frame_kind::get_answer:
             if (operations_.take_answer(server, head.operands[0], head.origin, following)) return;
             break;
@@ -273,6 +279,29 @@ void port::take_part(detail::rank_context& server, const frame_head& head,
                      .arguments = {kept.data(), account.message.operands[2]},
                      .data = kept.data() + argument_bytes_room,
                      .bytes = whole});
+}
+
+/// Answers to it gather from the first one on, and leave when all that has come is done.
+void port::take_batch(detail::rank_context& server, const frame_head& head,
+                      std::span<const std::byte> following) {
+    if (!head.is_reply()) {
+        const std::lock_guard lock(mutex_);
+        peer_link& link = *links_[head.origin];
+        link.replies().gathers = true;
+        look_after(head.origin, link);
+    }
+    batch_reader batch(head, following);
+    while (!batch.is_over()) {
+        frame_head one;
+        std::span<const std::byte> data;
+        frame_fault fault = batch.next(one, data);
+        if (fault == frame_fault::none) fault = check_frame(one, around_.bounds);
+        if (fault != frame_fault::none) {
+            around_.end_job(head.origin,
+                            fmt::format("a batch came with a frame with {}", name_of(fault)));
+        }
+        take(server, one, data);
+    }
 }
 
 bool port::serve_own_messages(detail::rank_context& server) {

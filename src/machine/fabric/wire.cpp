@@ -62,7 +62,8 @@ frame_fault check_message(const frame_head& head, const frame_bounds& bounds) {
 bool has_class_of_kind(const frame_head& head) {
     switch (head.kind) {
         case frame_kind::message:
-        case frame_kind::message_part: return true;
+        case frame_kind::message_part:
+        case frame_kind::batch: return true;
         case frame_kind::get_answer:
         case frame_kind::atomic_answer: return head.is_reply();
         default: return !head.is_reply();
@@ -77,7 +78,7 @@ frame_fault check_body(const frame_head& head, const frame_bounds& bounds) {
         case frame_kind::message: return check_message(head, bounds);
         case frame_kind::get_answer: return frame_fault::none;
         case frame_kind::message_part:
-            return head.bytes != 0 ? frame_fault::none : frame_fault::length;
+        case frame_kind::batch: return head.bytes != 0 ? frame_fault::none : frame_fault::length;
         case frame_kind::account:
         case frame_kind::atomic_answer:
             return head.bytes == 0 ? frame_fault::none : frame_fault::length;
@@ -124,18 +125,23 @@ std::string_view name_of(frame_fault fault) {
     return "an unknown fault";
 }
 
+frame_fault check_frame(const frame_head& head, const frame_bounds& bounds) {
+    const bool is_known = head.kind <= frame_kind::batch && (head.flags & ~all_flags) == 0;
+    if (!is_known || !has_class_of_kind(head)) return frame_fault::kind;
+    return check_body(head, bounds);
+}
+
 frame_fault read_frame(std::span<const std::byte> frame, const frame_bounds& bounds,
                        frame_head& head) {
     if (frame.size() < sizeof head) return frame_fault::foreign;
     std::memcpy(&head, frame.data(), sizeof head);
     if (head.secret != bounds.secret) return frame_fault::foreign;
+    head.is_batched = 0;
     if (head.origin >= bounds.ranks || head.origin == bounds.own_rank) return frame_fault::origin;
-    const bool is_known = head.kind <= frame_kind::message_part && (head.flags & ~all_flags) == 0;
-    if (!is_known || !has_class_of_kind(head)) return frame_fault::kind;
     if (head.bytes != frame.size() - sizeof head || frame.size() > frame_bytes) {
         return frame_fault::length;
     }
-    return check_body(head, bounds);
+    return check_frame(head, bounds);
 }
 
 }  // namespace selion::machine::fabric

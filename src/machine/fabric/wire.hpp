@@ -25,6 +25,7 @@ enum class frame_kind : std::uint8_t {
     atomic_answer,
     message,
     message_part,
+    batch,
 };
 
 /// Of `frame_head::flags`.
@@ -47,7 +48,7 @@ struct frame_head {
     frame_kind kind = frame_kind::account;
     std::uint8_t flags = 0;
     std::uint16_t detail = 0;
-    std::uint32_t unused = 0;
+    std::uint32_t is_batched = 0;  ///< not on the wire: it has come in a batch
     std::uint64_t operands[4] = {};
 
     bool is_counted() const { return kind != frame_kind::account; }
@@ -100,5 +101,7 @@ std::string_view name_of(frame_fault fault);
 /// further checks, but for tickets, numbers and the order of a message's parts.
 frame_fault read_frame(std::span<const std::byte> frame, const frame_bounds& bounds,
                        frame_head& head);
+/// The same for a frame of a batch, whose origin and length are known to be right.
+frame_fault check_frame(const frame_head& head, const frame_bounds& bounds);
 
 }  // namespace selion::machine::fabric

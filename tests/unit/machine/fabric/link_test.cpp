@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <memory>
+#include <span>
+
+#include "selion/detail/rank_context.hpp"
+
 namespace selion::machine::fabric {
 namespace {
 
@@ -97,15 +103,63 @@ TEST(link, requests_are_not_told_while_a_reply_waits) {
     EXPECT_FALSE(link.owes_account);
 }
 
+outgoing_frame put_frame(std::span<const std::byte> data) {
+    outgoing_frame frame;
+    frame.head.kind = frame_kind::put;
+    frame.head.operands[1] = detail::null_address;
+    frame.first = data;
+    return frame;
+}
+
+TEST(link, quiet_waits_for_what_is_in_a_batch) {
+    peer_link link;
+    class_account& requests = link.requests();
+    requests.queue.resize(2);
+    const std::array<std::byte, 8> data{};
+    requests.batch.begin(std::make_unique<batch_room>(), 0);
+    requests.batch.add(put_frame(data), nullptr);
+    EXPECT_FALSE(link.is_quiet());
+    EXPECT_TRUE(link.is_owed());
+    EXPECT_EQ(requests.goal(), 3u);
+    requests.queue.clear();
+    EXPECT_TRUE(link.has_waiting());
+    EXPECT_EQ(requests.goal(), 1u);
+    requests.batch.end();
+    EXPECT_TRUE(link.is_quiet());
+    EXPECT_EQ(requests.goal(), 0u);
+}
+
+TEST(link, a_batch_of_replies_tells_what_no_other_frame_may_before_it) {
+    peer_link link;
+    link.requests().taken = 3;
+    class_account& replies = link.replies();
+    const std::array<std::byte, 8> data{};
+    replies.batch.begin(std::make_unique<batch_room>(), 0);
+    outgoing_frame answer = put_frame(data);
+    answer.head.kind = frame_kind::get_answer;
+    answer.head.flags = is_reply_flag;
+    replies.batch.add(answer, nullptr);
+    frame_head other;
+    link.tell(other);
+    EXPECT_EQ(other.requests_taken, 0u);
+    frame_head whole = replies.batch.frame(true).head;
+    link.tell(whole);
+    EXPECT_EQ(whole.requests_taken, 3u);
+    // One that waits in the queue has others behind it.
+    replies.queue.emplace_back();
+    link.tell(whole);
+    EXPECT_EQ(whole.requests_taken, 0u);
+}
+
 TEST(link, a_frame_has_its_turn) {
     class_account account;
     account.taken = UINT32_MAX - 1;
     EXPECT_EQ(account.turn_of(UINT32_MAX - 1), turn::over);
     EXPECT_EQ(account.turn_of(UINT32_MAX), turn::now);
     EXPECT_EQ(account.turn_of(0), turn::later);
-    EXPECT_EQ(account.turn_of(window_frames - 2), turn::later);
-    EXPECT_EQ(account.turn_of(window_frames - 1), turn::never);
-    EXPECT_EQ(account.turn_of(UINT32_MAX - 1 - window_frames), turn::over);
+    EXPECT_EQ(account.turn_of(most_ahead - 2), turn::later);
+    EXPECT_EQ(account.turn_of(most_ahead - 1), turn::never);
+    EXPECT_EQ(account.turn_of(UINT32_MAX - 1 - most_ahead), turn::over);
 }
 
 TEST(link, a_receiver_tells_before_the_window_closes) {

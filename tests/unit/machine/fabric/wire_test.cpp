@@ -126,7 +126,7 @@ TEST(wire, lengths_of_messages_agree) {
 }
 
 TEST(wire, kinds_and_flags_that_do_not_exist_are_refused) {
-    EXPECT_EQ(fault_of(head_of(static_cast<frame_kind>(8))), frame_fault::kind);
+    EXPECT_EQ(fault_of(head_of(static_cast<frame_kind>(9))), frame_fault::kind);
     EXPECT_EQ(fault_of(head_of(frame_kind::account, 8)), frame_fault::kind);
     EXPECT_EQ(fault_of(head_of(frame_kind::put, is_reply_flag)), frame_fault::kind);
     EXPECT_EQ(fault_of(head_of(frame_kind::atomic_answer)), frame_fault::kind);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/fabric/batch.hpp"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "selion/detail/rank_context.hpp"
+
+namespace selion::machine::fabric {
+namespace {
+
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+
+/// Of one frame. Operands follow, then the data, filled up to whole words.
+struct batch_entry {
+    std::uint16_t bytes = 0;  ///< of the data
+    frame_kind kind = frame_kind::account;
+    std::uint8_t flags = 0;
+    std::uint16_t detail = 0;
+    std::uint16_t operands = 0;  ///< so many of them are there; the others are as in a head
+};
+static_assert(sizeof(batch_entry) == word_bytes);
+
+constexpr std::size_t whole_words(std::size_t bytes) {
+    return (bytes + word_bytes - 1) / word_bytes * word_bytes;
+}
+
+/// How many operands a kind has; nothing: it is in no batch. A put without a signal has one.
+std::optional<std::uint16_t> operands_of(frame_kind kind, bool has_signal) {
+    switch (kind) {
+        case frame_kind::put: return has_signal ? 3 : 1;
+        case frame_kind::get:
+        case frame_kind::atomic: return 4;
+        case frame_kind::get_answer: return 1;
+        case frame_kind::atomic_answer: return 2;
+        case frame_kind::message: return 3;
+        case frame_kind::account:
+        case frame_kind::message_part:
+        case frame_kind::batch: break;
+    }
+    return std::nullopt;
+}
+
+bool has_signal(const frame_head& head) { return head.operands[1] != detail::null_address; }
+
+}  // namespace
+
+frame_needs needs_of(const outgoing_frame& frame) {
+    const frame_head& head = frame.head;
+    const bool tells_nothing = head.kind == frame_kind::put ||
+                               (head.kind == frame_kind::atomic && head.operands[3] == no_ticket);
+    return {.quiet = !frame.is_fleeting,
+            .account = !frame.is_fleeting && tells_nothing,
+            .effect = head.kind != frame_kind::put || !frame.first.empty()};
+}
+
+bool may_be_batched(const outgoing_frame& frame) {
+    const std::size_t bytes = frame.first.size() + frame.second.size();
+    if (bytes > most_batched) return false;
+    const frame_head& head = frame.head;
+    if (head.kind == frame_kind::message) return bytes - head.operands[2] == head.operands[1];
+    return operands_of(head.kind, false).has_value();
+}
+
+/// The data end at a whole word.
+std::byte* open_batch::fill(std::byte* place) {
+    const auto bytes = static_cast<std::size_t>(place - room_->data());
+    for (std::size_t filled = bytes; filled % word_bytes != 0; ++filled) *place++ = std::byte{0};
+    return place;
+}
+
+void open_batch::end_entry(const std::byte* place, counter* completion) {
+    bytes_ = static_cast<std::size_t>(place - room_->data());
+    if (completion == nullptr) return;
+    completions_.push_back(completion);
+    asks_ = true;
+}
+
+void open_batch::add(const outgoing_frame& frame, counter* completion) {
+    const frame_head& head = frame.head;
+    batch_entry entry;
+    entry.bytes = static_cast<std::uint16_t>(frame.first.size() + frame.second.size());
+    entry.kind = head.kind;
+    entry.flags = head.flags;
+    entry.detail = head.detail;
+    entry.operands = *operands_of(head.kind, has_signal(head));
+    std::byte* place = room_->data() + bytes_;
+    std::memcpy(place, &entry, sizeof entry);
+    place += sizeof entry;
+    // Those beyond are overwritten by what follows.
+    std::memcpy(place, head.operands, sizeof head.operands);
+    place += entry.operands * word_bytes;
+    if (!frame.first.empty()) std::memcpy(place, frame.first.data(), frame.first.size());
+    place += frame.first.size();
+    if (!frame.second.empty()) std::memcpy(place, frame.second.data(), frame.second.size());
+    place += frame.second.size();
+    needs_ |= needs_of(frame);
+    end_entry(fill(place), completion);
+}
+
+void open_batch::add_put(std::uint64_t target, std::span<const std::byte> data,
+                         counter* completion) {
+    batch_entry entry;
+    entry.bytes = static_cast<std::uint16_t>(data.size());
+    entry.kind = frame_kind::put;
+    entry.operands = 1;
+    std::byte* place = room_->data() + bytes_;
+    std::memcpy(place, &entry, sizeof entry);
+    std::memcpy(place + sizeof entry, &target, sizeof target);
+    place += sizeof entry + sizeof target;
+    if (data.size() == word_bytes) {
+        std::memcpy(place, data.data(), word_bytes);
+        place += word_bytes;
+    } else if (!data.empty()) {
+        std::memcpy(place, data.data(), data.size());
+        place = fill(place + data.size());
+    }
+    needs_ |= {.quiet = true, .account = true, .effect = !data.empty()};
+    end_entry(place, completion);
+}
+
+outgoing_frame open_batch::frame(bool is_reply) const {
+    outgoing_frame whole;
+    whole.head.kind = frame_kind::batch;
+    if (is_reply) whole.head.flags |= is_reply_flag;
+    if (asks_) whole.head.flags |= asks_flag;
+    whole.first = {room_->data(), bytes_};
+    return whole;
+}
+
+std::unique_ptr<batch_room> open_batch::end() {
+    bytes_ = 0;
+    needs_ = {};
+    asks_ = false;
+    completions_.clear();
+    return std::exchange(room_, nullptr);
+}
+
+frame_fault batch_reader::next(frame_head& head, std::span<const std::byte>& following) {
+    batch_entry entry;
+    if (rest_.size() < sizeof entry) return frame_fault::length;
+    std::memcpy(&entry, rest_.data(), sizeof entry);
+    const auto most_operands = operands_of(entry.kind, true);
+    if (!most_operands) return frame_fault::kind;
+    if (entry.operands != *most_operands && entry.operands != operands_of(entry.kind, false)) {
+        return frame_fault::length;
+    }
+    const std::size_t before_data = sizeof entry + entry.operands * word_bytes;
+    if (rest_.size() < before_data + whole_words(entry.bytes)) return frame_fault::length;
+    head = {};
+    head.secret = batch_.secret;
+    head.origin = batch_.origin;
+    head.bytes = entry.bytes;
+    head.kind = entry.kind;
+    head.flags = entry.flags;
+    head.detail = entry.detail;
+    head.operands[1] = detail::null_address;
+    std::memcpy(head.operands, rest_.data() + sizeof entry, entry.operands * word_bytes);
+    // It is taken, and told as taken, with the others.
+    head.is_batched = 1;
+    following = rest_.subspan(before_data, entry.bytes);
+    rest_ = rest_.subspan(before_data + whole_words(entry.bytes));
+    return head.is_reply() == batch_.is_reply() ? frame_fault::none : frame_fault::kind;
+}
+
+}  // namespace selion::machine::fabric

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "machine/fabric/wire.hpp"
+
+namespace selion {
+class counter;
+}
+
+/// Small frames that leave together, as one: "Batches" in protocol.md. Knows no network.
+namespace selion::machine::fabric {
+
+/// What a frame means to those who wait for what has been sent.
+struct frame_needs {
+    bool quiet = false;    ///< quiet waits for it: it is not fleeting
+    bool account = false;  ///< quiet has to ask whether it was taken: no answer tells
+    bool effect = false;   ///< it does more than to raise a signal
+
+    frame_needs& operator|=(const frame_needs& other) {
+        quiet |= other.quiet;
+        account |= other.account;
+        effect |= other.effect;
+        return *this;
+    }
+};
+frame_needs needs_of(const outgoing_frame& frame);
+
+/// Bytes that may follow a frame in a batch: to copy more takes as long as to send them.
+inline constexpr std::size_t most_batched = 1024;
+bool may_be_batched(const outgoing_frame& frame);
+
+/// Room for what follows a batch's head.
+using batch_room = std::array<std::byte, most_following>;
+
+/// Frames of one class to one peer that have not left yet.
+class open_batch {
+public:
+    bool is_empty() const { return bytes_ == 0; }
+    bool has_room() const { return room_ != nullptr; }
+    /// Before the first frame. @param now a number of the time
+    void begin(std::unique_ptr<batch_room> room, std::uint32_t now) {
+        room_ = std::move(room);
+        begun_ = now;
+    }
+    /// Whether a frame that so many bytes follow fits beside those that are there.
+    bool fits(std::size_t following) const {
+        return bytes_ + most_entry_bytes + following <= most_following;
+    }
+    /// @param completion counts when the batch has been taken. @pre `may_be_batched`, `fits`, and
+    /// has room
+    void add(const outgoing_frame& frame, counter* completion);
+    /// The same for a put without a signal, the most frequent one, at less cost.
+    void add_put(std::uint64_t target, std::span<const std::byte> data, counter* completion);
+    /// The peer shall tell at once when it has taken it.
+    void ask() { asks_ = true; }
+
+    /// @return the number that was given to `begin`
+    std::uint32_t begun() const { return begun_; }
+    const frame_needs& needs() const { return needs_; }
+    std::span<counter* const> completions() const { return completions_; }
+    /// All of it, as one frame; holds as long as nothing is added.
+    outgoing_frame frame(bool is_reply) const;
+    /// Empty from now on. @return the room
+    std::unique_ptr<batch_room> end();
+
+private:
+    /// Beside the data, which are filled up to whole words.
+    static constexpr std::size_t most_entry_bytes = 6 * sizeof(std::uint64_t);
+
+    std::byte* fill(std::byte* place);
+    void end_entry(const std::byte* place, counter* completion);
+
+    std::unique_ptr<batch_room> room_;
+    std::size_t bytes_ = 0;
+    std::uint32_t begun_ = 0;
+    frame_needs needs_;
+    bool asks_ = false;
+    std::vector<counter*> completions_;
+};
+
+/// Reads a batch: frame after frame, each as if it had come alone, but for number and account.
+class batch_reader {
+public:
+    batch_reader(const frame_head& batch, std::span<const std::byte> following)
+        : batch_(batch), rest_(following) {}
+
+    bool is_over() const { return rest_.empty(); }
+    /// @param following of the frame; holds as long as the batch's bytes. @return length or kind if
+    /// the rest of the bytes is no frame; the values of its fields are for `check_frame`.
+    frame_fault next(frame_head& head, std::span<const std::byte>& following);
+
+private:
+    const frame_head& batch_;
+    std::span<const std::byte> rest_;
+};
+
+}  // namespace selion::machine::fabric

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Small operations that follow each other, to the next rank.
+///
+///   batches rows COUNT      COUNT puts, atomics, gets and messages, each kind in a row
+///   batches ends COUNT      rows of 1 to COUNT puts, each with a quiet after it
+///   batches computing       some puts and a signal; then rank 0 computes and calls nothing
+///
+/// Exit status 1 when something is not where it should be.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <selion/selion.hpp>
+
+namespace {
+
+constexpr std::uint64_t cells = 512;
+
+struct place {
+    selion::signal arrived;
+    selion::signal heard;
+    std::uint64_t handled;
+    std::uint64_t sum;
+    std::uint64_t values[cells];
+};
+
+using all_places = selion::global_ptr<place>;
+
+void expect(bool condition, const char* what) {
+    if (condition) return;
+    std::fprintf(stderr, "wrong: %s\n", what);
+    std::exit(1);
+}
+
+auto cell_of(all_places target, std::uint64_t number) {
+    return target.member(&place::values).reinterpret<std::uint64_t>() +
+           static_cast<std::ptrdiff_t>(number % cells);
+}
+
+selion::arrival add(const all_places& target, selion::message_info) {
+    place& own = *target.local();
+    own.handled += 1;
+    selion::notify(target.member(&place::heard), selion::signal_set(own.handled));
+    return {};
+}
+
+void run_rows(selion::world& world, all_places places, std::uint64_t count) {
+    const std::uint32_t next = (world.rank() + 1) % world.size();
+    const all_places target = places.on(next);
+    for (std::uint64_t i = 0; i < count; ++i) selion::put(cell_of(target, i), i);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        selion::atomic_add(target.member(&place::sum), 2);
+    }
+    for (std::uint64_t i = 0; i < count; ++i) selion::send(next, add, target);
+    world.barrier();
+    const place& own = *places.local();
+    for (std::uint64_t i = count - cells; i < count; ++i) {
+        expect(own.values[i % cells] == i, "a put is lost, or one before it came later");
+    }
+    expect(own.sum == 2 * count, "an atomic is lost, or came twice");
+    selion::wait_until(places.member(&place::heard), count);
+    expect(own.handled == count, "a message came twice");
+    std::vector<std::uint64_t> back(count);
+    selion::transfers all;
+    for (std::uint64_t i = 0; i < count; ++i) all.get(back[i], cell_of(target, i));
+    all.sync();
+    for (std::uint64_t i = 0; i < count; ++i) {
+        expect(back[i] % cells == i % cells, "a get brought another cell");
+    }
+    world.barrier();
+}
+
+/// What a quiet has waited for is there, however many puts have gathered.
+void run_ends(selion::world& world, all_places places, std::uint64_t count) {
+    const all_places target = places.on((world.rank() + 1) % world.size());
+    for (std::uint64_t length = 1; length <= count; ++length) {
+        for (std::uint64_t i = 0; i < length; ++i) {
+            selion::put(cell_of(target, i), length * count + i);
+        }
+        selion::quiet();
+        const std::uint64_t last = length - 1;
+        expect(selion::get(cell_of(target, last)) == length * count + last, "a quiet was early");
+    }
+    world.barrier();
+}
+
+void compute(std::chrono::milliseconds how_long) {
+    const auto end = std::chrono::steady_clock::now() + how_long;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+}
+
+/// The other rank has heard and answered while rank 0 computes.
+void run_computing(selion::world& world, all_places places) {
+    const all_places target = places.on(1 - world.rank());
+    const auto arrived = places.member(&place::arrived);
+    for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+        world.barrier();
+        if (world.rank() == 0) {
+            for (std::uint64_t i = 0; i < 10; ++i) selion::put(cell_of(target, i), turn);
+            selion::notify(target.member(&place::arrived), selion::signal_set(turn));
+            compute(std::chrono::milliseconds(700));
+            selion::progress();
+            expect(selion::read_signal(arrived) == turn, "nothing has left meanwhile");
+        } else {
+            selion::wait_until(arrived, turn);
+            for (std::uint64_t i = 0; i < 10; ++i) {
+                expect(places.local()->values[i] == turn, "a signal came before its data");
+            }
+            selion::notify(target.member(&place::arrived), selion::signal_set(turn));
+        }
+    }
+    world.barrier();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return selion::run(argc, argv, [&](selion::world& world) {
+        const std::string_view what = argc > 1 ? argv[1] : "";
+        const std::uint64_t count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : cells;
+        const auto places = selion::allocate<place>(world, 1);
+        if (what == "rows") run_rows(world, places, count);
+        if (what == "ends") run_ends(world, places, count);
+        if (what == "computing") run_computing(world, places);
+        selion::deallocate(world, places);
+    });
+}
