@@ -20,7 +20,17 @@ function(selion_short_build target)
 endfunction()
 
 function(selion_add_gtest_program folder target seconds)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # their names are nobody else's
+    # Names of other programs' tests are nobody else's.
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+    if(target STREQUAL "unit_tests")
+        set_target_properties(${target} PROPERTIES UNITY_BUILD "${CMAKE_UNITY_BUILD}")
+        selion_unite_folders(${target})
+        # These have names that others of their folder have.
+        get_target_property(sources ${target} SOURCES)
+        list(FILTER sources INCLUDE REGEX
+            "/sim/(perturbation|reception|.*/shipped_machines|.*/mesh_(network|reference))_test[.]cpp$")
+        set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
     if(folder STREQUAL "unit")
         add_dependencies(short_tests ${target})
         selion_short_build(${target} -O0 -g1)  # they take longer to optimise than to run

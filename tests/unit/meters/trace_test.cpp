@@ -58,20 +58,20 @@ std::vector<std::string> order_of(const json& all) {
 }
 
 /// Names that a program may choose, and that are hard to write down.
-constexpr const char* hard_names[] = {"quote \" in it", "back\\slash", "new\nline",
+constexpr const char* trace_names[] = {"quote \" in it", "back\\slash", "new\nline",
                                       "tab\tbed",       "bell\a",      "",
                                       "grüße 世界",     "</script>"};
 
 TEST(trace_text, is_json_whatever_the_names_are) {
     std::vector<occurrence> events;
-    for (const char* name : hard_names) {
+    for (const char* name : trace_names) {
         events.push_back(
             {.name = name, .start_ps = 1000, .end_ps = 2500, .line = 7, .file = name, .bytes = 8});
         events.push_back({.name = name, .kind = slice_kind::count, .bytes = 5});
     }
     const json all = trace_of(events);
     ASSERT_TRUE(all.is_array());
-    for (const char* name : hard_names) {
+    for (const char* name : trace_names) {
         EXPECT_EQ(first(all, "X", name)["args"]["at"], std::string(name) + ":7");
         EXPECT_EQ(first(all, "C", std::string(name) + " (rank 0)")["args"]["total"], 5);
     }
