@@ -27,8 +27,8 @@ function(selion_add_gtest_program folder target seconds)
         selion_unite_folders(${target})
         # These have names that others of their folder have.
         get_target_property(sources ${target} SOURCES)
-        list(FILTER sources INCLUDE REGEX
-            "/sim/(perturbation|reception|.*/shipped_machines|.*/mesh_(network|reference))_test[.]cpp$")
+        set(apart "perturbation|reception|.*/shipped_machines|.*/mesh_(network|reference)")
+        list(FILTER sources INCLUDE REGEX "/sim/(${apart})_test[.]cpp$")
         set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
     if(folder STREQUAL "unit")

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many workers and one host: rounds of calls whose arguments, computing and results take given
 // times, beside what the model says.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -69,10 +71,22 @@ public:
           wanted_(wanted),
           is_real_(world.machine().capabilities.real_time) {
         settle(world);
-        in_.resize(bytes_for(wanted.share(wanted.in_us), true));
-        outs_.resize(wanted.workers);
-        const std::size_t out_bytes = bytes_for(wanted.share(wanted.out_us), false);
-        for (auto& out : outs_) out.resize(out_bytes);
+        in_bytes_ = bytes_for(wanted.share(wanted.in_us), true);
+        out_bytes_ = bytes_for(wanted.share(wanted.out_us), false);
+    }
+
+    /// Why this host cannot do it; empty: it can.
+    std::string refusal() const {
+        const std::uint64_t most = pool_options(world_).memory_bytes - spare_bytes;
+        const std::uint64_t wanted = (in_bytes_ + out_bytes_) * pool_.depth();
+        if (!is_real_ || wanted <= most) return {};
+        return "transfers that take so long have " + std::to_string(wanted >> 20) +
+               " MiB on this host, and a worker has room for " + std::to_string(most >> 20);
+    }
+    /// Before anything is measured.
+    void make_arrays() {
+        in_.resize(std::max(in_.size(), in_bytes_));
+        outs_.assign(wanted_.workers, std::vector<std::byte>(out_bytes_));
     }
 
     /// Mean time of a round.
@@ -87,9 +101,9 @@ public:
     /// What this round's transfers take, all together.
     call_times transfers() {
         const call_times none = call(0, 0);
-        const call_times sent = call(in_.size(), 0);
+        const call_times sent = call(in_bytes_, 0);
         // In real time what a worker does meanwhile decides where data lie.
-        const call_times each = call(in_.size(), outs_.front().size(), is_real_ ? compute_us() : 0);
+        const call_times each = call(in_bytes_, out_bytes_, is_real_ ? compute_us() : 0);
         // By DMA the host is free at once, and its own time does not say what a transfer takes.
         const double bytes_us = sent.whole_us() - none.whole_us();
         const double in_us = is_real_ ? each.in_us : std::max(each.in_us, bytes_us);
@@ -98,6 +112,9 @@ public:
     }
 
 private:
+    /// For what a call has beside its arrays.
+    static constexpr std::uint64_t spare_bytes = std::uint64_t{1} << 20;
+
     double whole() const { return wanted_.is_same_for_all ? 1 : wanted_.workers; }
 
     selion::routine_call<> start(std::uint32_t worker, std::size_t in, std::span<std::byte> out,
@@ -149,7 +166,7 @@ private:
     void run_plain() {
         std::vector<selion::routine_call<>> calls;
         for (std::uint32_t worker = 0; worker < wanted_.workers; ++worker) {
-            calls.push_back(start(worker, in_.size(), outs_[worker], compute_us()));
+            calls.push_back(start(worker, in_bytes_, outs_[worker], compute_us()));
         }
         pool_.wait_all();
     }
@@ -158,7 +175,7 @@ private:
         std::vector<selion::routine_call<>> calls;
         for (std::uint32_t round = 0; round < count; ++round) {
             for (std::uint32_t worker = 0; worker < wanted_.workers; ++worker) {
-                calls.push_back(start(worker, in_.size(), outs_[worker], compute_us()));
+                calls.push_back(start(worker, in_bytes_, outs_[worker], compute_us()));
             }
         }
         pool_.wait_all();
@@ -168,6 +185,8 @@ private:
     worker_pool& pool_;
     point wanted_;
     bool is_real_;
+    std::size_t in_bytes_ = 0;
+    std::size_t out_bytes_ = 0;
     std::vector<std::byte> in_;
     std::vector<std::vector<std::byte>> outs_;
 };
@@ -175,6 +194,11 @@ private:
 void print_point(selion::world& world, worker_pool& pool, const point& wanted, bool has_overlap,
                  const study::row_frame& frame) {
     rounds host(world, pool, wanted);
+    if (const std::string reason = host.refusal(); !reason.empty()) {
+        std::printf("%s\n", nlohmann::json{{"skipped", reason}}.dump().c_str());
+        return;
+    }
+    host.make_arrays();
     const double total_us = host.measure();
     const bool is_unknown = world.machine().capabilities.real_time || wanted.has_old_bytes;
     const call_times moved =

@@ -152,18 +152,23 @@ def test_a_python_rank_that_raises_ends_all(lasting_hosts: TwoHosts, tmp_path: P
 # --- studies --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("study, experiment, settings", [
-    ("one-sided", "latency", ["op=put,get", "progress=polling", "wait=wait_counter", "bytes=8"]),
-    ("host", "latency", ["op=put,barrier", "bytes=0,8"]),
-    ("multicore-collectives", "applications", ["ranks=4", "kernel=cg_reductions"]),
+@pytest.mark.parametrize("study, experiment, ranks, settings", [
+    ("one-sided", "latency", 2,
+     ["op=put,get", "progress=polling", "wait=wait_counter", "bytes=8"]),
+    ("host", "latency", 2, ["op=put,barrier", "bytes=0,8"]),
+    ("multicore-collectives", "applications", 4, ["ranks=4", "kernel=cg_reductions"]),
+    ("mesh-broadcast", "orders", 4, ["order=pass_up"]),
+    ("software-cache", "read-latency", 4, []),
+    ("offload", "call-overhead", 2, []),
 ])
 def test_a_study_runs_on_hosts(lasting_hosts: TwoHosts, tmp_path: Path, study: str,
-                               experiment: str, settings: list[str]):
+                               experiment: str, ranks: int, settings: list[str]):
+    """All of the quick sets: scripts/ci/studies-on-hosts."""
     if not (measuring / f"study_{study.replace('-', '_')}").exists():
         pytest.skip("its program is not built")
-    chosen = ["--experiment", experiment] if experiment else []
+    chosen = ["--experiment", experiment]
     sets = [part for one in settings for part in ("--set", one)]
-    machine = f"fabric:{4 if 'ranks=4' in settings else 2}"
+    machine = f"fabric:{ranks}"
     done = _selion(lasting_hosts, "study", study, "--quick", *chosen, *sets, "-m", machine,
                    "--hosts", _of_hosts, "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -59,8 +59,8 @@ std::vector<std::string> order_of(const json& all) {
 
 /// Names that a program may choose, and that are hard to write down.
 constexpr const char* trace_names[] = {"quote \" in it", "back\\slash", "new\nline",
-                                      "tab\tbed",       "bell\a",      "",
-                                      "grüße 世界",     "</script>"};
+                                       "tab\tbed",       "bell\a",      "",
+                                       "grüße 世界",     "</script>"};
 
 TEST(trace_text, is_json_whatever_the_names_are) {
     std::vector<occurrence> events;
