@@ -31,6 +31,8 @@ int main(int argc, char** argv) try {
     const study::arguments given = study::parse_arguments(argc, argv);
     const offload::measurement measure = read_point(given);
     return selion::run(argc, argv, [&](selion::world& world) {
+        // Where time is real every rank would be the host of processes of its own.
+        if (world.machine().capabilities.real_time && world.rank() != 0) return;
         for (std::uint32_t repetition = 0; repetition < given.repetitions; ++repetition) {
             measure(world, {given.params, world.size(), repetition});
         }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -48,6 +50,11 @@ const selion::routine until_cancelled{"until_cancelled", [](selion::worker& self
                                           while (!self.is_cancelled()) {
                                           }
                                       }};
+const selion::routine processors{"processors", [] {
+                                     cpu_set_t allowed;
+                                     sched_getaffinity(0, sizeof allowed, &allowed);
+                                     return static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+                                 }};
 const selion::routine who{"who", [](selion::worker& self) { return self.number(); }};
 
 /// Runs a body on the host of a pool; the ranks of a pool of ranks serve meanwhile.
@@ -94,6 +101,15 @@ SPMD_TEST(worker_pool, runs_routines_and_brings_back_what_they_return) {
         test.equal(pool.call(sum, numbers).get(), 500500);
         test.equal(pool.call(sum, std::span(numbers).first(0)).get(), 0);
     });
+}
+
+SPMD_TEST(worker_pool, workers_are_not_bound_where_their_host_is) {
+    // Else both would wait for one processor, and a call take as long as the kernel lets one run.
+    for (const worker_kind kind : {worker_kind::thread, worker_kind::process}) {
+        with_pool(test, world, {.workers = 1, .kind = kind}, [&](worker_pool& pool) {
+            test.that(pool.call(processors).get() >= selion::usable_cores(), "all are allowed");
+        });
+    }
 }
 
 SPMD_TEST(worker_pool, moves_spans_as_they_are_marked) {

@@ -159,7 +159,7 @@ def test_a_python_rank_that_raises_ends_all(lasting_hosts: TwoHosts, tmp_path: P
     ("multicore-collectives", "applications", 4, ["ranks=4", "kernel=cg_reductions"]),
     ("mesh-broadcast", "orders", 4, ["order=pass_up"]),
     ("software-cache", "read-latency", 4, []),
-    ("offload", "call-overhead", 2, []),
+    ("offload", "transfer", 2, ["bytes=65536", "host=sparc_2"]),
 ])
 def test_a_study_runs_on_hosts(lasting_hosts: TwoHosts, tmp_path: Path, study: str,
                                experiment: str, ranks: int, settings: list[str]):
@@ -174,6 +174,8 @@ def test_a_study_runs_on_hosts(lasting_hosts: TwoHosts, tmp_path: Path, study: s
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert rows and all(row["value"] > 0 for row in rows)
+    points = [(str(row["params"]), row["metric"]) for row in rows]
+    assert len(set(points)) == len(points), "one rank tells"
     assert {row["machine"] for row in rows} == {machine}
     assert os.listdir(tmp_path) == ["selion-out"]
 

@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "selion/machines.hpp"
@@ -99,6 +101,23 @@ std::uint32_t last_level_cache(const std::string& processor) {
     }
 }
 
+/// Of the calling thread, in words of the kernel; empty: it does not say.
+std::vector<unsigned long> own_mask() {
+    constexpr std::size_t most_processors = 8192;
+    std::vector<unsigned long> mask(most_processors / (8 * sizeof(unsigned long)));
+    const auto bytes = mask.size() * sizeof(unsigned long);
+    if (sched_getaffinity(0, bytes, reinterpret_cast<cpu_set_t*>(mask.data())) != 0) return {};
+    return mask;
+}
+
+bool set_own_mask(const std::vector<unsigned long>& mask) {
+    const auto bytes = mask.size() * sizeof(unsigned long);
+    return sched_setaffinity(0, bytes, reinterpret_cast<const cpu_set_t*>(mask.data())) == 0;
+}
+
+/// Empty: the thread has not been bound.
+thread_local std::vector<unsigned long> mask_before_binding;
+
 }  // namespace
 
 /// From the kernel's files: ranks ask at the same time, and hwloc changes the environment.
@@ -126,13 +145,25 @@ std::vector<int> choose_binding(std::uint32_t carriers) {
 }
 
 bool bind_thread(int processor) {
-    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(processor) + 1);
-    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(processor) + 1);
-    CPU_ZERO_S(bytes, set);
-    CPU_SET_S(static_cast<std::size_t>(processor), bytes, set);
-    const bool is_bound = sched_setaffinity(0, bytes, set) == 0;
-    CPU_FREE(set);
-    return is_bound;
+    std::vector<unsigned long> before = own_mask();
+    std::vector<unsigned long> wanted(before.size());
+    constexpr std::size_t bits = 8 * sizeof(unsigned long);
+    const auto place = static_cast<std::size_t>(processor);
+    if (place / bits >= wanted.size()) return false;
+    wanted[place / bits] = 1ul << place % bits;
+    if (!set_own_mask(wanted)) return false;
+    if (mask_before_binding.empty()) mask_before_binding = std::move(before);
+    return true;
+}
+
+unbound_scope::unbound_scope() {
+    if (mask_before_binding.empty()) return;
+    bound_ = own_mask();
+    set_own_mask(mask_before_binding);
+}
+
+unbound_scope::~unbound_scope() {
+    if (!bound_.empty()) set_own_mask(bound_);
 }
 
 }  // namespace selion::machine::node

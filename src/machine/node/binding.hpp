@@ -27,4 +27,18 @@ processor_place place_of_processor(std::uint32_t processor);
 /// Binds the calling thread. @return whether the kernel agreed.
 bool bind_thread(int processor);
 
+/// While it lives, the calling thread may use the processors that it might before `bind_thread`; so
+/// threads and processes that it starts are not bound to its own one, where they would wait for it
+/// while it waits for them.
+class unbound_scope {
+public:
+    unbound_scope();
+    ~unbound_scope();
+    unbound_scope(const unbound_scope&) = delete;
+    unbound_scope& operator=(const unbound_scope&) = delete;
+
+private:
+    std::vector<unsigned long> bound_;  ///< the kernel's mask; empty: it was not bound
+};
+
 }  // namespace selion::machine::node

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "machine/node/binding.hpp"
 #include "machine/workers/worker_loop.hpp"
 #include "selion/machines.hpp"
 
@@ -72,6 +73,7 @@ local_group::~local_group() { stop_all(); }
 
 void local_group::start(std::uint32_t worker) {
     last_turns_[worker] = 0;
+    const node::unbound_scope free_to_move;
     if (plan_.are_processes) {
         processes_[worker] =
             std::make_unique<worker_process>(worker, plan_.command, memory_->file());
