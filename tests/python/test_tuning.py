@@ -292,9 +292,14 @@ def test_no_time_leaves_cells_and_resume_goes_on(tmp_path: Path, selion):
     assert "go on with --resume" in first.stdout
     rows = len(json.loads(output.read_text())["rows"])
     assert 0 < rows < 11
-    second = selion("tune", "--time", "6s", "--resume", *few)
-    assert second.returncode == 0, second.stderr
-    assert len(json.loads(output.read_text())["rows"]) == 11
+    for _ in range(5):  # where others have the processors, one is not enough
+        again = selion("tune", "--time", "3s", "--resume", *few)
+        assert again.returncode == 0, again.stderr
+        more = len(json.loads(output.read_text())["rows"])
+        assert more >= rows
+        if (rows := more) == 11:
+            break
+    assert rows == 11
     assert list(tmp_path.iterdir()) == [output]
 
 
