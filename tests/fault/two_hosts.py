@@ -121,14 +121,15 @@ class TwoHosts:
 
 
 @contextlib.contextmanager
-def two_hosts(folder: Path) -> Iterator[TwoHosts]:
-    """@raise Refused where namespaces are not allowed."""
+def two_hosts(folder: Path, seconds: int = 600) -> Iterator[TwoHosts]:
+    """@param seconds after which they are gone whatever happens
+    @raise Refused where namespaces are not allowed."""
     if os.geteuid() != 0:
         raise Refused("only root makes networks")
     holders = []
     try:
         for _ in _names:
-            command = ["unshare", "--net", "--uts", "sh", "-c", "echo; exec sleep 600"]
+            command = ["unshare", "--net", "--uts", "sh", "-c", f"echo; exec sleep {seconds}"]
             holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       text=True)
             holders.append(holder)
