@@ -48,9 +48,10 @@ def parse(text: str) -> Spec:
     return Spec(kind, shape, comma + options)
 
 
-def with_ranks(text: str, ranks: int) -> str:
+def with_ranks(text: str, ranks: int, asker: str = "-n") -> str:
     """The spec with its rank count filled in.
 
+    @param asker who wants that many ranks, for the sentence of an error.
     @error Mistake if the spec already asks for another number of ranks.
     """
     if ranks < 1:
@@ -60,12 +61,12 @@ def with_ranks(text: str, ranks: int) -> str:
         return str(Spec(spec.kind, str(ranks), spec.options))
     if spec.kind == "fabric" and _per_process.fullmatch(spec.shape):
         if ranks % spec.per_process != 0:
-            raise Mistake(f"-n asks for {ranks} ranks, but a process of the machine '{text}' has "
+            raise Mistake(f"{asker} asks for {ranks} ranks, but a process of the machine '{text}' has "
                           f"{spec.per_process}; legal is a multiple of {spec.per_process}.")
         return str(Spec(spec.kind, f"{ranks // spec.per_process}x{spec.per_process}", spec.options))
     if spec.ranks is not None and spec.ranks != ranks:
         raise Mistake(
-            f"The machine '{text}' has {spec.ranks} ranks but -n asks for {ranks}; "
+            f"The machine '{text}' has {spec.ranks} ranks but {asker} asks for {ranks}; "
             f"leave out one of them, or write '{spec.kind}:{ranks}'."
         )
     return text

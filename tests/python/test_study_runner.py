@@ -101,6 +101,50 @@ def test_a_point_that_is_left_out(fake):
     assert fake.rows() == []
 
 
+_by_ranks = """
+[experiment.by-ranks]
+summary = "the same by the number of ranks"
+axes = ["bytes"]
+
+[experiment.by-ranks.axis.ranks]
+type = "int"
+default = [1, 2, 4]
+legal = { min = 1, max = 64 }
+
+[experiment.by-ranks.metric.latency_ns]
+unit = "ns"
+
+[experiment.by-ranks.metric.count]
+unit = "calls"
+"""
+
+
+def test_a_machine_has_the_points_of_its_own_number_of_ranks(fake):
+    with open(fake.folder / "studies" / "fake" / "study.toml", "a", encoding="utf-8") as study:
+        study.write(_by_ranks)
+    done = fake.run("--machine", "threads:2", "--machine", "processes:2x2")
+    assert done.returncode == 0, done.stderr
+    found = {
+        (row["machine"], row["params"]["ranks"])
+        for row in fake.rows()
+        if row["experiment"] == "by-ranks"
+    }
+    assert found == {("threads:2", 2), ("processes:2x2", 4)}
+    words = " ".join(done.stderr.split())
+    others = "they are of other numbers of ranks."
+    for machine in "threads:2", "processes:2x2":
+        assert f"fake by-ranks: 4 points left out on '{machine}': {others}" in words
+
+
+def test_no_point_has_the_machines_number_of_ranks(fake):
+    with open(fake.folder / "studies" / "fake" / "study.toml", "a", encoding="utf-8") as study:
+        study.write(_by_ranks)
+    done = fake.run("--experiment", "by-ranks", "--set", "ranks=4", "--machine", "threads:2")
+    assert done.returncode == 2
+    assert "The machine 'threads:2' has 2 ranks but the axis 'ranks' asks for 4" in done.stderr
+    assert not fake.results.exists()
+
+
 @pytest.mark.parametrize(
     ("fault", "complaint"),
     [

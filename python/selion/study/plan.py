@@ -34,6 +34,8 @@ class Point:
     experiment: Experiment
     machine: str
     params: Mapping[str, Value]
+    #: Why the machine asked for cannot have this point; empty where it can.
+    obstacle: str = ""
 
     @property
     def label(self) -> str:
@@ -122,19 +124,32 @@ def machine_for(experiment: Experiment, machine: str, params: Mapping[str, Value
     if ranks is None or kind == "sim":
         return machine
     if "ranks" in params:
-        return spec.with_ranks(machine, int(ranks))
+        return spec.with_ranks(machine, int(ranks), "the axis 'ranks'")
     return machine if spec.parse(machine).shape else spec.with_ranks(machine, int(ranks))
 
 
-def points(study: Study, request: Request) -> list[Point]:
-    """All points of a run, in order.
+def _point(study: Study, experiment: Experiment, machine: str, params: Mapping[str, Value]) -> Point:
+    try:
+        return Point(study.name, experiment, machine_for(experiment, machine, params), params)
+    except Mistake:
+        obstacle = "they are of other numbers of ranks"
+        return Point(study.name, experiment, machine, params, obstacle)
 
-    @error Mistake if a name or value is not legal; the sentence lists the legal ones.
+
+def points(study: Study, request: Request) -> list[Point]:
+    """All points of a run, in order; those that a machine cannot have say why.
+
+    @error Mistake if a name or value is not legal, the sentence lists the legal ones; or if no
+    machine can have any of the points.
     """
     settings = split_settings(request.settings)
-    return [
-        Point(study.name, experiment, machine_for(experiment, machine, params), params)
+    planned = [
+        _point(study, experiment, machine, params)
         for experiment in chosen_experiments(study, request)
         for machine in request.machines or experiment.machines
         for params in _grid(experiment, settings, request.quick)
     ]
+    if all(point.obstacle for point in planned):
+        first = planned[0]
+        machine_for(first.experiment, first.machine, first.params)  # says what contradicts
+    return planned

@@ -23,7 +23,7 @@ class Watcher(Protocol):
     """Told what happens during a run."""
 
     def skip(self, points: Iterable[Point]) -> None:
-        """These are not run, since an earlier run has done so."""
+        """These are not run: an earlier run has done so, or their machine cannot have them."""
 
     def under_way(self, points: Sequence[Point]) -> None: ...
     def row(self, row: Row) -> None: ...
@@ -63,7 +63,10 @@ class Session:
         finished = Finished(old, self.study.experiments, self.request.seed)
         by_identity = {point.identity: point for point in self.points}
         kept = [row for row in old if finished.keeps(row, by_identity)]
-        is_missing = [bool(self._missing(finished, point)) for point in self.points]
+        obstacles = [point for point in self.points if point.obstacle]
+        is_missing = [
+            not point.obstacle and bool(self._missing(finished, point)) for point in self.points
+        ]
         with ResultFile(self.folder) as file:
             now = header.header()
             if begun is None:
@@ -73,6 +76,8 @@ class Session:
                     watcher.note(f"These results were begun under other conditions: {difference}.")
                 file.go_on(begun, kept)
             watcher.skip(point for point, runs in zip(self.points, is_missing) if not runs)
+            for point in obstacles:
+                watcher.left_out(point, point.obstacle)
             missing = [point for point, runs in zip(self.points, is_missing) if runs]
             self._run_points(missing, finished, watcher, jobs, self._keep(kept, file, watcher))
         return kept
