@@ -67,6 +67,7 @@ struct fabric_offer {
     bool has_moves = false;    ///< it reads and writes memory of others by itself
     bool has_atomics = false;  ///< it changes words of others by itself
     bool is_moving = false;    ///< long transfers of Selion would be moves
+    bool has_wait_file = false;  ///< it wakes ranks that sleep; else they look every millisecond
 };
 
 /// All that libfabric offers, in its order, each once.

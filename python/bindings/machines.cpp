@@ -40,7 +40,9 @@ void add_machines(nb::module_& module) {
         .def_ro("has_atomics", &selion::fabric_offer::has_atomics,
                 "Whether it changes words of others by itself.")
         .def_ro("is_moving", &selion::fabric_offer::is_moving,
-                "Whether long transfers of Selion would be moves.");
+                "Whether long transfers of Selion would be moves.")
+        .def_ro("has_wait_file", &selion::fabric_offer::has_wait_file,
+                "Whether it wakes ranks that sleep; else they look every millisecond.");
 
     nb::class_<simulated_machine_info>(module, "SimulatedMachine",
                                        "A simulated machine that comes with the library.")

@@ -85,6 +85,9 @@ class FabricOffer:
     @property
     def is_moving(self) -> bool:
         """Whether long transfers of Selion would be moves."""
+    @property
+    def has_wait_file(self) -> bool:
+        """Whether it wakes ranks that sleep; else they look every millisecond."""
 
 class SimulatedMachine:
     """A simulated machine that comes with the library."""

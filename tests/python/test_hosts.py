@@ -213,7 +213,7 @@ def test_doctor_of_networks(selion):
                for check in skipped)
     offered = [check["found"] for name, check in by_name.items() if " on " in name]
     form = re.compile(r"; (one stream between two ranks|no single stream), moves (no )?memory.*, "
-                      r"(no|has) atomics")
+                      r"(no|has) atomics.*, (wakes idle ranks|idle ranks look every millisecond)$")
     assert all(form.search(found) for found in offered), offered
     wished = json.loads(selion("doctor", "--fabric", "--json",
                                SELION_FABRIC_INTERFACE="nowhere0").stdout)

@@ -50,6 +50,7 @@ def _abilities(offer: FabricOffer) -> str:
     else:
         words.append("moves no memory")
     words.append("has atomics (not used)" if offer.has_atomics else "no atomics")
+    words.append("wakes idle ranks" if offer.has_wait_file else "idle ranks look every millisecond")
     return ", ".join(words)
 
 

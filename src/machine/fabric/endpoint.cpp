@@ -15,6 +15,7 @@
 #include <mutex>
 #include <utility>
 
+#include "machine/fabric/completion_queue.hpp"
 #include "machine/fabric/libraries.hpp"
 #include "machine/fabric/limits.hpp"
 #include "machine/fabric/providers.hpp"
@@ -35,16 +36,6 @@ bool is_readable(int file) {
     pollfd one{file, POLLIN, 0};
     return poll(&one, 1, 0) > 0;
 }
-
-/// Closes what libfabric has opened.
-struct closer {
-    template <class Object>
-    void operator()(Object* object) const {
-        fi_close(&object->fid);
-    }
-};
-template <class Object>
-using owned = std::unique_ptr<Object, closer>;
 
 /// Room for one frame that is being sent; the first member, so that its address is the buffer's.
 struct send_buffer {
@@ -89,14 +80,13 @@ struct endpoint::parts {
     owned<fid_fabric> fabric;
     owned<fid_domain> domain;
     owned<fid_av> addresses;
-    owned<fid_cq> completions;
+    completion_queue completions;
     std::vector<std::unique_ptr<send_buffer>> more_outgoing;
     owned<fid_mr> send_memory;
     std::vector<owned<fid_mr>> more_memory;
     owned<fid_mr> receive_memory;
     owned<fid_mr> offered_memory;
     owned<fid_ep> end;  // the last one: it is closed first
-    int file = -1;
 
     std::array<move_place, moves> move_places;
     std::mutex free_mutex;
@@ -147,21 +137,9 @@ int endpoint::parts::open_objects() {
     fid_av* opened_table = nullptr;
     if (const int code = fi_av_open(domain.get(), &table, &opened_table, nullptr)) return code;
     addresses.reset(opened_table);
-    fi_cq_attr queue{};
-    queue.format = FI_CQ_FORMAT_DATA;
-    queue.size = send_buffers + receive_buffers + moves;
-    queue.wait_obj = FI_WAIT_FD;
-    fid_cq* opened_queue = nullptr;
-    int code = fi_cq_open(domain.get(), &queue, &opened_queue, nullptr);
-    if (code != 0) {
-        queue.wait_obj = FI_WAIT_NONE;
-        code = fi_cq_open(domain.get(), &queue, &opened_queue, nullptr);
+    if (const int code = completions.open(*domain, send_buffers + receive_buffers + moves)) {
+        return code;
     }
-    if (code != 0) return code;
-    completions.reset(opened_queue);
-    const bool has_file = queue.wait_obj == FI_WAIT_FD &&
-                          fi_control(&opened_queue->fid, FI_GETWAIT, &file) == FI_SUCCESS;
-    if (!has_file) file = -1;
     fid_ep* opened_end = nullptr;
     if (const int failed = fi_endpoint(domain.get(), wanted, &opened_end, nullptr)) return failed;
     end.reset(opened_end);
@@ -170,7 +148,7 @@ int endpoint::parts::open_objects() {
 
 int endpoint::parts::bind_and_enable() {
     if (const int code = fi_ep_bind(end.get(), &addresses->fid, 0)) return code;
-    if (const int code = fi_ep_bind(end.get(), &completions->fid, FI_TRANSMIT | FI_RECV)) {
+    if (const int code = fi_ep_bind(end.get(), &completions.get()->fid, FI_TRANSMIT | FI_RECV)) {
         return code;
     }
     return fi_enable(end.get());
@@ -415,14 +393,14 @@ void endpoint::read_error(endpoint_event& event) {
     parts_->give_back(buffer);
 }
 
-int endpoint::wait_file() const { return parts_->file; }
+int endpoint::wait_file() const { return parts_->completions.file(); }
 
 bool endpoint::may_sleep() {
     if (has_event() || parts_->used_up != nullptr) return false;
-    if (parts_->file < 0) return true;
-    fid* queue = &parts_->completions->fid;
+    if (parts_->completions.file() < 0) return true;
+    fid* queue = &parts_->completions.get()->fid;
     if (fi_trywait(parts_->fabric.get(), &queue, 1) != FI_SUCCESS) return false;
-    if (!is_readable(parts_->file)) return true;
+    if (!is_readable(parts_->completions.file())) return true;
     // Some providers leave their own bell ringing for what has long been taken; only a wait of
     // theirs silences it.
     const ssize_t count = fi_cq_sread(parts_->completions.get(), parts_->found.data(), most_at_once,
@@ -431,7 +409,7 @@ bool endpoint::may_sleep() {
         parts_->entry = 0;
         parts_->entry_count = static_cast<std::size_t>(count);
     }
-    return count == -FI_EAGAIN && !is_readable(parts_->file);
+    return count == -FI_EAGAIN && !is_readable(parts_->completions.file());
 }
 
 }  // namespace selion::machine::fabric

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
+#include "machine/fabric/completion_queue.hpp"
 #include "selion/machines.hpp"
 
 namespace selion::machine::fabric {
@@ -211,7 +212,8 @@ std::vector<fabric_offer> fabric_offers() {
                                  .has_stream = has_stream(provider_name(*one)),
                                  .has_moves = (one->caps & FI_RMA) != 0,
                                  .has_atomics = with_atomics.contains(provider_name(*one)),
-                                 .is_moving = moves_in_order(*one)};
+                                 .is_moving = moves_in_order(*one),
+                                 .has_wait_file = has_wait_file(*one)};
         const auto is_same = [&](const fabric_offer& other) {
             return other.provider == offer.provider && other.interface == offer.interface &&
                    other.network == offer.network;
