@@ -58,15 +58,15 @@ SELION_API std::vector<machine_kind_info> machine_kinds();
 
 /// A network that the machine `fabric` could use on this host.
 struct fabric_offer {
-    std::string provider;      ///< of libfabric: "tcp;ofi_rxm"
-    std::string interface;     ///< "eth0"
-    std::string network;       ///< as the provider names it: "192.0.2.0/24"
-    bool is_chosen = false;    ///< for jobs on several hosts, under the variables that are set
-    std::string why_not;       ///< why it never would be; empty: it could
-    bool has_stream = false;   ///< one between two ranks, so that all comes in order
-    bool has_moves = false;    ///< it reads and writes memory of others by itself
-    bool has_atomics = false;  ///< it changes words of others by itself
-    bool is_moving = false;    ///< long transfers of Selion would be moves
+    std::string provider;        ///< of libfabric: "tcp;ofi_rxm"
+    std::string interface;       ///< "eth0"
+    std::string network;         ///< as the provider names it: "192.0.2.0/24"
+    bool is_chosen = false;      ///< for jobs on several hosts, under the variables that are set
+    std::string why_not;         ///< why it never would be; empty: it could
+    bool has_stream = false;     ///< one between two ranks, so that all comes in order
+    bool has_moves = false;      ///< it reads and writes memory of others by itself
+    bool has_atomics = false;    ///< it changes words of others by itself
+    bool is_moving = false;      ///< long transfers of Selion would be moves
     bool has_wait_file = false;  ///< it wakes ranks that sleep; else they look every millisecond
 };
 

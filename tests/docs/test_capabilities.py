@@ -7,6 +7,7 @@ import re
 import sys
 from importlib.machinery import SourceFileLoader
 
+import pytest
 from pages import root
 
 _page = (root / "docs/reference/capabilities.md").read_text(encoding="utf-8")
@@ -32,6 +33,15 @@ def test_the_page_has_all_suites():
 def test_the_page_has_all_machines():
     shown = _page.partition("\n## The machines\n")[2]
     assert sorted(re.findall(r"`([^`]+:[^`]+)`", shown)) == sorted(_script.machines()), _cure
+
+
+def test_the_page_has_all_networks():
+    runs = {run.name for run in _script.network_runs()}
+    if not runs:
+        pytest.skip("no tests on networks are built")
+    shown = _page.partition("\n| fabric |")[2].partition("\n")[0]
+    assert set(re.findall(r"`([^`]+)`", shown)) == runs, _cure
+    assert not any("meters" in name for name in runs)
 
 
 def test_there_are_machines_and_suites():

@@ -42,6 +42,15 @@ def test_ranks_meet(cluster):
     assert sorted(found) == ["0", "1", "2", "3"]
 
 
+def test_several_ranks_of_a_process_meet(cluster):
+    with Srun(cluster, 2, "test_mailbox", "right", SELION_MACHINE="fabric:x2",
+              SELION_VERBOSE="1") as job:
+        outcome = job.end(within=soon)
+    assert outcome.status == 0, outcome.err
+    found = re.findall(r"rank (\d) of 4 on host", outcome.err)
+    assert sorted(found) == ["0", "1", "2", "3"]
+
+
 @pytest.mark.skipif(not (programs / "conformance_tests").exists(), reason="it is not built")
 def test_operations(cluster):
     kinds = "put_get*:signal*:litmus*:atomics*:message*:rpc*:completion*:broadcast*"

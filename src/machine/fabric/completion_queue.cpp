@@ -21,8 +21,8 @@ int completion_queue::open(fid_domain& domain, std::size_t size) {
     }
     if (code != 0) return code;
     queue_.reset(opened);
-    const bool has_file = wanted.wait_obj == FI_WAIT_FD &&
-                          fi_control(&opened->fid, FI_GETWAIT, &file_) == FI_SUCCESS;
+    const bool has_file =
+        wanted.wait_obj == FI_WAIT_FD && fi_control(&opened->fid, FI_GETWAIT, &file_) == FI_SUCCESS;
     if (!has_file) file_ = -1;
     return 0;
 }

@@ -89,8 +89,9 @@ struct endpoint::parts {
     owned<fid_ep> end;  // the last one: it is closed first
 
     std::array<move_place, moves> move_places;
-    std::mutex free_mutex;
-    std::vector<send_buffer*> free;
+    std::vector<send_buffer*> free;  ///< of who sends
+    std::mutex returned_mutex;
+    std::vector<send_buffer*> returned;  ///< by who reads
     std::vector<move_place*> free_moves;
 
     std::array<fi_cq_data_entry, most_at_once> found;
@@ -102,20 +103,30 @@ struct endpoint::parts {
     int bind_and_enable();
     int register_memory();
     int post(receive_buffer& buffer);
+    send_buffer* take_buffer() {
+        if (free.empty()) {
+            const std::lock_guard lock(returned_mutex);
+            free.swap(returned);
+        }
+        return take_last(free);
+    }
+    move_place* take_move() {
+        const std::lock_guard lock(returned_mutex);
+        return take_last(free_moves);
+    }
     template <class Place>
-    Place* take_from(std::vector<Place*>& places) {
-        const std::lock_guard lock(free_mutex);
+    static Place* take_last(std::vector<Place*>& places) {
         if (places.empty()) return nullptr;
         Place* const taken = places.back();
         places.pop_back();
         return taken;
     }
     void give_back(send_buffer* buffer) {
-        const std::lock_guard lock(free_mutex);
-        free.push_back(buffer);
+        const std::lock_guard lock(returned_mutex);
+        returned.push_back(buffer);
     }
     void give_back(move_place* place) {
-        const std::lock_guard lock(free_mutex);
+        const std::lock_guard lock(returned_mutex);
         free_moves.push_back(place);
     }
     static void* memory_of(const owned<fid_mr>& region) {
@@ -250,7 +261,7 @@ result<peer_address> endpoint::insert(std::span<const std::byte> name) {
 
 send_outcome endpoint::try_send(peer_address to, std::uint32_t peer, const outgoing_frame& frame,
                                 std::string& why) {
-    send_buffer* const buffer = parts_->take_from(parts_->free);
+    send_buffer* const buffer = parts_->take_buffer();
     if (buffer == nullptr) return send_outcome::busy;
     buffer->peer = peer;
     std::byte* place = buffer->bytes.data();
@@ -298,7 +309,7 @@ std::optional<error> endpoint::offer(std::span<std::byte> memory, std::uint64_t 
 }
 
 send_outcome endpoint::try_move(const memory_move& move, std::string& why) {
-    move_place* const place = parts_->take_from(parts_->free_moves);
+    move_place* const place = parts_->take_move();
     if (place == nullptr) return send_outcome::busy;
     place->peer = move.peer;
     place->is_read = move.is_read;

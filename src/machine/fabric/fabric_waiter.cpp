@@ -100,11 +100,15 @@ bool fabric_waiter::wait_serving(const wait_request& request) {
         if (request.has_arrived()) return true;
         return !self.own.in_handler && place_.serve(self);
     };
+    // A look at the network is long enough by itself.
+    const auto rest = [&] {
+        if (!place_.has_frames) detail::pause_processor();
+    };
     ends_early_ = false;
     node::patience how_long = place_.how_long;
     while (true) {
         how_long.yield_ns = yield_ns_;
-        switch (node::stay_awake(how_long, request.deadline_ns, look)) {
+        switch (node::stay_awake(how_long, request.deadline_ns, look, rest)) {
             case node::idle_outcome::arrived: break;
             case node::idle_outcome::late: return request.has_arrived();
             case node::idle_outcome::tired:

@@ -58,8 +58,18 @@ peer_link& port::link_to(std::uint32_t peer) {
     return *links_[peer];
 }
 
+/// The provider has not taken something for a peer: it is busy, or says why it never will.
+/// @pre the lock is held.
+void port::note_refusal(std::uint32_t peer) {
+    is_stuck_.store(true, std::memory_order_relaxed);
+    if (trouble_.empty()) return;
+    trouble_with_ = peer;
+    has_trouble_.store(true, std::memory_order_relaxed);
+}
+
 /// Ends the job if the provider has refused something for good.
 void port::check_trouble() {
+    if (!has_trouble_.load(std::memory_order_relaxed)) return;
     std::string what;
     std::uint32_t peer = no_peer;
     {
@@ -67,7 +77,10 @@ void port::check_trouble() {
         if (trouble_.empty() || is_leaving_) return;
         what = trouble_;
         peer = trouble_with_;
-        if (around_.deaths != nullptr) trouble_.clear();
+        if (around_.deaths != nullptr) {
+            trouble_.clear();
+            has_trouble_.store(false, std::memory_order_relaxed);
+        }
     }
     if (around_.deaths != nullptr && peer != no_peer) return around_.lose(peer, what);
     around_.end_job(peer, what);
@@ -164,8 +177,7 @@ void port::send_account(std::uint32_t peer, peer_link& link) {
     }
     link.tell(account.head);
     if (around_.end.try_send(link.address, peer, account, trouble_) == send_outcome::busy) {
-        if (!trouble_.empty()) trouble_with_ = peer;
-        return is_stuck_.store(true, std::memory_order_relaxed);
+        return note_refusal(peer);
     }
     ++link.buffers;
     link.wants_account = false;

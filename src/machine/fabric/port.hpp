@@ -192,6 +192,7 @@ private:
     void send_account(std::uint32_t peer, peer_link& link);
     void look_after(std::uint32_t peer, peer_link& link);
     void look_after_listed();
+    void note_refusal(std::uint32_t peer);
     void check_trouble();
     template <class Attempt>
     void wait_to(detail::rank_context& context, Attempt attempt);
@@ -222,7 +223,11 @@ private:
                     std::span<const std::byte> following);
     void hear(detail::rank_context& server, peer_link& link, const frame_head& head);
     void count_completions(detail::rank_context& server, peer_link& link);
-    void note_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head);
+    void note_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head) {
+        const std::lock_guard lock(mutex_);
+        count_taken(server, peer, head);
+    }
+    void count_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head);
     void raise(detail::rank_context& server, std::uint64_t signal, detail::signal_update update);
     bool serve_own_messages(detail::rank_context& server);
     void deliver(detail::rank_context& server, const incoming_message& message);
@@ -249,6 +254,7 @@ private:
     std::deque<own_message> own_messages_;
     std::string trouble_;  ///< of the provider
     std::uint32_t trouble_with_ = no_peer;
+    std::atomic<bool> has_trouble_ = false;  ///< changed with the lock held
 
     detail::shared_word news_{};          ///< grows when something can go on that has had to wait
     std::atomic<bool> is_stuck_ = false;  ///< the provider has refused to send: to be tried again

@@ -58,8 +58,7 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
         move.to = link.address;
         move.key = link.key;
         if (around_.end.try_move(move, trouble_) == send_outcome::busy) {
-            if (!trouble_.empty()) trouble_with_ = move.peer;
-            is_stuck_.store(true, std::memory_order_relaxed);
+            note_refusal(move.peer);
             return false;
         }
         has_begun = true;

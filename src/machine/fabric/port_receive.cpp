@@ -87,6 +87,7 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
     }
     if (is_dead(head.origin)) return;
     turn its_turn = turn::now;
+    bool is_taken = false;
     {
         const std::lock_guard lock(mutex_);
         peer_link& link = link_to(head.origin);
@@ -95,6 +96,12 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
         if (!head.is_counted() && head.asks()) {
             link.hear_question(head);
             if (link.owes_account) look_after(head.origin, link);
+        }
+        // The usual case, with the lock taken once: a put calls nobody.
+        if (its_turn == turn::now && head.kind == frame_kind::put && head.is_counted()) {
+            take_put(server, head, frame.subspan(sizeof head));
+            count_taken(server, head.origin, head);
+            is_taken = true;
         }
     }
     if (!head.is_counted()) return;
@@ -110,8 +117,10 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
             around_.end_job(head.origin, fmt::format("frame {} came where frame {} was to come",
                                                      head.number, account.taken + 1));
     }
-    take(server, head, frame.subspan(sizeof head));
-    note_taken(server, head.origin, head);
+    if (!is_taken) {
+        take(server, head, frame.subspan(sizeof head));
+        note_taken(server, head.origin, head);
+    }
     take_early(server, account);
 }
 
@@ -146,8 +155,8 @@ void port::count_completions(detail::rank_context& server, peer_link& link) {
     }
 }
 
-void port::note_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head) {
-    const std::lock_guard lock(mutex_);
+/// @pre the lock is held.
+void port::count_taken(detail::rank_context& server, std::uint32_t peer, const frame_head& head) {
     peer_link& link = *links_[peer];
     if (!is_taken_by_answer(head)) ++link.of(class_of(head)).taken;
     link.look_at_question();

@@ -137,8 +137,7 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     if (!completions.empty() || (asks_at_once && needs.account)) head.flags |= asks_flag;
     link.tell(head);
     if (around_.end.try_send(link.address, peer, numbered, trouble_) == send_outcome::busy) {
-        if (!trouble_.empty()) trouble_with_ = peer;
-        is_stuck_.store(true, std::memory_order_relaxed);
+        note_refusal(peer);
         return false;
     }
     ++account.sent;

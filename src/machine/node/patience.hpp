@@ -31,8 +31,11 @@ enum class idle_outcome { arrived, late, tired };
 
 /// Looks until something arrives, the deadline passes, or patience ends.
 /// @param arrived called often; true ends the wait.
-template <class Look>
-idle_outcome stay_awake(const patience& how, std::int64_t deadline_ns, Look arrived) {
+/// @param rest between looks while it spins.
+template <class Look, class Rest = void (*)()>
+idle_outcome stay_awake(
+    const patience& how, std::int64_t deadline_ns, Look arrived,
+    Rest rest = [] { detail::pause_processor(); }) {
     constexpr int looks_per_clock = 64;
     constexpr int yields_per_clock = 4;
     if (how.spin_ns > 0) {
@@ -40,7 +43,7 @@ idle_outcome stay_awake(const patience& how, std::int64_t deadline_ns, Look arri
         do {
             for (int i = 0; i < looks_per_clock; ++i) {
                 if (arrived()) return idle_outcome::arrived;
-                detail::pause_processor();
+                rest();
             }
             const std::int64_t now_ns = steady_now_ns();
             if (end_ns == 0) end_ns = now_ns + how.spin_ns;
