@@ -61,8 +61,10 @@ def with_ranks(text: str, ranks: int, asker: str = "-n") -> str:
         return str(Spec(spec.kind, str(ranks), spec.options))
     if spec.kind == "fabric" and _per_process.fullmatch(spec.shape):
         if ranks % spec.per_process != 0:
-            raise Mistake(f"{asker} asks for {ranks} ranks, but a process of the machine '{text}' has "
-                          f"{spec.per_process}; legal is a multiple of {spec.per_process}.")
+            raise Mistake(
+                f"{asker} asks for {ranks} ranks, but a process of the machine '{text}' has "
+                f"{spec.per_process}; legal is a multiple of {spec.per_process}."
+            )
         return str(Spec(spec.kind, f"{ranks // spec.per_process}x{spec.per_process}", spec.options))
     if spec.ranks is not None and spec.ranks != ranks:
         raise Mistake(

@@ -128,7 +128,9 @@ def machine_for(experiment: Experiment, machine: str, params: Mapping[str, Value
     return machine if spec.parse(machine).shape else spec.with_ranks(machine, int(ranks))
 
 
-def _point(study: Study, experiment: Experiment, machine: str, params: Mapping[str, Value]) -> Point:
+def _point(
+    study: Study, experiment: Experiment, machine: str, params: Mapping[str, Value]
+) -> Point:
     try:
         return Point(study.name, experiment, machine_for(experiment, machine, params), params)
     except Mistake:
