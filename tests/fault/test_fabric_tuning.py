@@ -159,6 +159,18 @@ def _written(table: Path) -> list[list[str]]:
     return [row.split(" ") for row in json.loads(table.read_text())["rows"]]
 
 
+def _resumed(table: Path, wanted: int, *arguments: str, **changes: str) -> list[list[str]]:
+    """Rows once there are so many: where others have the processors, one search is not enough."""
+    rows: list[list[str]] = []
+    for _ in range(5):
+        done = _selion("tune", "--time", "10s", "--resume", *arguments, **changes)
+        assert done.status == 0, done.err
+        rows = _written(table)
+        if len(rows) >= wanted:
+            break
+    return rows
+
+
 @needs_program
 def test_a_network_is_tuned_gone_on_with_explained_and_checked(tmp_path):
     table = tmp_path / "table.json"
@@ -168,9 +180,7 @@ def test_a_network_is_tuned_gone_on_with_explained_and_checked(tmp_path):
     assert first.status == 0, first.err
     rows = _written(table)
     assert "go on with --resume" in first.out and 0 < len(rows) < 11
-    second = _selion("tune", "--time", "20s", "--resume", *few, **hosts)
-    assert second.status == 0, second.err
-    rows = _written(table)
+    rows = _resumed(table, 11, *few, **hosts)
     assert len(rows) == 11
     assert {row[1] for row in rows} == {f"fabric/{_provider}/2x2"}
     assert any(way.startswith("nodes=") for row in rows for way in row)
@@ -187,9 +197,9 @@ def test_notes_of_another_network_do_not_count(tmp_path):
     provider = {"SELION_FABRIC_PROVIDER": _provider}
     assert _selion("tune", "--time", "1s", *few, **provider).status == 0
     assert {row[1] for row in _written(table)} == {f"fabric/{_provider}/1x2"}
-    done = _selion("tune", "--time", "20s", "--resume", *few, SELION_TEST_HOSTS="2", **provider)
-    assert done.status == 0, done.err
-    assert sum(row[1] == f"fabric/{_provider}/2x1" for row in _written(table)) == 11
+    before = len(_written(table))
+    rows = _resumed(table, before + 11, *few, SELION_TEST_HOSTS="2", **provider)
+    assert sum(row[1] == f"fabric/{_provider}/2x1" for row in rows) == 11
 
 
 @needs_program
