@@ -325,10 +325,11 @@ private:
                             static_cast<std::ptrdiff_t>(world_.rank()),
                         told_[target]);
         }
-        if (fault_ == "word" && world_.rank() == 1 && phase_ == faulty_phase) {
-            regions_.local()[8] ^= std::byte{1};  // of what rank 0 has put
-        }
         world_.barrier();
+        // Of what rank 0 has put, and none of it is on its way any more.
+        if (fault_ == "word" && world_.rank() == 1 && phase_ == faulty_phase) {
+            regions_.local()[8] ^= std::byte{1};
+        }
         cells& own = *cells_.local();
         std::uint64_t added = 0;
         for (std::uint32_t origin = 0; origin < world_.size(); ++origin) {
