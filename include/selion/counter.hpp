@@ -121,6 +121,8 @@ struct counters {
     counter* origin = nullptr;        ///< source reusable; of a get: data here
     global_ptr<counter> target = {};  ///< data there; of a get: source read
     counter* completion = nullptr;    ///< both
+
+    bool are_none() const noexcept { return origin == nullptr && !target && completion == nullptr; }
 };
 
 /// How operations reach a counter.

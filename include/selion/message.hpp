@@ -75,12 +75,45 @@ SELION_API void send_plain_message(std::uint32_t target, std::uint64_t function,
                                    const std::byte* arguments, std::size_t bytes,
                                    std::source_location site);
 
+/// The same with at most two words of arguments.
+SELION_API void send_words(std::uint32_t target, std::uint64_t function, std::uint64_t first,
+                           std::uint64_t second, std::size_t bytes, std::source_location site);
+/// One of at most one word whose function has a result.
+SELION_API void send_call_word(std::uint32_t target, std::uint64_t function, std::uint64_t state,
+                               std::uint64_t argument, std::size_t bytes,
+                               std::source_location site);
+
+/// What a message brings its function, where that is so little that it travels in registers.
+template <class Arguments>
+inline constexpr bool are_few_words = sizeof(Arguments) <= 2 * sizeof(std::uint64_t);
+
+/// A message of nothing but such arguments, and perhaps a future that wants the result. Nothing of
+/// it stands in memory on its way: a processor has few stores under way, and the message's own are
+/// the ones that take long.
+template <class Arguments>
+[[gnu::always_inline]] inline void send_few_words(std::uint32_t target, std::uint64_t function,
+                                                  std::uint64_t state, const Arguments& arguments,
+                                                  std::source_location site) {
+    std::uint64_t words[2] = {};
+    std::memcpy(words, &arguments, sizeof arguments);
+    if (state == 0) {
+        return send_words(target, function, words[0], words[1], sizeof arguments, site);
+    }
+    if constexpr (sizeof arguments <= sizeof words[0]) {
+        return send_call_word(target, function, state, words[0], sizeof arguments, site);
+    }
+    send_any_message({.target = target,
+                      .function = function,
+                      .arguments = std::as_bytes(std::span(&arguments, 1)),
+                      .state = state},
+                     site);
+}
+
 /// Inline, because callers know at compile time which of the two it is.
 inline void send_message(const outgoing& message, std::source_location site) {
-    const counters& when = message.when;
     const bool is_plain = message.bytes == 0 && message.state == 0 &&
                           message.arguments.size() <= most_argument_bytes &&
-                          when.origin == nullptr && !when.target && when.completion == nullptr;
+                          message.when.are_none();
     if (!is_plain) return send_any_message(message, site);
     send_plain_message(message.target, message.function, message.arguments.data(),
                        message.arguments.size(), site);
@@ -100,7 +133,7 @@ Header header_from(std::span<const std::byte> bytes) {
 /// A function pointer in a form that other processes understand; other objects as they are.
 template <class Function>
 struct portable {
-    Function function;
+    [[no_unique_address]] Function function;
     explicit portable(const Function& from) : function(from) {}
     const Function& get() const { return function; }
 };
@@ -124,7 +157,7 @@ private:
 /// A header handler on its way to the target, with its header, in whole words.
 template <class Handler, class Header>
 struct alignas(std::uint64_t) letter {
-    portable<Handler> handler;
+    [[no_unique_address]] portable<Handler> handler;
     Header header;
 };
 
@@ -171,6 +204,12 @@ void send(rank_id target, Handler handler, const Header& header,
           std::span<const std::byte> data = {}, const counters& when = {},
           std::source_location site = std::source_location::current()) {
     const detail::letter<Handler, Header> sent{detail::portable<Handler>(handler), header};
+    if constexpr (detail::are_few_words<detail::letter<Handler, Header>>) {
+        if (data.empty() && when.are_none()) {
+            const auto function = &detail::receive_letter<Handler, Header>;
+            return detail::send_few_words(target, detail::encode_function(function), 0, sent, site);
+        }
+    }
     detail::send_message(
         {.target = target,
          .function = detail::encode_function(&detail::receive_letter<Handler, Header>),

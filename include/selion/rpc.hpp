@@ -118,7 +118,7 @@ SELION_API void reply_with_exception(std::uint32_t origin, std::uint64_t state) 
 /// A call that is on its way.
 template <class Function, class... Arguments>
 struct alignas(std::uint64_t) remote_call {
-    portable<Function> function;
+    [[no_unique_address]] portable<Function> function;
     [[no_unique_address]] packed_arguments<Arguments...> arguments;
 };
 
@@ -202,6 +202,12 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
     static_assert(transferable<Function>,
                   "selion::rpc moves bytes: the function object must be trivially copyable");
     call sending{portable<Function>(function), {}};
+    constexpr bool has_views = (span_element<Arguments>::is_span || ...);
+    if constexpr (are_few_words<call> && !has_views) {
+        pack_into(sending.arguments, nullptr, 0, arguments...);
+        const auto runs = &run_call<Function, Arguments...>;
+        return send_few_words(target, encode_function(runs), state, sending, site);
+    }
     const std::size_t bytes = (view_bytes(arguments) + ... + std::size_t{0});
     std::array<std::byte, 512> near;
     std::vector<std::byte> far(bytes > near.size() ? bytes : 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -106,6 +107,22 @@ struct message_request {
 using detail::incoming_message;
 using detail::most_argument_bytes;
 
+/// What a message of at most two words is, beside them.
+struct word_message {
+    std::uint32_t target;
+    std::uint16_t kind;  ///< as in `message_request`
+    std::uint8_t bytes;  ///< of the words
+    bool is_reply;
+
+    message_request with(std::uint64_t handler, std::span<const std::uint64_t, 2> words) const {
+        return {.target = target,
+                .kind = kind,
+                .is_reply = is_reply,
+                .handler = handler,
+                .arguments = std::as_bytes(words).first(bytes)};
+    }
+};
+
 /// Moves bytes where the inline bypass does not reach. Arguments have been checked. What a rank
 /// sends to another takes effect in the order in which it was sent.
 class transport {
@@ -142,6 +159,12 @@ public:
                             std::uint64_t handler, const std::byte* arguments, std::size_t bytes) {
         send(context,
              {.target = target, .kind = 0, .handler = handler, .arguments = {arguments, bytes}});
+    }
+    /// The same for a message of at most two words, all of it in registers.
+    virtual void send_words(detail::rank_context& context, word_message what, std::uint64_t handler,
+                            std::uint64_t first, std::uint64_t second) {
+        const std::array words{first, second};
+        send(context, what.with(handler, words));
     }
     /// Whether the target can read data where they lie, so that the machine need not copy them.
     virtual bool can_lend(const detail::rank_context& context, std::uint32_t target,

@@ -13,7 +13,7 @@
 #include "machine/machine.hpp"
 #include "onesided/deaths.hpp"
 #include "onesided/global_address.hpp"
-#include "onesided/message_state.hpp"
+#include "onesided/message_parts.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
@@ -21,81 +21,10 @@
 #include "selion/expect.hpp"
 #include "selion/rpc.hpp"
 
-/// Messages in the words of the machine: which of these a message has is its kind; those that are
-/// words stand in front of its arguments, in this order.
 namespace selion::detail {
 namespace {
 
-enum message_part : std::uint16_t {
-    origin_counter = 1,    ///< address at the origin, of a message whose data are lent
-    target_counter = 2,    ///< global address
-    completion = 4,        ///< address of a counter at the origin
-    future_of_result = 8,  ///< address of a state at the origin
-    long_arguments = 16,   ///< they stand in front of the data
-    // Replies:
-    count_reply = 32,  ///< counters count
-    value_reply = 64,  ///< a future has its value
-    error_reply = 128,
-};
-
-/// Words, and then what else fits, filled up to whole words.
-class argument_writer {
-public:
-    void add(std::uint64_t word) { add(&word, sizeof word); }
-    void add(const void* from, std::size_t bytes) {
-        if (bytes != 0) std::memcpy(bytes_.data() + used_, from, bytes);
-        used_ += in_whole_words(bytes);
-    }
-    std::size_t free_bytes() const { return bytes_.size() - used_; }
-    std::span<const std::byte> bytes() const { return {bytes_.data(), used_}; }
-
-private:
-    std::array<std::byte, most_argument_bytes> bytes_;
-    std::size_t used_ = 0;
-};
-
-class argument_reader {
-public:
-    explicit argument_reader(std::span<const std::byte> bytes) : rest_(bytes) {}
-    std::uint64_t word() {
-        std::uint64_t value = 0;
-        std::memcpy(&value, rest_.data(), sizeof value);
-        rest_ = rest_.subspan(sizeof value);
-        return value;
-    }
-    std::uint64_t word_if(bool is_there) { return is_there ? word() : 0; }
-    std::span<const std::byte> rest() const { return rest_; }
-
-private:
-    std::span<const std::byte> rest_;
-};
-
 constexpr std::size_t data_alignment = 16;
-
-counter* counter_at(std::uint64_t address) { return reinterpret_cast<counter*>(address); }
-
-/// Where the wanted ones are, they count once more.
-void count_if_wanted(rank_context& context, std::uint64_t address) {
-    if (address != 0) count_together(context, counter_access::word(*counter_at(address)));
-}
-
-void count_at_target(rank_context& context, std::uint64_t bits) {
-    if (bits == null_address) return;
-    auto& counted = *reinterpret_cast<counter*>(mapped_address(context, bits));
-    count_together(context, counter_access::word(counted));
-}
-
-/// A function of the program that a message from `origin` calls must let no exception out.
-[[noreturn]] void end_for_exception(rank_context& context, std::string_view which,
-                                    std::uint32_t origin) {
-    context.host->launcher().end_job(
-        context,
-        fmt::format("rank {} of {}: a {} of a message from rank {} ended with an "
-                    "exception of type {}: {}; the job ends",
-                    context.rank, context.ranks, which, origin,
-                    base::type_name_of_current_exception(), base::text_of_current_exception()));
-    std::abort();  // compilers do not see that a virtual call never returns
-}
 
 void expect_target(const rank_context& context, std::uint32_t target, std::source_location site) {
     SELION_EXPECT_AT(
@@ -167,8 +96,10 @@ bool leaves_out_message(rank_context& context, const outgoing& message) {
     return true;
 }
 
+}  // namespace
+
 void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
-                const argument_writer& arguments, std::span<const std::byte> data = {}) {
+                const argument_writer& arguments, std::span<const std::byte> data) {
     // Also by completion handlers, which nobody would catch it from.
     if (context.deaths != nullptr && context.deaths->is_dead(origin)) {
         return context.deaths->drop();
@@ -181,8 +112,6 @@ void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
                                       .data = data.data(),
                                       .bytes = data.size()});
 }
-
-}  // namespace
 
 std::uint64_t most_message_bytes() {
     rank_context& context = context_of_caller(std::source_location::current());
@@ -199,6 +128,57 @@ void send_plain_message(std::uint32_t target, std::uint64_t function, const std:
     expect_target(context, target, site);
     if (onesided::leaves_out(context, target, "send", bytes)) return;
     context.transport->send_plain(context, target, function, arguments, bytes);
+}
+
+namespace {
+
+/// Whether nobody wants to know of a message, and no death may end it.
+bool goes_unseen(const rank_context& context, std::uint32_t target) {
+    return context.recorder == nullptr && !context.own.announces_writes &&
+           context.deaths == nullptr && target < context.ranks;
+}
+
+[[gnu::noinline]] void send_seen_words(std::uint32_t target, std::uint64_t function,
+                                       std::uint64_t first, std::uint64_t second, std::size_t bytes,
+                                       std::source_location site) {
+    const std::array words{first, second};
+    send_plain_message(target, function, std::as_bytes(std::span(words)).data(), bytes, site);
+}
+
+[[gnu::noinline]] void send_seen_call(std::uint32_t target, std::uint64_t function,
+                                      std::uint64_t state, std::uint64_t argument,
+                                      std::size_t bytes, std::source_location site) {
+    send_any_message({.target = target,
+                      .function = function,
+                      .arguments = std::as_bytes(std::span(&argument, 1)).first(bytes),
+                      .state = state},
+                     site);
+}
+
+}  // namespace
+
+void send_words(std::uint32_t target, std::uint64_t function, std::uint64_t first,
+                std::uint64_t second, std::size_t bytes, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    if (!goes_unseen(context, target)) [[unlikely]]
+        return send_seen_words(target, function, first, second, bytes, site);
+    context.transport->send_words(
+        context,
+        {.target = target, .kind = 0, .bytes = static_cast<std::uint8_t>(bytes), .is_reply = false},
+        function, first, second);
+}
+
+void send_call_word(std::uint32_t target, std::uint64_t function, std::uint64_t state,
+                    std::uint64_t argument, std::size_t bytes, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    if (!goes_unseen(context, target)) [[unlikely]]
+        return send_seen_call(target, function, state, argument, bytes, site);
+    context.transport->send_words(context,
+                                  {.target = target,
+                                   .kind = future_of_result,
+                                   .bytes = static_cast<std::uint8_t>(sizeof state + bytes),
+                                   .is_reply = false},
+                                  function, state, argument);
 }
 
 void send_any_message(const outgoing& message, std::source_location site) {
@@ -265,14 +245,26 @@ void end_for_unknown_function(std::uint64_t code) {
 }
 
 void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, std::size_t bytes) {
+    rank_context& context = *current_context;
+    if (bytes <= sizeof(std::uint64_t) && context.deaths == nullptr) [[likely]] {
+        std::uint64_t word = 0;
+        if (bytes != 0) std::memcpy(&word, value, bytes);
+        const std::size_t all = sizeof state + in_whole_words(bytes);
+        return context.transport->send_words(context,
+                                             {.target = origin,
+                                              .kind = value_reply,
+                                              .bytes = static_cast<std::uint8_t>(all),
+                                              .is_reply = true},
+                                             0, state, word);
+    }
     argument_writer arguments;
     arguments.add(state);
     if (bytes <= arguments.free_bytes()) {
         arguments.add(value, bytes);
-        return send_reply(*current_context, origin, value_reply, arguments);
+        return send_reply(context, origin, value_reply, arguments);
     }
-    expect_size(*current_context, bytes, std::source_location::current());
-    send_reply(*current_context, origin, value_reply, arguments,
+    expect_size(context, bytes, std::source_location::current());
+    send_reply(context, origin, value_reply, arguments,
                {static_cast<const std::byte*>(value), bytes});
 }
 
@@ -295,146 +287,6 @@ void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept {
 }
 
 }  // namespace selion::detail
-
-namespace selion::onesided {
-namespace {
-
-using namespace detail;
-
-/// Whether an answer is expected: a rank that is taken for dead may have sent one before.
-bool is_expected(const rank_context& context, std::uint32_t origin,
-                 const machine::awaited_answer& what) {
-    return context.deaths == nullptr || context.deaths->settle(origin, what);
-}
-
-void count_reply_of(rank_context& context, std::uint32_t origin, std::uint64_t address) {
-    if (is_expected(context, origin, {.counted = counter_at(address)})) {
-        count_if_wanted(context, address);
-    }
-}
-
-[[gnu::noinline]] void receive_reply(rank_context& context,
-                                     const machine::incoming_message& message) {
-    argument_reader arguments(message.arguments);
-    if (message.kind & count_reply) {
-        count_reply_of(context, message.origin, arguments.word_if(message.kind & origin_counter));
-        count_reply_of(context, message.origin, arguments.word_if(message.kind & completion));
-        return;
-    }
-    future_state& state = *reinterpret_cast<future_state*>(arguments.word());
-    if (!is_expected(context, message.origin, {.result = &state})) return;
-    if (message.kind & error_reply) {
-        const std::string_view both(reinterpret_cast<const char*>(message.data), message.bytes);
-        const std::size_t end = both.find('\0');
-        state.trouble = std::make_exception_ptr(remote_error(
-            std::string(both.substr(0, end)), std::string(both.substr(end + 1)), message.origin));
-    } else if (message.bytes != 0) {
-        std::memcpy(state.place(), message.data, message.bytes);
-    } else if (!arguments.rest().empty()) {
-        std::memcpy(state.place(), arguments.rest().data(), arguments.rest().size());
-    }
-    fulfil(state);
-}
-
-[[noreturn]] void end_for_unknown_handler(rank_context& context,
-                                          const machine::incoming_message& message) {
-    context.host->launcher().end_job(
-        context, fmt::format("rank {} of {}: a message from rank {} names the handler {:#x}, "
-                             "which is not registered here: all ranks must run the same "
-                             "program and load the same libraries; the job ends",
-                             context.rank, context.ranks, message.origin, message.handler));
-    std::abort();
-}
-
-inline message_function function_of(rank_context& context,
-                                    const machine::incoming_message& message) {
-    const std::uint64_t function = decode_function(message.handler);
-    if (function == 0) [[unlikely]]
-        end_for_unknown_handler(context, message);
-    return reinterpret_cast<message_function>(function);
-}
-
-/// The message's function has left a completion handler that may wait.
-/// @param target_bits, completion_address of the counters that count after it.
-void leave_for_later(rank_context& context, const delivery& here, std::uint64_t target_bits,
-                     std::uint64_t completion_address) {
-    context.messages->completions.add(context, {.function = here.completion,
-                                                .argument = here.completion_argument,
-                                                .origin = here.message.origin,
-                                                .target_counter = target_bits,
-                                                .completion_counter = completion_address});
-}
-
-/// Nothing but a function and its arguments.
-void receive_plain(rank_context& context, const machine::incoming_message& message) {
-    delivery here{message};
-    function_of(context, message)(here);
-    if (here.completion != nullptr) [[unlikely]]
-        leave_for_later(context, here, null_address, 0);
-}
-
-[[gnu::noinline]] void receive_request(rank_context& context, machine::incoming_message message) {
-    argument_reader arguments(message.arguments);
-    const std::uint64_t origin_address = arguments.word_if(message.kind & origin_counter);
-    std::uint64_t target_bits = null_address;
-    if (message.kind & target_counter) target_bits = arguments.word();
-    const std::uint64_t completion_address = arguments.word_if(message.kind & completion);
-    const std::uint64_t state = arguments.word_if(message.kind & future_of_result);
-    message.arguments = arguments.rest();
-    if (message.kind & long_arguments) {
-        std::uint64_t head[2];
-        std::memcpy(head, message.data, sizeof head);
-        message.arguments = {message.data + sizeof head, head[0]};
-        message.data += head[1];
-        message.bytes -= head[1];
-    }
-    delivery here{message, state};
-    function_of(context, message)(here);
-    std::uint16_t wanted = message.kind & (origin_counter | completion);
-    if (here.completion != nullptr) {
-        leave_for_later(context, here, target_bits, completion_address);
-        wanted &= origin_counter;  // the data have been moved
-    } else {
-        count_at_target(context, target_bits);
-    }
-    if (wanted == 0) return;
-    argument_writer told;
-    if (wanted & origin_counter) told.add(origin_address);
-    if (wanted & completion) told.add(completion_address);
-    send_reply(context, message.origin, count_reply | wanted, told);
-}
-
-}  // namespace
-
-void deliver(rank_context& context, const machine::incoming_message& message) {
-    constexpr std::uint16_t replies = count_reply | value_reply | error_reply;
-    try {
-        if (message.kind == 0) {
-            receive_plain(context, message);
-        } else if (message.kind & replies) {
-            receive_reply(context, message);
-        } else {
-            receive_request(context, message);
-        }
-    } catch (...) {
-        end_for_exception(context, "handler", message.origin);
-    }
-}
-
-void run_completion(rank_context& context, const ripe_completion& what) {
-    try {
-        what.function(what.argument);
-    } catch (...) {
-        end_for_exception(context, "completion handler", what.origin);
-    }
-    count_at_target(context, what.target_counter);
-    if (what.completion_counter == 0) return;
-    argument_writer told;
-    told.add(what.completion_counter);
-    send_reply(context, what.origin, count_reply | completion, told);
-}
-
-}  // namespace selion::onesided
 
 namespace selion {
 

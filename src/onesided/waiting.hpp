@@ -104,11 +104,7 @@ inline bool arrives_with_progress(rank_context& context, const shared_word& word
     const std::uint32_t looks = context.has_one_thread ? context.brief_looks : 0;
     for (std::uint32_t look = 0; look < looks; ++look) {
         if (word_load(word) >= at_least) return true;
-        if (context.transport->poll(context)) {
-            run_completions(context);
-        } else {
-            pause_processor();
-        }
+        if (context.transport->poll(context)) run_completions(context);
     }
     return false;
 }

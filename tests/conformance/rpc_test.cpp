@@ -3,6 +3,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/memory_parts.hpp"
@@ -40,6 +41,61 @@ SPMD_TEST(rpc, arguments_and_results_of_any_size) {
         much);
     const wide back = doubled.get();
     for (std::size_t i = 0; i < 100; ++i) test.equal(back.words[i], 2 * (world.rank() + i));
+}
+
+template <std::size_t Words>
+struct some_words {
+    std::uint64_t words[Words];
+};
+
+/// There and back: of one length as argument, result, and header of a message.
+template <std::size_t Words>
+void echo(selion::world& world, spmd::test_run& test) {
+    some_words<Words> sent{};
+    std::iota(std::begin(sent.words), std::end(sent.words), std::uint64_t{world.rank()} << 32);
+    const auto back =
+        selion::rpc(
+            test.neighbour(), [](const some_words<Words>& came) { return came; }, sent)
+            .get();
+    for (std::size_t i = 0; i < Words; ++i) test.equal(back.words[i], sent.words[i]);
+
+    const spmd::symmetric_array<some_words<Words>> here(world, 1);
+    selion::counter handled;
+    const auto put_down = [there = here.at(test.neighbour())](const some_words<Words>& came,
+                                                              selion::message_info) {
+        *there.local() = came;
+        return selion::arrival{};
+    };
+    selion::send(test.neighbour(), put_down, sent, {}, {.completion = &handled});
+    handled.wait(1);
+    world.barrier();
+    for (std::size_t i = 0; i < Words; ++i) {
+        test.equal(here.mine()->words[i] & 0xffff'ffff, std::uint64_t{i});
+    }
+    world.barrier();
+    selion::send(test.neighbour(), put_down, some_words<Words>{});
+    selion::rpc(test.neighbour(), [] {}).wait();  // comes behind it
+    world.barrier();
+    for (const std::uint64_t word : here.mine()->words) test.equal(word, std::uint64_t{0});
+}
+
+/// Messages of few words travel in registers, longer ones in one line, in two, or beside data.
+SPMD_TEST(rpc, arguments_of_every_short_length) {
+    [&]<std::size_t... Less>(std::index_sequence<Less...>) {
+        (echo<Less + 1>(world, test), ...);
+    }(std::make_index_sequence<12>());
+}
+
+SPMD_TEST(rpc, results_smaller_than_a_word) {
+    struct three {
+        std::uint8_t bytes[3];
+    };
+    const three back = selion::rpc(
+                           test.neighbour(),
+                           [](std::uint8_t first) { return three{{first, 2, 3}}; }, std::uint8_t{1})
+                           .get();
+    test.equal(back.bytes[0] + back.bytes[1] * 10 + back.bytes[2] * 100, 321);
+    selion::rpc(test.neighbour(), [] {}).wait();
 }
 
 SPMD_TEST(rpc, spans_are_seen_at_the_target) {

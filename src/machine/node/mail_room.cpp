@@ -113,12 +113,13 @@ void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
     do {
         const std::uint64_t ticket = ring_access::head(reader);
         const message_slot& slot = ring.slots[ticket % ring_slots];
+        const message_rest& rest = ring.rests[ticket % ring_slots];
         __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
         const message_about about = slot.about;
         alignas(16) std::byte arguments[most_argument_bytes];
         std::memcpy(arguments, slot.arguments, few_argument_bytes);
         if (about.argument_bytes > few_argument_bytes) [[unlikely]]
-            std::memcpy(arguments, slot.arguments, most_argument_bytes);
+            std::memcpy(arguments + few_argument_bytes, rest.arguments, sizeof rest.arguments);
         incoming_message message{.origin = about.origin,
                                  .kind = about.kind,
                                  .handler = slot.handler,
@@ -126,8 +127,8 @@ void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
                                  .data = nullptr,
                                  .bytes = 0};
         if (about.place != data_place::nowhere) [[unlikely]] {
-            message.data = data_of(slot);
-            message.bytes = slot.data_bytes;
+            message.data = data_of(rest, about.place);
+            message.bytes = rest.data_bytes;
         }
         ring_access::set_head(reader, ticket + 1);
         if ((ticket + 1) % told_after == 0) [[unlikely]]
@@ -154,11 +155,9 @@ void mail_room::give_back(detail::rank_context& server, const ring_reader& reade
     give_back_payload(server, is_reply ? senders.reply_pool : senders.request_pool, message.data);
 }
 
-const std::byte* mail_room::data_of(const message_slot& slot) const {
-    if (slot.about.place == data_place::process) {
-        return reinterpret_cast<const std::byte*>(slot.data);
-    }
-    return office_.mapping_.start() + slot.data;
+const std::byte* mail_room::data_of(const message_rest& rest, data_place place) const {
+    if (place == data_place::process) return reinterpret_cast<const std::byte*>(rest.data);
+    return office_.mapping_.start() + rest.data;
 }
 
 void mail_room::deliver(detail::rank_context& server, std::uint32_t rank,

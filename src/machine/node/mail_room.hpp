@@ -24,9 +24,7 @@ struct message_way {
     message_ring* replies;
     detail::shared_word* arrivals;
 
-    message_ring& ring_for(const message_request& request) const {
-        return request.is_reply ? *replies : *requests;
-    }
+    message_ring& ring_for(bool is_reply) const { return is_reply ? *replies : *requests; }
 };
 
 /// One carrier's mail: what has come for its ranks, and what they have under way.
@@ -82,7 +80,7 @@ private:
     void deliver(detail::rank_context& server, std::uint32_t rank, const incoming_message& message);
     void deliver_as_guest(detail::rank_context& server, const incoming_message& message,
                           const detail::rank_context& target);
-    const std::byte* data_of(const message_slot& slot) const;
+    const std::byte* data_of(const message_rest& rest, data_place place) const;
 
     post_office& office_;
     mailbox box_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,28 +23,46 @@ enum class data_place : std::uint8_t {
     process,  ///< likewise: address in the process of both
 };
 
-/// What a message says of itself.
+/// What a message says of itself: two words, of which senders of few stores fill each at once.
 struct message_about {
     std::uint32_t origin;
     std::uint32_t target;
     std::uint16_t kind;
     std::uint8_t argument_bytes;
     data_place place;  ///< of its data
-};
 
-/// One message. Short ones lie in its first 64 bytes, which come over in one piece.
-struct alignas(detail::line_bytes) message_slot {
+    static constexpr std::uint64_t first_word(std::uint32_t origin, std::uint32_t target) {
+        return origin | std::uint64_t{target} << 32;
+    }
+    static constexpr std::uint64_t second_word(std::uint16_t kind, std::uint8_t argument_bytes,
+                                               data_place place) {
+        return kind | std::uint64_t{argument_bytes} << 16 | static_cast<std::uint64_t>(place) << 24;
+    }
+};
+static_assert(std::endian::native == std::endian::little, "the words of `message_about`");
+static_assert(sizeof(message_about) == 12 && offsetof(message_about, place) == 11);
+
+inline constexpr std::size_t cache_line_bytes = 64;
+/// What a message has at most in its first line.
+inline constexpr std::size_t few_argument_bytes = 32;
+
+/// One message: all of a short one, which comes over in one piece.
+struct alignas(cache_line_bytes) message_slot {
     std::uint64_t sequence;  ///< ticket + 1 once the message of that ticket is complete
     std::uint64_t handler;
     alignas(16) message_about about;
-    alignas(16) std::byte arguments[most_argument_bytes];
-    std::uint64_t data;  ///< see `place`; set if there are any
+    alignas(16) std::byte arguments[few_argument_bytes];
+};
+static_assert(sizeof(message_slot) == cache_line_bytes);
+
+/// What a longer message has beside it. Not in line with the slots: rows of short messages use half
+/// the cache, and are lines one behind the other, which processors fetch ahead.
+struct alignas(cache_line_bytes) message_rest {
+    std::byte arguments[most_argument_bytes - few_argument_bytes];
+    std::uint64_t data;  ///< see `data_place`; set if there are any
     std::uint64_t data_bytes;
 };
-/// Of a message with few arguments these are all.
-inline constexpr std::size_t few_argument_bytes = 64 - offsetof(message_slot, arguments);
-static_assert(sizeof(message_slot) == detail::line_bytes);
-static_assert(offsetof(message_slot, arguments) == 32);
+static_assert(sizeof(message_rest) == cache_line_bytes);
 
 struct message_ring {
     /// Senders draw tickets here.
@@ -51,7 +70,8 @@ struct message_ring {
     std::uint64_t known_consumed;  ///< as far as senders have looked
     /// Messages that the receiver is done with; its slots are free. Senders wait on it.
     alignas(detail::line_bytes) detail::shared_word consumed;
-    message_slot slots[ring_slots];
+    alignas(detail::line_bytes) message_slot slots[ring_slots];
+    message_rest rests[ring_slots];  ///< of the slots
 };
 
 namespace ring_protocol {

@@ -47,6 +47,10 @@ public:
                     const std::byte* arguments, std::size_t bytes) override {
         office_.send_plain(context, target, handler, arguments, bytes);
     }
+    void send_words(detail::rank_context& context, word_message what, std::uint64_t handler,
+                    std::uint64_t first, std::uint64_t second) override {
+        office_.send_words(context, what, handler, first, second);
+    }
     bool can_lend(const detail::rank_context&, std::uint32_t target, const void* data,
                   std::size_t bytes) const override {
         return office_.can_lend(target, data, bytes);

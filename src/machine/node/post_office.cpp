@@ -18,20 +18,32 @@ namespace {
 /// that a rank which is quicker than others does not keep them from it.
 constexpr std::uint64_t least_share = 4;
 
-/// Not worth a call of memcpy, nor a loop that the compiler unrolls.
-inline void copy_words(std::byte* to, const std::byte* from, std::size_t words) {
+/// Few words are not worth a call of memcpy, nor a loop that the compiler unrolls.
+inline void copy_arguments(message_ring& ring, std::uint64_t ticket, const std::byte* from,
+                           std::size_t bytes) {
+    std::byte* const to = ring.slots[ticket % ring_slots].arguments;
     const auto copy = [&](std::size_t word) {
         std::memcpy(to + word * sizeof(std::uint64_t), from + word * sizeof(std::uint64_t),
                     sizeof(std::uint64_t));
     };
-    switch (words) {
-        default: std::memcpy(to, from, words * sizeof(std::uint64_t)); return;
+    switch (bytes / sizeof(std::uint64_t)) {
+        default:
+            std::memcpy(to, from, few_argument_bytes);
+            std::memcpy(ring.rests[ticket % ring_slots].arguments, from + few_argument_bytes,
+                        bytes - few_argument_bytes);
+            return;
         case 4: copy(3); [[fallthrough]];
         case 3: copy(2); [[fallthrough]];
         case 2: copy(1); [[fallthrough]];
         case 1: copy(0); [[fallthrough]];
         case 0: return;
     }
+}
+
+/// Two words in one store. @param to aligned to 16 bytes.
+inline void store_pair(void* to, std::uint64_t low, std::uint64_t high) {
+    using pair [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
+    *static_cast<pair*>(to) = pair{low, high};
 }
 
 bool is_dead(const detail::rank_context& context, std::uint32_t rank) {
@@ -150,7 +162,7 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
                   .kind = 0,
                   .argument_bytes = static_cast<std::uint8_t>(bytes),
                   .place = data_place::nowhere};
-    copy_words(slot.arguments, arguments, bytes / sizeof(std::uint64_t));
+    copy_arguments(ring, ticket, arguments, bytes);
     ring_access::publish(slot, ticket);
     detail::word_changed(context, *way.arrivals);
 }
@@ -163,11 +175,41 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
          {.target = target, .kind = 0, .handler = handler, .arguments = {arguments, bytes}});
 }
 
+/// The stores of a slot, and few others: a processor has room for some dozens that are on their
+/// way, and each slot is a line that the target's has had last.
+void post_office::send_words(detail::rank_context& context, word_message what,
+                             std::uint64_t handler, std::uint64_t first, std::uint64_t second) {
+    mail_room& own = room_of(context);
+    if (has_shares_ || own.has_parked()) [[unlikely]]
+        return send_words_accounted(context, what, handler, first, second);
+    const message_way& way = way_to(own, what.target);
+    message_ring& ring = way.ring_for(what.is_reply);
+    const ring_access access{has_single_senders_};
+    std::uint64_t ticket = 0;
+    if (!ring_protocol::draw(access, ring, ring_slots, ticket)) [[unlikely]]
+        return send_words_accounted(context, what, handler, first, second);
+    message_slot& slot = ring.slots[ticket % ring_slots];
+    slot.handler = handler;
+    store_pair(&slot.about, message_about::first_word(context.rank, what.target),
+               message_about::second_word(what.kind, what.bytes, data_place::nowhere));
+    store_pair(slot.arguments, first, second);
+    ring_access::publish(slot, ticket);
+    detail::word_changed(context, *way.arrivals);
+}
+
+[[gnu::noinline]] void post_office::send_words_accounted(detail::rank_context& context,
+                                                         word_message what, std::uint64_t handler,
+                                                         std::uint64_t first,
+                                                         std::uint64_t second) {
+    const std::array words{first, second};
+    send(context, what.with(handler, words));
+}
+
 /// @return false when there is no room in the target's ring or for the data.
 bool post_office::try_send(detail::rank_context& context, mail_room& own,
                            const message_request& request) {
     const message_way& way = way_to(own, request.target);
-    message_ring& ring = way.ring_for(request);
+    message_ring& ring = way.ring_for(request.is_reply);
     ring_access access{has_single_senders_};
     const bool has_own_share = has_shares_ && !request.is_reply;
     if (has_own_share && !has_share(share_of(context.rank, request.target), ring)) return false;
@@ -194,11 +236,11 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
                   .kind = request.kind,
                   .argument_bytes = static_cast<std::uint8_t>(request.arguments.size()),
                   .place = where.place};
-    copy_words(slot.arguments, request.arguments.data(),
-               request.arguments.size() / sizeof(std::uint64_t));
+    copy_arguments(ring, ticket, request.arguments.data(), request.arguments.size());
     if (where.place != data_place::nowhere) {
-        slot.data = where.start;
-        slot.data_bytes = where.bytes;
+        message_rest& rest = ring.rests[ticket % ring_slots];
+        rest.data = where.start;
+        rest.data_bytes = where.bytes;
     }
     ring_access::publish(slot, ticket);
     detail::word_changed(context, *way.arrivals);
@@ -209,7 +251,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
     const call_scope scope(context, operation::send, std::source_location::current());
-    message_ring& ring = way_to(own, request.target).ring_for(request);
+    message_ring& ring = way_to(own, request.target).ring_for(request.is_reply);
     detail::shared_word& freed = own.requests_under_way_.freed();
     while (true) {
         std::array<awaited_word, 2> others;

@@ -29,6 +29,8 @@ public:
     void send(detail::rank_context& context, const message_request& request);
     void send_plain(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                     const std::byte* arguments, std::size_t bytes);
+    void send_words(detail::rank_context& context, word_message what, std::uint64_t handler,
+                    std::uint64_t first, std::uint64_t second);
     bool can_lend(std::uint32_t target, const void* data, std::size_t bytes) const;
     std::uint64_t most_message_bytes() const;
     /// A rank of the mapping is dead: what it was to read is free again.
@@ -44,6 +46,8 @@ private:
     friend class mail_room;
     void send_accounted(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                         const std::byte* arguments, std::size_t bytes);
+    void send_words_accounted(detail::rank_context& context, word_message what,
+                              std::uint64_t handler, std::uint64_t first, std::uint64_t second);
     const mailbox& box_of(std::uint32_t rank) const { return boxes_[carrier_of(rank)]; }
     std::uint32_t carrier_of(std::uint32_t rank) const {
         return carrier_of_rank_[rank - ranks_before_];
