@@ -132,22 +132,23 @@ void send_plain_message(std::uint32_t target, std::uint64_t function, const std:
 
 namespace {
 
-/// Whether nobody wants to know of a message, and no death may end it.
-bool goes_unseen(const rank_context& context, std::uint32_t target) {
+/// Whether a message to a rank is nothing but sent: nobody records it or what it releases, no death
+/// may end it, and there is such a rank.
+bool needs_only_sending(const rank_context& context, std::uint32_t target) {
     return context.recorder == nullptr && !context.own.announces_writes &&
            context.deaths == nullptr && target < context.ranks;
 }
 
-[[gnu::noinline]] void send_seen_words(std::uint32_t target, std::uint64_t function,
-                                       std::uint64_t first, std::uint64_t second, std::size_t bytes,
-                                       std::source_location site) {
+[[gnu::noinline]] void send_accounted_words(std::uint32_t target, std::uint64_t function,
+                                            std::uint64_t first, std::uint64_t second,
+                                            std::size_t bytes, std::source_location site) {
     const std::array words{first, second};
     send_plain_message(target, function, std::as_bytes(std::span(words)).data(), bytes, site);
 }
 
-[[gnu::noinline]] void send_seen_call(std::uint32_t target, std::uint64_t function,
-                                      std::uint64_t state, std::uint64_t argument,
-                                      std::size_t bytes, std::source_location site) {
+[[gnu::noinline]] void send_accounted_call(std::uint32_t target, std::uint64_t function,
+                                           std::uint64_t state, std::uint64_t argument,
+                                           std::size_t bytes, std::source_location site) {
     send_any_message({.target = target,
                       .function = function,
                       .arguments = std::as_bytes(std::span(&argument, 1)).first(bytes),
@@ -160,8 +161,8 @@ bool goes_unseen(const rank_context& context, std::uint32_t target) {
 void send_words(std::uint32_t target, std::uint64_t function, std::uint64_t first,
                 std::uint64_t second, std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    if (!goes_unseen(context, target)) [[unlikely]]
-        return send_seen_words(target, function, first, second, bytes, site);
+    if (!needs_only_sending(context, target)) [[unlikely]]
+        return send_accounted_words(target, function, first, second, bytes, site);
     context.transport->send_words(
         context,
         {.target = target, .kind = 0, .bytes = static_cast<std::uint8_t>(bytes), .is_reply = false},
@@ -171,8 +172,8 @@ void send_words(std::uint32_t target, std::uint64_t function, std::uint64_t firs
 void send_call_word(std::uint32_t target, std::uint64_t function, std::uint64_t state,
                     std::uint64_t argument, std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    if (!goes_unseen(context, target)) [[unlikely]]
-        return send_seen_call(target, function, state, argument, bytes, site);
+    if (!needs_only_sending(context, target)) [[unlikely]]
+        return send_accounted_call(target, function, state, argument, bytes, site);
     context.transport->send_words(context,
                                   {.target = target,
                                    .kind = future_of_result,

@@ -23,7 +23,7 @@ enum class data_place : std::uint8_t {
     process,  ///< likewise: address in the process of both
 };
 
-/// What a message says of itself: two words, of which senders of few stores fill each at once.
+/// What a message says of itself. As two words it can be stored at once.
 struct message_about {
     std::uint32_t origin;
     std::uint32_t target;

@@ -40,7 +40,7 @@ idle_outcome stay_awake(
     constexpr int yields_per_clock = 4;
     if (how.spin_ns > 0) {
         std::int64_t end_ns = 0;
-        // At first without a rest, which is as long as what an answer takes in the same cache.
+        // At first without a rest: an answer from the same cache takes hardly longer than one.
         for (int i = 0; i < looks_per_clock; ++i) {
             if (arrived()) return idle_outcome::arrived;
         }

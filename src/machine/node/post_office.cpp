@@ -144,18 +144,26 @@ bool post_office::has_share(share& own, message_ring& ring) {
     return oldest <= consumed;
 }
 
+/// @return null when there is none to be had without waiting, or without keeping account.
+[[gnu::always_inline]] inline message_slot* post_office::next_slot(const mail_room& own,
+                                                                   message_ring& ring,
+                                                                   std::uint64_t& ticket) const {
+    if (has_shares_ || own.has_parked()) return nullptr;
+    const ring_access access{has_single_senders_};
+    if (!ring_protocol::draw(access, ring, ring_slots, ticket)) return nullptr;
+    return &ring.slots[ticket % ring_slots];
+}
+
 void post_office::send_plain(detail::rank_context& context, std::uint32_t target,
                              std::uint64_t handler, const std::byte* arguments, std::size_t bytes) {
-    mail_room& own = room_of(context);
-    if (has_shares_ || own.has_parked()) [[unlikely]]
-        return send_accounted(context, target, handler, arguments, bytes);
+    const mail_room& own = room_of(context);
     const message_way& way = way_to(own, target);
     message_ring& ring = *way.requests;
-    const ring_access access{has_single_senders_};
     std::uint64_t ticket = 0;
-    if (!ring_protocol::draw(access, ring, ring_slots, ticket)) [[unlikely]]
+    message_slot* const next = next_slot(own, ring, ticket);
+    if (next == nullptr) [[unlikely]]
         return send_accounted(context, target, handler, arguments, bytes);
-    message_slot& slot = ring.slots[ticket % ring_slots];
+    message_slot& slot = *next;
     slot.handler = handler;
     slot.about = {.origin = context.rank,
                   .target = target,
@@ -179,16 +187,13 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
 /// way, and each slot is a line that the target's has had last.
 void post_office::send_words(detail::rank_context& context, word_message what,
                              std::uint64_t handler, std::uint64_t first, std::uint64_t second) {
-    mail_room& own = room_of(context);
-    if (has_shares_ || own.has_parked()) [[unlikely]]
-        return send_words_accounted(context, what, handler, first, second);
+    const mail_room& own = room_of(context);
     const message_way& way = way_to(own, what.target);
-    message_ring& ring = way.ring_for(what.is_reply);
-    const ring_access access{has_single_senders_};
     std::uint64_t ticket = 0;
-    if (!ring_protocol::draw(access, ring, ring_slots, ticket)) [[unlikely]]
+    message_slot* const next = next_slot(own, way.ring_for(what.is_reply), ticket);
+    if (next == nullptr) [[unlikely]]
         return send_words_accounted(context, what, handler, first, second);
-    message_slot& slot = ring.slots[ticket % ring_slots];
+    message_slot& slot = *next;
     slot.handler = handler;
     store_pair(&slot.about, message_about::first_word(context.rank, what.target),
                message_about::second_word(what.kind, what.bytes, data_place::nowhere));

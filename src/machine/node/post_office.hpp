@@ -44,6 +44,7 @@ public:
 
 private:
     friend class mail_room;
+    message_slot* next_slot(const mail_room& own, message_ring& ring, std::uint64_t& ticket) const;
     void send_accounted(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                         const std::byte* arguments, std::size_t bytes);
     void send_words_accounted(detail::rank_context& context, word_message what,
