@@ -131,9 +131,10 @@ contest queue_contest(const selion::world& world) {
     return {"64 puts of 8 B and quiet",
             {{"selion", on_first(world,
                                  [=](std::uint64_t count) {
+                                     const auto row = there;  // on the stack, as `plain` below is
                                      for (std::uint64_t i = 0; i < count; ++i) {
                                          for (std::uint64_t k = 0; k < puts; ++k) {
-                                             selion::put(there + static_cast<std::ptrdiff_t>(k), i);
+                                             selion::put(row + static_cast<std::ptrdiff_t>(k), i);
                                          }
                                          selion::quiet();
                                      }

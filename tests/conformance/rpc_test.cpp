@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Calls of functions on other ranks, and futures.
+#include <deque>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -159,6 +160,36 @@ SPMD_TEST(rpc, one_way_calls_arrive) {
     }
     selion::wait_until(arrived.own(), 10);
     world.barrier();
+}
+
+/// Calls with an answer, a few of them under way, and then more one-way calls than any machine has
+/// room for; all take effect in the order in which they were made.
+SPMD_TEST(rpc, asked_by_turns_and_then_told_at_length) {
+    using selion::global_ptr;
+    const spmd::symmetric_array<std::uint64_t> taken(world, 1);
+    const selion::rank_id to = test.neighbour();
+    const auto take = [](global_ptr<std::uint64_t> counter, std::uint64_t number) {
+        std::uint64_t& count = *counter.local();
+        if (count == number) ++count;
+        return count;
+    };
+    std::uint64_t made = 0;
+    for (const std::size_t at_once : {1, 2, 4, 5, 9}) {
+        std::deque<selion::future<std::uint64_t>> under_way;
+        for (int i = 0; i < 40; ++i) {
+            if (under_way.size() == at_once) {
+                test.equal(under_way.front().get(), made - at_once + 1);
+                under_way.pop_front();
+            }
+            under_way.push_back(selion::rpc(to, take, taken.at(to), made++));
+        }
+        for (auto& one : under_way) one.wait();
+        for (int i = 0; i < 600; ++i) selion::rpc_oneway(to, take, taken.at(to), made++);
+        test.equal(selion::rpc(to, take, taken.at(to), made).get(), made + 1);
+        ++made;
+    }
+    world.barrier();
+    test.equal(*taken.mine(), made);
 }
 
 SPMD_TEST(future, continuations_and_many) {

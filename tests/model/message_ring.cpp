@@ -9,8 +9,8 @@
 #include <string>
 
 /// Checks src/machine/node/message_ring.hpp: every message arrives once, whole, and in the order of
-/// its sender, and no slot is written while it is read (a data race for the checker). With any
-/// ordering or test taken away, a failure must be found.
+/// its sender, and no slot is written while it is read (a data race for the checker); a sender that
+/// turns back never waits for ever. With any ordering or test taken away, a failure must be found.
 namespace {
 
 namespace protocol = selion::machine::node::ring_protocol;
@@ -23,17 +23,25 @@ enum class fault {
     hearsay,      ///< what senders tell each other of it is not ordered
     room,         ///< a ticket is drawn whether or not its slot is free
     ticket,       ///< tickets are drawn by a load and a store
+    haste,        ///< the partner is told of a message before it is read
+    telling,      ///< senders are told with every so many messages, skipped ones or not
+    turning,      ///< a receiver does not turn back
 };
 fault without = fault::none;
 
 bool lacks(fault what) { return without == what; }
 
 constexpr std::uint64_t capacity = 2;
+/// Rings of many senders, who never turn back.
+constexpr selion::machine::node::ring_shape small{.slots = capacity, .row = capacity};
+using selion::machine::node::drawn_ticket;
 
 struct slot {
     rl::atomic<std::uint64_t> sequence{0};
     rl::var<int> sender;
     rl::var<int> number;
+    rl::var<bool> turns_back;
+    rl::var<std::uint64_t> told;  ///< what the sender has consumed of the other ring
 };
 
 const char* name_of(fault what) {
@@ -45,41 +53,53 @@ const char* name_of(fault what) {
         case fault::hearsay: return "hearsay without order";
         case fault::room: return "no test for room";
         case fault::ticket: return "tickets drawn in two steps";
+        case fault::haste: return "told before it is read";
+        case fault::telling: return "skipped tickets not told";
+        case fault::turning: return "no turning back";
     }
     return "";
 }
 
+template <std::uint64_t Slots>
 struct ring {
     rl::atomic<std::uint64_t> tail{0};
     rl::atomic<std::uint64_t> known_consumed{0};
     rl::atomic<std::uint64_t> consumed{0};
     std::uint64_t head = 0;  // one receiver
-    slot slots[capacity];
+    slot slots[Slots];
+
+    void clear() {
+        for (slot& one : slots) {
+            one.sender($) = one.number($) = -1;
+            one.turns_back($) = false;
+            one.told($) = 0;
+        }
+    }
 };
 
 /// The orders of machine/node/mail_access.hpp.
 struct ring_access {
     bool has_one_sender = false;
 
-    std::uint64_t tail(ring& of) { return of.tail.load(rl::mo_relaxed, $); }
-    bool advance_tail(ring& of, std::uint64_t& ticket) {
+    std::uint64_t tail(auto& of) { return of.tail.load(rl::mo_relaxed, $); }
+    bool advance_tail(auto& of, std::uint64_t& ticket, std::uint64_t next) {
         if (has_one_sender || lacks(fault::ticket)) {
-            of.tail.store(ticket + 1, rl::mo_relaxed, $);
+            of.tail.store(next, rl::mo_relaxed, $);
             return true;
         }
-        return of.tail.compare_exchange_weak(ticket, ticket + 1, rl::mo_relaxed, $);
+        return of.tail.compare_exchange_weak(ticket, next, rl::mo_relaxed, $);
     }
-    std::uint64_t known_consumed(ring& of) {
+    std::uint64_t known_consumed(auto& of) {
         if (lacks(fault::room)) return of.tail.load(rl::mo_relaxed, $);
         return of.known_consumed.load(lacks(fault::hearsay) ? rl::mo_relaxed : rl::mo_acquire, $);
     }
-    void set_known_consumed(ring& of, std::uint64_t consumed) {
+    void set_known_consumed(auto& of, std::uint64_t consumed) {
         of.known_consumed.store(consumed, lacks(fault::hearsay) ? rl::mo_relaxed : rl::mo_release,
                                 $);
     }
-    std::uint64_t consumed(ring& of) { return of.consumed.load(rl::mo_acquire, $); }
-    std::uint64_t head(ring& of) const { return of.head; }
-    std::uint64_t sequence(ring& of, std::uint64_t place) const {
+    std::uint64_t consumed(auto& of) { return of.consumed.load(rl::mo_acquire, $); }
+    std::uint64_t head(auto& of) const { return of.head; }
+    std::uint64_t sequence(auto& of, std::uint64_t place) const {
         return of.slots[place].sequence.load(
             lacks(fault::arrival) ? rl::mo_relaxed : rl::mo_acquire, $);
     }
@@ -87,21 +107,19 @@ struct ring_access {
 
 template <int Senders, int Each>
 struct mail : rl::test_suite<mail<Senders, Each>, Senders + 1> {
-    ring messages;
+    ring<capacity> messages;
 
-    void before() {
-        for (slot& one : messages.slots) one.sender($) = one.number($) = -1;
-    }
+    void before() { messages.clear(); }
 
     void send(int self, int number) {
-        ring_access memory{Senders == 1};
-        std::uint64_t ticket = 0;
-        while (!protocol::draw(memory, messages, capacity, ticket)) rl::yield(1, $);
-        slot& mine = messages.slots[ticket % capacity];
+        ring_access memory{.has_one_sender = Senders == 1};
+        drawn_ticket drawn;
+        while (!protocol::draw(memory, messages, small, drawn)) rl::yield(1, $);
+        slot& mine = messages.slots[drawn.ticket % capacity];
         mine.sender($) = self;
         mine.number($) = number;
-        mine.sequence.store(ticket + 1, lacks(fault::publication) ? rl::mo_relaxed : rl::mo_release,
-                            $);
+        mine.sequence.store(drawn.ticket + 1,
+                            lacks(fault::publication) ? rl::mo_relaxed : rl::mo_release, $);
     }
 
     /// As mail_room::serve_ring; progress is told after each message here.
@@ -127,9 +145,94 @@ struct mail : rl::test_suite<mail<Senders, Each>, Senders + 1> {
     }
 };
 
+/// Two that have a ring each to the other and answer each other in turn, so that both turn back;
+/// then one of them sends more than a row has without an answer.
+template <int Turns, int Burst>
+struct conversation : rl::test_suite<conversation<Turns, Burst>, 2> {
+    static constexpr selion::machine::node::ring_shape shape{.slots = 8, .row = 2};
+    static constexpr std::uint64_t told_after = 4;
+
+    ring<shape.slots> to[2];
+
+    void before() {
+        for (auto& one : to) one.clear();
+    }
+
+    void send(unsigned self, int number) {
+        ring_access memory{.has_one_sender = true};
+        auto& out = to[1 - self];
+        drawn_ticket drawn;
+        while (!protocol::draw(memory, out, shape, drawn)) rl::yield(1, $);
+        slot& mine = out.slots[drawn.ticket % shape.slots];
+        mine.number($) = number;
+        mine.turns_back($) = drawn.turns_back();
+        mine.told($) = to[self].head;
+        mine.sequence.store(drawn.ticket + 1,
+                            lacks(fault::publication) ? rl::mo_relaxed : rl::mo_release, $);
+    }
+
+    /// As mail_room::serve_ring. @param told what the partner has consumed.
+    void read(unsigned self, const slot& first, int number, std::uint64_t& told) {
+        auto& in = to[self];
+        RL_ASSERT(first.number($) == number);
+        told = first.told($);
+        const bool turns_back = first.turns_back($) && !lacks(fault::turning);
+        const std::uint64_t next = protocol::next_ticket(in.head, turns_back, shape);
+        const bool is_told = lacks(fault::telling) ? (in.head + 1) % told_after == 0
+                                                   : protocol::is_told(in.head, next, told_after);
+        in.head = next;
+        if (is_told) {
+            in.consumed.store(next, lacks(fault::consumption) ? rl::mo_relaxed : rl::mo_release, $);
+        }
+    }
+
+    void receive(unsigned self, int number) {
+        ring_access memory{.has_one_sender = true};
+        auto& in = to[self];
+        while (!protocol::has_message(memory, in, shape.slots)) rl::yield(1, $);
+        std::uint64_t told = 0;
+        read(self, in.slots[in.head % shape.slots], number, told);
+        protocol::learn(memory, to[1 - self], told);
+    }
+
+    /// The same, but the answer leaves before the message is read.
+    void receive_in_haste(unsigned self, int number) {
+        ring_access memory{.has_one_sender = true};
+        auto& in = to[self];
+        while (!protocol::has_message(memory, in, shape.slots)) rl::yield(1, $);
+        const std::uint64_t ticket = in.head++;
+        send(self, number);
+        in.head = ticket;
+        std::uint64_t told = 0;
+        read(self, in.slots[ticket % shape.slots], number, told);
+        protocol::learn(memory, to[1 - self], told);
+    }
+
+    void thread(unsigned self) {
+        for (int i = 0; i < Turns; ++i) {
+            if (self == 0) {
+                send(self, i);
+                receive(self, i);
+            } else if (lacks(fault::haste)) {
+                receive_in_haste(self, i);
+            } else {
+                receive(self, i);
+                send(self, i);
+            }
+        }
+        for (int i = Turns; i < Turns + Burst; ++i) {
+            if (self == 0)
+                send(self, i);
+            else
+                receive(self, i);
+        }
+    }
+};
+
 /// What the checks run: more messages than slots, or nothing is written twice.
 using two_senders = mail<2, 2>;
 using one_sender = mail<1, 4>;
+using two_partners = conversation<3, 4>;
 
 template <class Scenario>
 bool is_sound(const char* name, rl::scheduler_type_e kind, unsigned switches,
@@ -178,6 +281,8 @@ int main() {
     const bool is_fine =
         stands<two_senders>("two senders", 2,
                             {publication, arrival, consumption, hearsay, room, ticket}) &&
-        stands<one_sender>("one sender", 3, {publication, arrival, consumption, room});
+        stands<one_sender>("one sender", 3, {publication, arrival, consumption, room}) &&
+        stands<two_partners>("two partners", 2,
+                             {publication, arrival, consumption, room, haste, telling, turning});
     return is_fine ? 0 : 1;
 }

@@ -22,12 +22,12 @@ struct ring_access {
         return std::atomic_ref(const_cast<message_ring&>(ring).tail)
             .load(std::memory_order_relaxed);
     }
-    bool advance_tail(message_ring& ring, std::uint64_t& ticket) const {
+    bool advance_tail(message_ring& ring, std::uint64_t& ticket, std::uint64_t next) const {
         if (has_one_sender) {
-            std::atomic_ref(ring.tail).store(ticket + 1, std::memory_order_relaxed);
+            std::atomic_ref(ring.tail).store(next, std::memory_order_relaxed);
             return true;
         }
-        return std::atomic_ref(ring.tail).compare_exchange_weak(ticket, ticket + 1,
+        return std::atomic_ref(ring.tail).compare_exchange_weak(ticket, next,
                                                                 std::memory_order_relaxed);
     }
     static std::uint64_t known_consumed(const message_ring& ring) {

@@ -27,7 +27,7 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
     : office_(office),
       box_(office.mapping_.mail(carrier)),
       readers_(std::span(all_readers_).first(box_.rings().size())),
-      ways_(office.ways_from(carrier)),
+      ways_(office.ways_from(carrier, readers_)),
       ranks_(ranks),
       first_rank_(ranks.front().rank),
       has_one_server_(office.mapping_.has_one_thread_each()),
@@ -105,6 +105,17 @@ void mail_room::leave(detail::rank_context& server) {
     }
 }
 
+/// Another carrier has consumed messages of this one.
+[[gnu::always_inline]] inline void mail_room::learn_counts(std::uint32_t origin,
+                                                           const std::byte* told) const {
+    consumed_counts counts;
+    std::memcpy(&counts, told, sizeof counts);
+    const message_way& way = office_.way_to(*this, origin);
+    const ring_access access;
+    ring_protocol::learn(access, *way.requests, counts.requests);
+    ring_protocol::learn(access, *way.replies, counts.replies);
+}
+
 /// @pre there is a message. Its slot is free for senders as soon as it has been copied; so a
 /// handler that waits for room may serve replies meanwhile.
 void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
@@ -130,10 +141,12 @@ void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
             message.data = data_of(rest, about.place);
             message.bytes = rest.data_bytes;
         }
-        ring_access::set_head(reader, ticket + 1);
-        if ((ticket + 1) % told_after == 0) [[unlikely]]
-            detail::word_store(server, ring.consumed, ticket + 1);
+        const std::uint64_t next = ring_protocol::next_ticket(ticket, about.turns_back, {});
+        ring_access::set_head(reader, next);
+        if (ring_protocol::is_told(ticket, next, told_after)) [[unlikely]]
+            detail::word_store(server, ring.consumed, next);
         deliver(server, about.target, message);
+        if (about.tells_counts) learn_counts(about.origin, arguments + counts_offset);
         if (about.place == data_place::pool) [[unlikely]]
             give_back(server, reader, message);
     } while (++served < most_served && has_message(reader));

@@ -23,7 +23,14 @@ struct message_way {
     message_ring* requests;
     message_ring* replies;
     detail::shared_word* arrivals;
+    /// The rings in the other direction, as the carrier reads them.
+    const ring_reader* requests_back;
+    const ring_reader* replies_back;
+    std::uint64_t told = 0;  ///< what has been told of `consumed` there: the sum
 
+    consumed_counts consumed() const {
+        return {ring_access::head(*requests_back), ring_access::head(*replies_back)};
+    }
     message_ring& ring_for(bool is_reply) const { return is_reply ? *replies : *requests; }
 };
 
@@ -69,6 +76,7 @@ private:
     bool serve_rings(detail::rank_context& server, std::span<ring_reader> readers);
     void serve_ring(detail::rank_context& server, ring_reader& reader);
     void tell_consumed(detail::rank_context& server, const ring_reader& reader);
+    void learn_counts(std::uint32_t origin, const std::byte* told) const;
     void give_back(detail::rank_context& server, const ring_reader& reader,
                    const incoming_message& message);
     std::span<ring_reader> replies() { return readers_.first(readers_.size() / 2); }

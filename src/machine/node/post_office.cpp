@@ -86,12 +86,17 @@ void post_office::open(std::span<detail::rank_context> ranks,
 }
 
 /// Each carrier has a ring of its own at every other one, or all share one.
-std::vector<message_way> post_office::ways_from(std::uint32_t carrier) const {
+/// @param readers of the carrier's rings, those of replies first.
+std::vector<message_way> post_office::ways_from(std::uint32_t carrier,
+                                                std::span<const ring_reader> readers) const {
+    const std::size_t lanes = readers.size() / 2;
     std::vector<message_way> ways;
     for (const std::uint32_t target : carrier_of_rank_) {
         const mailbox& box = boxes_[target];
-        const std::size_t lane = carrier % box.requests.size();
-        ways.push_back({&box.requests[lane], &box.replies[lane], &box.area->arrivals});
+        const std::size_t lane = carrier % lanes;
+        const std::size_t lane_back = target % lanes;
+        ways.push_back({&box.requests[lane], &box.replies[lane], &box.area->arrivals,
+                        &readers[lanes + lane_back], &readers[lane_back]});
     }
     return ways;
 }
@@ -147,11 +152,12 @@ bool post_office::has_share(share& own, message_ring& ring) {
 /// @return null when there is none to be had without waiting, or without keeping account.
 [[gnu::always_inline]] inline message_slot* post_office::next_slot(const mail_room& own,
                                                                    message_ring& ring,
-                                                                   std::uint64_t& ticket) const {
+                                                                   bool has_one_sender,
+                                                                   drawn_ticket& drawn) const {
     if (has_shares_ || own.has_parked()) return nullptr;
-    const ring_access access{has_single_senders_};
-    if (!ring_protocol::draw(access, ring, ring_slots, ticket)) return nullptr;
-    return &ring.slots[ticket % ring_slots];
+    const ring_access access{has_one_sender};
+    if (!ring_protocol::draw(access, ring, {}, drawn)) return nullptr;
+    return &ring.slots[drawn.ticket % ring_slots];
 }
 
 void post_office::send_plain(detail::rank_context& context, std::uint32_t target,
@@ -159,8 +165,8 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
     const mail_room& own = room_of(context);
     const message_way& way = way_to(own, target);
     message_ring& ring = *way.requests;
-    std::uint64_t ticket = 0;
-    message_slot* const next = next_slot(own, ring, ticket);
+    drawn_ticket drawn;
+    message_slot* const next = next_slot(own, ring, has_single_senders_, drawn);
     if (next == nullptr) [[unlikely]]
         return send_accounted(context, target, handler, arguments, bytes);
     message_slot& slot = *next;
@@ -169,9 +175,11 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
                   .target = target,
                   .kind = 0,
                   .argument_bytes = static_cast<std::uint8_t>(bytes),
-                  .place = data_place::nowhere};
-    copy_arguments(ring, ticket, arguments, bytes);
-    ring_access::publish(slot, ticket);
+                  .place = data_place::nowhere,
+                  .turns_back = drawn.turns_back(),
+                  .tells_counts = false};
+    copy_arguments(ring, drawn.ticket, arguments, bytes);
+    ring_access::publish(slot, drawn.ticket);
     detail::word_changed(context, *way.arrivals);
 }
 
@@ -183,23 +191,54 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
          {.target = target, .kind = 0, .handler = handler, .arguments = {arguments, bytes}});
 }
 
-/// The stores of a slot, and few others: a processor has room for some dozens that are on their
-/// way, and each slot is a line that the target's has had last.
 void post_office::send_words(detail::rank_context& context, word_message what,
                              std::uint64_t handler, std::uint64_t first, std::uint64_t second) {
-    const mail_room& own = room_of(context);
-    const message_way& way = way_to(own, what.target);
-    std::uint64_t ticket = 0;
-    message_slot* const next = next_slot(own, way.ring_for(what.is_reply), ticket);
+    if (has_single_senders_) [[likely]]
+        return write_words<true>(context, what, handler, first, second);
+    write_words_shared(context, what, handler, first, second);
+}
+
+/// The stores of a slot, and few others: a processor has room for some dozens that are on their
+/// way, and each slot is a line that the target's has had last.
+template <bool has_one_sender>
+[[gnu::always_inline]] inline void post_office::write_words(detail::rank_context& context,
+                                                            word_message what,
+                                                            std::uint64_t handler,
+                                                            std::uint64_t first,
+                                                            std::uint64_t second) {
+    mail_room& own = room_of(context);
+    message_way& way = own.ways_[what.target - ranks_before_];
+    drawn_ticket drawn;
+    message_slot* const next = next_slot(own, way.ring_for(what.is_reply), has_one_sender, drawn);
     if (next == nullptr) [[unlikely]]
         return send_words_accounted(context, what, handler, first, second);
     message_slot& slot = *next;
     slot.handler = handler;
-    store_pair(&slot.about, message_about::first_word(context.rank, what.target),
-               message_about::second_word(what.kind, what.bytes, data_place::nowhere));
+    message_about about = {.origin = context.rank,
+                           .target = what.target,
+                           .kind = what.kind,
+                           .argument_bytes = what.bytes,
+                           .place = data_place::nowhere,
+                           .turns_back = drawn.turns_back(),
+                           .tells_counts = false};
     store_pair(slot.arguments, first, second);
-    ring_access::publish(slot, ticket);
+    if constexpr (has_one_sender) {
+        const consumed_counts counts = way.consumed();
+        if (counts.sum() != way.told) {
+            about.tells_counts = true;
+            way.told = counts.sum();
+            store_pair(slot.arguments + counts_offset, counts.requests, counts.replies);
+        }
+    }
+    store_pair(&slot.about, about.first_word(), about.second_word());
+    ring_access::publish(slot, drawn.ticket);
     detail::word_changed(context, *way.arrivals);
+}
+
+[[gnu::noinline]] void post_office::write_words_shared(detail::rank_context& context,
+                                                       word_message what, std::uint64_t handler,
+                                                       std::uint64_t first, std::uint64_t second) {
+    write_words<false>(context, what, handler, first, second);
 }
 
 [[gnu::noinline]] void post_office::send_words_accounted(detail::rank_context& context,
@@ -221,11 +260,11 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
     data_position where;
     if (request.bytes != 0) {
         const bool is_copied = !request.lends_data;
-        if (is_copied && !ring_protocol::has_room(access, ring, ring_slots)) return false;
+        if (is_copied && !ring_protocol::has_room(access, ring, {})) return false;
         if (!place_data(own, request, where)) return false;
     }
-    std::uint64_t ticket = 0;
-    if (!ring_protocol::draw(access, ring, ring_slots, ticket)) {
+    drawn_ticket drawn;
+    if (!ring_protocol::draw(access, ring, {}, drawn)) {
         if (where.place == data_place::pool) {
             mail_area& area = *own.box_.area;
             give_back_payload(context, request.is_reply ? area.reply_pool : area.request_pool,
@@ -233,21 +272,23 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         }
         return false;
     }
-    if (has_own_share) share_of(context.rank, request.target).note(ticket);
-    message_slot& slot = ring.slots[ticket % ring_slots];
+    if (has_own_share) share_of(context.rank, request.target).note(drawn.ticket);
+    message_slot& slot = ring.slots[drawn.ticket % ring_slots];
     slot.handler = request.handler;
     slot.about = {.origin = context.rank,
                   .target = request.target,
                   .kind = request.kind,
                   .argument_bytes = static_cast<std::uint8_t>(request.arguments.size()),
-                  .place = where.place};
-    copy_arguments(ring, ticket, request.arguments.data(), request.arguments.size());
+                  .place = where.place,
+                  .turns_back = drawn.turns_back(),
+                  .tells_counts = false};
+    copy_arguments(ring, drawn.ticket, request.arguments.data(), request.arguments.size());
     if (where.place != data_place::nowhere) {
-        message_rest& rest = ring.rests[ticket % ring_slots];
+        message_rest& rest = ring.rests[drawn.ticket % ring_slots];
         rest.data = where.start;
         rest.data_bytes = where.bytes;
     }
-    ring_access::publish(slot, ticket);
+    ring_access::publish(slot, drawn.ticket);
     detail::word_changed(context, *way.arrivals);
     return true;
 }

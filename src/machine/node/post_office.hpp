@@ -44,9 +44,15 @@ public:
 
 private:
     friend class mail_room;
-    message_slot* next_slot(const mail_room& own, message_ring& ring, std::uint64_t& ticket) const;
+    message_slot* next_slot(const mail_room& own, message_ring& ring, bool has_one_sender,
+                            drawn_ticket& drawn) const;
     void send_accounted(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                         const std::byte* arguments, std::size_t bytes);
+    template <bool has_one_sender>
+    void write_words(detail::rank_context& context, word_message what, std::uint64_t handler,
+                     std::uint64_t first, std::uint64_t second);
+    void write_words_shared(detail::rank_context& context, word_message what, std::uint64_t handler,
+                            std::uint64_t first, std::uint64_t second);
     void send_words_accounted(detail::rank_context& context, word_message what,
                               std::uint64_t handler, std::uint64_t first, std::uint64_t second);
     const mailbox& box_of(std::uint32_t rank) const { return boxes_[carrier_of(rank)]; }
@@ -56,7 +62,8 @@ private:
     const message_way& way_to(const mail_room& own, std::uint32_t target) const {
         return own.ways_[target - ranks_before_];
     }
-    std::vector<message_way> ways_from(std::uint32_t carrier) const;
+    std::vector<message_way> ways_from(std::uint32_t carrier,
+                                       std::span<const ring_reader> readers) const;
     bool try_send(detail::rank_context& context, mail_room& own, const message_request& request);
     /// Where a message's data lie until its target has seen them.
     struct data_position {
