@@ -29,6 +29,10 @@ SELION_API bool test_counter(counter& which, std::uint64_t count, std::source_lo
 SELION_API void drain_counter(counter& which, std::uint64_t count,
                               std::source_location site) noexcept;
 
+/// Waits for what counts on a counter that goes away when this returns, or throws: also of a death,
+/// nothing counts on it any more.
+SELION_API void wait_for_last(counter& which, std::uint64_t count, std::source_location site);
+
 inline constexpr std::int64_t wait_for_ever = -1;
 
 }  // namespace detail

@@ -135,7 +135,7 @@ void get_vector(std::span<const get_piece<T>> pieces, const counters& when = {},
         [site](std::span<const detail::erased_piece> batch, const counters& now) {
             detail::get_pieces(batch, now, site);
         });
-    if (waits) all.wait(1, site);
+    if (waits) detail::wait_for_last(all, 1, site);
 }
 
 }  // namespace selion

@@ -42,7 +42,7 @@ void run(const block_view& view, block_access one, std::size_t bytes) {
     }
     counter done;
     one.completion = &done;
-    done.wait(start_each(view, one, bytes), one.site);
+    detail::wait_for_last(done, start_each(view, one, bytes), one.site);
 }
 
 block_access reading(std::uint64_t bits, void* into, std::source_location site) {

@@ -135,4 +135,13 @@ void drain_counter(counter& which, std::uint64_t count, std::source_location sit
     }
 }
 
+void wait_for_last(counter& which, std::uint64_t count, std::source_location site) {
+    try {
+        which.wait(count, site);
+    } catch (const error&) {
+        if (context_of_caller(site).deaths != nullptr) drain_counter(which, count, site);
+        throw;
+    }
+}
+
 }  // namespace selion::detail

@@ -122,7 +122,7 @@ void get_block(std::byte* target, std::uint64_t source, const block_shape& shape
             start_get(counted_get(target + row.target(), moved(source, row.source()), bytes, now),
                       site);
         });
-    if (waits) all.wait(1, site);
+    if (waits) wait_for_last(all, 1, site);
 }
 
 void put_pieces(std::span<const erased_piece> pieces, const counters& when,

@@ -3,6 +3,8 @@
 #include <sched.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "conformance/spmd.hpp"
@@ -40,6 +42,34 @@ SPMD_TEST(interrupt, what_is_wanted_of_a_rank_that_computes_is_done) {
     world.barrier();
     selion::deallocate(world, count);
     selion::deallocate(world, cells);
+}
+
+/// A wait of one thread must not take from another one, which sleeps, what is to wake it.
+SPMD_TEST(interrupt, a_thread_that_comes_and_goes_lets_the_others_be_woken) {
+    using std::chrono::milliseconds;
+    if (world.progress() != selion::progress_kind::interrupt ||
+        !world.machine().capabilities.real_time ||
+        world.thread_level() != selion::thread_level::multiple ||
+        world.machine().carriers < world.size() || world.size() == 1) {
+        return test.skip("no two threads of a rank sleep until a message comes");
+    }
+    if (world.rank() == 0) {
+        const auto takes_long = [](int value) {
+            std::this_thread::sleep_for(milliseconds(200));
+            return value;
+        };
+        auto slow = selion::rpc(1, takes_long, 7);
+        std::jthread other([&world] {
+            const selion::rank_scope scope(world);
+            for (int i = 0; i < 4; ++i) {
+                std::this_thread::sleep_for(milliseconds(20));
+                auto quick = selion::rpc(1, [] {});
+                static_cast<void>(quick.wait(milliseconds(2)));  // too soon: 1 is busy
+            }
+        });
+        test.that(slow.wait(std::chrono::seconds(10)), "the answer wakes who waits for it");
+    }
+    world.barrier();
 }
 
 }  // namespace

@@ -192,6 +192,37 @@ SPMD_TEST(rpc, asked_by_turns_and_then_told_at_length) {
     test.equal(*taken.mine(), made);
 }
 
+/// Whoever sends to a rank that computes is not held up by the messages of a conversation before.
+SPMD_TEST(rpc, many_calls_leave_for_a_rank_that_computes) {
+    const spmd::symmetric_array<std::uint64_t> cells(world, 2);
+    const bool is_node = world.machine().kind == "threads" || world.machine().kind == "processes";
+    if (!is_node || world.size() != 2 || world.machine().carriers != 2) {
+        return test.skip("two ranks that run at the same time, and can write to each other");
+    }
+    constexpr std::uint64_t many = 400;
+    const auto add = [](selion::global_ptr<std::uint64_t> sum) { ++*sum.local(); };
+    const selion::rank_id other = 1 - world.rank();
+    for (std::uint64_t start = 0; start < 12; ++start) {
+        // From each place of a row on, in turn.
+        for (std::uint64_t i = 0; i < start; ++i) {
+            if (world.rank() == 0) selion::rpc(other, add, cells.at(other)).wait();
+        }
+        world.barrier();
+        if (world.rank() == 0) {
+            for (std::uint64_t i = 0; i < many; ++i)
+                selion::rpc_oneway(other, add, cells.at(other));
+            selion::atomic_put(cells.at(other, 1), start + 1);
+        } else {
+            while (selion::atomic_get(cells.at(world.rank(), 1)) != start + 1) {
+            }
+        }
+        if (world.rank() == 0) selion::rpc(other, [] {}).wait();  // comes behind all of them
+        world.barrier();
+    }
+    if (world.rank() == 1) test.equal(*cells.mine(), std::uint64_t{12 * many + 66});
+    world.barrier();
+}
+
 SPMD_TEST(future, continuations_and_many) {
     auto first = selion::rpc(test.neighbour(), square, 3).then([](int v) { return v + 0.5; });
     auto second = selion::rpc(test.neighbour(2), [] {});

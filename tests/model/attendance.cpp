@@ -10,7 +10,14 @@ namespace {
 using model::ordering;
 
 /// What is taken away of the hand-over.
-enum class gap { none, mark, fence, last_look, look_before_mark };
+enum class gap {
+    none,
+    mark,
+    fence,
+    last_look,
+    look_before_mark,
+    respect,  ///< who comes or goes takes any mark off, and not only its own
+};
 gap missing = gap::none;
 
 struct room {
@@ -20,29 +27,39 @@ struct room {
     rl::atomic<std::uint32_t> is_served{0};
 };
 
-class room_access : public model::access<3> {
+template <int Threads>
+class room_access : public model::access<Threads> {
 public:
-    using access::access;
-    bool change_attendants(room& of, int by) {
-        return by > 0 ? of.attendants.fetch_add(1, rl::mo_relaxed, $) == 0
-                      : of.attendants.fetch_sub(1, rl::mo_relaxed, $) == 1;
+    using above = model::access<Threads>;
+    using above::above;
+    void add_attendant(room& of) {
+        of.attendants.fetch_add(1, rl::mo_relaxed, $);
+        if (missing == gap::respect) above::take_mark(of.arrivals);
+    }
+    bool remove_attendant(room& of) {
+        if (of.attendants.fetch_sub(1, rl::mo_relaxed, $) != 1) return false;
+        if (missing == gap::respect) above::take_mark(of.arrivals);
+        return true;
     }
     model::word& arrivals_of(room& of) { return of.arrivals; }
     bool replace_mark(model::word& of, std::uint32_t& seen, std::uint32_t wanted) {
         if (hands_over && missing == gap::mark) return true;
-        return access::replace_mark(of, seen, wanted);
+        return above::replace_mark(of, seen, wanted);
     }
     void heavy_fence() {
-        if (!hands_over || missing != gap::fence) access::heavy_fence();
+        if (!hands_over || missing != gap::fence) above::heavy_fence();
     }
     bool hands_over = false;
 };
 
-/// Thread 0 is a rank's, which waits for a moment and then computes; 1 the notifier; 2 sends.
-struct hand_over : rl::test_suite<hand_over, 3> {
+/// A room, its notifier, and who attends it, over a scenario `Own` of so many threads: 0 is a
+/// rank's, which waits for a moment and then computes; 1 the notifier; 2 sends.
+template <class Own, int Threads>
+struct with_room : rl::test_suite<Own, Threads> {
+    using access = room_access<Threads>;
     static constexpr std::uint32_t notifier = 1;
     static constexpr std::uint64_t messages = 1;
-    model::host<3> machine;
+    model::host<Threads> machine;
     room mail;
     rl::atomic<std::uint32_t> is_ending{0};
 
@@ -56,31 +73,37 @@ struct hand_over : rl::test_suite<hand_over, 3> {
         }
         if (has_mail()) mail.served.fetch_add(1, rl::mo_relaxed, $);
         mail.is_served.store(0, rl::mo_release, $);
+        look_whether_all_is_done();
         return true;
     }
     /// Whoever has served the last one ends the scenario.
     void look_whether_all_is_done() {
         if (mail.served.load(rl::mo_relaxed, $) != messages) return;
         is_ending.store(1, rl::mo_relaxed, $);
-        room_access memory(machine.sleepers);
-        model::protocol::ring(memory, machine.bells[notifier]);
+        access memory(machine.sleepers);
+        for (const std::uint32_t sleeper : {0u, notifier}) {
+            model::protocol::ring(memory, machine.bells[sleeper]);
+        }
     }
 
-    void run_rank() {
-        room_access memory(machine.sleepers);
+    /// Waits for a moment. @param self doorbell number
+    void visit(std::uint32_t self) {
+        access memory(machine.sleepers);
         memory.hands_over = true;
-        selion::machine::attendance::attend(memory, mail);
+        selion::machine::attendance::attend(memory, mail, notifier + 1);
         serve();
         if (missing == gap::look_before_mark) {
             while (serve()) {
             }
         }
-        selion::machine::attendance::leave(memory, mail, notifier + 1);
-        if (missing == gap::none || missing == gap::mark || missing == gap::fence) {
+        leave(memory, self);
+    }
+    void leave(access& memory, std::uint32_t self) {
+        if (!selion::machine::attendance::leave(memory, mail, notifier + 1, self + 1)) return;
+        if (missing != gap::last_look && missing != gap::look_before_mark) {
             while (serve()) {
             }
         }
-        look_whether_all_is_done();
     }
 
     bool has_work() {
@@ -88,12 +111,9 @@ struct hand_over : rl::test_suite<hand_over, 3> {
                (mail.attendants.load(rl::mo_relaxed, $) == 0 && has_mail());
     }
     void run_notifier() {
-        room_access memory(machine.sleepers);
+        access memory(machine.sleepers);
         while (is_ending.load(rl::mo_relaxed, $) == 0) {
-            if (mail.attendants.load(rl::mo_relaxed, $) == 0 && serve()) {
-                look_whether_all_is_done();
-                continue;
-            }
+            if (mail.attendants.load(rl::mo_relaxed, $) == 0 && serve()) continue;
             const std::uint32_t count = model::protocol::announce(memory, machine.bells[notifier]);
             if (mail.attendants.load(rl::mo_relaxed, $) == 0) {
                 model::protocol::mark(memory, mail.arrivals, notifier + 1);
@@ -102,14 +122,47 @@ struct hand_over : rl::test_suite<hand_over, 3> {
                                           [&] { return has_work(); });
         }
     }
+};
 
+/// One that waits for a moment.
+struct hand_over : with_room<hand_over, 3> {
     void thread(unsigned self) {
         if (self == 0) {
-            run_rank();
+            visit(self);
         } else if (self == notifier) {
             run_notifier();
         } else {
             machine.set(mail.arrivals, messages);
+        }
+    }
+};
+
+/// One that waits until its message is handled, and sleeps meanwhile; 3 waits for a moment.
+struct company : with_room<company, 4> {
+    void wait_for_message() {
+        access memory(machine.sleepers);
+        memory.hands_over = true;
+        selion::machine::attendance::attend(memory, mail, notifier + 1);
+        while (is_ending.load(rl::mo_relaxed, $) == 0) {
+            if (serve()) continue;
+            const std::uint32_t count = model::protocol::announce(memory, machine.bells[0]);
+            model::protocol::mark(memory, mail.arrivals, 1);
+            model::protocol::sleep_unless(memory, machine.bells[0], count, [&] {
+                return is_ending.load(rl::mo_relaxed, $) != 0 || has_mail();
+            });
+        }
+        leave(memory, 0);
+    }
+
+    void thread(unsigned self) {
+        if (self == 0) {
+            wait_for_message();
+        } else if (self == notifier) {
+            run_notifier();
+        } else if (self == 2) {
+            machine.set(mail.arrivals, messages);
+        } else {
+            visit(self);
         }
     }
 };
@@ -123,9 +176,13 @@ bool stands() {
     for (const model::search& how : {model::with_switches(3), model::at_random(500'000)}) {
         is_fine &= model::is_sound<hand_over>("hand-over", variant, how);
     }
+    for (const model::search& how : {model::with_switches(1), model::at_random(500'000)}) {
+        is_fine &= model::is_sound<company>("company", variant, how);
+    }
     return is_fine;
 }
 
+template <class Scenario>
 bool needs(gap what, const char* name) {
     missing = what;
     model::now = variant;
@@ -136,9 +193,9 @@ bool needs(gap what, const char* name) {
         settings.context_bound = how.switches;
         settings.iteration_count = how.schedules;
         settings.output_stream = settings.progress_stream = &story;
-        rl::simulate<hand_over>(settings);
+        rl::simulate<Scenario>(settings);
         const bool is_found = settings.test_result != rl::test_result_success;
-        std::printf("hand-over without %s: %s after %llu schedules\n", name,
+        std::printf("without %s: %s after %llu schedules\n", name,
                     rl::test_result_str(settings.test_result),
                     static_cast<unsigned long long>(settings.stop_iteration));
         if (is_found) return true;
@@ -150,9 +207,14 @@ bool needs(gap what, const char* name) {
 }  // namespace
 
 int main() {
-    const bool outcomes[] = {stands(), needs(gap::mark, "its mark"), needs(gap::fence, "its fence"),
-                             needs(gap::last_look, "a last look"),
-                             needs(gap::look_before_mark, "a last look after the mark")};
+    const bool outcomes[] = {
+        stands(),
+        needs<hand_over>(gap::mark, "its mark"),
+        needs<hand_over>(gap::fence, "its fence"),
+        needs<hand_over>(gap::last_look, "a last look"),
+        needs<hand_over>(gap::look_before_mark, "a last look after the mark"),
+        needs<company>(gap::respect, "respect for the marks of others"),
+    };
     for (const bool is_fine : outcomes) {
         if (!is_fine) return 1;
     }

@@ -10,19 +10,28 @@
 /// messages.md.
 namespace selion::machine::attendance {
 
-/// Comes in: senders need not ring, because this thread looks.
-template <class Access, class Room>
-void attend(Access& access, Room& room) {
-    access.change_attendants(room, 1);
-    access.take_mark(access.arrivals_of(room));
+/// Replaces a mark, if it is there. Those of other threads stay: they may be asleep.
+template <class Access, class Word>
+void replace_own_mark(Access& access, Word& word, std::uint32_t own, std::uint32_t wanted) {
+    std::uint32_t seen = access.mark_of(word);
+    while (seen == own && !access.replace_mark(word, seen, wanted)) {
+    }
 }
 
-/// Goes. @return whether it was the last one; then it must look once more, for what came before the
-/// mark was there.
+/// Comes in: senders need not ring, because this thread looks.
+/// @param notifier its doorbell's number + 1.
 template <class Access, class Room>
-bool leave(Access& access, Room& room, std::uint32_t notifier) {
-    if (!access.change_attendants(room, -1)) return false;
-    access.take_mark(access.arrivals_of(room));  // its own, if it slept
+void attend(Access& access, Room& room, std::uint32_t notifier) {
+    access.add_attendant(room);
+    replace_own_mark(access, access.arrivals_of(room), notifier, sleep_protocol::nobody);
+}
+
+/// Goes. @param self the thread's mark, which it may have left there when it slept. @return whether
+/// it was the last one; then it must look once more, for what came before the mark was there.
+template <class Access, class Room>
+bool leave(Access& access, Room& room, std::uint32_t notifier, std::uint32_t self) {
+    if (!access.remove_attendant(room)) return false;
+    replace_own_mark(access, access.arrivals_of(room), self, notifier);
     sleep_protocol::mark(access, access.arrivals_of(room), notifier);
     access.heavy_fence();
     return true;

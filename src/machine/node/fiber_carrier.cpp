@@ -159,7 +159,7 @@ fiber_carrier::fiber_rank& fiber_carrier::wait_for_ready() {
         serve_mail();
         if (ready == nullptr) ready = next_ready();
     }
-    if (attends) setting_.mail->leave(*detail::current_context);
+    if (attends) setting_.mail->leave(*detail::current_context, setting_.bell_number);
     return *ready;
 }
 

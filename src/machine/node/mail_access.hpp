@@ -12,24 +12,34 @@ namespace selion::machine::node {
 struct ring_reader {
     message_ring* ring = nullptr;
     std::atomic<std::uint64_t> head = 0;  ///< tickets that it has begun with
+    // Used by a receiver of one thread.
+    std::uint64_t row_head = 0;  ///< likewise of the row
+    bool is_in_row = false;      ///< the next message
 };
 
 /// The atomics of `ring_protocol` on real memory.
 struct ring_access {
     bool has_one_sender = false;  ///< then tickets need no atomic step
+    bool uses_row = false;
 
     static std::uint64_t tail(const message_ring& ring) {
         return std::atomic_ref(const_cast<message_ring&>(ring).tail)
             .load(std::memory_order_relaxed);
     }
-    bool advance_tail(message_ring& ring, std::uint64_t& ticket, std::uint64_t next) const {
+    bool advance_tail(message_ring& ring, std::uint64_t& ticket) const {
         if (has_one_sender) {
-            std::atomic_ref(ring.tail).store(next, std::memory_order_relaxed);
+            std::atomic_ref(ring.tail).store(ticket + 1, std::memory_order_relaxed);
             return true;
         }
-        return std::atomic_ref(ring.tail).compare_exchange_weak(ticket, next,
+        return std::atomic_ref(ring.tail).compare_exchange_weak(ticket, ticket + 1,
                                                                 std::memory_order_relaxed);
     }
+    static std::uint64_t row_tail(const message_ring& ring) { return ring.row_tail; }
+    static void set_row_tail(message_ring& ring, std::uint64_t tail) { ring.row_tail = tail; }
+    static std::uint64_t row_known(const message_ring& ring) { return ring.row_known; }
+    static void set_row_known(message_ring& ring, std::uint64_t taken) { ring.row_known = taken; }
+    static bool next_in_row(const message_ring& ring) { return ring.next_in_row; }
+    static void set_next_in_row(message_ring& ring, bool is) { ring.next_in_row = is; }
     static std::uint64_t known_consumed(const message_ring& ring) {
         // acquire: whoever looked has seen that the slots are read [ring.known]
         return std::atomic_ref(const_cast<message_ring&>(ring).known_consumed)
@@ -48,9 +58,12 @@ struct ring_access {
     static void set_head(ring_reader& reader, std::uint64_t head) {
         reader.head.store(head, std::memory_order_relaxed);
     }
-    static std::uint64_t sequence(const ring_reader& reader, std::uint64_t place) {
+    static bool is_in_row(const ring_reader& reader) { return reader.is_in_row; }
+    static std::uint64_t row_head(const ring_reader& reader) { return reader.row_head; }
+    static std::uint64_t sequence(const ring_reader& reader, bool in_row, std::uint64_t place) {
+        message_slot& slot = in_row ? reader.ring->row[place] : reader.ring->slots[place];
         // acquire: the whole message is there [ring.slot]
-        return std::atomic_ref(reader.ring->slots[place].sequence).load(std::memory_order_acquire);
+        return std::atomic_ref(slot.sequence).load(std::memory_order_acquire);
     }
     static void publish(message_slot& slot, std::uint64_t ticket) {
         // release: the message before its number [ring.slot]
@@ -60,7 +73,7 @@ struct ring_access {
 
 inline bool has_message(const ring_reader& reader) {
     const ring_access access;
-    return ring_protocol::has_message(access, reader, ring_slots);
+    return ring_protocol::has_message(access, reader, {});
 }
 
 }  // namespace selion::machine::node

@@ -67,53 +67,111 @@ bool mail_room::may_serve() {
     return (has_parked() && send_parked()) || has_served;
 }
 
-bool mail_room::serve_replies(detail::rank_context& server) {
-    return serve_rings(server, replies());
-}
+/// The room that the thread serves: handlers run, and what they call. Null where a room has one
+/// thread anyway.
+thread_local constinit const mail_room* served_here = nullptr;
+
+/// The right to serve a room that several threads may serve.
+class mail_room::service {
+public:
+    explicit service(mail_room& room)
+        // acquire and release: what the last one who served did is done [room.served]
+        : room_(room), has_it_(!room.is_served_.test_and_set(std::memory_order_acquire)) {
+        if (has_it_) outer_ = std::exchange(served_here, &room);
+    }
+    ~service() {
+        if (!has_it_) return;
+        served_here = outer_;
+        room_.is_served_.clear(std::memory_order_release);  // [room.served]
+    }
+    service(const service&) = delete;
+    service& operator=(const service&) = delete;
+
+    explicit operator bool() const { return has_it_; }
+
+private:
+    mail_room& room_;
+    bool has_it_;
+    const mail_room* outer_ = nullptr;
+};
 
 bool mail_room::serve(detail::rank_context& server) {
     if (has_one_server_) return serve_all(server);
     if (!has_mail()) return false;
-    // acquire and release: what the last one who served did is done [room.served]
-    if (is_served_.test_and_set(std::memory_order_acquire)) return false;
-    const bool has_served = serve_all(server);
-    is_served_.clear(std::memory_order_release);  // [room.served]
-    return has_served;
+    const service mine(*this);
+    return mine && serve_all(server);
+}
+
+/// A reply does not get away, so its sender serves those of others. They may send replies, too, and
+/// those are parked: they do not serve in turn, each on the stack of the one before.
+/// @pre not `sends_reply_`, if the caller serves the room. @return whether anything was done.
+bool mail_room::serve_replies_while_sending(detail::rank_context& server) {
+    const auto serve_now = [&] {
+        sends_reply_ = true;
+        const bool has_served = serve_rings(server, replies());
+        sends_reply_ = false;
+        return has_served;
+    };
+    if (has_one_server_ || served_here == this) return serve_now();
+    const service mine(*this);
+    return mine && serve_now();
+}
+
+/// Whether the caller, who sends a reply, is called by one who serves for the same reason.
+bool mail_room::must_park_reply() const {
+    return (has_one_server_ || served_here == this) && sends_reply_;
 }
 
 /// The atomics of `attendance` on real memory.
 class mail_room::room_access : public host_access {
 public:
     using host_access::host_access;
-    /// @return whether nobody attends after one has left.
-    static bool change_attendants(mail_room& room, int by) {
-        return by > 0 ? room.attendants_.fetch_add(1, std::memory_order_relaxed) == 0
-                      : room.attendants_.fetch_sub(1, std::memory_order_relaxed) == 1;
+    static void add_attendant(mail_room& room) {
+        room.attendants_.fetch_add(1, std::memory_order_relaxed);
+    }
+    /// @return whether nobody attends now.
+    static bool remove_attendant(mail_room& room) {
+        return room.attendants_.fetch_sub(1, std::memory_order_relaxed) == 1;
     }
     static detail::shared_word& arrivals_of(mail_room& room) { return room.box_.area->arrivals; }
 };
 
 void mail_room::attend() {
     room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
-    attendance::attend(access, *this);
+    attendance::attend(access, *this, notifier_);
 }
 
-void mail_room::leave(detail::rank_context& server) {
+void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
     room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
-    if (!attendance::leave(access, *this, notifier_)) return;
+    if (!attendance::leave(access, *this, notifier_, bell_number + 1)) return;
     while (serve(server)) {
     }
 }
 
-/// Another carrier has consumed messages of this one.
+/// Another carrier has taken messages of this one.
 [[gnu::always_inline]] inline void mail_room::learn_counts(std::uint32_t origin,
                                                            const std::byte* told) const {
-    consumed_counts counts;
+    row_counts counts;
     std::memcpy(&counts, told, sizeof counts);
     const message_way& way = office_.way_to(*this, origin);
     const ring_access access;
     ring_protocol::learn(access, *way.requests, counts.requests);
     ring_protocol::learn(access, *way.replies, counts.replies);
+}
+
+/// The message has been copied.
+[[gnu::always_inline]] inline void mail_room::step_past(detail::rank_context& server,
+                                                        ring_reader& reader, bool next_in_row) {
+    if (reader.is_in_row) {
+        ++reader.row_head;
+    } else {
+        const std::uint64_t head = ring_access::head(reader) + 1;
+        ring_access::set_head(reader, head);
+        if (head % told_after == 0) [[unlikely]]
+            detail::word_store(server, reader.ring->consumed, head);
+    }
+    // Not written where several threads look at it, and all messages are outside of the row.
+    if (reader.is_in_row != next_in_row) reader.is_in_row = next_in_row;
 }
 
 /// @pre there is a message. Its slot is free for senders as soon as it has been copied; so a
@@ -122,10 +180,11 @@ void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
     message_ring& ring = *reader.ring;
     int served = 0;
     do {
-        const std::uint64_t ticket = ring_access::head(reader);
-        const message_slot& slot = ring.slots[ticket % ring_slots];
-        const message_rest& rest = ring.rests[ticket % ring_slots];
-        __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
+        const bool in_row = reader.is_in_row;
+        const std::uint64_t ticket = in_row ? reader.row_head : ring_access::head(reader);
+        const message_slot& slot = ring.slot(in_row, ticket);
+        const message_rest& rest = ring.rest(in_row, ticket);
+        if (!in_row) __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
         const message_about about = slot.about;
         alignas(16) std::byte arguments[most_argument_bytes];
         std::memcpy(arguments, slot.arguments, few_argument_bytes);
@@ -141,10 +200,7 @@ void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
             message.data = data_of(rest, about.place);
             message.bytes = rest.data_bytes;
         }
-        const std::uint64_t next = ring_protocol::next_ticket(ticket, about.turns_back, {});
-        ring_access::set_head(reader, next);
-        if (ring_protocol::is_told(ticket, next, told_after)) [[unlikely]]
-            detail::word_store(server, ring.consumed, next);
+        step_past(server, reader, about.next_in_row);
         deliver(server, about.target, message);
         if (about.tells_counts) learn_counts(about.origin, arguments + counts_offset);
         if (about.place == data_place::pool) [[unlikely]]
@@ -206,6 +262,7 @@ void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_me
 
 void mail_room::park(const detail::rank_context& sender, const message_request& request) {
     const auto* data = static_cast<const std::byte*>(request.data);
+    const std::lock_guard lock(parking_);
     parked_count_.fetch_add(1, std::memory_order_relaxed);
     parked_message& kept = parked_.emplace_back();
     kept.sender = &ranks_[sender.rank - first_rank_];
@@ -219,7 +276,8 @@ void mail_room::park(const detail::rank_context& sender, const message_request& 
 /// Each in the name of its sender, whichever rank of the room serves.
 bool mail_room::send_parked() {
     bool has_sent = false;
-    while (has_parked()) {
+    const std::lock_guard lock(parking_);
+    while (!parked_.empty()) {
         const parked_message& next = parked_.front();
         const death_list* const deaths = next.sender->deaths;
         const bool is_vain = deaths != nullptr && deaths->is_dead(next.request.target);

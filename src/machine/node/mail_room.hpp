@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -26,11 +27,9 @@ struct message_way {
     /// The rings in the other direction, as the carrier reads them.
     const ring_reader* requests_back;
     const ring_reader* replies_back;
-    std::uint64_t told = 0;  ///< what has been told of `consumed` there: the sum
+    std::uint64_t told = 0;  ///< what has been told there of `taken`: the sum
 
-    consumed_counts consumed() const {
-        return {ring_access::head(*requests_back), ring_access::head(*replies_back)};
-    }
+    row_counts taken() const { return {requests_back->row_head, replies_back->row_head}; }
     message_ring& ring_for(bool is_reply) const { return is_reply ? *replies : *requests; }
 };
 
@@ -54,7 +53,8 @@ public:
     /// A thread that waits comes in, and serves until it leaves: the notifier need not be woken.
     bool has_notifier() const { return notifier_ != 0; }
     void attend();
-    void leave(detail::rank_context& server);
+    /// @param bell_number of the thread that leaves.
+    void leave(detail::rank_context& server, std::uint32_t bell_number);
     bool is_attended() const { return attendants_.load(std::memory_order_relaxed) != 0; }
     /// Where threads sleep until something comes, if nobody attends.
     void set_notifier(std::uint32_t bell_number) { notifier_ = bell_number + 1; }
@@ -64,6 +64,7 @@ public:
 private:
     friend class post_office;
     class room_access;
+    class service;
     bool has_parked() const { return parked_count_.load(std::memory_order_relaxed) != 0; }
     /// A message that a handler could not send.
     struct parked_message {
@@ -76,13 +77,15 @@ private:
     bool serve_rings(detail::rank_context& server, std::span<ring_reader> readers);
     void serve_ring(detail::rank_context& server, ring_reader& reader);
     void tell_consumed(detail::rank_context& server, const ring_reader& reader);
+    static void step_past(detail::rank_context& server, ring_reader& reader, bool next_in_row);
     void learn_counts(std::uint32_t origin, const std::byte* told) const;
     void give_back(detail::rank_context& server, const ring_reader& reader,
                    const incoming_message& message);
     std::span<ring_reader> replies() { return readers_.first(readers_.size() / 2); }
     bool may_serve();
     bool serve_all(detail::rank_context& server);
-    bool serve_replies(detail::rank_context& server);
+    bool serve_replies_while_sending(detail::rank_context& server);
+    bool must_park_reply() const;
     bool send_parked();
     void park(const detail::rank_context& sender, const message_request& request);
     void deliver(detail::rank_context& server, std::uint32_t rank, const incoming_message& message);
@@ -103,11 +106,13 @@ private:
     payload_store requests_under_way_;
     payload_store replies_under_way_;
     std::atomic<std::size_t> parked_count_ = 0;
+    std::mutex parking_;  ///< of what follows: handlers' messages come from several threads
     std::deque<parked_message> parked_;
     std::atomic<bool> have_all_begun_ = false;  ///< every rank can handle messages
     std::uint32_t notifier_ = 0;                ///< number of its doorbell + 1; 0: there is none
     std::atomic<std::uint32_t> attendants_ = 0;
     std::atomic_flag is_served_;  ///< where there are several, one at a time serves
+    bool sends_reply_ = false;    ///< whoever serves serves replies to get one away
 };
 
 }  // namespace selion::machine::node

@@ -14,8 +14,7 @@
 namespace selion::machine::node {
 
 inline constexpr std::uint64_t ring_slots = 512;
-/// As many slots, one behind the other and a whole number of times in a ring, are a row. A sender
-/// whose messages are all consumed goes round in one.
+/// Of the row: slots that a sender uses again and again while its partner answers.
 inline constexpr std::uint64_t row_slots = 8;
 
 /// Where the data of a message lie until its target has seen them.
@@ -33,34 +32,34 @@ struct message_about {
     std::uint16_t kind;
     std::uint8_t argument_bytes;
     data_place place;   ///< of its data
-    bool turns_back;    ///< the next message is in the first slot of the row that this one ends
-    bool tells_counts;  ///< behind the arguments are `consumed_counts`
+    bool next_in_row;   ///< where the message after it is
+    bool tells_counts;  ///< behind the arguments are `row_counts`
 
     constexpr std::uint64_t first_word() const { return origin | std::uint64_t{target} << 32; }
     constexpr std::uint64_t second_word() const {
         return kind | std::uint64_t{argument_bytes} << 16 |
-               static_cast<std::uint64_t>(place) << 24 | std::uint64_t{turns_back} << 32 |
+               static_cast<std::uint64_t>(place) << 24 | std::uint64_t{next_in_row} << 32 |
                std::uint64_t{tells_counts} << 40;
     }
 };
 static_assert(std::endian::native == std::endian::little, "the words of `message_about`");
 static_assert(sizeof(message_about) == 16 && offsetof(message_about, place) == 11 &&
-              offsetof(message_about, turns_back) == 12 &&
+              offsetof(message_about, next_in_row) == 12 &&
               offsetof(message_about, tells_counts) == 13);
 
 inline constexpr std::size_t cache_line_bytes = 64;
 /// What a message has at most in its first line.
 inline constexpr std::size_t few_argument_bytes = 32;
 
-/// What a message's sender has consumed of the messages of its target: `consumed` of the two rings.
-struct consumed_counts {
+/// How many messages a message's sender has taken from the rows of its target's two rings.
+struct row_counts {
     std::uint64_t requests;
     std::uint64_t replies;
 
     std::uint64_t sum() const { return requests + replies; }
 };
 /// Where they lie in the arguments.
-inline constexpr std::size_t counts_offset = few_argument_bytes - sizeof(consumed_counts);
+inline constexpr std::size_t counts_offset = few_argument_bytes - sizeof(row_counts);
 
 /// One message: all of a short one, which comes over in one piece.
 struct alignas(cache_line_bytes) message_slot {
@@ -84,51 +83,55 @@ struct message_ring {
     /// Senders draw tickets here.
     alignas(detail::line_bytes) std::uint64_t tail;
     std::uint64_t known_consumed;  ///< as far as senders have looked
+    // Of a sender that uses the row, and has the ring for itself.
+    std::uint64_t row_tail;   ///< tickets of the row
+    std::uint64_t row_known;  ///< of which so many have been taken, as it was told
+    bool next_in_row;
     /// Messages that the receiver is done with; its slots are free. Senders wait on it.
     alignas(detail::line_bytes) detail::shared_word consumed;
-    alignas(detail::line_bytes) message_slot slots[ring_slots];
+    alignas(detail::line_bytes) message_slot row[row_slots];
+    message_slot slots[ring_slots];
+    message_rest row_rests[row_slots];
     message_rest rests[ring_slots];  ///< of the slots
+
+    message_slot& slot(bool in_row, std::uint64_t ticket) {
+        return in_row ? row[ticket % row_slots] : slots[ticket % ring_slots];
+    }
+    message_rest& rest(bool in_row, std::uint64_t ticket) {
+        return in_row ? row_rests[ticket % row_slots] : rests[ticket % ring_slots];
+    }
 };
 
-/// The sizes of a ring.
+/// The numbers of slots.
 struct ring_shape {
     std::uint64_t slots = ring_slots;
     std::uint64_t row = row_slots;
 };
 
-/// Where a message goes: the slot that its ticket stands for.
+/// Where a message goes: the slot that its ticket, of the row or not, stands for.
 struct drawn_ticket {
     std::uint64_t ticket = 0;
-    std::uint64_t next = 0;  ///< of the message after it
-
-    bool turns_back() const { return next != ticket + 1; }
+    bool in_row = false;
+    bool next_in_row = false;  ///< so will the message after it be
 };
 
 namespace ring_protocol {
 
-/// The ticket after one that has been used. Who turns back skips a lap but for the row: as if the
-/// slots in between had been used, and were free again.
-constexpr std::uint64_t next_ticket(std::uint64_t ticket, bool turns_back, ring_shape shape) {
-    return ticket + 1 + (turns_back ? shape.slots - shape.row : 0);
-}
-
-/// Sender: whether to turn back: at the end of a row, if at most half of it is under way.
-constexpr bool may_turn_back(std::uint64_t ticket, std::uint64_t known_consumed, ring_shape shape) {
-    return (ticket + 1) % shape.row == 0 && ticket - known_consumed <= shape.row / 2;
-}
-
-/// Receiver: whether senders are told that there is room again: with every `told_after`th ticket,
-/// used or skipped.
-constexpr bool is_told(std::uint64_t ticket, std::uint64_t next, std::uint64_t told_after) {
-    return ticket / told_after != next / told_after;
+/// Sender: whether the slot of a ticket that is not of the row is free. Looks if need be.
+template <class Access, class Ring>
+[[gnu::always_inline]] inline bool is_free(Access& access, Ring& ring, std::uint64_t ticket,
+                                           ring_shape shape) {
+    if (ticket - access.known_consumed(ring) < shape.slots) return true;
+    const std::uint64_t consumed = access.consumed(ring);
+    access.set_known_consumed(ring, consumed);
+    return ticket - consumed < shape.slots;
 }
 
 /// Sender: whether a slot is free now.
 template <class Access, class Ring>
 bool has_room(Access& access, Ring& ring, ring_shape shape) {
-    if (access.tail(ring) - access.known_consumed(ring) < shape.slots) return true;
-    access.set_known_consumed(ring, access.consumed(ring));
-    return access.tail(ring) - access.known_consumed(ring) < shape.slots;
+    return (access.uses_row && access.next_in_row(ring)) ||
+           is_free(access, ring, access.tail(ring), shape);
 }
 
 /// Sender: draws a ticket if its slot is free. @return whether it has one.
@@ -136,32 +139,46 @@ template <class Access, class Ring>
 [[gnu::always_inline]] inline bool draw(Access& access, Ring& ring, ring_shape shape,
                                         drawn_ticket& drawn) {
     std::uint64_t ticket = access.tail(ring);
-    std::uint64_t next = 0;
     do {
-        std::uint64_t known = access.known_consumed(ring);
-        if (ticket - known >= shape.slots) {
-            known = access.consumed(ring);
-            access.set_known_consumed(ring, known);
-            if (ticket - known >= shape.slots) return false;
-        }
-        const bool turns_back = access.has_one_sender && may_turn_back(ticket, known, shape);
-        next = next_ticket(ticket, turns_back, shape);
-    } while (!access.advance_tail(ring, ticket, next));
-    drawn = {.ticket = ticket, .next = next};
+        if (!is_free(access, ring, ticket, shape)) return false;
+    } while (!access.advance_tail(ring, ticket));
+    drawn = {.ticket = ticket};
     return true;
 }
 
-/// Sender: the receiver has told in a message of its own what it has consumed.
+/// Sender: the same for one that uses the row, too. Where a message is its predecessor says, which
+/// may be read already: so the slot of the row that the next one is to have must be free by now.
 template <class Access, class Ring>
-void learn(Access& access, Ring& ring, std::uint64_t consumed) {
-    if (consumed > access.known_consumed(ring)) access.set_known_consumed(ring, consumed);
+[[gnu::always_inline]] inline bool draw_with_row(Access& access, Ring& ring, ring_shape shape,
+                                                 drawn_ticket& drawn) {
+    const bool in_row = access.next_in_row(ring);
+    std::uint64_t row_tail = access.row_tail(ring);
+    std::uint64_t ticket = row_tail;
+    if (in_row) {
+        access.set_row_tail(ring, ++row_tail);
+    } else {
+        ticket = access.tail(ring);
+        if (!is_free(access, ring, ticket, shape)) return false;
+        access.advance_tail(ring, ticket);
+    }
+    const bool next_in_row = row_tail - access.row_known(ring) < shape.row;
+    access.set_next_in_row(ring, next_in_row);
+    drawn = {.ticket = ticket, .in_row = in_row, .next_in_row = next_in_row};
+    return true;
+}
+
+/// Sender: the receiver has told in a message of its own how many of the row it has taken.
+template <class Access, class Ring>
+void learn(Access& access, Ring& ring, std::uint64_t taken) {
+    if (taken > access.row_known(ring)) access.set_row_known(ring, taken);
 }
 
 /// Receiver: whether the next message is complete.
 template <class Access, class Ring>
-bool has_message(const Access& access, Ring& ring, std::uint64_t slots) {
-    const std::uint64_t head = access.head(ring);
-    return access.sequence(ring, head % slots) == head + 1;
+bool has_message(const Access& access, Ring& ring, ring_shape shape) {
+    const bool in_row = access.is_in_row(ring);
+    const std::uint64_t head = in_row ? access.row_head(ring) : access.head(ring);
+    return access.sequence(ring, in_row, head % (in_row ? shape.row : shape.slots)) == head + 1;
 }
 
 }  // namespace ring_protocol

@@ -19,9 +19,9 @@ namespace {
 constexpr std::uint64_t least_share = 4;
 
 /// Few words are not worth a call of memcpy, nor a loop that the compiler unrolls.
-inline void copy_arguments(message_ring& ring, std::uint64_t ticket, const std::byte* from,
+inline void copy_arguments(message_ring& ring, const drawn_ticket& drawn, const std::byte* from,
                            std::size_t bytes) {
-    std::byte* const to = ring.slots[ticket % ring_slots].arguments;
+    std::byte* const to = ring.slot(drawn.in_row, drawn.ticket).arguments;
     const auto copy = [&](std::size_t word) {
         std::memcpy(to + word * sizeof(std::uint64_t), from + word * sizeof(std::uint64_t),
                     sizeof(std::uint64_t));
@@ -29,7 +29,7 @@ inline void copy_arguments(message_ring& ring, std::uint64_t ticket, const std::
     switch (bytes / sizeof(std::uint64_t)) {
         default:
             std::memcpy(to, from, few_argument_bytes);
-            std::memcpy(ring.rests[ticket % ring_slots].arguments, from + few_argument_bytes,
+            std::memcpy(ring.rest(drawn.in_row, drawn.ticket).arguments, from + few_argument_bytes,
                         bytes - few_argument_bytes);
             return;
         case 4: copy(3); [[fallthrough]];
@@ -72,6 +72,7 @@ void post_office::open(std::span<detail::rank_context> ranks,
     const bool has_own_rings = mapping_.control().mail_rings == shape_.carriers();
     has_shares_ = !has_own_rings || shape_.has_fibers();
     has_single_senders_ = has_own_rings && mapping_.has_one_thread_each();
+    uses_rows_ = has_single_senders_ && !has_shares_;
     const std::uint64_t senders = std::max(mapping_.control().ranks, 2u) - 1;
     share_messages_ = std::bit_floor(std::max(ring_slots / 2 / senders, least_share));
     if (has_shares_) shares_.resize(ranks.size() * shape_.carriers());
@@ -149,15 +150,22 @@ bool post_office::has_share(share& own, message_ring& ring) {
     return oldest <= consumed;
 }
 
+/// Draws by the row or not, as is known when this is compiled.
+[[gnu::always_inline]] inline bool draw(message_ring& ring, bool has_one_sender, bool uses_row,
+                                        drawn_ticket& drawn) {
+    const ring_access access{.has_one_sender = has_one_sender, .uses_row = uses_row};
+    return uses_row ? ring_protocol::draw_with_row(access, ring, {}, drawn)
+                    : ring_protocol::draw(access, ring, {}, drawn);
+}
+
 /// @return null when there is none to be had without waiting, or without keeping account.
 [[gnu::always_inline]] inline message_slot* post_office::next_slot(const mail_room& own,
                                                                    message_ring& ring,
-                                                                   bool has_one_sender,
+                                                                   bool uses_row,
                                                                    drawn_ticket& drawn) const {
     if (has_shares_ || own.has_parked()) return nullptr;
-    const ring_access access{has_one_sender};
-    if (!ring_protocol::draw(access, ring, {}, drawn)) return nullptr;
-    return &ring.slots[drawn.ticket % ring_slots];
+    if (!draw(ring, has_single_senders_ || uses_row, uses_row, drawn)) return nullptr;
+    return &ring.slot(drawn.in_row, drawn.ticket);
 }
 
 void post_office::send_plain(detail::rank_context& context, std::uint32_t target,
@@ -166,7 +174,7 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
     const message_way& way = way_to(own, target);
     message_ring& ring = *way.requests;
     drawn_ticket drawn;
-    message_slot* const next = next_slot(own, ring, has_single_senders_, drawn);
+    message_slot* const next = next_slot(own, ring, uses_rows_, drawn);
     if (next == nullptr) [[unlikely]]
         return send_accounted(context, target, handler, arguments, bytes);
     message_slot& slot = *next;
@@ -176,9 +184,9 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
                   .kind = 0,
                   .argument_bytes = static_cast<std::uint8_t>(bytes),
                   .place = data_place::nowhere,
-                  .turns_back = drawn.turns_back(),
+                  .next_in_row = drawn.next_in_row,
                   .tells_counts = false};
-    copy_arguments(ring, drawn.ticket, arguments, bytes);
+    copy_arguments(ring, drawn, arguments, bytes);
     ring_access::publish(slot, drawn.ticket);
     detail::word_changed(context, *way.arrivals);
 }
@@ -193,14 +201,14 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
 
 void post_office::send_words(detail::rank_context& context, word_message what,
                              std::uint64_t handler, std::uint64_t first, std::uint64_t second) {
-    if (has_single_senders_) [[likely]]
+    if (uses_rows_) [[likely]]
         return write_words<true>(context, what, handler, first, second);
     write_words_shared(context, what, handler, first, second);
 }
 
 /// The stores of a slot, and few others: a processor has room for some dozens that are on their
 /// way, and each slot is a line that the target's has had last.
-template <bool has_one_sender>
+template <bool uses_row>
 [[gnu::always_inline]] inline void post_office::write_words(detail::rank_context& context,
                                                             word_message what,
                                                             std::uint64_t handler,
@@ -209,7 +217,7 @@ template <bool has_one_sender>
     mail_room& own = room_of(context);
     message_way& way = own.ways_[what.target - ranks_before_];
     drawn_ticket drawn;
-    message_slot* const next = next_slot(own, way.ring_for(what.is_reply), has_one_sender, drawn);
+    message_slot* const next = next_slot(own, way.ring_for(what.is_reply), uses_row, drawn);
     if (next == nullptr) [[unlikely]]
         return send_words_accounted(context, what, handler, first, second);
     message_slot& slot = *next;
@@ -219,11 +227,11 @@ template <bool has_one_sender>
                            .kind = what.kind,
                            .argument_bytes = what.bytes,
                            .place = data_place::nowhere,
-                           .turns_back = drawn.turns_back(),
+                           .next_in_row = drawn.next_in_row,
                            .tells_counts = false};
     store_pair(slot.arguments, first, second);
-    if constexpr (has_one_sender) {
-        const consumed_counts counts = way.consumed();
+    if constexpr (uses_row) {
+        const row_counts counts = way.taken();
         if (counts.sum() != way.told) {
             about.tells_counts = true;
             way.told = counts.sum();
@@ -254,17 +262,17 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
                            const message_request& request) {
     const message_way& way = way_to(own, request.target);
     message_ring& ring = way.ring_for(request.is_reply);
-    ring_access access{has_single_senders_};
     const bool has_own_share = has_shares_ && !request.is_reply;
     if (has_own_share && !has_share(share_of(context.rank, request.target), ring)) return false;
     data_position where;
     if (request.bytes != 0) {
         const bool is_copied = !request.lends_data;
+        const ring_access access{.has_one_sender = has_single_senders_, .uses_row = uses_rows_};
         if (is_copied && !ring_protocol::has_room(access, ring, {})) return false;
         if (!place_data(own, request, where)) return false;
     }
     drawn_ticket drawn;
-    if (!ring_protocol::draw(access, ring, {}, drawn)) {
+    if (!draw(ring, has_single_senders_, uses_rows_, drawn)) {
         if (where.place == data_place::pool) {
             mail_area& area = *own.box_.area;
             give_back_payload(context, request.is_reply ? area.reply_pool : area.request_pool,
@@ -273,18 +281,18 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         return false;
     }
     if (has_own_share) share_of(context.rank, request.target).note(drawn.ticket);
-    message_slot& slot = ring.slots[drawn.ticket % ring_slots];
+    message_slot& slot = ring.slot(drawn.in_row, drawn.ticket);
     slot.handler = request.handler;
     slot.about = {.origin = context.rank,
                   .target = request.target,
                   .kind = request.kind,
                   .argument_bytes = static_cast<std::uint8_t>(request.arguments.size()),
                   .place = where.place,
-                  .turns_back = drawn.turns_back(),
+                  .next_in_row = drawn.next_in_row,
                   .tells_counts = false};
-    copy_arguments(ring, drawn.ticket, request.arguments.data(), request.arguments.size());
+    copy_arguments(ring, drawn, request.arguments.data(), request.arguments.size());
     if (where.place != data_place::nowhere) {
-        message_rest& rest = ring.rests[drawn.ticket % ring_slots];
+        message_rest& rest = ring.rest(drawn.in_row, drawn.ticket);
         rest.data = where.start;
         rest.data_bytes = where.bytes;
     }
@@ -298,7 +306,8 @@ void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
     const call_scope scope(context, operation::send, std::source_location::current());
     message_ring& ring = way_to(own, request.target).ring_for(request.is_reply);
-    detail::shared_word& freed = own.requests_under_way_.freed();
+    detail::shared_word& freed =
+        (request.is_reply ? own.replies_under_way_ : own.requests_under_way_).freed();
     while (true) {
         std::array<awaited_word, 2> others;
         std::size_t count = 0;
@@ -327,15 +336,17 @@ void post_office::send(detail::rank_context& context, const message_request& req
     mail_room& own = room_of(context);
     if (!context.own.in_handler) {
         // What its handlers could not send goes first.
-        while (own.has_parked()) own.serve(context);
+        while (own.has_parked()) {
+            if (!own.serve(context)) yield_processor();
+        }
         if (!try_send(context, own, request)) send_waiting(context, own, request);
         return;
     }
     if (!request.is_reply && own.has_parked()) return own.park(context, request);
     while (!try_send(context, own, request)) {
         if (is_dead(context, request.target)) return context.deaths->drop();
-        if (!request.is_reply) return own.park(context, request);
-        if (!own.serve_replies(context)) yield_processor();
+        if (!request.is_reply || own.must_park_reply()) return own.park(context, request);
+        if (!own.serve_replies_while_sending(context)) yield_processor();
     }
 }
 

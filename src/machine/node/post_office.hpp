@@ -44,11 +44,11 @@ public:
 
 private:
     friend class mail_room;
-    message_slot* next_slot(const mail_room& own, message_ring& ring, bool has_one_sender,
+    message_slot* next_slot(const mail_room& own, message_ring& ring, bool uses_row,
                             drawn_ticket& drawn) const;
     void send_accounted(detail::rank_context& context, std::uint32_t target, std::uint64_t handler,
                         const std::byte* arguments, std::size_t bytes);
-    template <bool has_one_sender>
+    template <bool uses_row>
     void write_words(detail::rank_context& context, word_message what, std::uint64_t handler,
                      std::uint64_t first, std::uint64_t second);
     void write_words_shared(detail::rank_context& context, word_message what, std::uint64_t handler,
@@ -104,6 +104,7 @@ private:
     std::size_t share_messages_ = 0;
     bool has_shares_ = false;               ///< several ranks share a ring
     bool has_single_senders_ = false;       ///< each ring has messages of one thread
+    bool uses_rows_ = false;                ///< and that one is no carrier of several ranks
     std::vector<mailbox> boxes_;            ///< of all carriers of the mapping
     std::vector<mail_room*> room_of_rank_;  ///< of those of the process
     std::uint32_t first_rank_ = 0;

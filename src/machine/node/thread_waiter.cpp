@@ -12,7 +12,7 @@ bool thread_waiter::wait(const wait_request& request) {
     if (mail == nullptr || !mail->has_notifier()) return wait_serving(request, mail);
     mail->attend();
     const bool has_arrived = wait_serving(request, mail);
-    mail->leave(*detail::current_context);
+    mail->leave(*detail::current_context, setting_.bell_number);
     return has_arrived;
 }
 
