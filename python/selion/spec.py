@@ -11,6 +11,8 @@ from selion.mistake import Mistake
 _counted = re.compile(r"(?P<first>\d+)(?:x(?P<each>\d+))?(?:@\d+)?")
 #: Ranks of each process, where a launcher says how many processes there are.
 _per_process = re.compile(r"x(?P<each>[1-9]\d*)")
+#: Where the machine is a description, and the number of ranks an option.
+_simulated = re.compile(r",ranks=(?P<ranks>\d+)(?=,|$)")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,14 @@ def with_ranks(text: str, ranks: int, asker: str = "-n") -> str:
     if ranks < 1:
         raise Mistake(f"{ranks} ranks were asked for; legal is 1 or more.")
     spec = parse(text)
+    if spec.kind == "sim":
+        found = _simulated.search(spec.options)
+        if found and int(found["ranks"]) != ranks:
+            raise Mistake(
+                f"The machine '{text}' has {found['ranks']} ranks but {asker} asks for {ranks}; "
+                f"leave out one of them."
+            )
+        return text if found or not spec.shape else f"{text},ranks={ranks}"
     if not spec.shape:
         return str(Spec(spec.kind, str(ranks), spec.options))
     if spec.kind == "fabric" and _per_process.fullmatch(spec.shape):

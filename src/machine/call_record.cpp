@@ -96,4 +96,9 @@ std::string last_call_text(const call_record& record) {
                        number, site_text(record));
 }
 
+std::string overrun_text(const call_record& record) {
+    if (look_at(record.crash_overran_stack) == 0) return {};
+    return ", where its stack has ended (SELION_STACK sets that of ranks that share a thread)";
+}
+
 }  // namespace selion::machine

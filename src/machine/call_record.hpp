@@ -66,10 +66,11 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t in_completion;  ///< its own stack runs a completion handler that may wait
     std::uint32_t crash_signal;   ///< set by the handler of a fatal signal
     std::uint64_t crash_address;
-    std::uint32_t thread_id;   ///< of the kernel
-    std::uint32_t bound_to;    ///< processor + 1; 0 while free to move
-    std::uint32_t has_begun;   ///< it can handle messages
-    std::uint32_t is_leaving;  ///< it has told all that it wants nothing more of anybody
+    std::uint32_t crash_overran_stack;  ///< as it seems
+    std::uint32_t thread_id;            ///< of the kernel
+    std::uint32_t bound_to;             ///< processor + 1; 0 while free to move
+    std::uint32_t has_begun;            ///< it can handle messages
+    std::uint32_t is_leaving;           ///< it has told all that it wants nothing more of anybody
 };
 static_assert(sizeof(call_record) == detail::line_bytes);
 
@@ -92,6 +93,10 @@ std::string site_text(const call_record& record);
 
 /// What a rank is doing, or did last, in words: "in barrier #3 at em3d.cpp:12".
 std::string last_call_text(const call_record& record);
+
+/// What else is to be said of a rank that has died of a signal: that its stack was too small, as it
+/// seems. Empty: nothing.
+std::string overrun_text(const call_record& record);
 
 /// Stores to a field that another thread or process may read at any time.
 template <class Field>

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
@@ -23,21 +24,42 @@ constexpr std::size_t stack_bytes = 64 * 1024;
 /// Whether somebody else says what happened; set once before ranks start.
 bool somebody_supervises = false;
 
+/// Whether the fault lies where the stack would grow to: at its pointer, or in the frame above it.
+/// Memory there is mapped unless it is beyond the end of the stack.
+bool is_beyond_stack([[maybe_unused]] std::uint64_t address,
+                     [[maybe_unused]] const ucontext_t& at) {
+#if defined(__x86_64__)
+    const auto pointer = static_cast<std::uint64_t>(at.uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+    const std::uint64_t pointer = at.uc_mcontext.sp;
+#else
+    const std::uint64_t pointer = 0;
+#endif
+    constexpr std::uint64_t below = 4096;                 // a red zone, a push, a probe
+    constexpr std::uint64_t largest_frame = 64ull << 20;  // assumed: frames of arrays
+    return pointer != 0 && address + below >= pointer && address - pointer < largest_frame;
+}
+
 void print_death(const detail::rank_context& rank, int number, const void* address) {
     // Building the sentence allocates; if the crash happened inside the allocator, the alarm ends
     // the process instead.
     alarm(1);
     std::string place;
     if (number == SIGSEGV || number == SIGBUS) place = fmt::format(" at address {}", address);
+    place += overrun_text(*rank.call);
     base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; {}", rank.rank, rank.ranks,
                           strsignal(number), number, place, last_call_text(*rank.call),
                           rank.deaths != nullptr ? "the others go on" : "the job ends"));
 }
 
-void on_fatal_signal(int number, siginfo_t* info, void*) {
+void on_fatal_signal(int number, siginfo_t* info, void* interrupted) {
     const detail::rank_context& context = *detail::current_context;
     if (context.ranks != 0) {
         publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(info->si_addr));
+        const bool is_beyond =
+            number == SIGSEGV && is_beyond_stack(reinterpret_cast<std::uint64_t>(info->si_addr),
+                                                 *static_cast<const ucontext_t*>(interrupted));
+        publish(context.call->crash_overran_stack, std::uint32_t{is_beyond});
         publish(context.call->crash_signal, static_cast<std::uint32_t>(number));
         if (!somebody_supervises) print_death(context, number, info->si_addr);
         say_last_words_from_handler();

@@ -51,9 +51,9 @@ void expect_range([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::s
     [[maybe_unused]] const std::uint64_t offset = target & offset_mask;
     SELION_EXPECT_AT(target != null_address, site, std::string("the global pointer is null"));
     SELION_EXPECT_AT(target >> (offset_bits + rank_bits) == 0, site,
-                     fmt::format("the global pointer names segment {}; only segment 0, the "
-                                 "symmetric heap, exists",
-                                 target >> (offset_bits + rank_bits)));
+                     fmt::format("the global pointer names no rank of the job, as if `on` had been "
+                                 "given a negative one (rank {}, segment {}); ranks are 0 to {}",
+                                 rank, target >> (offset_bits + rank_bits), context.ranks - 1));
     SELION_EXPECT_AT(rank < context.ranks, site,
                      fmt::format("the global pointer names rank {}; ranks are 0 to {}", rank,
                                  context.ranks - 1));

@@ -62,6 +62,7 @@ def test_a_death_is_told(machine: str, how: str):
     [sentence] = outcome.sentences()
     assert outcome.err == f"selion: {sentence}\n"
     assert re.search(what, sentence)
+    assert ("its stack has ended" in sentence) == (how == "overflow")
     if how == "_exit3" and machine == "processes:2x2":
         assert "ranks 0-1 of 4" in sentence  # the kernel does not say which thread it was
     else:

@@ -125,6 +125,13 @@ def test_the_environment_is_the_default(selion):
     assert "SELION_MACHINE" not in _variables(selion)
 
 
+def test_a_simulated_machine_has_so_many_ranks(selion):
+    found = _variables(selion, "-n", "4", "-m", "sim:crossbar,context=threads")
+    assert found["SELION_MACHINE"] == "sim:crossbar,context=threads,ranks=4"
+    found = _variables(selion, "-n", "4", "-m", "sim:crossbar,ranks=4")
+    assert found["SELION_MACHINE"] == "sim:crossbar,ranks=4"
+
+
 def test_other_options(selion, tmp_path):
     found = _variables(selion, "-v", "--trace", "t.json", "--no-prefix")
     assert found == {
@@ -145,6 +152,11 @@ def test_what_only_the_package_reads_is_kept_from_the_program(selion):
             ("-m", "processes:2", "-n", "4"),
             "The machine 'processes:2' has 2 ranks but -n asks for 4; "
             "leave out one of them, or write 'processes:4'.",
+        ),
+        (
+            ("-m", "sim:crossbar,ranks=2", "-n", "4"),
+            "The machine 'sim:crossbar,ranks=2' has 2 ranks but -n asks for 4; "
+            "leave out one of them.",
         ),
         (("-n", "0"), "0 ranks were asked for; legal is 1 or more."),
         (("--time-limit", "0"), "The time limit is 0.0 seconds; legal is more than 0."),

@@ -47,6 +47,35 @@ bool is_absent(const rank_state& state, operation what, std::uint64_t instance) 
     return state.instance < instance || state.has_finished != is_at_end;
 }
 
+/// What others do in a collective of that number which is another one; empty: nothing.
+std::string disagreement_text(const shared_mapping& mapping, operation what,
+                              std::uint64_t instance) {
+    std::map<operation, std::vector<std::uint32_t>> others;
+    for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
+        const rank_state state = state_of(mapping.record(rank));
+        const bool is_there = state.is_inside && is_collective(state.what) && state.team_size == 0;
+        if (is_there && state.instance == instance && state.what != what)
+            others[state.what].push_back(rank);
+    }
+    std::vector<std::string> parts;
+    for (const auto& [other, ranks] : others) {
+        parts.push_back(fmt::format("{} {} in {}", ranks_text(ranks),
+                                    ranks.size() == 1 ? "is" : "are", name_of(other)));
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Why ranks wait though all have begun as many collectives.
+std::string nobody_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
+    const std::string others = disagreement_text(mapping, what, instance);
+    if (!others.empty()) {
+        return fmt::format("\n    absent: nobody, but the ranks disagree: as #{} {}", instance,
+                           others);
+    }
+    return "\n    absent: nobody; who waits goes on once its thread is free, unless the ranks "
+           "disagree in kind, size, root or type (a checking build tells at the call)";
+}
+
 /// What the ranks do that others wait for in a collective.
 std::string absentees_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
     std::map<std::string, std::vector<std::uint32_t>> by_activity;
@@ -58,7 +87,7 @@ std::string absentees_text(const shared_mapping& mapping, operation what, std::u
     for (const auto& [activity, ranks] : by_activity) {
         text += fmt::format("\n    absent: {}: {}", ranks_text(ranks), activity);
     }
-    return text.empty() ? "\n    absent: nobody; who waits goes on once its thread is free" : text;
+    return text.empty() ? nobody_text(mapping, what, instance) : text;
 }
 
 std::string signal_text(const shared_mapping& mapping, std::uint32_t rank,

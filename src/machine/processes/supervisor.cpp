@@ -241,8 +241,9 @@ void supervisor::announce_death(std::uint32_t process, int wait_status) const {
     const int number = WTERMSIG(wait_status);
     const bool has_address = record.crash_signal != 0 && (number == SIGSEGV || number == SIGBUS);
     const std::string sentence = fmt::format(
-        "{} was ended by signal {} ({}{}), {}; the job ends", who, number, strsignal(number),
-        has_address ? fmt::format(" at address {:#x}", record.crash_address) : "", what);
+        "{} was ended by signal {} ({}{}){}, {}; the job ends", who, number, strsignal(number),
+        has_address ? fmt::format(" at address {:#x}", record.crash_address) : "",
+        overrun_text(record), what);
     announce({blamed, sentence, {}});
 }
 

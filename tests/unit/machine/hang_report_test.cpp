@@ -91,6 +91,18 @@ TEST_F(hang_report_test, different_calls_are_told_apart) {
     const std::string text = explain_waits(mapping_);
     EXPECT_THAT(text, HasSubstr("ranks 0-1 wait in barrier #1 at " + place(one)));
     EXPECT_THAT(text, HasSubstr("ranks 2-3 wait in broadcast #1 at " + place(other)));
+    EXPECT_THAT(text,
+                HasSubstr("nobody, but the ranks disagree: as #1 ranks 2-3 are in broadcast"));
+    EXPECT_THAT(text, HasSubstr("nobody, but the ranks disagree: as #1 ranks 0-1 are in barrier"));
+}
+
+TEST_F(hang_report_test, all_have_come_and_yet_wait) {
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        begin(rank, operation::all_reduce, std::source_location::current());
+    }
+    const std::string text = explain_waits(mapping_);
+    EXPECT_THAT(text, HasSubstr("absent: nobody; who waits goes on once its thread is free"));
+    EXPECT_THAT(text, HasSubstr("unless the ranks disagree in kind, size, root or type"));
 }
 
 TEST_F(hang_report_test, a_signal_is_told_with_its_value) {
