@@ -37,7 +37,7 @@ bool is_beyond_stack([[maybe_unused]] std::uint64_t address,
 #endif
     constexpr std::uint64_t below = 4096;                 // a red zone, a push, a probe
     constexpr std::uint64_t largest_frame = 64ull << 20;  // assumed: frames of arrays
-    return pointer != 0 && address + below >= pointer && address - pointer < largest_frame;
+    return pointer != 0 && address + below - pointer < largest_frame + below;
 }
 
 void print_death(const detail::rank_context& rank, int number, const void* address) {

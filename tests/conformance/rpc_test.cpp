@@ -148,6 +148,16 @@ SPMD_TEST(rpc, a_call_may_call_others) {
     test.equal(far.get(), 37);
 }
 
+/// Answers of calls that wait for other calls, more than there is room for.
+SPMD_TEST(rpc, many_calls_whose_answers_come_later) {
+    const selion::rank_id second = test.neighbour(2);
+    const auto ask_on = [second](int value) { return selion::rpc(second, square, value); };
+    const int count = static_cast<int>(test.rounds(1500, 60));
+    std::vector<selion::future<int>> all;
+    for (int i = 0; i < count; ++i) all.push_back(selion::rpc(test.neighbour(), ask_on, i));
+    for (int i = count; i-- > 0;) test.equal(all[std::size_t(i)].get(), i * i);
+}
+
 SPMD_TEST(rpc, one_way_calls_arrive) {
     spmd::symmetric_array<selion::signal> arrived(world, 1);
     for (int i = 0; i < 10; ++i) {

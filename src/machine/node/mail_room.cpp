@@ -264,7 +264,7 @@ void mail_room::park(const detail::rank_context& sender, const message_request& 
     const auto* data = static_cast<const std::byte*>(request.data);
     const std::lock_guard lock(parking_);
     parked_count_.fetch_add(1, std::memory_order_relaxed);
-    parked_message& kept = parked_.emplace_back();
+    parked_message& kept = (request.is_reply ? parked_replies_ : parked_requests_).emplace_back();
     kept.sender = &ranks_[sender.rank - first_rank_];
     kept.arguments.assign(request.arguments.begin(), request.arguments.end());
     if (!request.lends_data) kept.data.assign(data, data + request.bytes);
@@ -273,16 +273,21 @@ void mail_room::park(const detail::rank_context& sender, const message_request& 
     if (!request.lends_data) kept.request.data = kept.data.data();
 }
 
-/// Each in the name of its sender, whichever rank of the room serves.
 bool mail_room::send_parked() {
-    bool has_sent = false;
     const std::lock_guard lock(parking_);
-    while (!parked_.empty()) {
-        const parked_message& next = parked_.front();
+    const bool has_replied = send_parked(parked_replies_);
+    return send_parked(parked_requests_) || has_replied;
+}
+
+/// Each in the name of its sender, whichever rank of the room serves. @pre `parking_` is held.
+bool mail_room::send_parked(std::deque<parked_message>& queue) {
+    bool has_sent = false;
+    while (!queue.empty()) {
+        const parked_message& next = queue.front();
         const death_list* const deaths = next.sender->deaths;
         const bool is_vain = deaths != nullptr && deaths->is_dead(next.request.target);
         if (!is_vain && !office_.try_send(*next.sender, *this, next.request)) break;
-        parked_.pop_front();
+        queue.pop_front();
         parked_count_.fetch_sub(1, std::memory_order_relaxed);
         has_sent = true;
     }

@@ -87,6 +87,7 @@ private:
     bool serve_replies_while_sending(detail::rank_context& server);
     bool must_park_reply() const;
     bool send_parked();
+    bool send_parked(std::deque<parked_message>& queue);
     void park(const detail::rank_context& sender, const message_request& request);
     void deliver(detail::rank_context& server, std::uint32_t rank, const incoming_message& message);
     void deliver_as_guest(detail::rank_context& server, const incoming_message& message,
@@ -107,9 +108,10 @@ private:
     payload_store replies_under_way_;
     std::atomic<std::size_t> parked_count_ = 0;
     std::mutex parking_;  ///< of what follows: handlers' messages come from several threads
-    std::deque<parked_message> parked_;
-    std::atomic<bool> have_all_begun_ = false;  ///< every rank can handle messages
-    std::uint32_t notifier_ = 0;                ///< number of its doorbell + 1; 0: there is none
+    std::deque<parked_message> parked_requests_;
+    std::deque<parked_message> parked_replies_;  ///< no request stands before them
+    std::atomic<bool> have_all_begun_ = false;   ///< every rank can handle messages
+    std::uint32_t notifier_ = 0;                 ///< number of its doorbell + 1; 0: there is none
     std::atomic<std::uint32_t> attendants_ = 0;
     std::atomic_flag is_served_;  ///< where there are several, one at a time serves
     bool sends_reply_ = false;    ///< whoever serves serves replies to get one away

@@ -150,7 +150,7 @@ bool post_office::has_share(share& own, message_ring& ring) {
     return oldest <= consumed;
 }
 
-/// Draws by the row or not, as is known when this is compiled.
+/// @param has_one_sender,uses_row of the ring. Constants where one message is to be quick.
 [[gnu::always_inline]] inline bool draw(message_ring& ring, bool has_one_sender, bool uses_row,
                                         drawn_ticket& drawn) {
     const ring_access access{.has_one_sender = has_one_sender, .uses_row = uses_row};
@@ -164,7 +164,8 @@ bool post_office::has_share(share& own, message_ring& ring) {
                                                                    bool uses_row,
                                                                    drawn_ticket& drawn) const {
     if (has_shares_ || own.has_parked()) return nullptr;
-    if (!draw(ring, has_single_senders_ || uses_row, uses_row, drawn)) return nullptr;
+    // Who uses the row is the only sender.
+    if (!draw(ring, uses_row || has_single_senders_, uses_row, drawn)) return nullptr;
     return &ring.slot(drawn.in_row, drawn.ticket);
 }
 

@@ -54,7 +54,9 @@ void end_in_deadlock(const simulation& all) {
     }
     if (lines > most_lines) text += fmt::format("\n  and {} more", lines - most_lines);
     const std::size_t done = all.ranks().size() - waiting;
-    if (done != 0) text += fmt::format("\n  {} ranks have returned", done);
+    if (done != 0) {
+        text += fmt::format("\n  {} {} returned", done, done == 1 ? "rank has" : "ranks have");
+    }
     announce({{}, text, {}});
     say_last_words();
     std::fflush(nullptr);
