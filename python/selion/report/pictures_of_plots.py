@@ -12,9 +12,9 @@ from selion.report.chart_style import light, rules
 from selion.report.page import Report
 
 _pixels_each = 2  # of PNG for one of SVG
-#: In place of those that a page asks for, which may be missing where there is no browser.
-_fonts = {"font_family": "DejaVu Sans", "sans_serif_family": "DejaVu Sans",
-          "monospace_family": "DejaVu Sans Mono"}
+#: In place of the fonts that a page asks for, which may be missing where there is no browser.
+_text_font = "DejaVu Sans"
+_number_font = "DejaVu Sans Mono"
 
 
 def _all(report: Report) -> Iterator[tuple[str, str]]:
@@ -54,7 +54,8 @@ def write(report: Report, folder: Path) -> int:
     _make(folder)
     count = 0
     for name, svg in _all(report):
-        (folder / f"{name}.png").write_bytes(
-            bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=_pixels_each, **_fonts)))
+        (folder / f"{name}.png").write_bytes(resvg_py.svg_to_bytes(
+            svg, zoom=_pixels_each, font_family=_text_font,
+            sans_serif_family=_text_font, monospace_family=_number_font))
         count += 1
     return count
