@@ -11,7 +11,7 @@ from pathlib import Path
 bench = Path(__file__).resolve().parent.parent
 _most_build_seconds = 300
 _crowd = ("--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
-_pair = ("--map-by", "core", "--bind-to", "core", "--mca", "mpi_yield_when_idle", "0")
+_apart = ("--map-by", "core", "--bind-to", "core", "--mca", "mpi_yield_when_idle", "0")
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,24 @@ class Peer:
         made.replace(program)
         return ""
 
-    def command(self, folder: Path, ranks: int) -> list[str]:
-        """How to start so many ranks: two with a processor each, more so that they yield."""
+    def command(self, folder: Path, ranks: int, have_processors: bool) -> list[str]:
+        """How to start so many ranks: with a processor each, or so that they yield."""
         program = str(folder / self.program)
         count = str(ranks)
         if self.launcher in ("mpirun.openmpi", "oshrun"):
-            settings = _pair if ranks == 2 else _crowd
+            settings = _apart if have_processors else _crowd
             return [self.launcher, "--allow-run-as-root", "-np", count, *settings, program]
         if self.launcher == "mpiexec.mpich":
-            bound = ("-bind-to", "core") if ranks == 2 else ()
+            bound = ("-bind-to", "core") if have_processors else ()
             return [self.launcher, "-np", count, *bound, program]
         return [program, count] if self.source == "threads.cpp" else [program]
 
-    def environment(self, ranks: int) -> dict[str, str]:
+    def environment(self, ranks: int, have_processors: bool) -> dict[str, str]:
         if self.source != "openmp.cpp":
             return {}
         waits = {"OMP_WAIT_POLICY": "active", "OMP_PROC_BIND": "true"}
         return {"OMP_NUM_THREADS": str(ranks), "OMP_DYNAMIC": "false",
-                **(waits if ranks == 2 else {"OMP_WAIT_POLICY": "passive"})}
+                **(waits if have_processors else {"OMP_WAIT_POLICY": "passive"})}
 
 
 # Also the limits that are written by hand, and the signal that tells how far apart the cores are.

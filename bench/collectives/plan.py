@@ -27,12 +27,12 @@ class Heat:
     environment: dict[str, str] = field(default_factory=dict, hash=False)
 
 
-def block_options(ranks: int, quick: bool) -> tuple[str, ...]:
-    """How many blocks of an operation, and how long each: many ranks need longer ones, so that all
-    have had their turns."""
-    blocks, micros = (21, 500) if ranks == 2 else (7, 20_000)
+def block_options(have_processors: bool, quick: bool) -> tuple[str, ...]:
+    """How many blocks of an operation, and how long each: ranks that share processors need longer
+    ones, so that all have had their turns."""
+    blocks, micros = (21, 500) if have_processors else (7, 20_000)
     if quick:
-        blocks, micros = (7, 200) if ranks == 2 else (3, 5_000)
+        blocks, micros = (7, 200) if have_processors else (3, 5_000)
     return ("--blocks", str(blocks), "--block-us", str(micros))
 
 
@@ -53,23 +53,26 @@ class Scope:
     peers: list[Peer]
     only: str = ""
     quick: bool = False
+    processors: int = 2  # that all ranks share
 
 
-def _takes_part(peer: Peer, ranks: int, turn: int, quick: bool) -> bool:
+def _takes_part(peer: Peer, have_processors: bool, turn: int, quick: bool) -> bool:
     """Who holds its processor while it waits takes minutes as soon as ranks share one."""
-    return ranks == 2 or peer.yields or (turn == 0 and not quick)
+    return have_processors or peer.yields or (turn == 0 and not quick)
 
 
 def heats(scope: Scope, ranks: int, turn: int) -> list[Heat]:
     """Of one number of ranks in one round. The threads' program has few operations, and does them
     all."""
-    options = block_options(ranks, scope.quick)
+    have_processors = ranks <= scope.processors
+    options = block_options(have_processors, scope.quick)
     wanted = (*options, *(("--only", scope.only) if scope.only else ()))
     found = list(_selion_heats(scope.programs, ranks, wanted))
     for peer in scope.peers:
-        if not _takes_part(peer, ranks, turn, scope.quick):
+        if not _takes_part(peer, have_processors, turn, scope.quick):
             continue
         asked = options if peer.source == "threads.cpp" else wanted
-        found.append(Heat(peer.name, ranks, (*peer.command(scope.peers_folder, ranks), *asked),
-                          False, peer.environment(ranks)))
+        command = peer.command(scope.peers_folder, ranks, have_processors)
+        found.append(Heat(peer.name, ranks, (*command, *asked), False,
+                          peer.environment(ranks, have_processors)))
     return found

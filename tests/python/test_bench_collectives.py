@@ -120,6 +120,7 @@ def test_a_peer_that_cannot_be_built_is_told(programs):
 @pytest.mark.parametrize(("arguments", "words"), [
     (("collectives", "--ranks", "1"), "'1' is not a list of whole numbers from 2 to 1024"),
     (("collectives", "--ranks", "2,many"), "'2,many' is not a list of whole numbers"),
+    (("collectives", "--processors", "4096"), "4096 processors are wanted, and "),
     (("collectives", "--svg", "x"), "--svg is not an option of 'collectives'; legal: --quick"),
     (("simulator", "--ranks", "2"), "--ranks is not an option of 'simulator'; legal: --quick"),
     (("collectives", "--json", "nowhere/rows"), "nowhere/rows cannot be written: No such file"),

@@ -192,7 +192,14 @@ void run_thread(thread_state self) {
     all.finish();
 }
 
-/// Two threads have a processor each to themselves; more are free to move.
+std::uint32_t processors() {
+    cpu_set_t usable;
+    return sched_getaffinity(0, sizeof usable, &usable) == 0
+               ? static_cast<std::uint32_t>(CPU_COUNT(&usable))
+               : 1;
+}
+
+/// To a processor of its own.
 void bind(std::uint32_t rank) {
     cpu_set_t usable;
     if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
@@ -222,7 +229,7 @@ int main(int argc, char** argv) {
     std::vector<std::jthread> all;
     for (std::uint32_t rank = 0; rank < threads; ++rank) {
         all.emplace_back([&, rank] {
-            if (threads == 2) bind(rank);
+            if (threads <= processors()) bind(rank);
             run_thread({shared, how, rank});
         });
     }

@@ -61,6 +61,11 @@ def command(
         str | None,
         typer.Option(metavar="LIST", help="Collectives: numbers of ranks (default: 2,16,64)."),
     ] = None,
+    processors: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N",
+                     help="Collectives: processors that all ranks share (default: 2)."),
+    ] = None,
     only: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Part of the names of the operations.")
     ] = None,
@@ -85,6 +90,7 @@ def command(
         "--repeat": repeat,
         "--most-ranks": most_ranks,
         "--ranks": ranks,
+        "--processors": processors,
         "--only": only,
         "--json": json,
         "--mpi-python": mpi_python,

@@ -140,14 +140,16 @@ private:
         return (volumes_.one_gets || one_reads ? 1 : beside_) * got_ns();
     }
     /// The same where each block is read by a call to the kernel.
-    double all_read_ns() const {
-        const double calls = volumes_.one_gives ? 1 : members_ - 1;
-        return beside_ * (calls * host_.call + volumes_.got * host_.read);
-    }
+    double all_read_ns() const { return calls_ns() + beside_ * volumes_.got * host_.read; }
     /// Everybody writes its block.
     double all_written_ns() const {
-        const double copied = crosses_processes_ ? host_.read : host_.copy;
-        return beside_ * ((crosses_processes_ ? host_.call : 0) + volumes_.given * copied);
+        if (!crosses_processes_) return beside_ * volumes_.given * host_.copy;
+        return calls_ns() + beside_ * volumes_.given * host_.read;
+    }
+    /// Where all want the memory of one member, the kernel serves them one after the other.
+    double calls_ns() const {
+        const bool is_of_one = volumes_.one_gives || volumes_.one_gets;
+        return (is_of_one ? 1 : beside_) * (members_ - 1) * host_.call;
     }
     bool has_shares(std::size_t part) const {
         const double bytes = static_cast<double>(std::min(block_.bytes, part)) * members_;
@@ -173,27 +175,33 @@ private:
 
 }  // namespace
 
-/// Fitted on what `selion tune` has measured on an Intel Xeon with 2 processors of a virtual
-/// machine, with 2 to 64 ranks: docs/howto/tune-collectives.md.
+/// Fitted on what `selion tune` has measured on an Intel Xeon with 16 and an AMD EPYC with 2
+/// processors of virtual machines, with 2 to 16 ranks; those of `hybrid` on an Intel Xeon with 2:
+/// docs/howto/tune-collectives.md.
 const host_costs& built_in_costs(std::string_view machine) {
-    static constexpr host_costs threads{
-        .signal = 73, .line = 45, .arrival = 61, .copy = 68, .combine = 41, .lend = 5, .turn = 675};
-    static constexpr host_costs fibers{.signal = 176,
-                                       .line = 14,
-                                       .arrival = 43,
+    static constexpr host_costs threads{.signal = 117,
+                                        .line = 36,
+                                        .arrival = 57,
+                                        .copy = 119,
+                                        .combine = 31,
+                                        .lend = 18,
+                                        .turn = 675};
+    static constexpr host_costs fibers{.signal = 140,
+                                       .line = 13,
+                                       .arrival = 33,
                                        .copy = 64,
-                                       .combine = 36,
-                                       .lend = 48,
-                                       .turn = 57};
+                                       .combine = 33,
+                                       .lend = 47,
+                                       .turn = 44};
     static constexpr host_costs processes{.signal = 87,
-                                          .line = 52,
-                                          .arrival = 53,
-                                          .copy = 78,
-                                          .combine = 39,
-                                          .lend = 180,
-                                          .turn = 636,
-                                          .call = 900,
-                                          .read = 55};
+                                          .line = 70,
+                                          .arrival = 75,
+                                          .copy = 76,
+                                          .combine = 43,
+                                          .lend = 133,
+                                          .turn = 650,
+                                          .call = 1000,
+                                          .read = 64};
     static constexpr host_costs hybrid{.signal = 152,
                                        .line = 23,
                                        .arrival = 31,

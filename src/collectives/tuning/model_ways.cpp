@@ -10,28 +10,47 @@ namespace {
 
 using enum collective_kind;
 
+bool have_processors(const team_shape& team) { return team.members <= team.processors; }
+
+/// From so many bytes on a block is long: the work on it counts, and not who waits for whom.
+constexpr std::size_t long_block = 2048;
+
 /// Schedules over lines are for members that have a processor each, because a wait costs others
-/// their turn; and a tree has more than two of them. In scans of many members they save most of the
-/// work anyway, but each member has lines for each, and plays all schedules. What only moves blocks
-/// of all members goes better without them. The meeting at a counter has not been compared with
-/// them on many processors.
-bool may_go_over_lines(collective_kind what, const team_shape& team) {
-    using enum collective_kind;
+/// their turn; and a tree has more than two of them. In scans of long blocks, and of many members,
+/// and in sums of longer ones they save most of the work anyway; but each member has lines for
+/// each, and plays all schedules. What only moves blocks of all members goes better without them.
+bool may_go_over_lines(const block_shape& block, const team_shape& team) {
     constexpr std::uint32_t many = 16;
+    constexpr std::uint32_t some = 8;
     constexpr std::uint32_t too_many = 256;
     if (team.members > too_many) return false;
-    const bool has_processors = team.members <= team.processors;
-    if (is_prefix(what) && team.members > many) return true;
-    if (what == scan) return has_processors;
-    const bool has_tree = what == broadcast || what == reduce || what == all_reduce;
-    return has_tree && has_processors && team.members > 2;
+    const bool is_long = block.bytes >= long_block;
+    switch (block.what) {
+        case scan: return have_processors(team) || is_long || team.members > many;
+        case exscan: return (is_long && team.members >= some) || team.members > many;
+        case reduce:
+            return team.members > 2 && (have_processors(team) || block.bytes >= 4 * long_block);
+        case broadcast:
+        case all_reduce:
+        case gather:
+        case scatter: return have_processors(team) && team.members > 2;
+        default: return false;
+    }
+}
+
+/// Between the root and all others there is a tree, or each has lines of its own with it: a gather
+/// lets who gives run ahead.
+bool is_worth_a_look(collective_kind what, schedule_algorithm algorithm) {
+    using enum schedule_algorithm;
+    if (algorithm == flat) return what == gather || what == scatter;
+    return (algorithm == k_nomial && what != gather) ||
+           (algorithm == binary && what != gather && what != scatter);
 }
 
 void add_schedules(std::vector<collective_choice>& all, collective_kind what,
                    const team_shape& team) {
-    using enum schedule_algorithm;
     for (const schedule_algorithm algorithm : algorithms_for(what)) {
-        if (algorithm != k_nomial && algorithm != binary) continue;
+        if (!is_worth_a_look(what, algorithm)) continue;
         for (const std::uint32_t radix : {2u, 4u}) {
             if (radix != 2 && (!uses_radix(algorithm) || radix > team.members)) continue;
             all.push_back({collective_way::lines, {.algorithm = algorithm, .radix = radix}});
@@ -40,10 +59,17 @@ void add_schedules(std::vector<collective_choice>& all, collective_kind what,
 }
 
 /// What one shows and many take is shown once in a slot, and not read by a call to the kernel for
-/// each of them.
-bool may_be_read_in_place(collective_kind what, const team_shape& team) {
-    const bool is_shown_to_many = what == collective_kind::all_gather && team.members > 2;
-    return what != collective_kind::barrier && (team.is_one_process || !is_shown_to_many);
+/// each of them, unless it is very long.
+bool may_be_read_in_place(const block_shape& block, const team_shape& team) {
+    constexpr std::size_t very_long = 32 * long_block;
+    if (block.what == barrier) return false;
+    const bool is_shown_to_many = block.what == all_gather && team.members > 2;
+    return team.is_one_process || !is_shown_to_many || block.bytes >= very_long;
+}
+
+/// A meeting at a counter is quicker where members share processors, and between few.
+bool may_go_over_the_board(const block_shape& block, const team_shape& team) {
+    return block.what != barrier || (have_processors(team) && team.members > 3);
 }
 
 /// Those of members on several nodes. Sums keep their association by the usual tree alone.
@@ -79,13 +105,11 @@ std::vector<collective_choice> ways_between_nodes(const block_shape& block,
 std::vector<collective_choice> ways_to_predict(const block_shape& block, const team_shape& team) {
     if (team.nodes != nullptr) return ways_between_nodes(block, team);
     std::vector<collective_choice> all{{collective_way::slots, {}}};
-    if (block.what != collective_kind::barrier) {  // of which slots are the meeting at a counter
-        all.push_back({collective_way::board, {}});
-    }
-    if (may_be_read_in_place(block.what, team)) all.push_back({collective_way::direct, {}});
+    if (may_go_over_the_board(block, team)) all.push_back({collective_way::board, {}});
+    if (may_be_read_in_place(block, team)) all.push_back({collective_way::direct, {}});
     // Between processes long messages need room in a heap, which nobody has promised.
     const bool needs_no_room = block.bytes <= line_payload || team.is_one_process;
-    if (needs_no_room && may_go_over_lines(block.what, team)) add_schedules(all, block.what, team);
+    if (needs_no_room && may_go_over_lines(block, team)) add_schedules(all, block.what, team);
     return all;
 }
 

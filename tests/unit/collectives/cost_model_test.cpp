@@ -67,7 +67,8 @@ TEST(cost_model, a_board_reads_a_line_of_each) {
     EXPECT_DOUBLE_EQ(predicted("board", barrier, 0, {4, 4}), 1 + 3 + 1000);
 }
 
-/// Between processes each block costs a call to the kernel; those of a gather go side by side.
+/// Between processes each block costs a call to the kernel, which serves those who want the root's
+/// memory one after the other.
 TEST(cost_model, blocks_of_other_processes_cost_calls) {
     host_costs calling = host;
     calling.call = 7;
@@ -89,7 +90,8 @@ TEST(cost_model, blocks_of_other_processes_cost_calls) {
                predicted_ns(calling, together, {what, 0}, choice_of("direct"));
     };
     EXPECT_DOUBLE_EQ(with_calls(exchange), 3 * 7);
-    EXPECT_DOUBLE_EQ(with_calls(gather), 7);
+    EXPECT_DOUBLE_EQ(with_calls(gather), 3 * 7);
+    EXPECT_DOUBLE_EQ(with_calls(scatter), 3 * 7);
     EXPECT_DOUBLE_EQ(with_calls(broadcast), 0);
 }
 
