@@ -12,6 +12,8 @@
 #include <selion/global_ptr.hpp>
 #include <selion/team.hpp>
 
+#include "place.hpp"
+
 namespace bindings {
 
 /// Raises in a thread that works for no rank: the library would end the whole job.
@@ -25,11 +27,13 @@ inline void expect_rank() {
 }
 
 /// Raises also in a function that another rank has called, where the library would end the job.
-/// @param what would wait.
+/// Otherwise notes where the call is made. @param what would wait.
 inline void expect_may_wait(const char* what) {
     expect_rank();
-    if (!selion::detail::current_context->own.in_handler) [[likely]]
+    if (!selion::detail::current_context->own.in_handler) [[likely]] {
+        note_place();
         return;
+    }
     PyErr_SetString(PyExc_RuntimeError,
                     (std::string(what) +
                      " waits for other ranks, which a function must not do that another rank has "

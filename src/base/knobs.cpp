@@ -16,13 +16,17 @@
 namespace selion::base {
 namespace {
 
-constexpr std::array<knob_entry, 25> table{{
+constexpr std::array<knob_entry, 26> table{{
     {knob::bind, "SELION_BIND", "auto",
      "auto, on, off: bind threads to cores; auto binds when the job fills all usable cores"},
     {knob::cache_block, "SELION_CACHE_BLOCK", "the program's choice",
      "bytes of the blocks of all coherent memory, a power of two from 8 to 65536"},
     {knob::cache_trace, "SELION_CACHE_TRACE", "off",
      "folder: coherent memory runs its protocol everywhere and writes all accesses there"},
+    {knob::check_calls, "SELION_CHECK_CALLS", "off",
+     "on, off: compare what the ranks call in each collective; where they disagree the job ends "
+     "and "
+     "names both calls"},
     {knob::crash_report, "SELION_CRASH_REPORT", "on",
      "on, off: a rank that dies of a signal says which rank it was and what it was doing"},
     {knob::fabric_batches, "SELION_FABRIC_BATCHES", "on",

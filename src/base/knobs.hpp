@@ -15,6 +15,7 @@ enum class knob : std::uint8_t {
     bind,
     cache_block,
     cache_trace,
+    check_calls,
     crash_report,
     fabric_batches,
     fabric_interface,

@@ -8,9 +8,9 @@
 
 namespace selion::collectives {
 
-/// What ranks have called, for the checking build to compare where words and messages would take
-/// time that is measured: on machines whose time is virtual. Their ranks live in one process and
-/// run one at a time.
+/// What ranks have called, to be compared where words and messages would take time that is
+/// measured: on machines whose time is virtual. Their ranks live in one process and run one at a
+/// time.
 class call_book {
 public:
     /// A collective of a team: all members count alike.
@@ -22,7 +22,7 @@ public:
     /// What a member, by its number, is about to do.
     struct entry {
         std::uint32_t member;
-        call_signature call;
+        placed_call call;
     };
 
     /// Notes what a member calls. @param members that will do so, each once.

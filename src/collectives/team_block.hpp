@@ -19,7 +19,7 @@ inline constexpr std::uint64_t no_root = ~std::uint64_t{0};
 /// In place of a count: blocks differ in length, and not everybody knows how long they are.
 inline constexpr std::uint64_t varying_count = ~std::uint64_t{0};
 
-/// What a rank is about to do, for the checking build to compare.
+/// What a rank is about to do, for others to compare.
 struct call_signature {
     std::uint64_t what;  ///< a `machine::operation`
     std::uint64_t site;
@@ -32,6 +32,13 @@ struct call_signature {
         return what == other.what && count == other.count && element_bytes == other.element_bytes &&
                type_hash == other.type_hash && root == other.root;
     }
+};
+
+/// The same and where a script has called, if one has: as much of the end of "model.py:12" as there
+/// is room for, ended by a zero.
+struct placed_call {
+    call_signature call;
+    char script[48];
 };
 
 inline constexpr std::size_t slot_bytes = 32 * 1024;
@@ -122,9 +129,10 @@ struct team_block {
     alignas(detail::line_bytes) std::byte group_results[slot_sets][group_result_bytes];
     lonely_word taken[slot_sets];  ///< what the member has shown to its node: by others, in turn
     alignas(detail::line_bytes) std::byte node_value[group_result_bytes];  ///< for its leader
+    alignas(detail::line_bytes) placed_call calls[slot_sets];  ///< to be compared, in turn
     lonely_word rounds[detail::rank_bits];  ///< dissemination: signals received in each round, ever
-    alignas(detail::line_bytes) call_signature signatures[slot_sets];
-    detail::shared_word departures;     ///< in member 0: members that have left, ever
+    /// In member 0: members that have left, ever.
+    alignas(detail::line_bytes) detail::shared_word departures;
     detail::shared_word all_have_left;  ///< elsewhere: not zero when that was all of them
     alignas(detail::line_bytes) link_end links[detail::rank_bits][link_directions];
     alignas(detail::line_bytes) std::byte slots[slot_sets][slot_bytes];

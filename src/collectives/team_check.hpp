@@ -15,6 +15,8 @@ namespace selion::collectives {
 
 /// "broadcast of 24 bytes from root 0 at solver.cpp:12".
 std::string text_of(const call_signature& call);
+/// With the place in a script, if one has called.
+std::string text_of(const placed_call& call);
 
 /// Ends the job because members have started different collectives under one name.
 /// @param members of the team.
@@ -23,8 +25,9 @@ std::string text_of(const call_signature& call);
                                       std::uint32_t members, const call_signature& mine,
                                       std::uint32_t other, const call_signature& theirs);
 
-/// Checking build: compares what all members of a team are about to do. Ends the job when they
-/// disagree. Takes a collective of its own, but no time where time is virtual.
+/// Compares what all members of a team are about to do, in the checking build, where
+/// SELION_CHECK_CALLS asks for it, and where time is virtual. Ends the job when they disagree.
+/// Takes a collective of its own, but no virtual time.
 class team_check {
 public:
     team_check(detail::rank_context& context, const team_members& members, team_meeting& meeting,
@@ -37,7 +40,7 @@ public:
     void compare_started(const collective_name& name, const call_signature& mine);
 
 private:
-    call_book::entry first(const call_book::entry& mine);
+    call_book::entry first(const placed_call& mine);
 
     detail::rank_context& context_;
     const team_members& members_;

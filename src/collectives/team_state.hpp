@@ -76,7 +76,7 @@ public:
     std::unique_ptr<started_collective> prepare(detail::started_call what,
                                                 const call_signature& call, collective_sync sync,
                                                 detail::future_state& result);
-    /// Checking build: see `team_check`.
+    /// Where calls are compared: see `team_check`.
     void check(const call_signature& mine) { check_.compare(mine); }
 
 private:

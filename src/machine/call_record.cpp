@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+
+#include "selion/detail/script_place.hpp"
 
 namespace selion::machine {
 namespace {
@@ -69,15 +72,27 @@ std::string_view name_of(operation what) {
     return "an unknown call";
 }
 
+bool is_in_program(std::uint64_t encoded_site) { return encoded_site < program.bytes; }
+
+std::string script_place(const call_record& record) {
+    script_text words;
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = look_at(record.script_place[i]);
+    const auto* const text = reinterpret_cast<const char*>(words.data());
+    return {text, ::strnlen(text, sizeof words)};
+}
+
 std::string site_text(std::uint64_t encoded) {
-    if (encoded == 0 || encoded >= program.bytes) return "an unknown place";
+    if (encoded == 0 || !is_in_program(encoded)) return "an unknown place";
     const auto site = std::bit_cast<std::source_location>(encoded + program.start);
     return fmt::format("{}:{}", site.file_name(), site.line());
 }
 
 std::string site_text(const call_record& record) {
     const std::uint64_t seen = look_at(record.site);
-    return site_text(seen == 0 ? 0 : seen - look_at(record.program_start));
+    if (seen == 0) return site_text(0);
+    const std::uint64_t encoded = seen - look_at(record.program_start);
+    const std::string place = is_in_program(encoded) ? "" : script_place(record);
+    return place.empty() ? site_text(encoded) : place;
 }
 
 std::string last_call_text(const call_record& record) {
@@ -102,3 +117,22 @@ std::string overrun_text(const call_record& record) {
 }
 
 }  // namespace selion::machine
+
+namespace selion::detail {
+
+void note_script_place(std::string_view place) {
+    rank_context& context = *current_context;
+    if (context.ranks == 0 || context.is_foreign_thread || context.call == nullptr) return;
+    machine::script_text& noted = context.call->script_place;
+    constexpr std::size_t most = sizeof noted - 1;
+    if (place.size() > most) place.remove_prefix(place.size() - most);
+    for (std::uint64_t& to : noted) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, place.data(), std::min(place.size(), sizeof word));
+        machine::publish(to, word);
+        if (place.size() < sizeof word) return;  // the zero that ends it is there
+        place.remove_prefix(sizeof word);
+    }
+}
+
+}  // namespace selion::detail

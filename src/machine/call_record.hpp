@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -50,7 +52,10 @@ constexpr bool is_collective(operation what) {
            what != operation::coherent_access;
 }
 
-/// What one rank is doing, written by that rank alone with plain stores to its own line, read by
+/// "model.py:12", ended by a zero, eight characters in a word.
+using script_text = std::array<std::uint64_t, detail::line_bytes / sizeof(std::uint64_t)>;
+
+/// What one rank is doing, written by that rank alone with plain stores to its own lines, read by
 /// whoever explains a hang or a death. Lies in memory that the launcher sees.
 struct alignas(detail::line_bytes) call_record {
     std::uint64_t entries;        ///< calls begun and ended; odd while inside one
@@ -71,8 +76,11 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t bound_to;             ///< processor + 1; 0 while free to move
     std::uint32_t has_begun;            ///< it can handle messages
     std::uint32_t is_leaving;           ///< it has told all that it wants nothing more of anybody
+    /// Where a script makes its latest call that may wait. It counts for sites outside the main
+    /// program, which are those in the library that the script has loaded.
+    alignas(detail::line_bytes) script_text script_place;
 };
-static_assert(sizeof(call_record) == detail::line_bytes);
+static_assert(sizeof(call_record) == 2 * detail::line_bytes);
 
 /// Where the main program lies in this process.
 extern const std::uint64_t program_start;
@@ -88,8 +96,13 @@ inline std::uint64_t encode_site(std::source_location site) {
 
 /// "file.cpp:12" of an encoded site, or "an unknown place".
 std::string site_text(std::uint64_t encoded);
-/// The same of a record's last call.
+/// The same of a record's last call, which a script may have made.
 std::string site_text(const call_record& record);
+
+bool is_in_program(std::uint64_t encoded_site);
+
+/// "model.py:12" where a script makes its last call; empty: none does.
+std::string script_place(const call_record& record);
 
 /// What a rank is doing, or did last, in words: "in barrier #3 at em3d.cpp:12".
 std::string last_call_text(const call_record& record);
@@ -106,6 +119,10 @@ void publish(Field& field, Field value) {
 template <class Field>
 Field look_at(const Field& field) {
     return std::atomic_ref(const_cast<Field&>(field)).load(std::memory_order_relaxed);
+}
+
+inline void publish_words(script_text& place, const script_text& now) {
+    for (std::size_t i = 0; i < now.size(); ++i) publish(place[i], now[i]);
 }
 
 /// Notes what a rank's last call is and where it was made. Collectives of all ranks are counted.
@@ -153,13 +170,16 @@ public:
           what_(record.what),
           team_size_(record.team_size),
           is_inside_(record.entries % 2 == 1) {
-        if (is_inside_) publish(record_.entries, record_.entries + 1);
+        if (!is_inside_) return;
+        if (record_.script_place[0] != 0) script_place_ = record_.script_place;
+        publish(record_.entries, record_.entries + 1);
     }
     ~pause_in_call() {
         if (!is_inside_) return;
         publish(record_.site, site_);
         publish(record_.what, what_);
         publish(record_.team_size, team_size_);
+        if (script_place_) publish_words(record_.script_place, *script_place_);
         publish(record_.entries, record_.entries + 1);
     }
     pause_in_call(const pause_in_call&) = delete;
@@ -171,6 +191,7 @@ private:
     std::uint32_t what_;
     std::uint32_t team_size_;
     bool is_inside_;
+    std::optional<script_text> script_place_;  ///< of a script's call
 };
 
 }  // namespace selion::machine

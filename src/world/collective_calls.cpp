@@ -66,7 +66,7 @@ private:
 };
 
 /// A collective in progress: marks the rank as inside, records its time, and compares the ranks'
-/// calls in the checking build.
+/// calls where that is asked for.
 class collective_scope {
 public:
     collective_scope(rank_context& context, const team_view& team,
@@ -74,11 +74,10 @@ public:
         : call_(context, static_cast<operation>(signature.what), site, team.size_in_report),
           record_(context, static_cast<operation>(signature.what), site) {
         expect_may_begin(context, team, static_cast<operation>(signature.what), site);
-        if constexpr (SELION_CHECK_LEVEL >= 2) {
-            collectives::call_signature mine = signature;
-            mine.site = machine::encode_site(site);
-            team.state->check(mine);
-        }
+        if (!context.compares_calls) return;
+        collectives::call_signature mine = signature;
+        mine.site = machine::encode_site(site);
+        team.state->check(mine);
     }
     collective_scope(const collective_scope&) = delete;
     collective_scope& operator=(const collective_scope&) = delete;
@@ -161,7 +160,7 @@ rank_context& caller_for(const team_view& team, operation what, std::source_loca
 /// Nothing is recorded or compared, and the call is allowed: a collective is then its bare steps,
 /// and the fewest of them count where two ranks share a core.
 bool is_plain(const rank_context& context) {
-    return SELION_CHECK_LEVEL < 2 && context.recorder == nullptr && context.world != nullptr &&
+    return !context.compares_calls && context.recorder == nullptr && context.world != nullptr &&
            context.deaths == nullptr && !context.own.announces_writes && !context.own.in_handler &&
            !onesided::in_completion(context);
 }

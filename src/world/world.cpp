@@ -33,11 +33,11 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     context.world = this;
     // While operations are recorded they must come by the slow path.
     if (recorder != nullptr) context.bypass_count = context.own.signal_count = 0;
-    const bool is_plain =
-        recorder == nullptr && context.simulated == nullptr && context.deaths == nullptr;
-    if (SELION_CHECK_LEVEL < 2 && is_plain) {
-        context.own.plain_caller = &context;
-    }
+    // Where time is virtual a comparison takes none.
+    context.compares_calls |= SELION_CHECK_LEVEL >= 2 || context.calls != nullptr;
+    const bool is_plain = recorder == nullptr && context.simulated == nullptr &&
+                          context.deaths == nullptr && !context.compares_calls;
+    if (is_plain) context.own.plain_caller = &context;
     // release: what a handler may use; pairs with who serves the rank's messages [rank.begun]
     std::atomic_ref(context.call->has_begun).store(1, std::memory_order_release);
 }

@@ -122,6 +122,7 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t groups = 1;        ///< carriers of the whole job
     std::uint32_t processors = 0;    ///< that they may use; 0 where time is virtual
     std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's segment 0
+    bool compares_calls = false;     ///< what the ranks call in each collective
     bool is_foreign_thread = false;
     bool is_beside = false;  ///< this thread runs completion handlers beside the rank's own
 

@@ -21,6 +21,7 @@ struct job_terms {
     std::uint32_t joined_threads = 0;
     std::uint32_t is_renumbered = 0;   ///< ranks are numbered host by host, not as launched
     std::uint32_t reports_deaths = 0;  ///< they do not end the job
+    std::uint32_t compares_calls = 0;  ///< of ranks in each collective
 };
 
 /// What a process tells the others of its host about memory that they could share.

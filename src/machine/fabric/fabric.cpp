@@ -53,7 +53,8 @@ job_terms fabric_machine::choose_terms(selion::thread_level level) {
             .thread_level = static_cast<std::uint32_t>(level),
             .joined_threads = setting_.joined_threads,
             .is_renumbered = setting_.is_direct && launched_.is_scattered() ? 1u : 0u,
-            .reports_deaths = reports_deaths() ? 1u : 0u};
+            .reports_deaths = reports_deaths() ? 1u : 0u,
+            .compares_calls = setting_.compares_calls ? 1u : 0u};
 }
 
 /// Of one that is first spoken to, when nobody can be told any more but by the end of the job.

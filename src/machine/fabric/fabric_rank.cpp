@@ -112,6 +112,7 @@ void fabric_rank::prepare() {
     context_.reserve_bytes = control.reserve_bytes;
     context_.fence_signals = control.fence_signals != 0;
     context_.words_mapped = around_.host.description().capabilities.shares_memory;
+    context_.compares_calls = terms.compares_calls != 0;
     context_.brief_looks = terms.have_cores != 0 ? node::brief_looks_with_core : 0;
     // While it yields nobody looks at the network.
     const bool yields = context_.words_mapped && context_.ranks > 1 && terms.have_cores == 0;

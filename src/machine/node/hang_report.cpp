@@ -73,7 +73,7 @@ std::string nobody_text(const shared_mapping& mapping, operation what, std::uint
                            others);
     }
     return "\n    absent: nobody; who waits goes on once its thread is free, unless the ranks "
-           "disagree in kind, size, root or type (a checking build tells at the call)";
+           "disagree in kind, size, root or type (SELION_CHECK_CALLS=on tells at the call)";
 }
 
 /// What the ranks do that others wait for in a collective.

@@ -62,7 +62,7 @@ std::string options_text(const job_setting& setting) {
 
 void read_knobs(job_setting& setting) {
     using base::knob;
-    for (const knob which : {knob::crash_report, knob::membarrier, knob::prefix,
+    for (const knob which : {knob::check_calls, knob::crash_report, knob::membarrier, knob::prefix,
                              knob::process_memory, knob::verbose}) {
         base::expect_switch(which);
     }
@@ -79,6 +79,7 @@ void read_knobs(job_setting& setting) {
         std::min<std::uint64_t>(base::knob_whole(knob::joined_threads), 4096));
     setting.hang_timeout_ns =
         static_cast<std::int64_t>(base::knob_seconds(knob::hang_timeout) * 1e9);
+    setting.compares_calls = base::knob_is_on(knob::check_calls);
     constexpr std::array<std::string_view, 2> actions{"report", "abort"};
     setting.aborts_on_hang = base::knob_choice(knob::hang_action, actions) == 1;
 }

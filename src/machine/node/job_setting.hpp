@@ -26,6 +26,7 @@ struct job_setting {
     std::uint32_t joined_threads = 0;
     std::int64_t hang_timeout_ns = 0;
     bool aborts_on_hang = false;
+    bool compares_calls = false;  ///< of ranks in each collective
     patience how_long{};
     std::vector<int> binding;  ///< processor of each carrier; empty: free to move
 

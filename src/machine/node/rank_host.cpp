@@ -64,6 +64,7 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     context.reserve_bytes = control.reserve_bytes;
     context.fence_signals = control.fence_signals != 0;
     context.words_mapped = setting_.is_direct;
+    context.compares_calls = setting_.compares_calls;
     if (!setting_.shape.has_fibers()) {
         const bool has_core = control.have_cores != 0;
         context.brief_looks = has_core ? brief_looks_with_core : 0;

@@ -13,7 +13,7 @@ TEST(team_block, words_that_different_ranks_write_have_lines_of_their_own) {
     static_assert(offsetof(team_block, arrivals) % detail::line_bytes == 0);
     static_assert(offsetof(team_block, group_release) % detail::line_bytes == 0);
     static_assert(offsetof(team_block, rounds) % detail::line_bytes == 0);
-    static_assert(offsetof(team_block, signatures) % detail::line_bytes == 0);
+    static_assert(offsetof(team_block, calls) % detail::line_bytes == 0);
     static_assert(offsetof(team_block, links) % detail::line_bytes == 0);
     static_assert(sizeof(link_end) % detail::line_bytes == 0);
     static_assert(offsetof(team_block, slots) % detail::line_bytes == 0);

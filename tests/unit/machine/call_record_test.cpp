@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
+#include "selion/detail/script_place.hpp"
+
 namespace selion::machine {
 namespace {
 
@@ -82,6 +86,36 @@ TEST_F(call_record_test, places_outside_the_program_are_unknown) {
     EXPECT_EQ(site_text(~std::uint64_t{0}), "an unknown place");
     const auto site = std::source_location::current();
     EXPECT_THAT(site_text(encode_site(site)), testing::EndsWith(":" + std::to_string(site.line())));
+}
+
+TEST_F(call_record_test, a_script_names_its_own_lines) {
+    constexpr std::uint64_t elsewhere = std::uint64_t{1} << 40;  // beyond any program
+    detail::rank_context* const before = std::exchange(detail::current_context, &context_);
+    context_.ranks = 1;
+    detail::note_script_place("model.py:12");
+    const auto site = std::source_location::current();
+    note_call(record_, operation::barrier, site);
+    EXPECT_THAT(last_call_text(record_), HasSubstr(site.file_name()));
+    record_.site += elsewhere;  // as in a library that the script has loaded
+    EXPECT_EQ(last_call_text(record_), "in its own code, after barrier #1 at model.py:12");
+    detail::note_script_place(std::string(200, '/') + "model.py:345");
+    EXPECT_THAT(last_call_text(record_), testing::EndsWith("//model.py:345"));
+    EXPECT_EQ(script_place(record_).size(), 127u);
+    detail::current_context = before;
+}
+
+TEST_F(call_record_test, a_call_made_within_another_leaves_its_place) {
+    detail::rank_context* const before = std::exchange(detail::current_context, &context_);
+    context_.ranks = 1;
+    detail::note_script_place("outer.py:1");
+    {
+        const call_scope outer(context_, operation::barrier, std::source_location::current());
+        const pause_in_call in_its_own_name(record_);
+        detail::note_script_place("inner.py:1");
+        EXPECT_EQ(script_place(record_), "inner.py:1");
+    }
+    EXPECT_EQ(script_place(record_), "outer.py:1");
+    detail::current_context = before;
 }
 
 TEST(operation, every_one_has_a_name) {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include <selion/detail/export.hpp>
+
+namespace selion::detail {
+
+/// Notes which line of a script makes the calling rank's next calls that may wait: "model.py:12".
+/// Reports of hangs and deaths name it where they cannot name a place of the main program. Of a
+/// long one the end is kept, 127 bytes. Does nothing in a thread that belongs to no rank.
+SELION_API void note_script_place(std::string_view place);
+
+}  // namespace selion::detail

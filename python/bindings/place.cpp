@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "place.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include <selion/detail/script_place.hpp>
+
+namespace nb = nanobind;
+
+namespace bindings {
+namespace {
+
+/// An instruction of the program, and the line that it belongs to.
+struct known_place {
+    PyCodeObject* code = nullptr;  ///< kept, so that nothing else comes to lie there
+    int instruction = 0;
+    bool is_in_package = false;
+    std::string text;
+};
+
+std::string_view text_of(PyObject* text) {
+    Py_ssize_t bytes = 0;
+    const char* const start = PyUnicode_AsUTF8AndSize(text, &bytes);
+    if (start == nullptr) PyErr_Clear();
+    return start == nullptr ? std::string_view{} : std::string_view(start, bytes);
+}
+
+/// Those that were met last: each has one place here where it may be, so that a look is short.
+class known_places {
+public:
+    const known_place& of(PyFrameObject* frame, PyCodeObject* code) {
+        const int instruction = PyFrame_GetLasti(frame);
+        known_place& place = places_[index_of(code, instruction)];
+        if (place.code != code || place.instruction != instruction) [[unlikely]]
+            place = met(frame, code, instruction, place.code);
+        return place;
+    }
+
+private:
+    static std::size_t index_of(PyCodeObject* code, int instruction) {
+        const std::uintptr_t mixed =
+            reinterpret_cast<std::uintptr_t>(code) / alignof(PyCodeObject) +
+            static_cast<std::uintptr_t>(instruction);
+        return mixed % std::tuple_size_v<decltype(places_)>;
+    }
+
+    known_place met(PyFrameObject* frame, PyCodeObject* code, int instruction,
+                    PyCodeObject* before) {
+        Py_INCREF(code);
+        Py_XDECREF(before);
+        const std::string_view file = text_of(code->co_filename);
+        return {.code = code,
+                .instruction = instruction,
+                .is_in_package = file.starts_with(folder()),
+                .text = std::string(file) + ':' + std::to_string(PyFrame_GetLineNumber(frame))};
+    }
+
+    /// Of this package.
+    const std::string& folder() {
+        if (folder_.empty()) {
+            const nb::object path = nb::module_::import_("selion").attr("__path__")[0];
+            folder_ = std::string(text_of(path.ptr())) + '/';
+        }
+        return folder_;
+    }
+
+    std::array<known_place, 1024> places_;
+    std::string folder_;
+};
+
+}  // namespace
+
+void note_place() {
+    static auto& places = *new known_places;  // never destroyed: Python may be gone by then
+    PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+    while (frame != nullptr) {
+        const nb::object own = nb::steal(reinterpret_cast<PyObject*>(frame));
+        PyCodeObject* const code = PyFrame_GetCode(frame);
+        const nb::object own_code = nb::steal(reinterpret_cast<PyObject*>(code));
+        const known_place& place = places.of(frame, code);
+        if (!place.is_in_package) {
+            selion::detail::note_script_place(place.text);
+            return;
+        }
+        frame = PyFrame_GetBack(frame);
+    }
+}
+
+}  // namespace bindings
