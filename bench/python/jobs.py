@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -16,6 +18,7 @@ from typing import TextIO
 ranks = 2
 _script = str(Path(__file__).resolve().parent / "contestants.py")
 _start_s = 60
+_look_s = 0.2  # whether a contestant has ended instead
 
 
 class Contestant:
@@ -56,6 +59,16 @@ def commands(bin_folder: Path, mpi_python: str) -> dict[str, list[str]]:
     return found
 
 
+def _accepted(listener: socket.socket, name: str, child: subprocess.Popen) -> socket.socket:
+    """A rank of a contestant. Ends with a sentence if none comes."""
+    end = time.monotonic() + _start_s
+    while child.poll() is None and time.monotonic() < end:
+        with contextlib.suppress(TimeoutError):
+            return listener.accept()[0]
+    child.kill()
+    sys.exit(f"{name} could not be started; by hand: {shlex.join(child.args)}")
+
+
 @contextlib.contextmanager
 def started(lines: dict[str, list[str]]) -> Iterator[list[Contestant]]:
     """All of them, waiting for orders; they end with the block."""
@@ -65,14 +78,14 @@ def started(lines: dict[str, list[str]]) -> Iterator[list[Contestant]]:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind("\0" + address)
         listener.listen()
-        listener.settimeout(_start_s)
+        listener.settimeout(_look_s)
         found = []
         for name, line in lines.items():
             child = subprocess.Popen([*line, address], env=environment, stdin=subprocess.DEVNULL)
             stack.callback(child.wait)
             given: dict[int, TextIO] = {}
             for _ in range(ranks):
-                connection, _ = listener.accept()
+                connection = _accepted(listener, name, child)
                 stack.callback(connection.close)
                 connection.settimeout(None)
                 stream = stack.enter_context(connection.makefile("rw"))

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -111,7 +112,9 @@ nb::object combinable(nb::handle value, nb::handle out, std::string_view what) {
             "out of " + std::string(what) + " has another number of elements than the array.";
         throw nb::value_error(sentence.c_str());
     }
-    if (target.data != source.data) {
+    if (target.data != source.data && source.is_contiguous()) {
+        std::memmove(target.data, source.data, source.size() * item_bytes(array));
+    } else if (target.data != source.data) {
         nb::module_::import_("numpy").attr("copyto")(array.attr("reshape")(value.attr("shape")),
                                                      value);
     }
