@@ -72,4 +72,68 @@ SPMD_TEST(interrupt, a_thread_that_comes_and_goes_lets_the_others_be_woken) {
     world.barrier();
 }
 
+/// Counts that others raise by messages alone, which its own thread or another one handles.
+struct tally {
+    std::uint64_t by_handlers;
+    std::uint64_t by_continuation;
+};
+
+using counter_of = std::uint64_t tally::*;
+
+void raise(selion::global_ptr<tally> own, counter_of which) {
+    std::atomic_ref(own.local()->*which).fetch_add(1, std::memory_order_relaxed);
+}
+
+bool has_come(tally& own, std::uint64_t count) {
+    return std::atomic_ref(own.by_handlers).load(std::memory_order_relaxed) == count &&
+           std::atomic_ref(own.by_continuation).load(std::memory_order_relaxed) == count;
+}
+
+/// While a rank computes, its handlers run on one thread and its continuations on another. Both may
+/// have more to send than there is room for.
+SPMD_TEST(interrupt, handlers_and_a_continuation_send_at_the_same_time) {
+    using std::chrono::milliseconds;
+    if (world.progress() != selion::progress_kind::interrupt ||
+        !world.machine().capabilities.real_time || world.machine().carriers < world.size() ||
+        world.size() < 3) {
+        return test.skip("no two threads of a rank send to a third one that is busy");
+    }
+    constexpr std::uint64_t messages = 2000;
+    constexpr std::uint64_t at_once = 10;
+    constexpr selion::rank_id busy = 2;
+    const auto counts = selion::allocate<tally>(world, 1);
+    selion::team pair = world.split(world.rank() < busy ? 0 : 1);
+    const selion::global_ptr<tally> there = counts.on(busy);
+    world.barrier();
+    if (world.rank() == 0) {
+        const auto send_all = [there](std::uint64_t) {
+            for (std::uint64_t i = 0; i < messages; ++i) {
+                selion::rpc_oneway(busy, raise, there, &tally::by_continuation);
+            }
+        };
+        auto sent = pair.split_phase().all_reduce(std::uint64_t{1}, selion::plus).then(send_all);
+        std::this_thread::sleep_for(milliseconds(150));  // it computes
+        sent.get();
+    } else if (world.rank() == 1) {
+        selion::rpc_oneway(busy, [] { std::this_thread::sleep_for(milliseconds(100)); });
+        std::this_thread::sleep_for(milliseconds(10));
+        auto sum = pair.split_phase().all_reduce(std::uint64_t{1}, selion::plus);
+        const auto relay = [](selion::global_ptr<tally> to) {
+            for (std::uint64_t i = 0; i < at_once; ++i) {
+                selion::rpc_oneway(busy, raise, to, &tally::by_handlers);
+            }
+        };
+        for (std::uint64_t i = 0; i < messages / at_once; ++i) selion::rpc_oneway(0, relay, there);
+        sum.get();
+    } else if (world.rank() == busy) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!has_come(*counts.local(), messages) && std::chrono::steady_clock::now() < end) {
+            selion::progress();
+        }
+        test.that(has_come(*counts.local(), messages), "every message has come, once");
+    }
+    world.barrier();
+    selion::deallocate(world, counts);
+}
+
 }  // namespace

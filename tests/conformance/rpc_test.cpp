@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Calls of functions on other ranks, and futures.
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <numeric>
 #include <stdexcept>
@@ -148,14 +150,39 @@ SPMD_TEST(rpc, a_call_may_call_others) {
     test.equal(far.get(), 37);
 }
 
-/// Answers of calls that wait for other calls, more than there is room for.
+/// Where a rank's continuations run: from the deepest place in its stack to the highest.
+struct stack_span {
+    std::uintptr_t lowest = UINTPTR_MAX;
+    std::uintptr_t highest = 0;
+};
+
+/// Answers of calls that wait for other calls, more than there is room for. They are not sent from
+/// within each other.
 SPMD_TEST(rpc, many_calls_whose_answers_come_later) {
+    constexpr std::uint64_t shallow = 64 << 10;
+    const spmd::symmetric_array<stack_span> spans(world, 1);
     const selion::rank_id second = test.neighbour(2);
-    const auto ask_on = [second](int value) { return selion::rpc(second, square, value); };
+    const selion::global_ptr<stack_span> there = spans.at(test.neighbour());
+    *spans.own().local() = {};
+    world.barrier();
+    const auto ask_on = [second, there](int value) {
+        return selion::rpc(second, square, value).then([there](int squared) {
+            const auto here = reinterpret_cast<std::uintptr_t>(&squared);
+            stack_span& seen = *there.local();
+            seen = {std::min(seen.lowest, here), std::max(seen.highest, here)};
+            return squared;
+        });
+    };
     const int count = static_cast<int>(test.rounds(1500, 60));
     std::vector<selion::future<int>> all;
     for (int i = 0; i < count; ++i) all.push_back(selion::rpc(test.neighbour(), ask_on, i));
     for (int i = count; i-- > 0;) test.equal(all[std::size_t(i)].get(), i * i);
+    world.barrier();
+    const bool has_one_stack = world.machine().capabilities.real_time &&
+                               world.machine().processes == world.size() &&
+                               world.progress() == selion::progress_kind::polling;
+    const stack_span& seen = *spans.own().local();
+    if (has_one_stack) test.that(seen.highest - seen.lowest < shallow, "the stack stays shallow");
 }
 
 SPMD_TEST(rpc, one_way_calls_arrive) {

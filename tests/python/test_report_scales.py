@@ -44,6 +44,17 @@ def test_logarithmic_marks():
     assert len(scale_of([130, 148], "log10").ticks(6)) > 1
 
 
+def test_a_logarithmic_axis_may_have_zero_in_a_place_of_its_own():
+    scale = scale_of([0, 8, 64, 4096], "log2", zero_apart=True)
+    assert scale.kind == "log2"
+    assert [words for _, words in scale.ticks(12)] == \
+        ["0", "8", "16", "32", "64", "128", "256", "512", "1,024", "2,048", "4,096"]
+    assert 0 < scale.place(0) < scale.place(8) < scale.place(4096) < 1
+    assert scale.place(8) - scale.place(0) == pytest.approx(scale.place(32) - scale.place(8))
+    assert scale_of([0, 0], "log2", zero_apart=True).kind == "linear"
+    assert scale_of([-1, 0, 5], "log10", zero_apart=True).kind == "linear"
+
+
 def test_values_that_have_no_logarithm_make_a_linear_scale():
     assert scale_of([0, 10], "log10").kind == "linear"
     assert scale_of([-1, 10], "log2").kind == "linear"

@@ -89,7 +89,7 @@ def _frame(chart: Chart) -> _Frame:
     else:
         is_whole = all(isinstance(dot.x, int) for dot in dots)
         x = scale_of([float(dot.x) for dot in dots], chart.x_scale, is_binary=is_binary,
-                     is_whole=is_whole)
+                     is_whole=is_whole, zero_apart=True)
     y = scale_of(heights, chart.y_scale, from_zero=chart.from_zero or chart.kind == "bars")
     if chart.kind == "bars" and y.kind == "log10":  # bars stand on a power of ten
         y = replace(y, low=10.0 ** math.floor(math.log10(min(heights))))
@@ -198,6 +198,7 @@ def _scale_attribute(scale: Scale, frame_from: float, frame_to: float) -> str:
     return quoteattr(json.dumps({
         "kind": scale.kind, "low": scale.low, "high": scale.high,
         "from": frame_from, "to": frame_to, "binary": scale.is_binary, "whole": scale.is_whole,
+        "zero": scale.zero,
     }))
 
 

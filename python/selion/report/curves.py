@@ -188,10 +188,13 @@ def charts_of(study: str, experiment: Experiment | None, plan: PlotPlan,
     return _Maker(study, experiment, plan).charts(rows)
 
 
-def _spread(values: Sequence[Any]) -> bool:
-    """Whether values are so far apart that a logarithmic axis shows more."""
+def _spread(values: Sequence[Any], zeros: bool = False) -> bool:
+    """Whether values are so far apart that a logarithmic axis shows more. @param zeros may be
+    among them."""
     above = [value for value in values if is_number(value) and value > 0]
-    return len(above) == len(values) > 2 and max(above) >= 50 * min(above)
+    rest = [value for value in values if not (is_number(value) and value > 0)]
+    only_zeros = zeros and all(is_number(value) and value == 0 for value in rest)
+    return (not rest or only_zeros) and len(above) > 2 and max(above) >= 50 * min(above)
 
 
 def usual_plans(study: Study | None, rows: Sequence[Row],
@@ -231,7 +234,7 @@ def _usual_plan(name: str, experiment: Experiment | None, metric: str,
         x=x,
         panels=("machine",) if "machine" in keys and x != "machine" else (),
         x_scale=("log2" if x == "bytes" or x.endswith("_bytes") else "log10")
-        if x in numbers and _spread(values[x]) else "linear",
+        if x in numbers and _spread(values[x], zeros=True) else "linear",
         y_scale="log10" if _spread([row["value"] for row in rows]) else "linear",
         kind="curves" if x in numbers else "bars",
         text=summary,

@@ -10,6 +10,7 @@ from typing import Any
 
 _steps = (1, 2, 2.5, 5, 10)
 _binary = ("", "Ki", "Mi", "Gi", "Ti")
+_zero_gap = {"log2": 4, "log10": 10}  # times that, and the least value is reached
 _decimal = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
@@ -47,9 +48,12 @@ class Scale:
     names: tuple[str, ...] = ()
     is_binary: bool = False
     is_whole: bool = False  # its values are whole numbers, and so are its marks
+    zero: float | None = None  # the value in whose place a logarithmic axis has 0; None: nowhere
 
     def place(self, value: float) -> float:
         """0 at the low end, 1 at the high one."""
+        if value == 0 and self.zero is not None:
+            value = self.zero
         low, high, at = self.low, self.high, value
         if self.kind.startswith("log"):
             low, high, at = math.log(low), math.log(high), math.log(max(value, 1e-300))
@@ -60,6 +64,9 @@ class Scale:
         if self.kind == "words":
             return list(enumerate(self.names))
         values = self._log_ticks(most) if self.kind.startswith("log") else self._even_ticks(most)
+        if self.zero is not None:
+            least = self.zero * _zero_gap[self.kind] * (1 - 1e-9)
+            values = [0.0, *(value for value in values if value >= least)]
         return [(value, short(value, self.is_binary)) for value in values]
 
     def _even_ticks(self, most: int) -> list[float]:
@@ -90,20 +97,29 @@ def scale_of_words(names: Sequence[Any]) -> Scale:
     return Scale("words", -0.5, len(names) - 0.5, tuple(str(name) for name in names))
 
 
+def _log_scale(values: Sequence[float], kind: str, is_binary: bool, is_whole: bool) -> Scale:
+    """0 has a place of its own below the least value above it."""
+    above = [value for value in values if value > 0]
+    low, high = min(above), max(above)
+    if low == high:
+        low, high = low / 2, high * 2
+    zero = None
+    if len(above) < len(values):
+        low = zero = low / _zero_gap[kind]
+    air = (high / low) ** 0.03
+    return Scale(kind, low / air, high * air, (), is_binary, is_whole, zero)
+
+
 def scale_of(values: Sequence[float], kind: str, *, is_binary: bool = False,
-             is_whole: bool = False, from_zero: bool = False) -> Scale:
+             is_whole: bool = False, from_zero: bool = False, zero_apart: bool = False) -> Scale:
     """A scale that has room for all values; logarithmic ones fall back to linear where they must.
 
     @param from_zero a linear scale begins at 0 if no value is below.
+    @param zero_apart a logarithmic scale may have 0, in a place of its own.
     """
     low, high = min(values), max(values)
-    if kind.startswith("log"):
-        above = [value for value in values if value > 0]
-        if above and len(above) == len(values):
-            if low == high:
-                low, high = low / 2, high * 2
-            air = (high / low) ** 0.03
-            return Scale(kind, low / air, high * air, (), is_binary, is_whole)
+    if kind.startswith("log") and (low > 0 or (zero_apart and low == 0 < high)):
+        return _log_scale(values, kind, is_binary, is_whole)
     if from_zero:
         low, high = min(low, 0.0), max(high, 0.0)
     if low == high:

@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "selion/detail/word_access.hpp"
 
@@ -76,6 +78,18 @@ std::string nobody_text(const shared_mapping& mapping, operation what, std::uint
            "disagree in kind, size, root or type (SELION_CHECK_CALLS=on tells at the call)";
 }
 
+/// What is said of one rank, of several.
+std::string said_of(std::size_t ranks, std::string activity) {
+    if (ranks == 1) return activity;
+    using words = std::pair<std::string_view, std::string_view>;
+    for (const auto& [one, several] : {words{"its function has", "their functions have"},
+                                       {"in its own code", "in their own code"},
+                                       {"before its first", "before their first"}}) {
+        if (activity.starts_with(one)) return activity.replace(0, one.size(), several);
+    }
+    return activity;
+}
+
 /// What the ranks do that others wait for in a collective.
 std::string absentees_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
     std::map<std::string, std::vector<std::uint32_t>> by_activity;
@@ -85,7 +99,8 @@ std::string absentees_text(const shared_mapping& mapping, operation what, std::u
     }
     std::string text;
     for (const auto& [activity, ranks] : by_activity) {
-        text += fmt::format("\n    absent: {}: {}", ranks_text(ranks), activity);
+        text +=
+            fmt::format("\n    absent: {}: {}", ranks_text(ranks), said_of(ranks.size(), activity));
     }
     return text.empty() ? nobody_text(mapping, what, instance) : text;
 }

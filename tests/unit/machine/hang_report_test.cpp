@@ -76,8 +76,8 @@ TEST_F(hang_report_test, the_absent_are_grouped_by_what_they_do) {
     mapping_.record(2).has_finished = 1;
     const std::string text = explain_waits(mapping_);
     EXPECT_THAT(text, HasSubstr("rank 0 waits in all_reduce #2"));
-    EXPECT_THAT(text,
-                HasSubstr("absent: ranks 1, 3: in its own code, after sync #1 at " + place(first)));
+    EXPECT_THAT(
+        text, HasSubstr("absent: ranks 1, 3: in their own code, after sync #1 at " + place(first)));
     EXPECT_THAT(text, HasSubstr("absent: rank 2: its function has returned"));
 }
 

@@ -56,6 +56,7 @@
       return this.low * (this.high / this.low) ** share;
     }
     pixel(value) {
+      if (value === 0 && this.zero) value = this.zero;
       const share = this.isLog ? Math.log(value / this.low) / Math.log(this.high / this.low)
         : (value - this.low) / (this.high - this.low);
       return this.moved(this.from + share * (this.to - this.from));
@@ -70,7 +71,12 @@
     ticks(most) {
       const [low, high] = [this.value(this.from), this.value(this.to)];
       if (!this.isLog) return evenTicks(low, high, most, this.whole);
-      return logTicks(low, high, most, this.kind === "log2" ? 2 : 10);
+      const isBinary = this.kind === "log2";
+      const ticks = logTicks(low, high, most, isBinary ? 2 : 10);
+      if (!this.zero) return ticks;
+      const least = this.zero * (isBinary ? 4 : 10) * (1 - 1e-9);  // as scale.py has it
+      const above = ticks.filter((value) => value >= least);
+      return low <= this.zero ? [0, ...above] : above;
     }
   }
 
