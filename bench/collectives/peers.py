@@ -11,7 +11,9 @@ from pathlib import Path
 bench = Path(__file__).resolve().parent.parent
 _most_build_seconds = 300
 _crowd = ("--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
-_apart = ("--map-by", "core", "--bind-to", "core", "--mca", "mpi_yield_when_idle", "0")
+# Open MPI counts cores, of which there may be fewer than processors.
+_apart = ("--oversubscribe", "--map-by", "core", "--bind-to", "core:overload-allowed",
+          "--mca", "mpi_yield_when_idle", "0")
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ void expect_root(const selion::team& all, std::int64_t root) {
 }
 
 nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t root) {
-    expect_caller(all);
+    enter_call(all);
     expect_root(all, root);
     using kind = announcement::kind;
     const auto from = static_cast<std::uint32_t>(root);

@@ -27,13 +27,11 @@ inline void expect_rank() {
 }
 
 /// Raises also in a function that another rank has called, where the library would end the job.
-/// Otherwise notes where the call is made. @param what would wait.
+/// @param what would wait.
 inline void expect_may_wait(const char* what) {
     expect_rank();
-    if (!selion::detail::current_context->own.in_handler) [[likely]] {
-        note_place();
+    if (!selion::detail::current_context->own.in_handler) [[likely]]
         return;
-    }
     PyErr_SetString(PyExc_RuntimeError,
                     (std::string(what) +
                      " waits for other ranks, which a function must not do that another rank has "
@@ -49,6 +47,16 @@ inline void expect_caller(const selion::team& team) {
         return;
     PyErr_SetString(PyExc_RuntimeError, "This team has been freed.");
     throw nanobind::python_error();
+}
+
+/// The same before a call that reports of hangs and deaths know; notes where it is made.
+inline void enter_call(const char* what) {
+    expect_may_wait(what);
+    note_place();
+}
+inline void enter_call(const selion::team& team) {
+    expect_caller(team);
+    note_place();
 }
 
 /// The same before memory is read that may be another process's.

@@ -64,6 +64,7 @@ void send_message(std::int64_t rank, std::uint32_t kind, std::uint64_t number, s
         raise_index("The rank is " + std::to_string(rank) + "; legal: 0 to " +
                     std::to_string(selion::detail::current_context->ranks - 1) + ".");
     }
+    note_place();
     const buffer data(bytes, buffer::use::read);
     const head going{number, total, kind};
     const nb::gil_scoped_release free;

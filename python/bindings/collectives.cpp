@@ -36,7 +36,7 @@ private:
 /// Collectives that move blocks of bytes; shapes and types are the caller's business.
 void move_blocks(const selion::team& all, std::string_view what, nb::handle source,
                  nb::handle target, std::uint32_t root) {
-    expect_caller(all);
+    enter_call(all);
     const block_memory from(source, buffer::use::read);
     const block_memory to(target, buffer::use::write);
     const std::span<const std::byte> given = from.bytes();
@@ -114,7 +114,7 @@ void refuse_out(nb::handle out, const char* what) {
 
 nb::object all_gather(nb::handle self, nb::handle value, nb::handle out) {
     const auto& all = nb::cast<const selion::team&>(self);
-    expect_caller(all);
+    enter_call(all);
     const nb::object own = block_of(value, "all_gather");
     if (!own.is_valid()) {
         refuse_out(out, "all_gather");
@@ -132,7 +132,7 @@ nb::object all_gather(nb::handle self, nb::handle value, nb::handle out) {
 
 nb::object exchange(nb::handle self, nb::handle values, nb::handle out) {
     const auto& all = nb::cast<const selion::team&>(self);
-    expect_caller(all);
+    enter_call(all);
     const nb::object own = block_of(values, "exchange");
     const bool is_even = own.is_valid() && numpy_fields::of(own).dimensions != 0 &&
                          numpy_fields::of(own).extents[0] % Py_ssize_t{all.size()} == 0;
@@ -152,7 +152,7 @@ nb::object exchange(nb::handle self, nb::handle values, nb::handle out) {
 
 nb::object gather(nb::handle self, nb::handle value, std::int64_t root, nb::handle out) {
     const auto& all = nb::cast<const selion::team&>(self);
-    expect_caller(all);
+    enter_call(all);
     expect_root(all, root);
     const nb::object own = block_of(value, "gather");
     if (!own.is_valid()) {
@@ -174,7 +174,7 @@ nb::object gather(nb::handle self, nb::handle value, std::int64_t root, nb::hand
 /// With `out`, everybody knows what comes.
 nb::object scatter(nb::handle self, nb::handle values, std::int64_t root, nb::handle out) {
     const auto& all = nb::cast<const selion::team&>(self);
-    expect_caller(all);
+    enter_call(all);
     expect_root(all, root);
     if (out.is_none()) return call("scatter", self, values, root);
     const nb::object into = need_out(out, nb::handle());

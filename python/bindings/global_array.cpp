@@ -32,7 +32,7 @@ void raise_index(const std::string& sentence) { throw nb::index_error(sentence.c
 
 global_array::global_array(const selion::world& all, nb::object shape, nb::object dtype)
     : all_(all), shape_(std::move(shape)), dtype_(std::move(dtype)), ranks_(all.size()) {
-    expect_may_wait("Allocating an array");
+    enter_call("Allocating an array");
     item_bytes_ = nb::cast<std::size_t>(dtype_.attr("itemsize"));
     scalar_type_ = dtype_.attr("type");
     kind_ = number_kind_of(nb::cast<std::string>(dtype_.attr("str")));
@@ -50,7 +50,7 @@ global_array::global_array(const selion::world& all, nb::object shape, nb::objec
 
 void global_array::free() {
     expect_alive();
-    expect_may_wait("Giving an array back");
+    enter_call("Giving an array back");
     local_ = nb::none();
     const nb::gil_scoped_release free;
     selion::deallocate(all_, own_);

@@ -60,7 +60,7 @@ void stop(selion::meter& own) {
 }
 
 selion::meter_summary summarise(const selion::meter& own, const selion::team& members) {
-    expect_caller(members);
+    enter_call(members);
     const nb::gil_scoped_release free;
     return selion::summarise(members, own);
 }

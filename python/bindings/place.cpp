@@ -3,12 +3,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <selion/detail/script_place.hpp>
 
@@ -53,26 +55,30 @@ private:
 
     known_place met(PyFrameObject* frame, PyCodeObject* code, int instruction,
                     PyCodeObject* before) {
+        const std::string_view file = text_of(code->co_filename);
+        known_place now{
+            .code = code,
+            .instruction = instruction,
+            .is_in_package = is_in_package(file),
+            .text = std::string(file) + ':' + std::to_string(PyFrame_GetLineNumber(frame))};
         Py_INCREF(code);
         Py_XDECREF(before);
-        const std::string_view file = text_of(code->co_filename);
-        return {.code = code,
-                .instruction = instruction,
-                .is_in_package = file.starts_with(folder()),
-                .text = std::string(file) + ':' + std::to_string(PyFrame_GetLineNumber(frame))};
+        return now;
     }
 
-    /// Of this package.
-    const std::string& folder() {
-        if (folder_.empty()) {
-            const nb::object path = nb::module_::import_("selion").attr("__path__")[0];
-            folder_ = std::string(text_of(path.ptr())) + '/';
+    /// Its modules may lie apart from this one: an editable installation has two folders.
+    bool is_in_package(std::string_view file) {
+        if (folders_.empty()) {
+            for (const nb::handle path : nb::module_::import_("selion").attr("__path__")) {
+                folders_.push_back(std::string(text_of(path.ptr())) + '/');
+            }
         }
-        return folder_;
+        return std::ranges::any_of(
+            folders_, [&](const std::string& folder) { return file.starts_with(folder); });
     }
 
     std::array<known_place, 1024> places_;
-    std::string folder_;
+    std::vector<std::string> folders_;
 };
 
 }  // namespace

@@ -112,9 +112,10 @@ nb::object combinable(nb::handle value, nb::handle out, std::string_view what) {
             "out of " + std::string(what) + " has another number of elements than the array.";
         throw nb::value_error(sentence.c_str());
     }
-    if (target.data != source.data && source.is_contiguous()) {
-        std::memmove(target.data, source.data, source.size() * item_bytes(array));
-    } else if (target.data != source.data) {
+    if (source.is_contiguous()) {
+        const std::size_t bytes = source.size() * item_bytes(array);
+        if (target.data != source.data) std::memmove(target.data, source.data, bytes);
+    } else {
         nb::module_::import_("numpy").attr("copyto")(array.attr("reshape")(value.attr("shape")),
                                                      value);
     }
@@ -155,7 +156,7 @@ nb::object combined_value(const selion::team& all, T value, const combination& h
 
 nb::object combined(const selion::team& all, nb::handle given, const combination& how,
                     nb::handle out) {
-    expect_caller(all);
+    enter_call(all);
     if (PyFloat_CheckExact(given.ptr()) && out.is_none()) {
         return combined_value(all, PyFloat_AS_DOUBLE(given.ptr()), how);
     }

@@ -23,7 +23,7 @@ namespace {
 class signals {
 public:
     signals(const selion::world& all, std::int64_t count) : all_(all), count_(count) {
-        expect_may_wait("Allocating signals");
+        enter_call("Allocating signals");
         if (count < 1) throw nb::value_error("Signals are 1 or more.");
         const nb::gil_scoped_release free;
         own_ = selion::allocate<selion::signal>(all_, static_cast<std::size_t>(count));
@@ -57,7 +57,7 @@ public:
     bool wait_until(std::uint64_t at_least, std::int64_t index,
                     std::optional<double> seconds) const {
         expect_alive(index);
-        expect_may_wait("wait_until");
+        enter_call("wait_until");
         const auto time = time_of(seconds);
         const nb::gil_scoped_release free;
         if (time) return selion::wait_until(own_ + index, at_least, *time);
@@ -73,7 +73,7 @@ public:
 
     void free() {
         expect_alive(0);
-        expect_may_wait("Giving signals back");
+        enter_call("Giving signals back");
         const nb::gil_scoped_release free;
         selion::deallocate(all_, own_);
         own_ = nullptr;

@@ -81,31 +81,31 @@ nb::object as_object(team made) {
 }
 
 void barrier(const team& all) {
-    expect_caller(all);
+    enter_call(all);
     const nb::gil_scoped_release free;
     all.barrier();
 }
 
 void sync(const team& all) {
-    expect_caller(all);
+    enter_call(all);
     const nb::gil_scoped_release free;
     all.sync();
 }
 
 void arrive(const team& all) {
-    expect_caller(all);
+    enter_call(all);
     const nb::gil_scoped_release free;
     all.arrive();
 }
 
 void wait(const team& all) {
-    expect_caller(all);
+    enter_call(all);
     const nb::gil_scoped_release free;
     all.wait();
 }
 
 nb::object split(const team& all, std::optional<std::int64_t> colour, std::int64_t key) {
-    expect_caller(all);
+    enter_call(all);
     if (colour && (*colour < 0 || *colour >= team::no_colour)) {
         throw nb::value_error("The colour is None or a number; legal: 0 to 4294967294.");
     }
@@ -129,7 +129,7 @@ selion::locality locality_named(std::string_view name) {
 }
 
 nb::object split_by(const team& all, std::string_view place) {
-    expect_caller(all);
+    enter_call(all);
     const selion::locality where = locality_named(place);
     std::optional<team> made;
     {
@@ -157,7 +157,7 @@ void expect_members(const team& all, const std::vector<std::int64_t>& members) {
 }
 
 nb::object make_subteam(const team& all, const std::vector<std::int64_t>& members) {
-    expect_caller(all);
+    enter_call(all);
     expect_members(all, members);
     std::vector<selion::team_rank> list;
     for (const std::int64_t member : members) {
@@ -244,7 +244,7 @@ void add_ways_to_make_teams(nb::class_<team>& all_members) {
 }  // namespace
 
 nb::object make_survivors(const selion::world& all) {
-    expect_caller(all);
+    enter_call(all);
     std::optional<team> made;
     {
         const nb::gil_scoped_release free;

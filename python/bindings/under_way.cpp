@@ -43,7 +43,7 @@ bool started::wait(std::optional<double> seconds) const {
     expect_own();
     const auto time = time_of(seconds);
     if (what_->is_over()) return true;
-    expect_may_wait("This call");
+    enter_call("This call");
     const nb::gil_scoped_release free;
     return what_->wait(time);
 }

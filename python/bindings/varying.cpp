@@ -46,7 +46,7 @@ moved_blocks move_unlocked(const selion::team& all, std::string_view what,
 std::pair<nb::bytes, lengths> move_varying(const selion::team& all, std::string_view what,
                                            nb::handle source, const lengths& counts,
                                            std::uint32_t root) {
-    expect_caller(all);
+    enter_call(all);
     std::optional<buffer> from;
     if (!source.is_none()) from.emplace(source, buffer::use::read);
     const auto given = from ? std::span<const std::byte>(from->data(), from->bytes())

@@ -25,8 +25,7 @@ constexpr std::array<knob_entry, 26> table{{
      "folder: coherent memory runs its protocol everywhere and writes all accesses there"},
     {knob::check_calls, "SELION_CHECK_CALLS", "off",
      "on, off: compare what the ranks call in each collective; where they disagree the job ends "
-     "and "
-     "names both calls"},
+     "and names both calls"},
     {knob::crash_report, "SELION_CRASH_REPORT", "on",
      "on, off: a rank that dies of a signal says which rank it was and what it was doing"},
     {knob::fabric_batches, "SELION_FABRIC_BATCHES", "on",

@@ -38,7 +38,8 @@ struct call_signature {
 /// is room for, ended by a zero.
 struct placed_call {
     call_signature call;
-    char script[48];
+    std::uint64_t number;  ///< of the calls that its team has compared
+    char script[40];
 };
 
 inline constexpr std::size_t slot_bytes = 32 * 1024;

@@ -13,19 +13,23 @@
 namespace selion::collectives {
 namespace {
 
-/// The end of the place is what tells it: folders in front of it may be left out.
-placed_call placed(const detail::rank_context& context, const call_signature& call) {
-    placed_call made{.call = call, .script = {}};
+/// In the first letter: a second one follows. Whether a script has called may differ from rank to
+/// rank, so member 0's word counts.
+constexpr std::uint64_t has_script = std::uint64_t{1} << 63;
+
+}  // namespace
+
+placed_call placed(const detail::rank_context& caller, const call_signature& call) {
+    placed_call made{.call = call, .number = 0, .script = {}};
+    if (caller.is_foreign_thread) return made;
+    std::string place = machine::script_place(*caller.call);
     constexpr std::size_t most = sizeof made.script - 1;
-    std::string place = machine::script_place(*context.call);
-    if (place.size() > most) place.replace(0, place.size() - most + 3, "...");
+    if (place.size() > most) place = "..." + std::string(machine::end_of(place, most - 3));
     std::ranges::copy(place, made.script);
     return made;
 }
 
-}  // namespace
-
-std::string text_of(const call_signature& call) { return text_of(placed_call{call, {}}); }
+std::string text_of(const call_signature& call) { return text_of(placed_call{call, 0, {}}); }
 
 std::string text_of(const placed_call& placed) {
     const call_signature& call = placed.call;
@@ -53,10 +57,15 @@ call_book::entry team_check::first(const placed_call& mine) {
     }
     call_book::entry first{0, mine};
     if (!members_.are_mapped()) {
-        placed_call& call = first.call;  // in letters, one of which no C++ program has
+        placed_call& call = first.call;
+        if (mine.script[0] != 0) call.call.what |= has_script;
         messages_.broadcast(std::as_writable_bytes(std::span(&call.call, 1)), 0);
-        if (mine.script[0] != 0)
+        if ((call.call.what & has_script) != 0) {
             messages_.broadcast(std::as_writable_bytes(std::span(call.script)), 0);
+        } else {
+            call.script[0] = 0;
+        }
+        call.call.what &= ~has_script;
         return first;
     }
     const std::size_t set = calls_ % slot_sets;
@@ -66,23 +75,24 @@ call_book::entry team_check::first(const placed_call& mine) {
     return first;
 }
 
-void team_check::compare(const call_signature& mine) {
-    ++calls_;
-    const placed_call own = placed(context_, mine);
-    const auto [other, theirs] = first(own);
-    if (mine.agrees_with(theirs.call)) return;
+void team_check::compare(placed_call mine) {
+    mine.number = ++calls_;
+    const auto [other, theirs] = first(mine);
+    const bool is_compared = theirs.number == mine.number;
+    if (is_compared && mine.call.agrees_with(theirs.call)) return;
     const bool is_everybody = members_.name() == 0;
-    const bool is_same_call = mine.what == theirs.call.what;
+    const bool types_differ = is_compared && mine.call.what == theirs.call.what &&
+                              mine.call.type_hash != theirs.call.type_hash;
     context_.host->launcher().end_job(
         context_,
         fmt::format("the ranks disagree about collective #{}{}: rank {} calls {}, rank "
-                    "{} calls {}{}",
+                    "{} {}{}",
                     is_everybody ? machine::look_at(context_.call->instance) : calls_,
                     is_everybody ? "" : fmt::format(" of a team of {}", members_.count()),
-                    context_.rank, text_of(own), members_.world_rank(other), text_of(theirs),
-                    is_same_call && mine.type_hash != theirs.call.type_hash
-                        ? "; types or operations differ"
-                        : ""));
+                    context_.rank, text_of(mine), members_.world_rank(other),
+                    is_compared ? "calls " + text_of(theirs)
+                                : "something that is not compared, such as arrive() or a split",
+                    types_differ ? "; types or operations differ" : ""));
 }
 
 void end_for_other_start(detail::rank_context& context, const collective_name& name,

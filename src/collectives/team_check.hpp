@@ -18,6 +18,10 @@ std::string text_of(const call_signature& call);
 /// With the place in a script, if one has called.
 std::string text_of(const placed_call& call);
 
+/// A call with the place in a script where its rank's own thread makes it; that of a thread that
+/// has joined the rank is not known.
+placed_call placed(const detail::rank_context& caller, const call_signature& call);
+
 /// Ends the job because members have started different collectives under one name.
 /// @param members of the team.
 /// @param other a rank; `theirs` is what it has started.
@@ -34,7 +38,7 @@ public:
                message_tree& messages)
         : context_(context), members_(members), meeting_(meeting), messages_(messages) {}
 
-    void compare(const call_signature& mine);
+    void compare(placed_call mine);
     /// The same for a collective that is started, but only where time is virtual, and there in
     /// every build. Elsewhere it is compared with the messages that come (started.md).
     void compare_started(const collective_name& name, const call_signature& mine);

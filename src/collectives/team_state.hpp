@@ -77,7 +77,7 @@ public:
                                                 const call_signature& call, collective_sync sync,
                                                 detail::future_state& result);
     /// Where calls are compared: see `team_check`.
-    void check(const call_signature& mine) { check_.compare(mine); }
+    void check(const placed_call& mine) { check_.compare(mine); }
 
 private:
     /// A schedule, and whether it is the one that was asked for: else sums keep their order.

@@ -72,6 +72,16 @@ std::string_view name_of(operation what) {
     return "an unknown call";
 }
 
+std::string_view end_of(std::string_view text, std::size_t most) {
+    if (text.size() <= most) return text;
+    text.remove_prefix(text.size() - most);
+    constexpr unsigned goes_on = 0x80;  // with the character before, in UTF-8
+    while (!text.empty() && (static_cast<unsigned>(text.front()) & 0xC0u) == goes_on) {
+        text.remove_prefix(1);
+    }
+    return text;
+}
+
 bool is_in_program(std::uint64_t encoded_site) { return encoded_site < program.bytes; }
 
 std::string script_place(const call_record& record) {
@@ -91,7 +101,8 @@ std::string site_text(const call_record& record) {
     const std::uint64_t seen = look_at(record.site);
     if (seen == 0) return site_text(0);
     const std::uint64_t encoded = seen - look_at(record.program_start);
-    const std::string place = is_in_program(encoded) ? "" : script_place(record);
+    const bool is_call = static_cast<operation>(look_at(record.what)) != operation::end_of_run;
+    const std::string place = is_in_program(encoded) || !is_call ? "" : script_place(record);
     return place.empty() ? site_text(encoded) : place;
 }
 
@@ -122,10 +133,11 @@ namespace selion::detail {
 
 void note_script_place(std::string_view place) {
     rank_context& context = *current_context;
-    if (context.ranks == 0 || context.is_foreign_thread || context.call == nullptr) return;
+    const bool is_own = context.ranks != 0 && !context.is_foreign_thread &&
+                        context.call != nullptr && !context.own.in_handler;
+    if (!is_own || context.call->entries % 2 == 1) return;  // the outermost call gives the name
     machine::script_text& noted = context.call->script_place;
-    constexpr std::size_t most = sizeof noted - 1;
-    if (place.size() > most) place.remove_prefix(place.size() - most);
+    place = machine::end_of(place, sizeof noted - 1);
     for (std::uint64_t& to : noted) {
         std::uint64_t word = 0;
         std::memcpy(&word, place.data(), std::min(place.size(), sizeof word));

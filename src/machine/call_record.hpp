@@ -101,6 +101,9 @@ std::string site_text(const call_record& record);
 
 bool is_in_program(std::uint64_t encoded_site);
 
+/// The end of a text, at most so many bytes, from the beginning of a character on.
+std::string_view end_of(std::string_view text, std::size_t most);
+
 /// "model.py:12" where a script makes its last call; empty: none does.
 std::string script_place(const call_record& record);
 

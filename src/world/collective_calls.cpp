@@ -14,6 +14,7 @@
 #include "selion/detail/started_call.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
+#include "world/compared_calls.hpp"
 #include "world/world_state.hpp"
 
 namespace selion {
@@ -74,10 +75,7 @@ public:
         : call_(context, static_cast<operation>(signature.what), site, team.size_in_report),
           record_(context, static_cast<operation>(signature.what), site) {
         expect_may_begin(context, team, static_cast<operation>(signature.what), site);
-        if (!context.compares_calls) return;
-        collectives::call_signature mine = signature;
-        mine.site = machine::encode_site(site);
-        team.state->check(mine);
+        if (context.compares_calls) compare_call(context, *team.state, signature, site);
     }
     collective_scope(const collective_scope&) = delete;
     collective_scope& operator=(const collective_scope&) = delete;
@@ -127,15 +125,6 @@ void run_on_terms(rank_context& context, const team_view& team,
     body();
     if (team.sync.exit == sync_mode::all) meet(team);
     deadline.set_done();
-}
-
-collectives::call_signature signature_of(operation what) {
-    return {.what = static_cast<std::uint64_t>(what),
-            .site = 0,
-            .count = 0,
-            .element_bytes = 0,
-            .type_hash = 0,
-            .root = collectives::no_root};
 }
 
 /// The calling thread's context: a thread that has joined a rank waits in a way of its own.
@@ -251,7 +240,7 @@ void arrive(const team_view& team, std::source_location site) {
     if (!context.words_mapped) context.transport->quiet(context);
     SELION_EXPECT_AT(!team.state->has_arrived(), site, "arrive() twice, without wait() between");
     release_writes(context, site);
-    // Ranks are not compared, as the checking build does it: that would wait.
+    // Ranks are not compared: that would wait.
     const machine::call_scope call(context, operation::barrier, site, team.size_in_report);
     team.state->meeting().arrive();
     team.state->set_arrived(true);

@@ -18,6 +18,7 @@
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "selion/reduction.hpp"
+#include "world/compared_calls.hpp"
 #include "world/world_state.hpp"
 
 namespace selion::detail {
@@ -76,9 +77,10 @@ error shortage(rank_context& context, std::string_view what, std::uint64_t bytes
 
 /// @return false: a rank has died, so the memory stays what it is; by destructors, who must not
 /// hear of it.
-bool meets_all(rank_context& context) {
+bool meets_all(rank_context& context, std::source_location site) {
     if (context.deaths != nullptr && context.deaths->declared() != 0) return false;
     try {
+        compare_call(*current_context, operation::deallocate, site);
         state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
     } catch (const error& trouble) {
         if (trouble.code() != status::rank_dead) throw;
@@ -97,6 +99,7 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     const machine::call_scope scope(context, operation::allocate, site);
     const std::uint64_t bytes = checked_bytes(request, site);
     onesided::expect_alive(context, state_of(context).everybody.members(), "allocate");
+    compare_call(*current_context, operation::allocate, site);
     onesided::symmetric_heap& heap = state_of(context).heap;
     const auto offset = heap.allocate_symmetric(bytes, request.alignment);
     const agreement all = agree(context, {bytes, bytes, request.alignment, request.alignment,
@@ -124,7 +127,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     const machine::call_scope scope(context, operation::deallocate, site);
     // Nobody's last access may fall into memory that is already someone else's.
     let_handlers_return(context);
-    if (!meets_all(context)) return;
+    if (!meets_all(context, site)) return;
     const bool was_live = state_of(context).heap.deallocate_symmetric(bits & offset_mask);
     SELION_EXPECT_AT(was_live, site,
                      fmt::format("deallocate: no live collective allocation starts at offset {}",

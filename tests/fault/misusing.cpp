@@ -354,6 +354,7 @@ int main(int argc, char** argv) {
         mistake_with_copies(world, what);
         mistake_together(world, what);
         mistake_about_teams(world, what);
+        if (what == "broken") return;  // member 0, whom the others' barrier lacks
         mistake_about_blocks(world, what);
         mistake_about_arrays(world, what);
     });

@@ -78,6 +78,9 @@ def test_arrays(job, machine):
         assert world.scan(ones, out=room) is room
         assert room.tolist() == [[(r + 1) * (r + 2) // 2]] * 5 and ones.tolist() == [r + 1] * 5
         assert world.scan(ones, out=ones) is ones and ones.tolist() == room.ravel().tolist()
+        turned = np.arange(4.0).reshape(2, 2)  # into itself, in another order
+        world.all_reduce(turned.T, out=turned)
+        assert turned.tolist() == [[0.0, 2.0 * world.size], [world.size, 3.0 * world.size]]
         before = world.exscan(np.full(5, r + 1, "i4"), "plus", out=room)
         assert before is None if r == 0 else before is room
         assert room.ravel().tolist() == [r * (r + 1) // 2] * 5

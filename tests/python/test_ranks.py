@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -200,83 +198,6 @@ def test_a_killed_rank_ends_the_job(job):
     )
     assert (status, out) == (128 + signal.SIGKILL, "")
     assert "rank 1 of 2" in errors
-
-
-# --- reports name lines of the program ------------------------------------------------------------
-
-
-def _place(folder: Path, mark: str) -> str:
-    """`file:line` of the statement of the program that is marked so."""
-    path = folder / "program.py"
-    lines = path.read_text().splitlines()
-    [number] = [n for n, line in enumerate(lines, 1) if line.endswith(f"# {mark}")]
-    return f"{path}:{number}"
-
-
-def test_a_hang_is_told_with_lines_of_the_program(job, tmp_path):
-    job.variables = {"SELION_HANG_TIMEOUT": "0.5", "SELION_HANG_ACTION": "abort"}
-    status, _, errors = job.run(
-        """
-        world.barrier()  # before
-        if world.rank == 0:
-            world.all_reduce(1)  # waits
-        else:
-            signal.pause()
-        """,
-        "processes:2",
-    )
-    assert status == 1
-    assert f"rank 0 waits in all_reduce #2 at {_place(tmp_path, 'waits')}" in errors
-    assert ("absent: rank 1: in its own code, after barrier #1 at "
-            f"{_place(tmp_path, 'before')}") in errors
-
-
-def test_a_death_is_told_with_a_line_of_the_program(job, tmp_path):
-    _, _, errors = job.run(
-        """
-        world.barrier()  # before
-        if world.rank == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        world.barrier()
-        """
-    )
-    assert f"at {_place(tmp_path, 'before')}" in errors
-
-
-@pytest.mark.parametrize("machine", ["processes:2", "processes:2,direct=off",
-                                     "sim:crossbar,ranks=2"])
-@pytest.mark.parametrize(("given", "taken"), [
-    (("world.all_reduce(1)", "world.all_reduce(1.5)"),
-     ("all_reduce of 1 element of 8 bytes", "all_reduce of 1 element of 8 bytes")),
-    (("world.all_reduce(np.zeros(2))", "world.all_reduce(np.zeros(3))"),
-     ("all_reduce of 2 elements of 8 bytes", "all_reduce of 3 elements of 8 bytes")),
-    (("world.barrier()", "world.all_reduce(1)"),
-     ("barrier", "all_reduce of 1 element of 8 bytes")),
-])
-def test_ranks_that_disagree_are_told_with_lines_of_the_program(job, tmp_path, machine, given,
-                                                                taken):
-    """Simulated ranks compare unasked."""
-    if not machine.startswith("sim"):
-        job.variables = {"SELION_CHECK_CALLS": "on"}
-    status, _, errors = job.run(
-        f"""
-        if world.rank == 0:
-            {given[0]}  # zero
-        else:
-            {given[1]}  # one
-        """,
-        machine,
-    )
-    assert status == 1
-    [line] = [line for line in errors.splitlines() if "disagree" in line]
-    for rank, mark in enumerate(("zero", "one")):
-        found = re.search(rf"rank {rank} calls (.*?) at (\S+:\d+)", line)
-        assert found, line
-        assert found[1] == taken[rank]
-        assert _place(tmp_path, mark).endswith(found[2].removeprefix("..."))
-
-
-# --- the end --------------------------------------------------------------------------------------
 
 
 def test_what_the_interpreter_does_at_its_end(job):

@@ -51,6 +51,9 @@ def test_a_logarithmic_axis_may_have_zero_in_a_place_of_its_own():
         ["0", "8", "16", "32", "64", "128", "256", "512", "1,024", "2,048", "4,096"]
     assert 0 < scale.place(0) < scale.place(8) < scale.place(4096) < 1
     assert scale.place(8) - scale.place(0) == pytest.approx(scale.place(32) - scale.place(8))
+    for values, kind in ([0, 6, 9], "log10"), ([0, 300, 400], "log2"), ([0, 65, 100], "log2"):
+        marks = scale_of(values, kind, zero_apart=True).ticks(8)
+        assert marks[0] == (0.0, "0") and len(marks) > 2
     assert scale_of([0, 0], "log2", zero_apart=True).kind == "linear"
     assert scale_of([-1, 0, 5], "log10", zero_apart=True).kind == "linear"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _steps = (1, 2, 2.5, 5, 10)
@@ -63,10 +63,10 @@ class Scale:
         """Values and words of at most about so many marks."""
         if self.kind == "words":
             return list(enumerate(self.names))
-        values = self._log_ticks(most) if self.kind.startswith("log") else self._even_ticks(most)
         if self.zero is not None:
-            least = self.zero * _zero_gap[self.kind] * (1 - 1e-9)
-            values = [0.0, *(value for value in values if value >= least)]
+            above = replace(self, low=self.zero * _zero_gap[self.kind] * (1 - 1e-9), zero=None)
+            return [(0.0, "0"), *above.ticks(most - 1)]
+        values = self._log_ticks(most) if self.kind.startswith("log") else self._even_ticks(most)
         return [(value, short(value, self.is_binary)) for value in values]
 
     def _even_ticks(self, most: int) -> list[float]:
@@ -90,7 +90,8 @@ class Scale:
                       each <= self.high * (1 + 1e-9)]
             return inside if len(inside) > 2 else self._even_ticks(most)
         every = max(1, math.ceil((last - first + 1) / max(most, 1)))
-        return [base**power for power in range(first, last + 1) if power % every == 0]
+        powers = [base**power for power in range(first, last + 1) if power % every == 0]
+        return powers if len(powers) > 1 else self._even_ticks(most)
 
 
 def scale_of_words(names: Sequence[Any]) -> Scale:

@@ -75,7 +75,8 @@ std::string nobody_text(const shared_mapping& mapping, operation what, std::uint
                            others);
     }
     return "\n    absent: nobody; who waits goes on once its thread is free, unless the ranks "
-           "disagree in kind, size, root or type (SELION_CHECK_CALLS=on tells at the call)";
+           "disagree in kind, size, root or type (SELION_CHECK_CALLS=on tells most of that at the "
+           "call)";
 }
 
 /// What is said of one rank, of several.

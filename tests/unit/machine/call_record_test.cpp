@@ -110,12 +110,31 @@ TEST_F(call_record_test, a_call_made_within_another_leaves_its_place) {
     detail::note_script_place("outer.py:1");
     {
         const call_scope outer(context_, operation::barrier, std::source_location::current());
+        detail::note_script_place("inner.py:1");  // as a handler may
+        EXPECT_EQ(script_place(record_), "outer.py:1");
         const pause_in_call in_its_own_name(record_);
         detail::note_script_place("inner.py:1");
         EXPECT_EQ(script_place(record_), "inner.py:1");
     }
     EXPECT_EQ(script_place(record_), "outer.py:1");
     detail::current_context = before;
+}
+
+TEST_F(call_record_test, the_end_of_a_run_is_no_call_of_a_script) {
+    detail::rank_context* const before = std::exchange(detail::current_context, &context_);
+    context_.ranks = 1;
+    detail::note_script_place("model.py:12");
+    note_call(record_, operation::end_of_run, std::source_location::current());
+    record_.site += std::uint64_t{1} << 40;
+    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
+    detail::current_context = before;
+}
+
+TEST(end_of, begins_with_a_whole_character) {
+    EXPECT_EQ(end_of("model.py", 8), "model.py");
+    EXPECT_EQ(end_of("model.py", 3), ".py");
+    EXPECT_EQ(end_of("\xC3\xA9\xC3\xA9.py", 5), "\xC3\xA9.py");
+    EXPECT_EQ(end_of("\xC3\xA9\xC3\xA9.py", 4), ".py");
 }
 
 TEST(operation, every_one_has_a_name) {

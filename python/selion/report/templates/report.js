@@ -72,11 +72,10 @@
       const [low, high] = [this.value(this.from), this.value(this.to)];
       if (!this.isLog) return evenTicks(low, high, most, this.whole);
       const isBinary = this.kind === "log2";
-      const ticks = logTicks(low, high, most, isBinary ? 2 : 10);
-      if (!this.zero) return ticks;
+      const base = isBinary ? 2 : 10;
+      if (!this.zero || low > this.zero) return logTicks(low, high, most, base);
       const least = this.zero * (isBinary ? 4 : 10) * (1 - 1e-9);  // as scale.py has it
-      const above = ticks.filter((value) => value >= least);
-      return low <= this.zero ? [0, ...above] : above;
+      return [0, ...(high > least ? logTicks(least, high, most - 1, base) : [])];
     }
   }
 

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a job says of hangs, deaths and calls that disagree: it names lines of the program."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import needs_module
+
+pytestmark = needs_module
+
+
+def _place(folder: Path, mark: str) -> str:
+    """`file:line` of the statement of the program that is marked so."""
+    path = folder / "program.py"
+    lines = path.read_text().splitlines()
+    [number] = [n for n, line in enumerate(lines, 1) if line.endswith(f"# {mark}")]
+    return f"{path}:{number}"
+
+
+def _places(folder: Path, *marks: str) -> list[str]:
+    """As much of them as reports have room for."""
+    return [_place(folder, mark)[-127:] for mark in marks]
+
+
+@pytest.mark.parametrize(("call", "name"), [("world.all_reduce(1)", "all_reduce"),
+                                            ("world.allocate(4)", "allocate"),
+                                            ("world.scatter(None, 1)", "broadcast")])
+def test_a_hang_is_told_with_lines_of_the_program(job, tmp_path, call, name):
+    """Also where functions of the package lie between."""
+    job.variables = {"SELION_HANG_TIMEOUT": "0.5", "SELION_HANG_ACTION": "abort"}
+    status, _, errors = job.run(
+        f"""
+        world.barrier()  # before
+        world.progress()
+        world.quiet()
+        if world.rank == 0:
+            {call}  # waits
+        else:
+            signal.pause()
+        """,
+        "processes:2",
+    )
+    assert status == 1
+    waits, before = _places(tmp_path, "waits", "before")
+    assert f"rank 0 waits in {name} #2 at {waits}" in errors
+    assert f"absent: rank 1: in its own code, after barrier #1 at {before}" in errors
+
+
+def test_a_death_is_told_with_a_line_of_the_program(job, tmp_path):
+    _, _, errors = job.run(
+        """
+        world.barrier()  # before
+        if world.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        world.barrier()
+        """
+    )
+    assert f"at {_places(tmp_path, 'before')[0]}" in errors
+
+
+@pytest.mark.parametrize("machine", ["processes:2", "processes:2,direct=off"])
+def test_calls_are_compared_also_where_a_thread_has_joined(job, machine):
+    """The lines of its calls are not known."""
+    job.variables = {"SELION_CHECK_CALLS": "on"}
+    body = """
+    def total():
+        with world.joined_thread():
+            world.all_reduce(1)
+    if world.rank == 1:
+        thread = threading.Thread(target=total)
+        thread.start()
+        thread.join()
+    else:
+        world.all_reduce({value})
+    world.barrier()
+    """
+    options = ", thread_level='multiple'"
+    job.expect_no_fault(body.format(value=1), machine, options=options)
+    status, _, errors = job.run(body.format(value=1.5), machine, options=options)
+    assert status == 1
+    assert "rank 1 calls all_reduce of 1 element of 8 bytes at an unknown place, rank 0 calls " \
+        in errors
+
+
+@pytest.mark.parametrize("machine", ["processes:2", "processes:2,direct=off",
+                                     "sim:crossbar,ranks=2"])
+def test_what_all_ranks_allocate_is_compared(job, machine):
+    job.variables = {"SELION_CHECK_CALLS": "on"}
+    status, _, errors = job.run(
+        """
+        if world.rank == 1:
+            world.allocate(4)
+        world.barrier()
+        """,
+        machine,
+    )
+    assert status == 1
+    [line] = [line for line in errors.splitlines() if "disagree" in line]
+    assert "rank 1 calls allocate at " in line and "rank 0 calls barrier at " in line
+
+
+def test_who_has_only_arrived_is_not_taken_for_somebody_else(job):
+    job.variables = {"SELION_CHECK_CALLS": "on"}
+    status, _, errors = job.run(
+        """
+        world.all_reduce(1)
+        if world.rank == 0:
+            world.arrive()
+            world.wait()
+        else:
+            world.barrier()
+        """
+    )
+    assert status == 1
+    assert "rank 1 calls barrier at " in errors
+    assert "rank 0 something that is not compared, such as arrive() or a split" in errors
+
+
+@pytest.mark.parametrize("machine", ["processes:2", "processes:2,direct=off",
+                                     "sim:crossbar,ranks=2"])
+@pytest.mark.parametrize(("given", "taken"), [
+    (("world.all_reduce(1)", "world.all_reduce(1.5)"),
+     ("all_reduce of 1 element of 8 bytes", "all_reduce of 1 element of 8 bytes")),
+    (("world.all_reduce(np.zeros(2))", "world.all_reduce(np.zeros(3))"),
+     ("all_reduce of 2 elements of 8 bytes", "all_reduce of 3 elements of 8 bytes")),
+    (("world.barrier()", "world.all_reduce(1)"),
+     ("barrier", "all_reduce of 1 element of 8 bytes")),
+])
+def test_ranks_that_disagree_are_told_with_lines_of_the_program(job, tmp_path, machine, given,
+                                                                taken):
+    """Simulated ranks compare unasked."""
+    if not machine.startswith("sim"):
+        job.variables = {"SELION_CHECK_CALLS": "on"}
+    status, _, errors = job.run(
+        f"""
+        if world.rank == 0:
+            {given[0]}  # zero
+        else:
+            {given[1]}  # one
+        """,
+        machine,
+    )
+    assert status == 1
+    [line] = [line for line in errors.splitlines() if "disagree" in line]
+    for rank, mark in enumerate(("zero", "one")):
+        found = re.search(rf"rank {rank} calls (.*?) at (\S+:\d+)", line)
+        assert found, line
+        assert found[1] == taken[rank]
+        assert _place(tmp_path, mark).endswith(found[2].removeprefix("..."))
