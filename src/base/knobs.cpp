@@ -43,7 +43,7 @@ constexpr std::array<knob_entry, 26> table{{
     {knob::hang_timeout, "SELION_HANG_TIMEOUT", "60",
      "seconds that a rank may wait before the job says who is absent; 0 switches that off"},
     {knob::heap, "SELION_HEAP", "all memory of the host",
-     "bytes (K, M, G, T) of symmetric memory that each rank may grow to, at most 1T"},
+     "bytes (K, M, G, T) of symmetric memory that each rank may grow to, from 1M to 1T"},
     {knob::joined_threads, "SELION_JOINED_THREADS", "64",
      "threads that may join ranks by rank_scope at a time, in each process"},
     {knob::machine, "SELION_MACHINE", "fabric under a launcher, else threads",
@@ -125,10 +125,11 @@ std::size_t knob_choice(knob which, std::span<const std::string_view> words) {
     return static_cast<std::size_t>(found - words.begin());
 }
 
-std::uint64_t knob_bytes(knob which) {
+std::uint64_t knob_bytes(knob which, std::uint64_t least) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
     const std::optional<std::uint64_t> bytes = parse_bytes(value);
     if (!bytes || *bytes == 0) refuse(which, value, "a size such as 512M or 2G");
+    if (*bytes < least) refuse(which, value, fmt::format("{} or more", bytes_text(least)));
     return *bytes;
 }
 

@@ -63,7 +63,8 @@ void expect_switch(knob which);
 std::size_t knob_choice(knob which, std::span<const std::string_view> words);
 
 /// Bytes or seconds of a knob, or its default. Throw `error` (bad_argument) when malformed.
-std::uint64_t knob_bytes(knob which);
+/// @param least fewer than these are not legal either.
+std::uint64_t knob_bytes(knob which, std::uint64_t least = 1);
 double knob_seconds(knob which);
 std::uint64_t knob_whole(knob which);
 

@@ -110,9 +110,8 @@ void end_for_other_start(detail::rank_context& context, const collective_name& n
 void team_check::compare_started(const collective_name& name, const call_signature& mine) {
     if (context_.calls == nullptr) return;
     constexpr std::uint64_t is_started = std::uint64_t{1} << 63;  // numbers of their own
-    const auto [other, theirs] =
-        context_.calls->note({name.team, name.number | is_started},
-                             {members_.own(), placed(context_, mine)}, members_.count());
+    const auto [other, theirs] = context_.calls->note(
+        {name.team, name.number | is_started}, {members_.own(), {mine, 0, {}}}, members_.count());
     if (mine.agrees_with(theirs.call)) return;
     end_for_other_start(context_, name, members_.count(), mine, members_.world_rank(other),
                         theirs.call);

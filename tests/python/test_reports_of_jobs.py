@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from conftest import needs_module
+from conftest import clean_environment, needs_module, seconds
 
 pytestmark = needs_module
 
@@ -151,3 +154,30 @@ def test_ranks_that_disagree_are_told_with_lines_of_the_program(job, tmp_path, m
         assert found, line
         assert found[1] == taken[rank]
         assert _place(tmp_path, mark).endswith(found[2].removeprefix("..."))
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
+@pytest.mark.parametrize("first", ["on", "off"])
+def test_on_a_network_the_first_rank_decides_whether_calls_are_compared(job, tmp_path, first):
+    """The others take its word, whatever their hosts' environments say."""
+    path = job.write("""
+    print("total", world.all_reduce(1 if world.rank == 0 else 1.5))  # differ
+    """)
+    second = "off" if first == "on" else "on"
+    done = subprocess.run(
+        ["mpirun", "-n", "1", "-x", f"SELION_CHECK_CALLS={first}", sys.executable, str(path),
+         ":", "-n", "1", "-x", f"SELION_CHECK_CALLS={second}", sys.executable, str(path)],
+        env=clean_environment(SELION_MACHINE="fabric,direct=off", OMPI_ALLOW_RUN_AS_ROOT="1",
+                              OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                              OMPI_MCA_rmaps_base_oversubscribe="1",
+                              OMPI_MCA_hwloc_base_binding_policy="none"),
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
+    if first == "off":
+        assert (done.returncode, done.stdout.count("total")) == (0, 2), done.stderr
+        return
+    assert done.returncode != 0
+    [end] = _places(tmp_path, "differ")
+    found = re.findall(r"rank (\d) calls all_reduce of 1 element of 8 bytes at (\S+:\d+)",
+                       done.stderr)
+    assert {rank for rank, _ in found} == {"0", "1"}
+    assert all(end.endswith(place.removeprefix("...")) for _, place in found)

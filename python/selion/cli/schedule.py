@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -171,6 +171,32 @@ def _draw(played: Played, path: Path) -> None:
         raise Mistake(f"'{path}' cannot be written: {problem.strerror}.") from None
 
 
+def _show_all(request: Request, svg: Path | None, as_json: bool) -> None:
+    played = _play(request)
+    if svg is not None:
+        _draw(played, svg)
+    if as_json:
+        print_json_lines(_played_rows(played))
+        return
+    print(f"{schedule_text.title(request)}: {schedule_text.numbers(played)}")
+    if svg is not None:
+        print(f"drawn to {svg}")
+    else:
+        print("\n".join(schedule_text.round_lines(played)))
+
+
+def _refuse_unused(request: Request, given: Collection[str]) -> None:
+    """Of options that make no difference to the algorithm."""
+    name = request.algorithm
+    uses = {"radix": schedules.uses_radix(name), "group": schedules.uses_group(name),
+            "segments": schedules.uses_segments(request.collective, name),
+            "seed": schedules.uses_seed(name)}
+    for option in given:
+        if not uses[option]:
+            raise Mistake(f"--{option} makes no difference to {request.collective} by {name}: "
+                          "leave it out.")
+
+
 @answers_mistakes("schedule")
 def command(
     collective: Annotated[
@@ -185,16 +211,23 @@ def command(
                      autocompletion=completion.algorithms),
     ] = None,
     radix: Annotated[
-        int, typer.Option(metavar="K", help="2 to ranks: of trees, dissemination, Bruck.")
-    ] = 2,
+        int | None,
+        typer.Option(metavar="K", help="2 to ranks: of trees, dissemination, Bruck (default: 2).")
+    ] = None,
     root: Annotated[int, typer.Option(metavar="RANK", help="Where there is one.")] = 0,
     group: Annotated[
-        int, typer.Option(metavar="N", help="Ranks of a group (hierarchical) or a row of a mesh.")
-    ] = 2,
+        int | None,
+        typer.Option(metavar="N",
+                     help="Ranks of a group (hierarchical) or a row of a mesh (default: 2).")
+    ] = None,
     segments: Annotated[
-        int, typer.Option(metavar="N", help="Parts of the vector that follow one another: trees.")
-    ] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the order `random`.")] = 1,
+        int | None,
+        typer.Option(metavar="N",
+                     help="Parts of the vector that follow one another: trees (default: 1).")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Of the order `random` (default: 1).")
+    ] = None,
     rank: Annotated[
         int | None, typer.Option(metavar="RANK", help="Only the steps of this rank.")
     ] = None,
@@ -213,22 +246,15 @@ def command(
         raise Mistake("--rank and --svg need --algorithm; without it the algorithms are compared.")
     if rank is not None and svg is not None:
         raise Mistake("--svg draws all ranks; leave --rank out.")
+    told = {"radix": radix, "group": group, "segments": segments, "seed": seed}
+    given = {name: value for name, value in told.items() if value is not None}
     with _library_s_sentences():
-        request = Request(collective, algorithm or "", ranks, root, radix, group, segments, seed)
+        request = Request(collective, algorithm or "", ranks, root, **given)
+        if algorithm is not None:
+            _refuse_unused(request, given)
     if algorithm is None:
         _compare(request, as_json)
-        return
-    if rank is not None:
+    elif rank is not None:
         _show_rank(request, rank, as_json)
-        return
-    played = _play(request)
-    if svg is not None:
-        _draw(played, svg)
-    if as_json:
-        print_json_lines(_played_rows(played))
-        return
-    print(f"{schedule_text.title(request)}: {schedule_text.numbers(played)}")
-    if svg is not None:
-        print(f"drawn to {svg}")
     else:
-        print("\n".join(schedule_text.round_lines(played)))
+        _show_all(request, svg, as_json)

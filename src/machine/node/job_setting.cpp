@@ -14,6 +14,7 @@
 namespace selion::machine::node {
 namespace {
 
+constexpr std::uint64_t smallest_heap = 1024 * 1024;
 constexpr std::uint64_t smallest_stack = 64 * 1024;
 constexpr std::uint64_t smallest_message_memory = 64 * 1024;
 
@@ -66,15 +67,11 @@ void read_knobs(job_setting& setting) {
                              knob::process_memory, knob::verbose}) {
         base::expect_switch(which);
     }
-    if (base::knob_text(knob::heap)) setting.heap_bytes = base::knob_bytes(knob::heap);
-    setting.stack_bytes = base::knob_bytes(knob::stack) * stack_factor;
-    if (setting.stack_bytes < smallest_stack) {
-        throw error(status::bad_argument, "SELION_STACK is smaller than 64K");
+    if (base::knob_text(knob::heap)) {
+        setting.heap_bytes = base::knob_bytes(knob::heap, smallest_heap);
     }
-    setting.message_bytes = base::knob_bytes(knob::message_memory);
-    if (setting.message_bytes < smallest_message_memory) {
-        throw error(status::bad_argument, "SELION_MESSAGE_MEMORY is smaller than 64K");
-    }
+    setting.stack_bytes = base::knob_bytes(knob::stack, smallest_stack) * stack_factor;
+    setting.message_bytes = base::knob_bytes(knob::message_memory, smallest_message_memory);
     setting.joined_threads = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(base::knob_whole(knob::joined_threads), 4096));
     setting.hang_timeout_ns =
