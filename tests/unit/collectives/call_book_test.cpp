@@ -9,7 +9,7 @@ namespace {
 placed_call call_of(std::uint64_t count) {
     const call_signature call{
         .what = 1, .site = 0, .count = count, .element_bytes = 8, .type_hash = 0, .root = no_root};
-    return {.call = call, .script = {}};
+    return {.call = call, .number = 0, .script = {}};
 }
 
 TEST(call_book, everybody_is_told_what_the_first_has_called) {
