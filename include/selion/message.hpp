@@ -13,6 +13,7 @@
 #include <selion/detail/export.hpp>
 #include <selion/detail/message_function.hpp>
 #include <selion/global_ptr.hpp>
+#include <selion/message_info.hpp>
 #include <selion/rank.hpp>
 
 /// Active messages: data that come with a function of the program, which the target runs when they
@@ -28,14 +29,6 @@ namespace selion {
 
 /// Bytes of a header that travel with a message at no extra cost; larger ones go with the data.
 inline constexpr std::size_t short_header_bytes = 48;
-
-/// What a header handler knows of a message besides its header.
-struct message_info {
-    rank_id origin;
-    std::size_t data_bytes;
-    /// The data where they have arrived, for handlers that need them only while they run.
-    std::span<const std::byte> data;
-};
 
 /// What a header handler answers: where the data go, and what follows when they are there.
 struct arrival {
@@ -122,9 +115,9 @@ inline void send_message(const outgoing& message, std::source_location site) {
 SELION_API std::uint64_t most_message_bytes();
 
 template <class Header>
-Header header_from(std::span<const std::byte> bytes) {
+Header header_from(const std::byte* bytes) {
     alignas(Header) std::byte copy[sizeof(Header)];
-    std::memcpy(copy, bytes.data(), sizeof(Header));
+    std::memcpy(copy, bytes, sizeof(Header));
     return *reinterpret_cast<Header*>(copy);
 }
 
@@ -164,13 +157,12 @@ struct alignas(std::uint64_t) letter {
 /// Runs a header handler, moves the data, runs the completion handler or leaves it for later.
 template <class Handler, class Header>
 void receive_letter(delivery& here) {
-    const incoming_message& message = here.message;
-    const auto came = header_from<letter<Handler, Header>>(message.arguments);
-    const message_info about{message.origin, message.bytes, {message.data, message.bytes}};
+    const message_info& about = here.message.about;
+    const auto came = header_from<letter<Handler, Header>>(here.arguments);
     Handler handler = came.handler.get();
     const arrival where = handler(came.header, about);
-    if (where.place != nullptr && message.bytes != 0) {
-        std::memcpy(where.place, message.data, message.bytes);
+    if (where.place != nullptr && about.data_bytes != 0) {
+        std::memcpy(where.place, about.data.data(), about.data_bytes);
     }
     if (where.completion == nullptr) return;
     if (where.may_wait) {
@@ -179,6 +171,19 @@ void receive_letter(delivery& here) {
     } else {
         where.completion(where.argument);
     }
+}
+
+template <class Handler, class Header>
+[[gnu::noinline]] void send_any_letter(std::uint32_t target, const letter<Handler, Header>& sent,
+                                       std::span<const std::byte> data, const counters& when,
+                                       std::source_location site) {
+    send_any_message({.target = target,
+                      .function = encode_function(&receive_letter<Handler, Header>),
+                      .arguments = std::as_bytes(std::span(&sent, 1)),
+                      .data = data.data(),
+                      .bytes = data.size(),
+                      .when = when},
+                     site);
 }
 
 }  // namespace detail
@@ -200,24 +205,23 @@ concept header_handler = transferable<Handler> && transferable<Header> &&
 /// mean the same there (no pointers).
 /// @cost one message; allocates nothing where header and handler are short.
 template <class Header, header_handler<Header> Handler>
-void send(rank_id target, Handler handler, const Header& header,
-          std::span<const std::byte> data = {}, const counters& when = {},
-          std::source_location site = std::source_location::current()) {
-    const detail::letter<Handler, Header> sent{detail::portable<Handler>(handler), header};
-    if constexpr (detail::are_few_words<detail::letter<Handler, Header>>) {
+[[gnu::always_inline]]  // so that callers know what they do not pass
+inline void
+send(rank_id target, Handler handler, const Header& header, std::span<const std::byte> data = {},
+     const counters& when = {}, std::source_location site = std::source_location::current()) {
+    using letter = detail::letter<Handler, Header>;
+    const letter sent{detail::portable<Handler>(handler), header};
+    if constexpr (sizeof(letter) <= detail::most_argument_bytes) {
         if (data.empty() && when.are_none()) {
-            const auto function = &detail::receive_letter<Handler, Header>;
-            return detail::send_few_words(target, detail::encode_function(function), 0, sent, site);
+            const auto function = detail::encode_function(&detail::receive_letter<Handler, Header>);
+            if constexpr (detail::are_few_words<letter>) {
+                return detail::send_few_words(target, function, 0, sent, site);
+            }
+            const auto bytes = std::as_bytes(std::span(&sent, 1));
+            return detail::send_plain_message(target, function, bytes.data(), bytes.size(), site);
         }
     }
-    detail::send_message(
-        {.target = target,
-         .function = detail::encode_function(&detail::receive_letter<Handler, Header>),
-         .arguments = std::as_bytes(std::span(&sent, 1)),
-         .data = data.data(),
-         .bytes = data.size(),
-         .when = when},
-        site);
+    detail::send_any_letter(target, sent, data, when, site);
 }
 
 /// Serves messages that have come for the calling rank, if any. Calls that wait do so by

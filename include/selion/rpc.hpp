@@ -113,6 +113,9 @@ using seen = decltype(unpack_one(std::declval<const packed_argument<T>&>(), null
 
 SELION_API void reply_with(std::uint32_t origin, std::uint64_t state, const void* value,
                            std::size_t bytes);
+/// At most a word.
+SELION_API void reply_with_word(std::uint32_t origin, std::uint64_t state, std::uint64_t word,
+                                std::size_t bytes);
 SELION_API void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept;
 
 /// A call that is on its way.
@@ -123,13 +126,27 @@ struct alignas(std::uint64_t) remote_call {
 };
 
 template <class Result>
+void reply_with_value(std::uint32_t origin, std::uint64_t state, const Result& value) {
+    if constexpr (sizeof(Result) <= sizeof(std::uint64_t)) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, &value, sizeof value);
+        reply_with_word(origin, state, word, sizeof value);
+    } else {
+        reply_with(origin, state, &value, sizeof value);
+    }
+}
+
+template <class Result>
 void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later) {
     auto own = std::make_shared<future<Result>>(std::move(later));
     future_access::when_ready(*own, [own, origin, state] {
         try {
             const held<Result> value = future_access::take(*own);
-            const bool has_value = !std::is_void_v<Result>;
-            reply_with(origin, state, &value, has_value ? sizeof(value) : 0);
+            if constexpr (std::is_void_v<Result>) {
+                reply_with_word(origin, state, 0, 0);
+            } else {
+                reply_with_value(origin, state, value);
+            }
         } catch (...) {
             reply_with_exception(origin, state);
         }
@@ -140,25 +157,25 @@ void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later
 template <class Function, class... Arguments>
 void run_call(delivery& here) {
     using call = remote_call<Function, Arguments...>;
-    const incoming_message& message = here.message;
-    const call came = header_from<call>(message.arguments);
-    const std::uint32_t origin = message.origin;
+    const message_info& about = here.message.about;
+    const call came = header_from<call>(here.arguments);
+    const std::uint32_t origin = about.origin;
     const std::uint64_t state = here.state;
     try {
         Function function = came.function.get();
         const auto invoke = [&]() -> decltype(auto) {
-            return call_unpacked(function, came.arguments, message.data);
+            return call_unpacked(function, came.arguments, about.data.data());
         };
         using result = decltype(invoke());
         if constexpr (std::is_void_v<result>) {
             invoke();
-            if (state != 0) reply_with(origin, state, nullptr, 0);
+            if (state != 0) reply_with_word(origin, state, 0, 0);
         } else if constexpr (future_value<result>::is_future) {
             result later = invoke();
             if (state != 0) reply_later(origin, state, std::move(later));
         } else {
             const result value = invoke();
-            if (state != 0) reply_with(origin, state, &value, sizeof(value));
+            if (state != 0) reply_with_value(origin, state, value);
         }
     } catch (...) {
         // Where nobody waits, an exception ends the job.

@@ -58,7 +58,7 @@ coherent_parts& parts_of(detail::rank_context& context) {
 
 void receive_block(detail::delivery& here) {
     message_head head;
-    std::memcpy(&head, here.message.arguments.data(), sizeof head);
+    std::memcpy(&head, here.arguments, sizeof head);
     // By the rank's own view, because the list of parts may be growing on another thread.
     const detail::rank_context& server = *detail::current_context;
     const std::uint64_t place = detail::global_address(server.rank, head.view());

@@ -101,12 +101,12 @@ void coherent_part::receive(const rank_context& server, const detail::incoming_m
     message_head head;
     std::memcpy(&head, message.arguments.data(), sizeof head);
     std::span<const std::byte> data = message.arguments.subspan(sizeof head);
-    if (message.bytes != 0) data = {message.data, message.bytes};
+    if (!message.about.data.empty()) data = message.about.data;
     const bool is_own_thread = &server == &context_;
     // acquire: and only the rank's own thread makes it less [part.kept]
     const bool is_next = kept_messages_.load(std::memory_order_acquire) == 0;
-    if (is_own_thread && is_next && !is_handling_) return handle(message.origin, head, data);
-    keep_message(message.origin, head, data);
+    if (is_own_thread && is_next && !is_handling_) return handle(message.about.origin, head, data);
+    keep_message(message.about.origin, head, data);
     if (!is_own_thread) call_for_attention(context_.rank);
 }
 

@@ -67,14 +67,14 @@ void message_inbox::receive(detail::delivery& here) {
 void message_inbox::add(const detail::incoming_message& from) {
     part_header header{};
     std::memcpy(&header, from.arguments.data(), std::min(from.arguments.size(), sizeof header));
-    auto* const come = new part{.name = {header.collective, from.origin},
+    auto* const come = new part{.name = {header.collective, from.about.origin},
                                 .message_bytes = header.message_bytes,
                                 .start = header.part_start,
-                                .bytes = from.bytes,
-                                .data = aligned_bytes(from.bytes),
+                                .bytes = from.about.data_bytes,
+                                .data = aligned_bytes(from.about.data_bytes),
                                 .call = header.call,
                                 .next = nullptr};
-    if (come->bytes != 0) std::memcpy(come->data.data(), from.data, come->bytes);
+    if (come->bytes != 0) std::memcpy(come->data.data(), from.about.data.data(), come->bytes);
     come->next = added_.load(std::memory_order_relaxed);
     // release: the part, for who takes the list [inbox.added]
     while (!added_.compare_exchange_weak(come->next, come, std::memory_order_release,

@@ -167,7 +167,7 @@ void started_collectives::receive(detail::delivery& here) {
         context.host->launcher().end_job(
             context, fmt::format("rank {} has sent a message of a started collective to rank {}, "
                                  "whose function has returned without starting it",
-                                 here.message.origin, context.rank));
+                                 here.message.about.origin, context.rank));
     }
     started_collectives& all = *context.started;
     all.inbox_.add(here.message);

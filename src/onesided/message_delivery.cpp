@@ -33,8 +33,8 @@ void count_at_target(rank_context& context, std::uint64_t bits) {
 }
 
 /// A function of the program that a message from `origin` calls must let no exception out.
-[[noreturn]] void end_for_exception(rank_context& context, std::string_view which,
-                                    std::uint32_t origin) {
+[[noreturn, gnu::noinline]] void end_for_exception(rank_context& context, std::string_view which,
+                                                   std::uint32_t origin) {
     context.host->launcher().end_job(
         context,
         fmt::format("rank {} of {}: a {} of a message from rank {} ended with an "
@@ -60,19 +60,22 @@ void count_reply_of(rank_context& context, std::uint32_t origin, std::uint64_t a
                                      const machine::incoming_message& message) {
     argument_reader arguments(message.arguments);
     if (message.kind & count_reply) {
-        count_reply_of(context, message.origin, arguments.word_if(message.kind & origin_counter));
-        count_reply_of(context, message.origin, arguments.word_if(message.kind & completion));
+        count_reply_of(context, message.about.origin,
+                       arguments.word_if(message.kind & origin_counter));
+        count_reply_of(context, message.about.origin, arguments.word_if(message.kind & completion));
         return;
     }
     future_state& state = *reinterpret_cast<future_state*>(arguments.word());
-    if (!is_expected(context, message.origin, {.result = &state})) return;
+    if (!is_expected(context, message.about.origin, {.result = &state})) return;
     if (message.kind & error_reply) {
-        const std::string_view both(reinterpret_cast<const char*>(message.data), message.bytes);
+        const std::string_view both(reinterpret_cast<const char*>(message.about.data.data()),
+                                    message.about.data_bytes);
         const std::size_t end = both.find('\0');
-        state.trouble = std::make_exception_ptr(remote_error(
-            std::string(both.substr(0, end)), std::string(both.substr(end + 1)), message.origin));
-    } else if (message.bytes != 0) {
-        std::memcpy(state.place(), message.data, message.bytes);
+        state.trouble = std::make_exception_ptr(remote_error(std::string(both.substr(0, end)),
+                                                             std::string(both.substr(end + 1)),
+                                                             message.about.origin));
+    } else if (message.about.data_bytes != 0) {
+        std::memcpy(state.place(), message.about.data.data(), message.about.data_bytes);
     } else if (const std::span value = arguments.rest(); value.size() == sizeof(std::uint64_t)) {
         std::memcpy(state.place(), value.data(), sizeof(std::uint64_t));  // without a call
     } else if (!value.empty()) {
@@ -81,13 +84,13 @@ void count_reply_of(rank_context& context, std::uint32_t origin, std::uint64_t a
     fulfil(state);
 }
 
-[[noreturn]] void end_for_unknown_handler(rank_context& context,
-                                          const machine::incoming_message& message) {
+[[noreturn, gnu::noinline]] void end_for_unknown_handler(rank_context& context,
+                                                         const machine::incoming_message& message) {
     context.host->launcher().end_job(
         context, fmt::format("rank {} of {}: a message from rank {} names the handler {:#x}, "
                              "which is not registered here: all ranks must run the same "
                              "program and load the same libraries; the job ends",
-                             context.rank, context.ranks, message.origin, message.handler));
+                             context.rank, context.ranks, message.about.origin, message.handler));
     std::abort();
 }
 
@@ -101,29 +104,29 @@ inline message_function function_of(rank_context& context,
 
 /// The message's function has left a completion handler that may wait.
 /// @param target_bits, completion_address of the counters that count after it.
-void leave_for_later(rank_context& context, const delivery& here, std::uint64_t target_bits,
-                     std::uint64_t completion_address) {
+[[gnu::noinline]] void leave_for_later(rank_context& context, const delivery& here,
+                                       std::uint64_t target_bits,
+                                       std::uint64_t completion_address) {
     context.messages->completions.add(context, {.function = here.completion,
                                                 .argument = here.completion_argument,
-                                                .origin = here.message.origin,
+                                                .origin = here.message.about.origin,
                                                 .target_counter = target_bits,
                                                 .completion_counter = completion_address});
 }
 
 /// Nothing but a function and its arguments.
 void receive_plain(rank_context& context, const machine::incoming_message& message) {
-    delivery here{message};
+    delivery here{message, message.arguments.data()};
     function_of(context, message)(here);
     if (here.completion != nullptr) [[unlikely]]
         leave_for_later(context, here, null_address, 0);
 }
 
 /// Nothing but a call of a function that has a result.
-void receive_call(rank_context& context, machine::incoming_message message) {
+void receive_call(rank_context& context, const machine::incoming_message& message) {
     argument_reader arguments(message.arguments);
     const std::uint64_t state = arguments.word();
-    message.arguments = arguments.rest();
-    delivery here{message, state};
+    delivery here{message, arguments.rest().data(), state};
     function_of(context, message)(here);
     if (here.completion != nullptr) [[unlikely]]
         leave_for_later(context, here, null_address, 0);
@@ -139,12 +142,12 @@ void receive_call(rank_context& context, machine::incoming_message message) {
     message.arguments = arguments.rest();
     if (message.kind & long_arguments) {
         std::uint64_t head[2];
-        std::memcpy(head, message.data, sizeof head);
-        message.arguments = {message.data + sizeof head, head[0]};
-        message.data += head[1];
-        message.bytes -= head[1];
+        std::memcpy(head, message.about.data.data(), sizeof head);
+        message.arguments = {message.about.data.data() + sizeof head, head[0]};
+        message.about.data = message.about.data.subspan(head[1]);
+        message.about.data_bytes -= head[1];
     }
-    delivery here{message, state};
+    delivery here{message, message.arguments.data(), state};
     function_of(context, message)(here);
     std::uint16_t wanted = message.kind & (origin_counter | completion);
     if (here.completion != nullptr) {
@@ -157,7 +160,7 @@ void receive_call(rank_context& context, machine::incoming_message message) {
     argument_writer told;
     if (wanted & origin_counter) told.add(origin_address);
     if (wanted & completion) told.add(completion_address);
-    send_reply(context, message.origin, count_reply | wanted, told);
+    send_reply(context, message.about.origin, count_reply | wanted, told);
 }
 
 }  // namespace
@@ -167,7 +170,7 @@ void deliver(rank_context& context, const machine::incoming_message& message) {
     try {
         if (message.kind == 0) {
             receive_plain(context, message);
-        } else if (message.kind == future_of_result && message.bytes == 0) {
+        } else if (message.kind == future_of_result && message.about.data_bytes == 0) {
             receive_call(context, message);
         } else if (message.kind & replies) {
             receive_reply(context, message);
@@ -175,7 +178,7 @@ void deliver(rank_context& context, const machine::incoming_message& message) {
             receive_request(context, message);
         }
     } catch (...) {
-        end_for_exception(context, "handler", message.origin);
+        end_for_exception(context, "handler", message.about.origin);
     }
 }
 

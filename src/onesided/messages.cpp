@@ -245,19 +245,22 @@ void end_for_unknown_function(std::uint64_t code) {
                     std::source_location::current());
 }
 
+void reply_with_word(std::uint32_t origin, std::uint64_t state, std::uint64_t word,
+                     std::size_t bytes) {
+    rank_context& context = *current_context;
+    if (context.deaths != nullptr) [[unlikely]]
+        return reply_with(origin, state, &word, bytes);
+    const std::size_t all = sizeof state + in_whole_words(bytes);
+    context.transport->send_words(context,
+                                  {.target = origin,
+                                   .kind = value_reply,
+                                   .bytes = static_cast<std::uint8_t>(all),
+                                   .is_reply = true},
+                                  0, state, word);
+}
+
 void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, std::size_t bytes) {
     rank_context& context = *current_context;
-    if (bytes <= sizeof(std::uint64_t) && context.deaths == nullptr) [[likely]] {
-        std::uint64_t word = 0;
-        if (bytes != 0) std::memcpy(&word, value, bytes);
-        const std::size_t all = sizeof state + in_whole_words(bytes);
-        return context.transport->send_words(context,
-                                             {.target = origin,
-                                              .kind = value_reply,
-                                              .bytes = static_cast<std::uint8_t>(all),
-                                              .is_reply = true},
-                                             0, state, word);
-    }
     argument_writer arguments;
     arguments.add(state);
     if (bytes <= arguments.free_bytes()) {

@@ -46,9 +46,9 @@ end_notices& notices_of(const rank_context& context) {
 void take_notice(delivery& here) {
     rank_context& context = *current_context;
     end_notice told{};
-    std::memcpy(&told, here.message.arguments.data(), sizeof told);
+    std::memcpy(&told, here.arguments, sizeof told);
     end_notices& all = notices_of(context);
-    end_of_rank& from = all.ranks[here.message.origin];
+    end_of_rank& from = all.ranks[here.message.about.origin];
     if (told.round != leaving) {
         from.news[told.round % 2].store(told.news, std::memory_order_relaxed);
     }

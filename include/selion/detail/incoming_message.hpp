@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include <selion/message_info.hpp>
+
 namespace selion::detail {
 
 /// Most bytes of arguments that stand beside a message.
@@ -18,12 +20,10 @@ constexpr std::size_t in_whole_words(std::size_t bytes) {
 
 /// A message at its target. What it points to lives until its function returns.
 struct incoming_message {
-    std::uint32_t origin;
+    message_info about;
     std::uint16_t kind;  ///< as the sender's floor likes; 0: nothing but a function and arguments
     std::uint64_t handler;
     std::span<const std::byte> arguments;
-    const std::byte* data;  ///< aligned to 16 bytes unless lent
-    std::size_t bytes;
 };
 
 }  // namespace selion::detail

@@ -16,6 +16,7 @@ namespace selion::detail {
 /// A message at its target, as the function sees it that it names.
 struct delivery {
     const incoming_message& message;
+    const std::byte* arguments;  ///< the function's own: the last ones of the message's
     std::uint64_t state = 0;  ///< of the future that waits for the result, at the origin; 0: none
     /// What the function leaves to be called where it may wait; null: nothing.
     void (*completion)(void*) = nullptr;

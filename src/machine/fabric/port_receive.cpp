@@ -254,12 +254,10 @@ void port::take_message(detail::rank_context& server, const frame_head& head,
     if (data.size() == head.operands[1]) {
         alignas(16) std::array<std::byte, most_following> aligned;
         if (!data.empty()) std::memcpy(aligned.data(), data.data(), data.size());
-        return deliver(server, {.origin = head.origin,
+        return deliver(server, {.about = {head.origin, data.size(), {aligned.data(), data.size()}},
                                 .kind = head.detail,
                                 .handler = head.operands[0],
-                                .arguments = {arguments.data(), argument_bytes},
-                                .data = data.empty() ? nullptr : aligned.data(),
-                                .bytes = data.size()});
+                                .arguments = {arguments.data(), argument_bytes}});
     }
     account.is_in_message = true;
     account.message = head;
@@ -282,12 +280,10 @@ void port::take_part(detail::rank_context& server, const frame_head& head,
     if (account.arrived_bytes != whole) return;
     account.is_in_message = false;
     const std::vector<std::byte> kept = std::exchange(account.message_data, {});
-    deliver(server, {.origin = head.origin,
+    deliver(server, {.about = {head.origin, whole, {kept.data() + argument_bytes_room, whole}},
                      .kind = account.message.detail,
                      .handler = account.message.operands[0],
-                     .arguments = {kept.data(), account.message.operands[2]},
-                     .data = kept.data() + argument_bytes_room,
-                     .bytes = whole});
+                     .arguments = {kept.data(), account.message.operands[2]}});
 }
 
 /// Answers to it gather from the first one on, and leave when all that has come is done.
@@ -324,12 +320,10 @@ bool port::serve_own_messages(detail::rank_context& server) {
             own_count_.store(own_messages_.size(), std::memory_order_relaxed);
         }
         has_served = true;
-        deliver(server, {.origin = around_.bounds.own_rank,
+        deliver(server, {.about = {around_.bounds.own_rank, next.data.size(), next.data},
                          .kind = next.kind,
                          .handler = next.handler,
-                         .arguments = next.arguments,
-                         .data = next.data.empty() ? nullptr : next.data.data(),
-                         .bytes = next.data.size()});
+                         .arguments = next.arguments});
     }
     return has_served;
 }

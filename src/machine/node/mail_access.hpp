@@ -8,6 +8,12 @@
 
 namespace selion::machine::node {
 
+/// Two words in one store. @param to aligned to 16 bytes.
+inline void store_pair(void* to, std::uint64_t low, std::uint64_t high) {
+    using pair [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
+    *static_cast<pair*>(to) = pair{low, high};
+}
+
 /// A ring as its receiver sees it.
 struct ring_reader {
     message_ring* ring = nullptr;

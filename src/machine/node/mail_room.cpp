@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/mail_room.hpp"
 
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -174,6 +175,16 @@ void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
     if (reader.is_in_row != next_in_row) reader.is_in_row = next_in_row;
 }
 
+/// Of a message without data. In pieces of 16 bytes, because those who pass it on copy it in such
+/// pieces, and a processor hands a load what a store has on its way only if that store has all of
+/// it; else the load waits until the stores are in the cache, for 9 ns.
+[[gnu::always_inline]] inline void write_short_info(message_info& info, std::uint32_t origin) {
+    static_assert(offsetof(message_info, data_bytes) == 8 && offsetof(message_info, data) == 16 &&
+                  sizeof(message_info) == 32);
+    store_pair(&info, origin, 0);
+    store_pair(&info.data, 0, 0);  // an empty span
+}
+
 /// @pre there is a message. Its slot is free for senders as soon as it has been copied; so a
 /// handler that waits for room may serve replies meanwhile.
 void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
@@ -190,15 +201,14 @@ void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
         std::memcpy(arguments, slot.arguments, few_argument_bytes);
         if (about.argument_bytes > few_argument_bytes) [[unlikely]]
             std::memcpy(arguments + few_argument_bytes, rest.arguments, sizeof rest.arguments);
-        incoming_message message{.origin = about.origin,
-                                 .kind = about.kind,
-                                 .handler = slot.handler,
-                                 .arguments = {arguments, about.argument_bytes},
-                                 .data = nullptr,
-                                 .bytes = 0};
+        alignas(16) incoming_message message{.about = {},
+                                             .kind = about.kind,
+                                             .handler = slot.handler,
+                                             .arguments = {arguments, about.argument_bytes}};
+        write_short_info(message.about, about.origin);
         if (about.place != data_place::nowhere) [[unlikely]] {
-            message.data = data_of(rest, about.place);
-            message.bytes = rest.data_bytes;
+            message.about.data = {data_of(rest, about.place), rest.data_bytes};
+            message.about.data_bytes = rest.data_bytes;
         }
         step_past(server, reader, about.next_in_row);
         deliver(server, about.target, message);
@@ -219,9 +229,10 @@ void mail_room::tell_consumed(detail::rank_context& server, const ring_reader& r
 /// Data in a pool of the sender have been read.
 void mail_room::give_back(detail::rank_context& server, const ring_reader& reader,
                           const incoming_message& message) {
-    mail_area& senders = *office_.box_of(message.origin).area;
+    mail_area& senders = *office_.box_of(message.about.origin).area;
     const bool is_reply = &reader <= &replies().back();
-    give_back_payload(server, is_reply ? senders.reply_pool : senders.request_pool, message.data);
+    give_back_payload(server, is_reply ? senders.reply_pool : senders.request_pool,
+                      message.about.data.data());
 }
 
 const std::byte* mail_room::data_of(const message_rest& rest, data_place place) const {

@@ -40,12 +40,6 @@ inline void copy_arguments(message_ring& ring, const drawn_ticket& drawn, const 
     }
 }
 
-/// Two words in one store. @param to aligned to 16 bytes.
-inline void store_pair(void* to, std::uint64_t low, std::uint64_t high) {
-    using pair [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
-    *static_cast<pair*>(to) = pair{low, high};
-}
-
 bool is_dead(const detail::rank_context& context, std::uint32_t rank) {
     return context.deaths != nullptr && context.deaths->is_dead(rank);
 }

@@ -120,14 +120,14 @@ void simulation::run_handler(transfer& what) {
     detail::rank_context* const outer = std::exchange(detail::current_context, &context);
     const bool counts_alone = std::exchange(context.own.counts_alone, false);
     context.own.in_handler = true;
-    const std::size_t start = padded(what.argument_bytes);
-    const bool has_data = what.data_bytes > what.argument_bytes;
-    deliver_(context, {.origin = what.from,
+    std::span<const std::byte> data;
+    if (what.data_bytes > what.argument_bytes) {
+        data = std::span(what.data(), what.data_bytes).subspan(padded(what.argument_bytes));
+    }
+    deliver_(context, {.about = {what.from, data.size(), data},
                        .kind = what.message_kind,
                        .handler = what.handler,
-                       .arguments = {what.data(), what.argument_bytes},
-                       .data = has_data ? what.data() + start : nullptr,
-                       .bytes = has_data ? what.data_bytes - start : 0});
+                       .arguments = {what.data(), what.argument_bytes}});
     context.own.in_handler = false;
     context.own.counts_alone = counts_alone;
     detail::current_context = outer;
