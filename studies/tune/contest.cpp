@@ -25,6 +25,9 @@ constexpr double blocks_of_each = 40;  ///< for which there is time
 constexpr double warm_up_share = 0.25;
 /// Calls that do not count, for each member: two, because lines and slots take turns.
 constexpr std::uint64_t warm_up_laps = 2;
+/// What the touching of data is taken for at most, as part of a call: it is measured alone.
+constexpr double most_touching = 0.9;
+constexpr int touching_tries = 5;
 /// A way that is so many times slower than the quickest at first sight takes part in no round.
 constexpr double hopeless = 5;
 
@@ -46,6 +49,7 @@ public:
         block_ns_ = std::clamp(each * 1e9 / blocks_of_each, shortest_block_ns, longest_block_ns);
         for (outcome& one : all_) {
             warm_up(one, warm_up_share * each);
+            if (touching_ns_ < 0) measure_touching();
             fill_block(one);
         }
         leave_out_hopeless();
@@ -92,13 +96,33 @@ private:
         }
     }
 
-    std::int64_t time_block(const outcome& one, std::uint64_t calls) {
-        team_.choose(task_.what, one.way);
-        calls_.call(turn_++);  // as after other calls of the same kind
+    /// What `count` calls take, of the rank that takes longest.
+    template <class Call>
+    double time(std::uint64_t count, Call call) {
         world_.barrier();
         const std::int64_t start = world_.now();
-        for (std::uint64_t i = 0; i < calls; ++i) calls_.call(turn_++);
-        return world_.all_reduce(world_.now() - start, selion::maximum);
+        for (std::uint64_t i = 0; i < count; ++i) call(turn_++);
+        const std::int64_t most = world_.all_reduce(world_.now() - start, selion::maximum);
+        return static_cast<double>(most);
+    }
+
+    /// As long as a block, because ranks that share a processor take turns.
+    void measure_touching() {
+        const auto touch = [this](std::uint64_t turn) { calls_.touch(turn); };
+        std::uint64_t count = 1;
+        double ns = time(count, touch);
+        for (; ns < block_ns_ / 2 && count < most_calls; ns = time(count, touch)) count *= 2;
+        for (int i = 1; i < touching_tries; ++i) ns = std::min(ns, time(count, touch));
+        touching_ns_ = ns / static_cast<double>(count);
+    }
+
+    /// Nanoseconds of one of `calls` calls, without the touching of data.
+    double time_block(const outcome& one, std::uint64_t calls) {
+        team_.choose(task_.what, one.way);
+        calls_.call(turn_++);  // as after other calls of the same kind
+        const double ns = time(calls, [this](std::uint64_t turn) { calls_.call(turn); });
+        const double each = ns / static_cast<double>(calls);
+        return each - std::min(touching_ns_, most_touching * each);
     }
 
     /// Finds how many calls make a block, and notes what the quickest try has taken for each call:
@@ -107,8 +131,7 @@ private:
         one.calls = 1;
         double best = std::numeric_limits<double>::max();
         for (int tries = 1; one.calls < most_calls; ++tries) {
-            const auto ns = static_cast<double>(time_block(one, one.calls));
-            best = std::min(best, ns / static_cast<double>(one.calls));
+            best = std::min(best, time_block(one, one.calls));
             const bool is_full = best * static_cast<double>(one.calls) >= block_ns_ / 2;
             if (is_full && tries >= fewest_tries) break;
             if (!is_full) one.calls *= 2;
@@ -133,8 +156,7 @@ private:
         for (const std::size_t number : order) {
             outcome& one = all_[number];
             if (one.is_out) continue;
-            const auto ns = static_cast<double>(time_block(one, one.calls));
-            one.ns.push_back(ns / static_cast<double>(one.calls));
+            one.ns.push_back(time_block(one, one.calls));
         }
     }
 
@@ -153,6 +175,7 @@ private:
     caller calls_;
     std::int64_t start_ns_;
     double block_ns_ = 0;
+    double touching_ns_ = -1;  ///< of a call, before it is known
     std::uint64_t turn_ = 0;
     std::vector<outcome> all_;
 };
