@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "machine/spare_memory.hpp"
 #include "selion/detail/shared_word.hpp"
 
 namespace selion::collectives {
@@ -16,19 +17,22 @@ public:
 
     /// Makes room; what was there is lost unless there was room already.
     void reserve(std::size_t bytes) {
-        if (bytes <= bytes_) return;
-        lines_ = std::make_unique_for_overwrite<line[]>((bytes + sizeof(line) - 1) / sizeof(line));
-        bytes_ = bytes;
+        if (bytes <= start_.get_deleter().bytes) return;
+        start_.reset();  // the same piece may do
+        start_ = {machine::take_memory(bytes), giver{bytes}};
     }
-    std::byte* data() { return reinterpret_cast<std::byte*>(lines_.get()); }
-    const std::byte* data() const { return reinterpret_cast<const std::byte*>(lines_.get()); }
+    std::byte* data() { return start_.get(); }
+    const std::byte* data() const { return start_.get(); }
 
 private:
-    struct alignas(detail::line_bytes) line {
-        std::byte bytes[detail::line_bytes];
+    static_assert(machine::spare_memory::alignment % detail::line_bytes == 0);
+    struct giver {
+        std::size_t bytes;
+        void operator()(std::byte* start) const noexcept {
+            machine::give_back_memory(start, bytes);
+        }
     };
-    std::unique_ptr<line[]> lines_;
-    std::size_t bytes_ = 0;
+    std::unique_ptr<std::byte, giver> start_{nullptr, giver{0}};
 };
 
 }  // namespace selion::collectives

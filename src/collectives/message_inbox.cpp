@@ -99,8 +99,12 @@ void message_inbox::sort_in() {
     }
 }
 
-void message_inbox::sort_in(const part& come) {
+void message_inbox::sort_in(part& come) {
     std::deque<message>& same = messages_[come.name];
+    if (come.bytes == come.message_bytes) {
+        same.push_back({come.bytes, come.bytes, std::move(come.data), come.call});
+        return;
+    }
     if (come.start == 0) {
         same.push_back({come.message_bytes, 0, aligned_bytes(come.message_bytes), come.call});
     }

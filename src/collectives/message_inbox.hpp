@@ -110,7 +110,7 @@ private:
     };
 
     static void receive(detail::delivery& here);
-    void sort_in(const part& come);
+    void sort_in(part& come);
 
     std::atomic<part*> added_ = nullptr;                    ///< the last one first
     detail::shared_word arrived_{};                         ///< parts, ever

@@ -22,6 +22,14 @@ void copy_pieces(std::byte* to, message_pieces data) {
     }
 }
 
+std::span<const std::byte> packed_pieces::all_of(message_pieces data) {
+    if (data.size() == 1) return data.front();
+    const std::size_t bytes = bytes_of(data);
+    copy_.reserve(bytes);
+    copy_pieces(copy_.data(), data);
+    return {copy_.data(), bytes};
+}
+
 void expect_bytes(detail::rank_context& context, collective_kind what, std::uint32_t sender,
                   const expected_bytes& bytes) {
     if (bytes.wanted == bytes.come) return;
@@ -32,9 +40,7 @@ void expect_bytes(detail::rank_context& context, collective_kind what, std::uint
 }
 
 void inbox_way::send(std::uint32_t member, message_pieces data, bool /*may_lend*/) {
-    packed_.resize(bytes_of(data));
-    copy_pieces(packed_.data(), data);
-    message_inbox::send(members_.world_rank(member), name_, packed_);
+    message_inbox::send(members_.world_rank(member), name_, packed_.all_of(data));
 }
 
 std::span<const std::byte> inbox_way::receive(std::uint32_t member, std::size_t /*expected*/) {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "collectives/aligned_bytes.hpp"
 #include "collectives/message_inbox.hpp"
 #include "collectives/team_members.hpp"
 #include "selion/detail/rank_context.hpp"
@@ -41,6 +41,16 @@ void expect_bytes(detail::rank_context& context, collective_kind what, std::uint
                   const expected_bytes& bytes);
 void copy_pieces(std::byte* to, message_pieces data);
 
+/// Pieces side by side, for who sends one.
+class packed_pieces {
+public:
+    /// @return all of them, in their place where there is only one. Valid until the next call.
+    std::span<const std::byte> all_of(message_pieces data);
+
+private:
+    aligned_bytes copy_;
+};
+
 /// By messages of the machine, on any machine.
 class inbox_way final : public message_way {
 public:
@@ -57,7 +67,7 @@ private:
     const team_members& members_;
     collective_name name_;
     message_inbox::message last_;
-    std::vector<std::byte> packed_;
+    packed_pieces packed_;
 };
 
 }  // namespace selion::collectives

@@ -11,8 +11,10 @@
 namespace selion::collectives {
 namespace {
 
-/// Larger pieces go back at once: the heap is the program's.
-constexpr std::uint64_t kept_bytes = 16 * 1024;
+constexpr std::uint64_t small_bytes = 16 * 1024;  ///< of a piece that is kept in any case
+/// Of all large pieces, and as a part of what the heap has left: it is the program's.
+constexpr std::uint64_t most_kept_bytes = 16 * 1024 * 1024;
+constexpr std::uint64_t kept_part = 64;
 
 }  // namespace
 
@@ -26,7 +28,7 @@ std::uint64_t segment_copies::take(std::size_t bytes) {
     if (found == pieces_.end()) {
         // A little more, so that a message that grows does not take a new piece each time.
         const std::uint64_t size =
-            bytes > kept_bytes ? bytes : std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
+            bytes > small_bytes ? bytes : std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
         const auto offset = context_.heap->allocate_for_runtime(size);
         if (!offset) {
             context_.host->launcher().end_job(context_, context_.heap->shortage_text(size));
@@ -38,11 +40,19 @@ std::uint64_t segment_copies::take(std::size_t bytes) {
 }
 
 void segment_copies::reuse() {
+    std::uint64_t large_bytes = 0;
     for (piece& one : pieces_) {
         one.is_taken = false;
-        if (one.bytes > kept_bytes) context_.heap->deallocate_for_runtime(one.offset, one.bytes);
+        if (one.bytes > small_bytes) large_bytes += one.bytes;
     }
-    std::erase_if(pieces_, [](const piece& one) { return one.bytes > kept_bytes; });
+    if (large_bytes == 0) return;
+    const std::uint64_t most = std::min(most_kept_bytes, context_.heap->free_bytes() / kept_part);
+    std::erase_if(pieces_, [&](const piece& one) {
+        if (large_bytes <= most || one.bytes <= small_bytes) return false;
+        large_bytes -= one.bytes;
+        context_.heap->deallocate_for_runtime(one.offset, one.bytes);
+        return true;
+    });
 }
 
 }  // namespace selion::collectives

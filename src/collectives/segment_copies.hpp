@@ -9,8 +9,9 @@
 
 namespace selion::collectives {
 
-/// Memory in a rank's segment for data that others are to read; small pieces are kept for the next
-/// time.
+/// Memory in a rank's segment for data that others are to read. Pieces are kept for the next time:
+/// small ones all, large ones as far as the heap has plenty. Pages that are given back cost
+/// everybody who touches them anew a fault for each, which together take longer than the copy.
 class segment_copies {
 public:
     explicit segment_copies(detail::rank_context& context) : context_(context) {}

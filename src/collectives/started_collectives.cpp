@@ -41,9 +41,7 @@ struct mover_count {
 }  // namespace
 
 void started_way::send(std::uint32_t member, message_pieces data, bool /*may_lend*/) {
-    packed_.resize(bytes_of(data));
-    copy_pieces(packed_.data(), data);
-    message_inbox::send(members_.world_rank(member), name_, packed_, call_,
+    message_inbox::send(members_.world_rank(member), name_, packed_.all_of(data), call_,
                         &started_collectives::receive);
 }
 

@@ -53,7 +53,7 @@ private:
     collective_name name_;
     call_signature call_;
     message_inbox::message last_;
-    std::vector<std::byte> packed_;
+    packed_pieces packed_;
 };
 
 /// One of them, at one member.

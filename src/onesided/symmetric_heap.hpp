@@ -43,9 +43,10 @@ public:
     std::uint64_t reserved_bytes() const { return top_; }
     /// What is used, free and asked for, and what to change, in one sentence.
     std::string shortage_text(std::uint64_t bytes) const;
+    /// What this rank can still allocate, in all.
+    std::uint64_t free_bytes() const;
 
 private:
-    std::uint64_t free_bytes() const;
     void clear(std::uint64_t offset, std::uint64_t bytes);
     void give_back(std::uint64_t offset, std::uint64_t bytes);
 
