@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Threads that a rank starts itself work for it: std::thread, and OpenMP where there is one.
+#include <atomic>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -72,6 +73,43 @@ SPMD_TEST(rank_scope, threads_put_get_and_add) {
         test.equal(cells.mine()[number], rounds * 100ull + test.neighbour_before());
     }
     test.equal(selion::atomic_get(counter.at(0)), std::uint64_t{rounds} * threads * world.size());
+}
+
+/// What handlers of a rank find of each other.
+struct narrow_room {
+    std::uint64_t inside;
+    std::uint64_t meetings;
+    std::uint64_t visits;
+};
+
+void visit(selion::global_ptr<narrow_room> where) {
+    narrow_room& room = *where.local();
+    const std::atomic_ref inside(room.inside);
+    if (inside.fetch_add(1, std::memory_order_relaxed) != 0) ++room.meetings;
+    std::this_thread::yield();
+    inside.fetch_sub(1, std::memory_order_relaxed);
+    ++room.visits;
+}
+
+/// Whichever threads serve, and over whichever of two ways messages come.
+SPMD_TEST(rank_scope, handlers_of_a_rank_run_one_at_a_time) {
+    if (!may_join(test, world)) return;
+    const std::uint32_t threads = threads_per_rank(world);
+    const std::uint32_t rounds = test.rounds(200, 3);
+    spmd::symmetric_array<narrow_room> room(world, 1);
+    helpers others(world, threads, [&](std::uint32_t) {
+        for (std::uint32_t i = 0; i < rounds; ++i) {
+            for (std::uint32_t d = 0; d < world.size(); ++d) {
+                const selion::rank_id to = test.neighbour(d);
+                selion::rpc(to, visit, room.at(to)).get();
+            }
+        }
+    });
+    others.join();
+    world.barrier();
+    test.equal(room.mine()->meetings, std::uint64_t{0});
+    test.equal(room.mine()->visits, std::uint64_t{rounds} * threads * world.size());
+    world.barrier();
 }
 
 SPMD_TEST(rank_scope, spans_and_own_memory) {

@@ -44,6 +44,10 @@ std::optional<std::uint16_t> operands_of(frame_kind kind, bool has_signal) {
 
 bool has_signal(const frame_head& head) { return head.operands[1] != detail::null_address; }
 
+std::uint64_t bytes_asked_by(const frame_head& head) {
+    return head.kind == frame_kind::get ? head.operands[3] : 0;
+}
+
 }  // namespace
 
 frame_needs needs_of(const outgoing_frame& frame) {
@@ -61,6 +65,11 @@ bool may_be_batched(const outgoing_frame& frame) {
     const frame_head& head = frame.head;
     if (head.kind == frame_kind::message) return bytes - head.operands[2] == head.operands[1];
     return operands_of(head.kind, false).has_value();
+}
+
+bool open_batch::fits(const outgoing_frame& frame) const {
+    return fits(frame.first.size() + frame.second.size()) &&
+           asked_bytes_ + bytes_asked_by(frame.head) <= most_following;
 }
 
 /// The data end at a whole word.
@@ -96,6 +105,7 @@ void open_batch::add(const outgoing_frame& frame, counter* completion) {
     if (!frame.second.empty()) std::memcpy(place, frame.second.data(), frame.second.size());
     place += frame.second.size();
     needs_ |= needs_of(frame);
+    asked_bytes_ += bytes_asked_by(head);
     end_entry(fill(place), completion);
 }
 
@@ -130,7 +140,7 @@ outgoing_frame open_batch::frame(bool is_reply) const {
 }
 
 std::unique_ptr<batch_room> open_batch::end() {
-    bytes_ = 0;
+    bytes_ = asked_bytes_ = 0;
     needs_ = {};
     asks_ = false;
     completions_.clear();

@@ -53,6 +53,9 @@ public:
     bool fits(std::size_t following) const {
         return bytes_ + most_entry_bytes + following <= most_following;
     }
+    /// The same of any frame: what a batch asks for is as much as a frame's answer has at most, so
+    /// that as many of them may be open as of single frames.
+    bool fits(const outgoing_frame& frame) const;
     /// @param completion counts when the batch has been taken. @pre `may_be_batched`, `fits`, and
     /// has room
     void add(const outgoing_frame& frame, counter* completion);
@@ -79,6 +82,7 @@ private:
 
     std::unique_ptr<batch_room> room_;
     std::size_t bytes_ = 0;
+    std::size_t asked_bytes_ = 0;  ///< that its gets want
     std::uint32_t begun_ = 0;
     frame_needs needs_;
     bool asks_ = false;

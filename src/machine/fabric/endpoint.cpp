@@ -328,11 +328,9 @@ send_outcome endpoint::try_move(const memory_move& move, std::string& why) {
 bool endpoint::read(endpoint_event& event) {
     if (receive_buffer* const buffer = std::exchange(parts_->used_up, nullptr)) {
         if (const int code = parts_->post(*buffer)) {
-            event = {
-                endpoint_event::kind::failed,
-                {},
-                0,
-                fmt::format("cannot post a receive buffer again: {}", libfabric().strerror(-code))};
+            event = {.what = endpoint_event::kind::failed,
+                     .why = fmt::format("cannot post a receive buffer again: {}",
+                                        libfabric().strerror(-code))};
             return true;
         }
     }
@@ -355,19 +353,19 @@ bool endpoint::has_event() const { return parts_->entry != parts_->entry_count; 
 bool endpoint::read_completion(endpoint_event& event) {
     const fi_cq_data_entry& entry = parts_->found[parts_->entry++];
     if ((entry.flags & FI_RMA) != 0) {
-        event = {endpoint_event::kind::moved, {}, 0, {}};
+        event = {.what = endpoint_event::kind::moved};
         end_move(entry.op_context, event);
         return true;
     }
     if ((entry.flags & FI_SEND) != 0) {
         auto* const buffer = reinterpret_cast<send_buffer*>(entry.op_context);
-        event = {endpoint_event::kind::sent, {}, buffer->peer, {}};
+        event = {.what = endpoint_event::kind::sent, .peer = buffer->peer};
         parts_->give_back(buffer);
         return true;
     }
     auto* const buffer = reinterpret_cast<receive_buffer*>(entry.op_context);
     parts_->used_up = buffer;
-    event = {endpoint_event::kind::received, {buffer->bytes.data(), entry.len}, 0, {}};
+    event = {.what = endpoint_event::kind::received, .frame = {buffer->bytes.data(), entry.len}};
     return true;
 }
 
@@ -384,7 +382,7 @@ void endpoint::read_error(endpoint_event& event) {
     std::array<char, 256> text{};
     trouble.err_data = nullptr;
     const ssize_t count = fi_cq_readerr(parts_->completions.get(), &trouble, 0);
-    event = {endpoint_event::kind::failed, {}, UINT32_MAX, "the completion queue cannot be read"};
+    event = {.what = endpoint_event::kind::failed, .why = "the completion queue cannot be read"};
     if (count != 1) return;
     event.why = libfabric().strerror(trouble.err);
     const char* const more = fi_cq_strerror(parts_->completions.get(), trouble.prov_errno,

@@ -30,6 +30,9 @@ enum class send_outcome : std::uint8_t {
     busy,  ///< no buffer is free, or the provider takes nothing now
 };
 
+/// No rank.
+inline constexpr std::uint32_t no_peer = UINT32_MAX;
+
 /// A place in the provider's table of addresses.
 using peer_address = std::uint64_t;
 
@@ -48,12 +51,12 @@ struct memory_move {
 /// What happened to an endpoint.
 struct endpoint_event {
     enum class kind : std::uint8_t { received, sent, moved, failed } what;
-    std::span<const std::byte> frame;  ///< received: until the next call of `read`
-    std::uint32_t peer = 0;            ///< sent, moved, failed: whom it was for
-    std::string why;                   ///< failed
-    void* moved = nullptr;             ///< the move's `what`
-    bool is_read = false;              ///< the move was
-    bool is_receive = false;           ///< failed: of no frame that was sent, nor of a move
+    std::span<const std::byte> frame = {};  ///< received: until the next call of `read`
+    std::uint32_t peer = no_peer;           ///< sent, moved, failed: whom it was for
+    std::string why = {};                   ///< failed
+    void* moved = nullptr;                  ///< the move's `what`
+    bool is_read = false;                   ///< the move was
+    bool is_receive = false;                ///< failed: of no frame that was sent, nor of a move
 };
 
 /// A reliable-datagram endpoint: the one place that knows libfabric. `try_send`, `insert` and

@@ -49,19 +49,49 @@ struct sleeping_place {
     node::mail_room* room = nullptr;  ///< messages through memory that ranks share; null: alone
     bool has_frames = true;           ///< some come: not all ranks share memory
     std::optional<class attention> attention;  ///< only with progress=interrupt
+    std::atomic_flag is_served{};              ///< where the rank has several threads
 
-    /// Carries out what has come on either way.
+    /// Carries out what has come on either way, unless another thread of the rank is at it:
+    /// handlers run one at a time.
     bool serve(detail::rank_context& server) {
+        const turn_to_serve mine(*this);
+        if (!mine) return false;
         if (deaths != nullptr && deaths->has_news()) [[unlikely]]
             deaths->bury(server);
         const bool has_served = has_frames && frames->serve(server);
         return (room != nullptr && room->serve(server)) || has_served;
     }
+    /// The same of what came over the network.
+    bool serve_frames(detail::rank_context& server) {
+        const turn_to_serve mine(*this);
+        return mine && frames->serve(server);
+    }
     bool may_sleep() const {
         const bool has_deaths = deaths != nullptr && deaths->has_news();
-        return !has_deaths && (!has_frames || frames->may_sleep()) &&
-               (room == nullptr || !room->is_busy());
+        return !has_deaths && !is_served.test(std::memory_order_relaxed) &&
+               (!has_frames || frames->may_sleep()) && (room == nullptr || !room->is_busy());
     }
+
+private:
+    class turn_to_serve {
+    public:
+        explicit turn_to_serve(sleeping_place& place)
+            : taken_(place.mapping.has_one_thread_each() ? nullptr : &place.is_served),
+              // acquire: what the last one who served did is done [fabric.turn]
+              has_it_(taken_ == nullptr || !taken_->test_and_set(std::memory_order_acquire)) {}
+        ~turn_to_serve() {
+            if (has_it_ && taken_ != nullptr) {
+                taken_->clear(std::memory_order_release);  // [fabric.turn]
+            }
+        }
+        turn_to_serve(const turn_to_serve&) = delete;
+        turn_to_serve& operator=(const turn_to_serve&) = delete;
+        explicit operator bool() const { return has_it_; }
+
+    private:
+        std::atomic_flag* taken_;
+        bool has_it_;
+    };
 };
 
 /// A thread that runs the rank, or that joined it.

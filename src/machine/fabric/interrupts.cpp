@@ -45,7 +45,7 @@ void interrupts::run() {
     detail::current_context = &context_;
     while (!is_ending_.load(std::memory_order_relaxed)) {
         const bool is_attended = place_.attention->is_attended();
-        if (is_attended || (!place_.frames->serve(context_) && !linger())) sleep();
+        if (is_attended || (!place_.serve_frames(context_) && !linger())) sleep();
     }
 }
 
@@ -54,7 +54,7 @@ bool interrupts::linger() {
     const std::int64_t end_ns = node::steady_now_ns() + linger_ns_;
     do {
         if (place_.attention->is_attended()) return true;
-        if (place_.frames->serve(context_)) {
+        if (place_.serve_frames(context_)) {
             linger_ns_ = std::min(linger_ns_ * 2, longest_linger_ns);
             return true;
         }

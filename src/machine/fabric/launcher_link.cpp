@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -23,6 +24,9 @@ std::atomic<launcher_link::loss_handler> registered = nullptr;
 /// Numbers of processes by the launcher's; empty: they are the same. Fixed before losses are told.
 std::vector<std::uint32_t> number_of_launched;
 pid_t connected_process = 0;
+/// Fixed before losses are told, too.
+std::string connected_job;
+std::uint32_t launched_processes = 0;
 
 void fill(pmix_proc_t& who, const std::string& job, pmix_rank_t rank) {
     who = {};
@@ -94,8 +98,24 @@ void say_goodbye() {
     if (getpid() == connected_process) pmix().finalize(nullptr, 0);
 }
 
-void on_event(size_t, pmix_status_t what, const pmix_proc_t* source, pmix_info_t[], size_t,
-              pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* done_data) {
+/// The process that an event is about: the one that it names, else the one that it comes from.
+/// Nothing: none of this job.
+std::optional<std::uint32_t> affected_process(const pmix_proc_t* source,
+                                              std::span<const pmix_info_t> more) {
+    const pmix_proc_t* who = source;
+    for (const pmix_info_t& one : more) {
+        const bool is_name = std::string_view(one.key) == PMIX_EVENT_AFFECTED_PROC;
+        if (is_name && one.value.type == PMIX_PROC) who = one.value.data.proc;
+    }
+    if (who == nullptr || connected_job != who->nspace || who->rank >= launched_processes) {
+        return std::nullopt;
+    }
+    return number_of_launched.empty() ? who->rank : number_of_launched[who->rank];
+}
+
+void on_event(size_t, pmix_status_t what, const pmix_proc_t* source, pmix_info_t more[],
+              size_t count, pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done,
+              void* done_data) {
     // acquire: what the handler uses [fabric.loss]
     const launcher_link::loss_handler handler = registered.load(std::memory_order_acquire);
     const bool is_launcher = what == PMIX_ERR_LOST_CONNECTION_TO_SERVER ||
@@ -103,11 +123,8 @@ void on_event(size_t, pmix_status_t what, const pmix_proc_t* source, pmix_info_t
     if (handler != nullptr) {
         if (is_launcher) {
             handler(std::nullopt, pmix().error_string(what));
-        } else {
-            const std::uint32_t launched = source == nullptr ? 0 : source->rank;
-            const bool is_renumbered = launched < number_of_launched.size();
-            handler(is_renumbered ? number_of_launched[launched] : launched,
-                    pmix().error_string(what));
+        } else if (const auto process = affected_process(source, std::span(more, count))) {
+            handler(process, pmix().error_string(what));
         }
     }
     if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
@@ -272,6 +289,8 @@ void launcher_link::on_loss(loss_handler handler) {
     registered.store(handler, std::memory_order_release);
     static bool has_registered = false;
     if (std::exchange(has_registered, true)) return;
+    connected_job = job_name_;
+    launched_processes = place_.processes;
     std::array<pmix_status_t, 4> codes{PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTING,
                                        PMIX_ERR_LOST_CONNECTION_TO_SERVER,
                                        PMIX_ERR_LOST_CONNECTION};

@@ -164,6 +164,9 @@ struct peer_link {
         is_early_asked = false;
         owes_account = true;
     }
+    /// Whether an account would tell the peer what it waits for. What it has asked about cannot be
+    /// told while replies to it wait: such a frame would follow another for nothing.
+    bool can_tell_more() { return is_far_behind() || (owes_account && !replies().has_waiting()); }
     bool is_far_behind() {
         return requests_to_tell() - requests().told >= told_after ||
                replies().taken - replies().told >= told_after;

@@ -58,11 +58,12 @@ peer_link& port::link_to(std::uint32_t peer) {
     return *links_[peer];
 }
 
-/// The provider has not taken something for a peer: it is busy, or says why it never will.
-/// @pre the lock is held.
-void port::note_refusal(std::uint32_t peer) {
+/// The provider has not taken something for a peer: it is busy, or says why it never will. The
+/// first such peer is told of. @pre the lock is held.
+void port::note_refusal(std::uint32_t peer, const std::string& why) {
     is_stuck_.store(true, std::memory_order_relaxed);
-    if (trouble_.empty()) return;
+    if (why.empty() || !trouble_.empty()) return;
+    trouble_ = why;
     trouble_with_ = peer;
     has_trouble_.store(true, std::memory_order_relaxed);
 }
@@ -176,8 +177,9 @@ void port::send_account(std::uint32_t peer, peer_link& link) {
         account.head.number = link.requests().sent;
     }
     link.tell(account.head);
-    if (around_.end.try_send(link.address, peer, account, trouble_) == send_outcome::busy) {
-        return note_refusal(peer);
+    std::string why;
+    if (around_.end.try_send(link.address, peer, account, why) == send_outcome::busy) {
+        return note_refusal(peer, why);
     }
     ++link.buffers;
     link.wants_account = false;
@@ -199,9 +201,7 @@ void port::look_after_listed() {
         peer_link& link = *links_[peer];
         if (is_dead(peer)) return !(link.is_listed = false);
         flush(peer, link);
-        if (link.owes_account || link.wants_account || link.is_far_behind()) {
-            send_account(peer, link);
-        }
+        if (link.can_tell_more() || link.wants_account) send_account(peer, link);
         link.is_listed =
             link.has_waiting() || link.owes_account || link.wants_account || link.is_far_behind();
         return !link.is_listed;

@@ -56,7 +56,6 @@ struct port_surroundings {
     std::function<void()> batch_begun = {};
 };
 
-inline constexpr std::uint32_t no_peer = UINT32_MAX;
 /// After which a provider that was busy is asked again, if nothing has happened.
 inline constexpr std::int64_t retry_ns = 20'000;
 
@@ -192,7 +191,7 @@ private:
     void send_account(std::uint32_t peer, peer_link& link);
     void look_after(std::uint32_t peer, peer_link& link);
     void look_after_listed();
-    void note_refusal(std::uint32_t peer);
+    void note_refusal(std::uint32_t peer, const std::string& why);
     void check_trouble();
     template <class Attempt>
     void wait_to(detail::rank_context& context, Attempt attempt);

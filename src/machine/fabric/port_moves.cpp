@@ -57,8 +57,9 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
         if (!may_overtake(link, move.is_read)) return true;
         move.to = link.address;
         move.key = link.key;
-        if (around_.end.try_move(move, trouble_) == send_outcome::busy) {
-            note_refusal(move.peer);
+        std::string why;
+        if (around_.end.try_move(move, why) == send_outcome::busy) {
+            note_refusal(move.peer, why);
             return false;
         }
         has_begun = true;

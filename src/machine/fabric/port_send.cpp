@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "machine/fabric/port.hpp"
@@ -74,7 +75,7 @@ bool port::try_gather(std::uint32_t peer, peer_link& link, const outgoing_frame&
                       counter* completion) {
     const frame_class which = class_of(frame.head);
     class_account& account = link.of(which);
-    if (!account.batch.fits(frame.first.size() + frame.second.size()) &&
+    if (!account.batch.fits(frame) &&
         (!account.queue.empty() || !try_send_batch(peer, link, which))) {
         return false;
     }
@@ -136,8 +137,9 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     const bool asks_at_once = link.asks_at_once && has_reached(account.acked, account.sent);
     if (!completions.empty() || (asks_at_once && needs.account)) head.flags |= asks_flag;
     link.tell(head);
-    if (around_.end.try_send(link.address, peer, numbered, trouble_) == send_outcome::busy) {
-        note_refusal(peer);
+    std::string why;
+    if (around_.end.try_send(link.address, peer, numbered, why) == send_outcome::busy) {
+        note_refusal(peer, why);
         return false;
     }
     ++account.sent;

@@ -101,6 +101,22 @@ TEST(batch, is_full_before_its_room_is) {
     EXPECT_EQ(found, count);
 }
 
+TEST(batch, asks_for_as_much_as_one_frame_brings) {
+    open_batch batch = new_batch();
+    outgoing_frame get = frame_of(frame_kind::get);
+    get.head.operands[3] = most_following;
+    EXPECT_TRUE(batch.fits(get));
+    get.head.operands[3] = most_following / 3;
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(batch.fits(get));
+        batch.add(get, nullptr);
+    }
+    EXPECT_FALSE(batch.fits(get));
+    EXPECT_TRUE(batch.fits(frame_of(frame_kind::put)));
+    batch.begin(batch.end(), 8);
+    EXPECT_TRUE(batch.fits(get));
+}
+
 TEST(batch, plain_puts_are_the_same_either_way) {
     const std::vector<std::byte> data = bytes_of(13);
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, data.size()}) {

@@ -111,6 +111,20 @@ outgoing_frame put_frame(std::span<const std::byte> data) {
     return frame;
 }
 
+TEST(link, what_is_owed_is_not_told_again_and_again_while_a_reply_waits) {
+    peer_link link;
+    link.requests().taken = 3;
+    link.owes_account = true;
+    EXPECT_TRUE(link.can_tell_more());
+    link.replies().queue.resize(1);
+    EXPECT_FALSE(link.can_tell_more());
+    link.replies().taken = told_after;  // of those it can tell
+    EXPECT_TRUE(link.can_tell_more());
+    link.replies().told = told_after;
+    link.replies().queue.clear();
+    EXPECT_TRUE(link.can_tell_more());
+}
+
 TEST(link, quiet_waits_for_what_is_in_a_batch) {
     peer_link link;
     class_account& requests = link.requests();
