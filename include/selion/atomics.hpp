@@ -253,5 +253,31 @@ inline void fetch_or(T* before, global_ptr<T> target, std::type_identity_t<T> bi
                      std::source_location site = std::source_location::current()) {
     detail::start_update<detail::atomic_operation::bit_or>(before, target, bits, T{}, done, site);
 }
+template <atomic_integer T>
+inline void fetch_and(T* before, global_ptr<T> target, std::type_identity_t<T> bits, counter& done,
+                      std::source_location site = std::source_location::current()) {
+    detail::start_update<detail::atomic_operation::bit_and>(before, target, bits, T{}, done, site);
+}
+template <atomic_integer T>
+inline void fetch_xor(T* before, global_ptr<T> target, std::type_identity_t<T> bits, counter& done,
+                      std::source_location site = std::source_location::current()) {
+    detail::start_update<detail::atomic_operation::bit_xor>(before, target, bits, T{}, done, site);
+}
+template <atomic_element T>
+inline void fetch_min(T* before, global_ptr<T> target, std::type_identity_t<T> value, counter& done,
+                      std::source_location site = std::source_location::current()) {
+    detail::start_update<detail::atomic_operation::min>(before, target, value, T{}, done, site);
+}
+template <atomic_element T>
+inline void fetch_max(T* before, global_ptr<T> target, std::type_identity_t<T> value, counter& done,
+                      std::source_location site = std::source_location::current()) {
+    detail::start_update<detail::atomic_operation::max>(before, target, value, T{}, done, site);
+}
+/// Starts to read: `done` counts when `*value` is there.
+template <atomic_element T>
+inline void atomic_get(T* value, global_ptr<T> source, counter& done,
+                       std::source_location site = std::source_location::current()) {
+    detail::start_update<detail::atomic_operation::load>(value, source, T{}, T{}, done, site);
+}
 
 }  // namespace selion

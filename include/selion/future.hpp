@@ -64,9 +64,11 @@ SELION_API void drop_state(future_state& state) noexcept;
 /// The value, or the trouble, is there: runs what waits for it.
 SELION_API void fulfil(future_state& state);
 /// Lets `next` run when it is fulfilled. @return false if it is already; then `next` is untouched.
-SELION_API bool continue_with(future_state& state, std::function<void()>& next);
+/// @pre there is a state, here and below: the future is neither empty nor taken.
+SELION_API bool continue_with(future_state* state, std::function<void()>& next,
+                              std::source_location site);
 SELION_API bool is_fulfilled(const future_state& state) noexcept;
-SELION_API bool await_state(future_state& state, std::int64_t timeout_ns,
+SELION_API bool await_state(future_state* state, std::int64_t timeout_ns,
                             std::source_location site);
 
 struct state_release {
@@ -133,14 +135,14 @@ struct future_access {
     }
     template <class T>
     static void when_ready(future<T>& from, std::function<void()> next) {
-        from.when_ready(std::move(next));
+        from.when_ready(std::move(next), std::source_location::current());
     }
 };
 }  // namespace detail
 
 /// A value of type T that is there, or will be. Belongs to the thread that got it; a future that is
-/// let go lets its operation go on. One that is fulfilled at once, as where the target of a get is
-/// mapped, holds its value itself and costs nothing.
+/// let go lets its operation go on. One that is fulfilled at once (`make_ready`) holds its value
+/// itself and costs nothing.
 template <class T>
 class [[nodiscard]] future {
 public:
@@ -161,17 +163,17 @@ public:
 
     /// Waits for the value. Makes progress.
     void wait(std::source_location site = std::source_location::current()) const {
-        if (!is_ready()) static_cast<void>(detail::await_state(*state_, -1, site));
+        if (!is_ready()) static_cast<void>(detail::await_state(state_.get(), -1, site));
     }
     /// The same for at most `timeout`. @return whether it is there.
     [[nodiscard]] bool wait(std::chrono::nanoseconds timeout,
                             std::source_location site = std::source_location::current()) const {
         const std::int64_t timeout_ns = timeout.count() > 0 ? timeout.count() : 0;
-        return is_ready() || detail::await_state(*state_, timeout_ns, site);
+        return is_ready() || detail::await_state(state_.get(), timeout_ns, site);
     }
 
-    /// Waits for the value and takes it. Throws what the operation or a continuation has thrown:
-    /// of a function on another rank a `remote_error`.
+    /// Waits for the value and takes it: once. Throws what the operation or a continuation has
+    /// thrown: of a function on another rank a `remote_error`.
     T get(std::source_location site = std::source_location::current()) {
         wait(site);
         if constexpr (std::is_void_v<T>) {
@@ -186,7 +188,7 @@ public:
     /// @return a future of what it returns; of one that itself returns a future, of that one's
     /// value. An exception of the operation or of `function` goes there.
     template <class Function>
-    auto then(Function function);
+    auto then(Function function, std::source_location site = std::source_location::current());
 
 private:
     friend struct detail::future_access;
@@ -206,8 +208,8 @@ private:
         }
     }
     /// Runs `next` once the value is there.
-    void when_ready(std::function<void()> next) {
-        if (value_ || !detail::continue_with(*state_, next)) next();
+    void when_ready(std::function<void()> next, std::source_location site) {
+        if (value_ || !detail::continue_with(state_.get(), next, site)) next();
     }
 
     std::optional<detail::held<T>> value_;
@@ -223,16 +225,15 @@ inline future<> make_ready() { return future<>(detail::nothing{}); }
 
 template <class T>
 template <class Function>
-auto future<T>::then(Function function) {
+auto future<T>::then(Function function, std::source_location site) {
     using result = typename detail::result_with<Function, T>::type;
     using value = typename detail::future_value<result>::type;
     constexpr bool is_nested = detail::future_value<result>::is_future;
     auto own = std::make_shared<future>(std::move(*this));
-    detail::future_state& state =
-        detail::make_state(sizeof(detail::held<value>), std::source_location::current());
+    detail::future_state& state = detail::make_state(sizeof(detail::held<value>), site);
     future<value> later(state);
     future& first = *own;
-    first.when_ready([own, &state, function = std::move(function)]() mutable {
+    auto run = [own, &state, function = std::move(function)]() mutable {
         if constexpr (is_nested) {
             try {
                 auto inner =
@@ -249,7 +250,8 @@ auto future<T>::then(Function function) {
                 return detail::call_with<Function, T>(function, own->take());
             });
         }
-    });
+    };
+    first.when_ready(std::move(run), site);
     return later;
 }
 

@@ -94,6 +94,15 @@ bool death_list::settle(std::uint32_t rank, const awaited_answer& what) {
     return true;
 }
 
+void death_list::forget(std::uint32_t rank, const awaited_answer& what) {
+    if (settle(rank, what) || what.counted == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    const auto [first, last] = lost_.equal_range(rank);
+    const auto found =
+        std::find_if(first, last, [&](const auto& one) { return one.second == what.counted; });
+    if (found != last) lost_.erase(found);
+}
+
 std::vector<awaited_answer> death_list::take_expected(std::uint32_t rank) {
     const std::lock_guard lock(mutex_);
     const auto [first, last] = expected_.equal_range(rank);

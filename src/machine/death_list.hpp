@@ -71,6 +71,8 @@ public:
     void expect(std::uint32_t rank, const awaited_answer& what);
     /// @return whether it was expected.
     bool settle(std::uint32_t rank, const awaited_answer& what);
+    /// The call that wanted the answer has failed: it is neither expected, nor counted as lost.
+    void forget(std::uint32_t rank, const awaited_answer& what);
     /// All that a rank owes; nothing is expected of it any more.
     std::vector<awaited_answer> take_expected(std::uint32_t rank);
 

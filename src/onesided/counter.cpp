@@ -112,7 +112,7 @@ bool test_counter(counter& which, std::uint64_t count, std::source_location site
     make_progress(context);
     if (counter_access::take(which, count)) return true;
     try {
-        onesided::expect_acknowledged(context, "test");
+        onesided::expect_told_acknowledged(context, "test");
     } catch (const error&) {
         onesided::count_lost_of(context, {&only, 1});
         throw;

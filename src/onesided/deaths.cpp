@@ -98,6 +98,13 @@ void expect_acknowledged(const detail::rank_context& caller, std::string_view op
     throw_rank_dead(caller, caller.deaths->all_declared()[acknowledged], operation);
 }
 
+void expect_told_acknowledged(const detail::rank_context& caller, std::string_view operation) {
+    if (caller.deaths == nullptr || caller.own.in_handler) return;
+    const std::uint64_t acknowledged = acknowledged_by(caller);
+    if (acknowledged >= caller.deaths->told()) return;
+    throw_rank_dead(caller, caller.deaths->told_rank(acknowledged), operation);
+}
+
 bool await_among_mortals(detail::rank_context& caller, const machine::wait_request& request) {
     machine::death_list& deaths = *caller.deaths;
     completion_queue& completions = caller.messages->completions;

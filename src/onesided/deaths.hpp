@@ -53,6 +53,8 @@ inline bool leaves_out(detail::rank_context& caller, std::uint32_t rank, std::st
 
 /// @error status::rank_dead: the rank has not acknowledged a death yet.
 void expect_acknowledged(const detail::rank_context& caller, std::string_view operation);
+/// The same of deaths that are settled: what they have lost is known.
+void expect_told_acknowledged(const detail::rank_context& caller, std::string_view operation);
 
 /// Operations that deaths have ended count on the counters: who waits for those has been told, or
 /// does not want to be.

@@ -154,7 +154,20 @@ void fulfil(future_state& state) {
     }
 }
 
-bool continue_with(future_state& state, std::function<void()>& next) {
+namespace {
+
+future_state& expect_state(future_state* state, std::source_location site) {
+    SELION_EXPECT_AT(
+        state != nullptr, site,
+        std::string("the future is empty, or its value has been taken already: get and "
+                    "then take it, once"));
+    return *state;
+}
+
+}  // namespace
+
+bool continue_with(future_state* given, std::function<void()>& next, std::source_location site) {
+    future_state& state = expect_state(given, site);
     if (is_fulfilled(state)) return false;
     state.next = std::move(next);
     std::uint64_t seen = pending;
@@ -169,9 +182,10 @@ bool continue_with(future_state& state, std::function<void()>& next) {
     return false;
 }
 
-bool await_state(future_state& state, std::int64_t timeout_ns, std::source_location site) {
+bool await_state(future_state* given, std::int64_t timeout_ns, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_may_wait(context, site);
+    future_state& state = expect_state(given, site);
     if (arrives_with_progress(context, state.word, fulfilled)) return true;
     const machine::call_scope scope(context, machine::operation::wait_future, site);
     return await(context, {.word = state.word,

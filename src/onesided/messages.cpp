@@ -75,6 +75,11 @@ public:
             expect({.result = reinterpret_cast<future_state*>(message.state)});
         }
     }
+    /// It could not be sent: of a call that throws nothing is counted, not even later.
+    void forget() {
+        if (context_.deaths == nullptr) return;
+        for (std::size_t i = 0; i < count_; ++i) context_.deaths->forget(target_, expected_[i]);
+    }
     /// Once it is sent: the target may have died before it was expected to answer.
     void look_whether_it_lives() {
         if (context_.deaths != nullptr && context_.deaths->is_dead(target_)) {
@@ -83,10 +88,15 @@ public:
     }
 
 private:
-    void expect(const machine::awaited_answer& what) { context_.deaths->expect(target_, what); }
+    void expect(const machine::awaited_answer& what) {
+        expected_[count_++] = what;
+        context_.deaths->expect(target_, what);
+    }
 
     rank_context& context_;
     std::uint32_t target_;
+    std::array<machine::awaited_answer, 3> expected_{};
+    std::size_t count_ = 0;
 };
 
 /// Whether a message must not be sent: its target is dead, and it is a handler that sends it.
@@ -100,17 +110,23 @@ bool leaves_out_message(rank_context& context, const outgoing& message) {
 
 void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
                 const argument_writer& arguments, std::span<const std::byte> data) {
-    // Also by completion handlers, which nobody would catch it from.
-    if (context.deaths != nullptr && context.deaths->is_dead(origin)) {
-        return context.deaths->drop();
+    const machine::message_request request{.target = origin,
+                                           .kind = kind,
+                                           .is_reply = true,
+                                           .handler = 0,
+                                           .arguments = arguments.bytes(),
+                                           .data = data.data(),
+                                           .bytes = data.size()};
+    if (context.deaths == nullptr) [[likely]]
+        return context.transport->send(context, request);
+    if (context.deaths->is_dead(origin)) return context.deaths->drop();
+    try {
+        context.transport->send(context, request);
+    } catch (const error& trouble) {
+        // It has died while a completion handler waited for room: nobody would catch that.
+        if (trouble.code() != status::rank_dead) throw;
+        context.deaths->drop();
     }
-    context.transport->send(context, {.target = origin,
-                                      .kind = kind,
-                                      .is_reply = true,
-                                      .handler = 0,
-                                      .arguments = arguments.bytes(),
-                                      .data = data.data(),
-                                      .bytes = data.size()});
 }
 
 std::uint64_t most_message_bytes() {
@@ -232,7 +248,12 @@ void send_any_message(const outgoing& message, std::source_location site) {
     }
     if (request.bytes != 0 && !request.lends_data) expect_size(context, request.bytes, site);
     expected_answers answers(context, message, request.lends_data);
-    context.transport->send(context, request);
+    try {
+        context.transport->send(context, request);
+    } catch (...) {
+        answers.forget();
+        throw;
+    }
     answers.look_whether_it_lives();
     if (!request.lends_data) count_here(context, when.origin, site);
 }

@@ -42,6 +42,15 @@ void arithmetic(spmd::test_run& test, selion::world& world) {
     selion::fetch_add(static_cast<T*>(nullptr), cell.cell, T(1), done);
     done.wait(1);
     test.equal(*cell, T(21));
+    selion::fetch_min(&before, cell.cell, T(8), done);
+    done.wait(1);
+    test.equal(before, T(21));
+    selion::fetch_max(&before, cell.cell, T(9), done);
+    done.wait(1);
+    test.equal(before, T(8));
+    selion::atomic_get(&before, cell.cell, done);
+    done.wait(1);
+    test.equal(before, T(9));
     world.barrier();
 }
 
@@ -71,6 +80,13 @@ void integers(spmd::test_run& test, selion::world& world) {
     done.wait(2);
     test.equal(before, std::numeric_limits<T>::min());
     test.equal(*cell, T(0x49));
+    selion::fetch_and(&before, cell.cell, T(0x0f), done);
+    done.wait(1);
+    test.equal(before, T(0x49));
+    selion::fetch_xor(&before, cell.cell, T(0x01), done);
+    done.wait(1);
+    test.equal(before, T(0x09));
+    test.equal(*cell, T(0x08));
     world.barrier();
 }
 

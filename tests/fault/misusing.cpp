@@ -75,6 +75,15 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
         const std::vector<std::byte> data(64 << 20);
         selion::send(0, shrug, 1, data);  // site: too_long
     }
+    if (what == "taken_future") {
+        selion::future<int> answer = selion::rpc(0, [] { return 1; });
+        static_cast<void>(answer.get());
+        static_cast<void>(answer.get());  // site: taken_future
+    }
+    if (what == "empty_future") {
+        selion::future<int> none;
+        static_cast<void>(none.then([](int value) { return value; }));  // site: empty_future
+    }
     if (what == "wait") {
         handle(world, [] {
             selion::counter never;

@@ -25,6 +25,8 @@ alone = {
     "quiet": (r"quiet: there is no rank 99; ranks are 0 to {last}$", 1),
     "target_counter": (r"the target counter belongs to rank 2, the data to rank 0; both must", 1),
     "too_long": (r"a message of 67108864 bytes is too long; at most \d+ are possible\. Set ", 1),
+    "taken_future": (r"the future is empty, or its value has been taken already: ", 1),
+    "empty_future": (r"the future is empty, or its value has been taken already: ", 1),
     "wait": (r"a handler must not wait: ", 1),
     "collective": (r"barrier is a collective; a handler must not wait$", 1),
     "local": (r"the memory belongs to rank 0; only the rank that allocated it gives it back$", 1),

@@ -56,6 +56,20 @@ TEST(death_list, counters_are_lost_once_and_not_before_the_death_is_told) {
     EXPECT_EQ(deaths.take_lost(), (std::vector<counter*>{&other}));
 }
 
+TEST(death_list, what_a_failed_call_wanted_is_neither_expected_nor_counted) {
+    death_list deaths(4);
+    counter one;
+    deaths.expect(1, {.counted = &one});
+    deaths.forget(1, {.counted = &one});
+    EXPECT_TRUE(deaths.take_expected(1).empty());
+    deaths.declare(1);
+    deaths.lose(1, &one);  // of another call
+    deaths.lose(1, &one);
+    deaths.forget(1, {.counted = &one});
+    deaths.tell_next();
+    EXPECT_EQ(deaths.take_lost(), (std::vector<counter*>{&one}));
+}
+
 TEST(death_list, an_answer_is_expected_until_it_has_come_or_its_rank_is_dead) {
     death_list deaths(4);
     counter one;
