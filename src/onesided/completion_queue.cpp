@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onesided/completion_queue.hpp"
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include "machine/extended_wait.hpp"
 #include "machine/waiter.hpp"
 #include "onesided/message_state.hpp"
 #include "selion/counter.hpp"
@@ -127,14 +125,7 @@ bool completion_queue::await(detail::rank_context& caller, const machine::wait_r
     const bool runs_them = is_run_by(caller);
     const bool moves = !caller.own.in_handler && caller.messages->above.move != nullptr;
     if (!runs_them && !moves) return caller.clock->wait(caller, request);
-    constexpr std::size_t few = 8;
-    const std::size_t count = request.others.size() + 1;
-    std::array<machine::awaited_word, few> usual;
-    std::vector<machine::awaited_word> many(count > few ? count : 0);
-    const std::span<machine::awaited_word> words =
-        count > few ? std::span(many) : std::span(usual).first(count);
-    return runs_them ? await_either(caller, request, words)
-                     : await_and_move(caller, request, words);
+    return runs_them ? await_either(caller, request) : await_and_move(caller, request);
 }
 
 void completion_queue::move_above(detail::rank_context& caller) {
@@ -142,33 +133,25 @@ void completion_queue::move_above(detail::rank_context& caller) {
     if (!caller.own.in_handler && above.move != nullptr) above.move(above.argument);
 }
 
-/// @param words as of `await_either`. What comes after the look at the count ends the wait.
+/// What comes after the look at the count ends the wait.
 bool completion_queue::await_and_move(detail::rank_context& caller,
-                                      const machine::wait_request& request,
-                                      std::span<machine::awaited_word> words) {
-    std::ranges::copy(request.others, words.begin());
-    machine::wait_request either = request;
-    either.others = words;
+                                      const machine::wait_request& request) {
+    machine::extended_wait either(request);
     auto& above = caller.messages->above;
     while (true) {
-        words.back() = {&above.news, detail::word_load(above.news) + 1};
+        const machine::awaited_word news{&above.news, detail::word_load(above.news) + 1};
         above.move(above.argument);
-        const bool is_early = caller.clock->wait(caller, either);
+        const bool is_early = caller.clock->wait(caller, either.until_also(news));
         const bool has_arrived = request.has_arrived();
         if (has_arrived || !is_early) return has_arrived;
     }
 }
 
-/// @param words room for what the request has besides its word, and one more.
 bool completion_queue::await_either(detail::rank_context& caller,
-                                    const machine::wait_request& request,
-                                    std::span<machine::awaited_word> words) {
-    std::ranges::copy(request.others, words.begin());
-    machine::wait_request either = request;
-    either.others = words;
+                                    const machine::wait_request& request) {
+    machine::extended_wait either(request);
     while (true) {
-        words.back() = {&ripe_, started_ + 1};
-        const bool is_early = caller.clock->wait(caller, either);
+        const bool is_early = caller.clock->wait(caller, either.until_also({&ripe_, started_ + 1}));
         const bool has_arrived = request.has_arrived();
         run(caller);
         if (has_arrived || !is_early) return has_arrived;

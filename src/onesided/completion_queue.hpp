@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <span>
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
@@ -73,10 +72,8 @@ private:
     void run_ripe(detail::rank_context& caller);
     void add_kept(detail::rank_context& handler, ripe_completion& kept);
     bool await_within_calls(detail::rank_context& caller, const machine::wait_request& request);
-    bool await_either(detail::rank_context& caller, const machine::wait_request& request,
-                      std::span<machine::awaited_word> words);
-    static bool await_and_move(detail::rank_context& caller, const machine::wait_request& request,
-                               std::span<machine::awaited_word> words);
+    bool await_either(detail::rank_context& caller, const machine::wait_request& request);
+    static bool await_and_move(detail::rank_context& caller, const machine::wait_request& request);
     ripe_completion* take();
     static void run_one(detail::rank_context& context, void* what);
 

@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <vector>
 
 #include "machine/call_record.hpp"
+#include "machine/extended_wait.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
 #include "onesided/waiting.hpp"
@@ -83,14 +82,8 @@ std::size_t wait_any_counter(std::span<counter* const> which, std::uint64_t coun
     if (found != which.size()) return found;
     const machine::call_scope scope(context, machine::operation::wait_counter, site);
     const std::int64_t deadline_ns = deadline_after(context, timeout_ns);
-    constexpr std::size_t few = 8;
-    std::array<machine::awaited_word, few> near;
-    std::vector<machine::awaited_word> far;
-    std::span<machine::awaited_word> others(near.data(), std::min(which.size() - 1, few));
-    if (which.size() - 1 > few) {
-        far.resize(which.size() - 1);
-        others = far;
-    }
+    machine::awaited_words room(which.size() - 1);
+    const std::span others = room.all();
     do {
         // A completion handler may have waited for the same ones meanwhile.
         for (std::size_t i = 1; i < which.size(); ++i) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onesided/deaths.hpp"
 
-#include <algorithm>
-#include <array>
 #include <exception>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "machine/call_record.hpp"
+#include "machine/extended_wait.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
@@ -108,15 +107,7 @@ void expect_told_acknowledged(const detail::rank_context& caller, std::string_vi
 bool await_among_mortals(detail::rank_context& caller, const machine::wait_request& request) {
     machine::death_list& deaths = *caller.deaths;
     completion_queue& completions = caller.messages->completions;
-    constexpr std::size_t few = 8;
-    const std::size_t count = request.others.size() + 1;
-    std::array<machine::awaited_word, few> usual;
-    std::vector<machine::awaited_word> many(count > few ? count : 0);
-    const std::span<machine::awaited_word> words =
-        count > few ? std::span(many) : std::span(usual).first(count);
-    std::ranges::copy(request.others, words.begin());
-    machine::wait_request either = request;
-    either.others = words;
+    machine::extended_wait either(request);
     for (std::uint64_t told = deaths.told();; told = deaths.told()) {
         if (request.has_arrived()) return true;
         if (told != 0) {
@@ -129,8 +120,8 @@ bool await_among_mortals(detail::rank_context& caller, const machine::wait_reque
         if (const auto dead = death_that_ends(caller, request.reason)) {
             throw_rank_dead(caller, *dead, call_of(caller));
         }
-        words.back() = {&deaths.word(), told + 1};
-        const bool is_early = completions.await(caller, either);
+        const bool is_early =
+            completions.await(caller, either.until_also({&deaths.word(), told + 1}));
         if (request.has_arrived()) return true;
         if (!is_early) return false;
     }
