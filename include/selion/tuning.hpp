@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,10 @@ namespace selion {
 /// Whether a reduction or scan that is carried out so has the association of values that
 /// selion/reduction.hpp and `team::scan` promise; what moves blocks only has none to keep. Of
 /// tuned choices only such are taken.
-/// @pre a schedule's root is member 0.
-SELION_API bool keeps_association(collective_kind what, const collective_choice& choice);
+/// @param members of the team: pairs of pairs keep it for 2, 3, 4, 6, 7, 8, 12, … of them, the
+/// numbers 2^a - 2^b. @pre a schedule's root is member 0.
+SELION_API bool keeps_association(collective_kind what, const collective_choice& choice,
+                                  std::uint32_t members);
 
 /// Where a job runs, as far as tables tell it apart: threads, fibers, processes, hybrid for
 /// processes of several ranks, or fabric.

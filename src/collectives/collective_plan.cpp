@@ -8,6 +8,7 @@
 #include "collectives/team_block.hpp"
 #include "collectives/team_nodes.hpp"
 #include "machine/machine.hpp"
+#include "selion/tuning.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -74,6 +75,21 @@ std::size_t size_of(const rank_schedule& schedule) {
         messages += step.sends.size() + step.receives.size();
     }
     return messages;
+}
+
+constexpr collective_choice in_pairs{collective_way::messages,
+                                     {.algorithm = schedule_algorithm::recursive_doubling}};
+
+/// Where each member is alone on its host, pairs and pairs of pairs take half as many messages one
+/// after the other as a tree, which goes up and down. Longer vectors do better in parts that follow
+/// each other along the tree, and a few bytes as letters.
+bool goes_in_pairs(const team_members& members, const detail::block_call& call) {
+    constexpr std::size_t shortest = 64;
+    constexpr std::size_t longest = 8 * 1024;
+    const std::size_t bytes = call.block_bytes();
+    return call.what == all_reduce && bytes >= shortest && bytes <= longest &&
+           members.context().host->description().kind == "fabric" && !members.has_levels() &&
+           keeps_association(call.what, in_pairs, members.count());
 }
 
 /// Long vectors go in segments, few enough that messages do not cost more than they save.
@@ -155,7 +171,7 @@ collective_choice plan(const team_members& members, const detail::block_call& ca
     }
     if (can(collective_way::slots)) return {collective_way::slots, {}};
     if (can(collective_way::nodes)) return {collective_way::nodes, {}};
-    return usual_messages(call);
+    return goes_in_pairs(members, call) ? in_pairs : usual_messages(call);
 }
 
 const rank_schedule& schedule_store::of(const detail::block_call& call,

@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "selion/detail/rank_context.hpp"
+
 namespace selion::machine {
 namespace {
 
@@ -23,9 +25,13 @@ struct own_memory {
     ~own_memory() { have_ended = true; }
 };
 
-spare_memory& own_pieces() {
+/// Simulated ranks share a thread, but not a cache: a piece that goes from one to the next would
+/// take the lines of its last owner with it.
+spare_memory* own_pieces() {
+    const detail::rank_context* const caller = detail::current_context;
+    if (have_ended || (caller != nullptr && caller->simulated != nullptr)) return nullptr;
     thread_local own_memory own;
-    return own.all;
+    return &own.all;
 }
 
 }  // namespace
@@ -58,12 +64,14 @@ void spare_memory::give_back(std::byte* piece, std::size_t bytes) noexcept {
 }
 
 std::byte* take_memory(std::size_t bytes) {
-    return have_ended ? allocate(bytes) : own_pieces().take(bytes);
+    spare_memory* const own = own_pieces();
+    return own == nullptr ? allocate(bytes) : own->take(bytes);
 }
 
 void give_back_memory(std::byte* piece, std::size_t bytes) noexcept {
-    if (have_ended) return ::operator delete(piece, aligned);
-    own_pieces().give_back(piece, bytes);
+    spare_memory* const own = own_pieces();
+    if (own == nullptr) return ::operator delete(piece, aligned);
+    own->give_back(piece, bytes);
 }
 
 }  // namespace selion::machine

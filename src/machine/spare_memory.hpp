@@ -40,7 +40,7 @@ private:
     std::size_t kept_bytes_ = 0;
 };
 
-/// The same, of those that the calling thread keeps.
+/// The same, of those that the calling thread keeps; simulated ranks keep none.
 std::byte* take_memory(std::size_t bytes);
 void give_back_memory(std::byte* piece, std::size_t bytes) noexcept;
 

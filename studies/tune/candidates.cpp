@@ -100,8 +100,9 @@ std::vector<collective_choice> candidates(selion::collective_kind what, const sh
     add_schedules(all, what, team, collective_way::lines);
     add_schedules(all, what, team, collective_way::messages);
     if (!any_order) {
-        std::erase_if(
-            all, [what](const collective_choice& one) { return !keeps_association(what, one); });
+        std::erase_if(all, [&](const collective_choice& one) {
+            return !keeps_association(what, one, team.members);
+        });
     }
     return all;
 }

@@ -49,7 +49,7 @@ SPMD_TEST(association, is_kept_by_ways_of_which_that_is_said) {
         for (const auto way : {collective_way::lines, collective_way::messages}) {
             for (const auto algorithm : selion::algorithms_for(what)) {
                 const collective_choice how{way, {.algorithm = algorithm}};
-                if (!selion::keeps_association(what, how)) continue;
+                if (!selion::keeps_association(what, how, world.size())) continue;
                 world.choose(what, how);
                 test.that(bits_of(world, what) == usual, text_of(how));
             }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -105,14 +107,31 @@ collective_choice choice_of(std::string_view text) {
     return choice;
 }
 
-bool keeps_association(collective_kind what, const collective_choice& choice) {
+namespace {
+
+/// Whether pairs, pairs of pairs and so on, with the first members two by two where there are more
+/// than a power of two, combine what the promised tree combines.
+bool are_pairs_in_order(std::uint32_t members) {
+    return std::has_single_bit(members + (members & -members));
+}
+
+bool is_binomial(const schedule_request& schedule) {
+    return schedule.algorithm == schedule_algorithm::k_nomial && schedule.radix == 2;
+}
+
+}  // namespace
+
+bool keeps_association(collective_kind what, const collective_choice& choice,
+                       std::uint32_t members) {
     if (!collectives::follows_schedule(choice.way)) return true;
     const schedule_request& schedule = choice.schedule;
     switch (what) {
-        case collective_kind::reduce:
         case collective_kind::all_reduce:
-        case collective_kind::reduce_scatter:
-            return schedule.algorithm == schedule_algorithm::k_nomial && schedule.radix == 2;
+            return is_binomial(schedule) ||
+                   (schedule.algorithm == schedule_algorithm::recursive_doubling &&
+                    are_pairs_in_order(members));
+        case collective_kind::reduce:
+        case collective_kind::reduce_scatter: return is_binomial(schedule);
         case collective_kind::scan:
         case collective_kind::exscan: return schedule.algorithm == schedule_algorithm::binary;
         default: return true;

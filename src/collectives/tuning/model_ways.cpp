@@ -72,7 +72,7 @@ bool may_go_over_the_board(const block_shape& block, const team_shape& team) {
     return block.what != barrier || (have_processors(team) && team.members > 3);
 }
 
-/// Those of members on several nodes. Sums keep their association by the usual tree alone.
+/// Those of members on several nodes. Others than the usual tree may keep the association of sums.
 std::vector<collective_choice> ways_between_nodes(const block_shape& block,
                                                   const team_shape& team) {
     using enum schedule_algorithm;

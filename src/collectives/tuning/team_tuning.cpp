@@ -90,7 +90,7 @@ const tuning_row& team_tuning::predicted_row(collective_kind what, std::size_t b
     tuning_row& made = known.emplace_back(what, members_.count(), bytes);
     made.is_predicted = true;
     for (const collective_choice& one : ways_to_predict({what, bytes}, shape_)) {
-        if (!keeps_association(what, one)) continue;
+        if (!keeps_association(what, one, members_.count())) continue;
         made.candidates.push_back({one, predicted_ns(*costs_, shape_, {what, bytes}, one), true});
     }
     std::ranges::stable_sort(made.candidates, {}, &tuning_candidate::ns);
@@ -98,7 +98,10 @@ const tuning_row& team_tuning::predicted_row(collective_kind what, std::size_t b
 }
 
 bool team_tuning::is_for(const tuning_row& row, const tuning_candidate& candidate) const {
-    return candidate.keeps_association &&
+    const bool is_in_order = candidate.keeps_association &&
+                             (row.members == members_.count() ||
+                              keeps_association(row.what, candidate.choice, members_.count()));
+    return is_in_order &&
            (row.members == members_.count() || !grows_with_members(candidate.choice));
 }
 

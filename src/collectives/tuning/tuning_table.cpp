@@ -109,7 +109,7 @@ tuning_candidate read_candidate(std::string_view word, const tuning_row& row) {
         throw error(status::bad_argument, fmt::format("'{}' has no time", word));
     }
     if (follows_schedule(made.choice.way)) expect_schedule(made.choice.schedule, row);
-    made.keeps_association = keeps_association(row.what, made.choice);
+    made.keeps_association = keeps_association(row.what, made.choice, row.members);
     return made;
 }
 

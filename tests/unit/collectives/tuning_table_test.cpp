@@ -61,6 +61,16 @@ TEST(tuning_table, rows_come_by_rising_bytes_with_the_order_of_their_candidates)
     EXPECT_FALSE(table.value().rows(all_reduce, 4)[0].candidates[0].keeps_association);
 }
 
+TEST(tuning_table, pairs_of_pairs_keep_the_association_for_some_numbers_of_members) {
+    const collective_choice pairs{collective_way::messages,
+                                  {.algorithm = schedule_algorithm::recursive_doubling}};
+    std::vector<std::uint32_t> kept;
+    for (std::uint32_t members = 1; members <= 16; ++members) {
+        if (keeps_association(all_reduce, pairs, members)) kept.push_back(members);
+    }
+    EXPECT_EQ(kept, (std::vector<std::uint32_t>{1, 2, 3, 4, 6, 7, 8, 12, 14, 15, 16}));
+}
+
 TEST(tuning_table, teams_take_the_next_smaller_one_that_is_not_too_small) {
     const auto table = read(file_of(some_rows));
     ASSERT_TRUE(table);
