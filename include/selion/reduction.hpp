@@ -32,17 +32,29 @@ inline constexpr struct times_operation {
     }
 } times;
 
+/// Of floating-point numbers NaN if one of them is, whichever rank has it.
 inline constexpr struct minimum_operation {
     template <class T>
     constexpr T operator()(const T& a, const T& b) const {
-        return std::min(a, b);
+        if constexpr (std::is_floating_point_v<T>) {
+            const T least = a < b ? a : b;
+            return a != a ? a : least;
+        } else {
+            return std::min(a, b);
+        }
     }
 } minimum;
 
+/// NaN as in `minimum`.
 inline constexpr struct maximum_operation {
     template <class T>
     constexpr T operator()(const T& a, const T& b) const {
-        return std::max(a, b);
+        if constexpr (std::is_floating_point_v<T>) {
+            const T greatest = a > b ? a : b;
+            return a != a ? a : greatest;
+        } else {
+            return std::max(a, b);
+        }
     }
 } maximum;
 

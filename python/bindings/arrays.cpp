@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <string>
 
 #include "caller.hpp"
 #include "global_array.hpp"
@@ -24,38 +26,41 @@ nb::object by_name(const char* name, Arguments&&... arguments) {
     return nb::module_::import_("selion.transfers").attr(name)(arguments...);
 }
 
+std::string text_of(const global_array& array) {
+    const auto in_words = [](nb::handle what) { return nb::cast<std::string>(nb::str(what)); };
+    return "<selion.GlobalArray of shape " + in_words(array.shape()) + ", dtype " +
+           in_words(array.dtype()) + (array.is_alive() ? ">" : ", given back>");
+}
+
 }  // namespace
 
 void add_arrays(nb::module_& module) {
-    nb::class_<global_array> array(module, "GlobalArray",
-                                   "An array of which every rank owns a part of the same shape.");
+    documented<global_array> array(module, "GlobalArray");
     array
         .def(nb::init<const selion::world&, nb::object, nb::object>(), nb::keep_alive<1, 2>(),
              nb::arg("world"), nb::arg("shape"), nb::arg("dtype"))
-        .def_prop_ro("shape", &global_array::shape, "Shape of each rank's part.")
-        .def_prop_ro("dtype", &global_array::dtype, "NumPy's type of the elements.")
-        .def_prop_ro("size", &global_array::size, "Elements of each rank's part.")
-        .def_prop_ro("local", &global_array::local, "This rank's part, as it lies in memory.")
-        .def("put", &global_array::put, nb::arg("values"), nb::arg("rank"), nb::arg("offset") = 0,
-             "Writes values into a rank's part.")
+        .def_prop_ro("shape", &global_array::shape)
+        .def_prop_ro("dtype", &global_array::dtype)
+        .def_prop_ro("size", &global_array::size)
+        .def_prop_ro("ndim", &global_array::dimensions)
+        .def_prop_ro("nbytes", &global_array::bytes)
+        .def_prop_ro("local", &global_array::local)
+        .def("put", &global_array::put, nb::arg("values"), nb::arg("rank"), nb::arg("offset") = 0)
         .def("get", &global_array::get, nb::arg("rank"), nb::arg("offset") = 0,
-             nb::arg("count") = nb::none(), nb::kw_only(), nb::arg("out") = nb::none(),
-             "Reads from a rank's part.")
-        .def("item", &global_array::item, nb::arg("rank"), nb::arg("offset") = 0,
-             "Reads one element of a rank's part, as a number of Python.")
+             nb::arg("count") = nb::none(), nb::kw_only(), nb::arg("out") = nb::none())
+        .def("item", &global_array::item, nb::arg("rank"), nb::arg("offset") = 0)
         .def(
             "start_put",
             [](nb::handle self, nb::handle values, nb::handle rank, nb::handle offset) {
                 return by_name("start_put", self, values, rank, offset);
             },
-            nb::arg("values"), nb::arg("rank"), nb::arg("offset") = 0,
-            "Starts to write values into a rank's part.")
+            nb::arg("values"), nb::arg("rank"), nb::arg("offset") = 0)
         .def(
             "start_get",
             [](nb::handle self, nb::handle rank, nb::handle offset, nb::handle count,
                nb::handle out) { return by_name("start_get", self, rank, offset, count, out); },
             nb::arg("rank"), nb::arg("offset") = 0, nb::arg("count").none() = nb::none(),
-            nb::kw_only(), nb::arg("out").none() = nb::none(), "Starts to read from a rank's part.")
+            nb::kw_only(), nb::arg("out").none() = nb::none())
         .def(
             "put_signal",
             [](nb::handle self, nb::handle values, nb::handle rank, nb::handle signal,
@@ -65,8 +70,13 @@ void add_arrays(nb::module_& module) {
             },
             nb::arg("values"), nb::arg("rank"), nb::arg("signal"), nb::arg("offset") = 0,
             nb::kw_only(), nb::arg("add").none() = nb::none(), nb::arg("set").none() = nb::none(),
-            nb::arg("index") = 0, "Writes values into a rank's part, then raises its signal.")
-        .def("free", &global_array::free, "Gives the memory back; all ranks call it.")
+            nb::arg("index") = 0)
+        .def("free",
+             [](nb::handle self) {
+                 nb::cast<global_array&>(self).free();
+                 nb::module_::import_("selion.registry").attr("let_go")(self);
+             })
+        .def("__repr__", &text_of)
         .def("__array__",
              [](const global_array& self, const nb::args& how, const nb::kwargs& named) {
                  return of_local(self, "__array__", *how, **named);

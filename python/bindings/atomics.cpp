@@ -111,47 +111,43 @@ nb::object atomic_get(const global_array& array, std::int64_t rank, std::int64_t
 }
 
 constexpr auto place_and = [](auto& array, const char* name, const auto& method,
-                              const char* operand, const char* text) {
-    array.def(name, method, nb::arg("rank"), nb::arg("offset"), nb::arg(operand), text);
+                              const char* operand) {
+    array.def(name, method, nb::arg("rank"), nb::arg("offset"), nb::arg(operand));
 };
 
 }  // namespace
 
-void add_atomics(nb::class_<global_array>& array) {
+void add_atomics(documented<global_array>& array) {
     place_and(array, "fetch_add",
               fetching("fetch_add", [](auto at, auto by) { return selion::fetch_add(at, by); }),
-              "amount", "Adds to one element atomically; returns its value before.");
+              "amount");
     place_and(array, "add", giving("add", [](auto at, auto by) { selion::atomic_add(at, by); }),
-              "amount", "Adds to one element atomically.");
+              "amount");
     place_and(array, "fetch_min",
               fetching("fetch_min", [](auto at, auto by) { return selion::fetch_min(at, by); }),
-              "value", "Makes one element at most `value`, atomically; returns it before.");
+              "value");
     place_and(array, "fetch_max",
               fetching("fetch_max", [](auto at, auto by) { return selion::fetch_max(at, by); }),
-              "value", "Makes one element at least `value`, atomically; returns it before.");
+              "value");
     place_and(array, "swap",
-              fetching("swap", [](auto at, auto by) { return selion::swap(at, by); }), "value",
-              "Replaces one element atomically; returns its value before.");
+              fetching("swap", [](auto at, auto by) { return selion::swap(at, by); }), "value");
     place_and(
         array, "fetch_and",
         fetching_bits("fetch_and", [](auto at, auto by) { return selion::fetch_and(at, by); }),
-        "bits", "Clears the bits that are 0 in `bits`, atomically; returns the value before.");
+        "bits");
     place_and(array, "fetch_or",
               fetching_bits("fetch_or", [](auto at, auto by) { return selion::fetch_or(at, by); }),
-              "bits", "Sets the bits that are 1 in `bits`, atomically; returns the value before.");
+              "bits");
     place_and(
         array, "fetch_xor",
         fetching_bits("fetch_xor", [](auto at, auto by) { return selion::fetch_xor(at, by); }),
-        "bits", "Flips the bits that are 1 in `bits`, atomically; returns the value before.");
+        "bits");
     place_and(array, "atomic_put",
-              giving("atomic_put", [](auto at, auto by) { selion::atomic_put(at, by); }), "value",
-              "Writes one element that others update atomically.");
+              giving("atomic_put", [](auto at, auto by) { selion::atomic_put(at, by); }), "value");
     array
         .def("compare_swap", &compare_swap, nb::arg("rank"), nb::arg("offset"), nb::arg("expected"),
-             nb::arg("desired"),
-             "Replaces one element if it equals `expected`; returns its value before.")
-        .def("atomic_get", &atomic_get, nb::arg("rank"), nb::arg("offset"),
-             "Reads one element that others update atomically.");
+             nb::arg("desired"))
+        .def("atomic_get", &atomic_get, nb::arg("rank"), nb::arg("offset"));
 }
 
 }  // namespace bindings

@@ -4,9 +4,12 @@
 #include <nanobind/stl/string.h>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "buffer.hpp"
 #include "caller.hpp"
@@ -21,9 +24,31 @@ namespace {
 
 /// What the root announces before the data of a broadcast.
 struct announcement {
-    enum class kind : std::uint64_t { none, truth, integer, floating, bytes, array, unknown } what;
-    std::uint64_t bits;  ///< the value itself, or how many bytes follow
+    enum class kind : std::uint32_t { none, truth, integer, floating, bytes, array, unknown } what;
+    std::uint32_t dtype;  ///< of an array: see `mark_of`
+    std::uint64_t bits;   ///< the value itself, or how many bytes follow
 };
+
+/// A number for a dtype, the same on all ranks; 0: none that could be compared.
+std::uint32_t mark_of(nb::handle array) {
+    const nb::handle dtype(numpy_fields::of(array).dtype);
+    std::uint32_t hash = 0x811c9dc5;  // FNV-1a
+    const auto add = [&](std::string_view text) {
+        for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x01000193;
+        return hash == 0 ? 1 : hash;
+    };
+    if (const plain_number* const plain = plain_number_of(dtype)) return add(plain->code);
+    try {
+        // A pair of name and code for each field; "<M8[D]" is all there is to most others.
+        const bool has_fields = !dtype.attr("names").is_none();
+        const nb::object words = has_fields ? dtype.attr("descr") : dtype.attr("str");
+        const std::string text = nb::cast<std::string>(nb::str(words));
+        const bool is_native = !has_fields && text.front() != '>';
+        return add(std::string_view(text).substr(is_native ? 1 : 0));
+    } catch (const nb::python_error&) {  // fields that overlap have no such words
+        return 0;
+    }
+}
 
 bool holds_references(nb::handle array) {
     const nb::handle dtype(numpy_fields::of(array).dtype);
@@ -32,23 +57,47 @@ bool holds_references(nb::handle array) {
 
 announcement announce(nb::handle given) {
     using kind = announcement::kind;
-    if (is_array(given) && holds_references(given)) return {kind::unknown, 0};
+    if (is_array(given) && holds_references(given)) return {kind::unknown, 0, 0};
     if (is_array(given)) {
-        return {kind::array, numpy_fields::of(given).size() * item_bytes(given)};
+        return {kind::array, mark_of(given), numpy_fields::of(given).size() * item_bytes(given)};
     }
     const nb::object value = plain(given);
-    if (value.is_none()) return {kind::none, 0};
-    if (nb::isinstance<nb::bool_>(value)) return {kind::truth, value.is(Py_True) ? 1u : 0u};
+    if (value.is_none()) return {kind::none, 0, 0};
+    if (nb::isinstance<nb::bool_>(value)) return {kind::truth, 0, value.is(Py_True) ? 1u : 0u};
     if (nb::isinstance<nb::int_>(value)) {
-        return {kind::integer, static_cast<std::uint64_t>(as_int64(value))};
+        return {kind::integer, 0, static_cast<std::uint64_t>(as_int64(value))};
     }
     if (nb::isinstance<nb::float_>(value)) {
-        return {kind::floating, std::bit_cast<std::uint64_t>(nb::cast<double>(value))};
+        return {kind::floating, 0, std::bit_cast<std::uint64_t>(nb::cast<double>(value))};
     }
     if (nb::isinstance<nb::bytes>(value)) {
-        return {kind::bytes, nb::borrow<nb::bytes>(value).size()};
+        return {kind::bytes, 0, nb::borrow<nb::bytes>(value).size()};
     }
-    return {kind::unknown, 0};
+    return {kind::unknown, 0, 0};
+}
+
+/// What a member has passed, as an array; null where it is none, as all single values are.
+/// @error BufferError, TypeError, ValueError, before others could wait for this member: for memory
+/// that the root cannot send, or that cannot be filled.
+nb::object array_of(nb::handle value, bool is_root) {
+    PyObject* const object = value.ptr();
+    const bool is_plain = value.is_none() || PyLong_Check(object) || PyFloat_Check(object) ||
+                          PyBytes_Check(object) || PyUnicode_Check(object);
+    if (is_plain) return {};
+    nb::object array = as_array(value, is_root ? buffer::use::read : buffer::use::write);
+    if (!array.is_valid()) return array;
+    const numpy_fields& fields = numpy_fields::of(array);
+    if (is_root) {
+        if (fields.is_contiguous()) return array;
+        return nb::module_::import_("numpy").attr("ascontiguousarray")(array);
+    }
+    if (!fields.is_contiguous()) {
+        throw nb::value_error("broadcast cannot fill an array that is not C-contiguous.");
+    }
+    if (!fields.is_writeable()) {
+        throw nb::value_error("broadcast cannot fill an array that must not be written.");
+    }
+    return array;
 }
 
 void broadcast_bytes(const selion::team& all, std::span<std::byte> data, std::uint32_t root) {
@@ -56,28 +105,43 @@ void broadcast_bytes(const selion::team& all, std::span<std::byte> data, std::ui
     all.broadcast(data, root);
 }
 
-nb::object broadcast_array(const selion::team& all, nb::handle value, std::uint64_t bytes,
-                           std::uint32_t root) {
-    const auto use = all.rank() == root ? buffer::use::read : buffer::use::write;
-    const bool is_plain = nb::isinstance<nb::bytes>(value);
-    const nb::object found = is_plain ? nb::object() : as_array(value, use);
-    const nb::handle array = found.is_valid() ? nb::handle(found) : value;
-    if (!is_array(array)) {
+/// Why an array of this member cannot take what the root sends; empty: it can.
+std::string why_unfit(nb::handle array, const announcement& head) {
+    const std::size_t bytes = numpy_fields::of(array).size() * item_bytes(array);
+    if (bytes != head.bits) {
+        return "The root broadcasts an array of " + std::to_string(head.bits) +
+               " bytes, but this rank's has " + std::to_string(bytes) + ".";
+    }
+    const std::uint32_t mark = mark_of(array);
+    if (mark == head.dtype || mark == 0 || head.dtype == 0) return {};
+    return "The root broadcasts an array of another dtype than this rank's, " +
+           nb::cast<std::string>(nb::str(nb::handle(numpy_fields::of(array).dtype))) + ".";
+}
+
+/// Takes the data all the same, so that others need not wait for this member.
+void throw_away(const selion::team& all, const announcement& head, std::uint32_t root) {
+    std::vector<std::byte> unwanted(head.bits);
+    broadcast_bytes(all, unwanted, root);
+}
+
+nb::object broadcast_array(const selion::team& all, nb::handle value, nb::handle array,
+                           const announcement& head, std::uint32_t root) {
+    if (!array.is_valid()) {
+        throw_away(all, head, root);
         throw nb::type_error(
             "The root broadcasts an array: pass one of the same dtype and shape on "
             "every rank, to be filled.");
     }
     if (holds_references(array)) {
+        throw_away(all, head, root);
         throw nb::type_error("broadcast cannot fill an array that holds references.");
     }
-    const buffer data(array, use);
-    if (data.bytes() != bytes) {
-        const std::string sentence = "The root broadcasts an array of " + std::to_string(bytes) +
-                                     " bytes, but this rank's has " + std::to_string(data.bytes()) +
-                                     ".";
-        throw nb::value_error(sentence.c_str());
+    const std::string trouble = all.rank() == root ? std::string() : why_unfit(array, head);
+    if (!trouble.empty()) {
+        throw_away(all, head, root);
+        throw nb::value_error(trouble.c_str());
     }
-    broadcast_bytes(all, {data.data(), data.bytes()}, root);
+    broadcast_bytes(all, {numpy_fields::of(array).data, head.bits}, root);
     return nb::borrow(value);
 }
 
@@ -110,11 +174,8 @@ nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t roo
     using kind = announcement::kind;
     const auto from = static_cast<std::uint32_t>(root);
     announcement head{};
-    if (all.rank() == from) {
-        const bool is_plain = value.is_none() || nb::isinstance<nb::bytes>(value);
-        const nb::object array = is_plain ? nb::object() : as_array(value, buffer::use::read);
-        head = announce(array.is_valid() ? nb::handle(array) : value);
-    }
+    const nb::object array = array_of(value, all.rank() == from);
+    if (all.rank() == from) head = announce(array.is_valid() ? nb::handle(array) : value);
     {
         const nb::gil_scoped_release free;
         head = all.broadcast(head, from);
@@ -125,7 +186,7 @@ nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t roo
         case kind::integer: return nb::cast(static_cast<std::int64_t>(head.bits));
         case kind::floating: return nb::cast(std::bit_cast<double>(head.bits));
         case kind::bytes: return broadcast_string(all, value, head.bits, from);
-        case kind::array: return broadcast_array(all, value, head.bits, from);
+        case kind::array: return broadcast_array(all, value, array, head, from);
         case kind::unknown: break;
     }
     throw nb::type_error(

@@ -107,15 +107,14 @@ bool progress(const selion::world&) {
 
 }  // namespace
 
-void add_calls(nb::module_& module, nb::class_<selion::world, selion::team>& world) {
+void add_calls(nb::module_& module, documented<selion::world, selion::team>& world) {
     module.def("send_message", &send_message, nb::arg("rank"), nb::arg("kind"), nb::arg("number"),
                nb::arg("total"), nb::arg("bytes"), "Sends bytes to selion.calls on another rank.");
     module.def("most_message_bytes", &selion::detail::most_message_bytes,
                "Bytes that one message may have.");
     module.def("make_promise", &make_promise, "An answer that somebody will have come.");
     module.def("fulfil", &fulfil, nb::arg("promise"), "It has come.");
-    world.def("progress", &progress,
-              "Serves messages that have come; returns whether there were any.");
+    world.def("progress", &progress);
     const auto pass_on = [](const char* name) {
         return [name](nb::handle all, nb::handle rank, nb::handle function, const nb::args& args,
                       const nb::kwargs& named) {
@@ -123,10 +122,7 @@ void add_calls(nb::module_& module, nb::class_<selion::world, selion::team>& wor
                 .attr(name)(all, rank, function, args, named);
         };
     };
-    world
-        .def("call", pass_on("call"),
-             "Calls a function on another rank; returns a future of its result.")
-        .def("send", pass_on("send"), "Calls a function on another rank and wants no answer.");
+    world.def("call", pass_on("call")).def("send", pass_on("send"));
 }
 
 }  // namespace bindings

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <cstdint>
@@ -177,14 +178,15 @@ nb::object scatter(nb::handle self, nb::handle values, std::int64_t root, nb::ha
     enter_call(all);
     expect_root(all, root);
     if (out.is_none()) return call("scatter", self, values, root);
-    const nb::object into = need_out(out, nb::handle());
-    expect_no_references(into, "scatter");
     const auto from = static_cast<std::uint32_t>(root);
     nb::object given;
+    if (all.rank() == from) given = block_of(values, "scatter");
+    const nb::handle dtype(given.is_valid() ? numpy_fields::of(given).dtype : nullptr);
+    const nb::object into = need_out(out, dtype);
+    expect_no_references(into, "scatter");
     std::span<const std::byte> source;
     const std::span<std::byte> taken = bytes_of(into);
     if (all.rank() == from) {
-        given = block_of(values, "scatter");
         if (!given.is_valid() || bytes_of(given).size() != taken.size() * all.size()) {
             throw nb::value_error(
                 "scatter with out needs an array of as many elements at the root as all members "
@@ -201,29 +203,27 @@ nb::object scatter(nb::handle self, nb::handle values, std::int64_t root, nb::ha
 
 }  // namespace
 
-void add_collectives(nb::module_& module, nb::class_<selion::team>& team) {
+void add_collectives(nb::module_& module, documented<selion::team>& team) {
     module.def("move_blocks", &move_blocks, nb::arg("team"), nb::arg("what"),
                nb::arg("source").none(), nb::arg("target").none(), nb::arg("root"),
                "gather, all_gather, scatter or exchange of contiguous memory.");
     team.def("gather", &gather, nb::arg("value").none(), nb::arg("root") = 0, nb::kw_only(),
-             nb::arg("out").none() = nb::none(),
-             "At `root` every member's value, in order; elsewhere None.")
+             nb::arg("out").none() = nb::none())
         .def("all_gather", &all_gather, nb::arg("value").none(), nb::kw_only(),
-             nb::arg("out").none() = nb::none(), "Every member's value, in order.")
+             nb::arg("out").none() = nb::none())
         .def("scatter", &scatter, nb::arg("values").none(), nb::arg("root") = 0, nb::kw_only(),
-             nb::arg("out").none() = nb::none(), "Each member gets its own of the root's values.")
+             nb::arg("out").none() = nb::none())
         .def("exchange", &exchange, nb::arg("values"), nb::kw_only(),
-             nb::arg("out").none() = nb::none(),
-             "Value r goes to member r; returns what each has sent here.")
+             nb::arg("out").none() = nb::none())
         .def("reduce", &reduce, nb::arg("value"), nb::arg("operation") = "plus",
-             nb::arg("root") = 0, nb::kw_only(), nb::arg("out").none() = nb::none(),
-             "Combines one value of every member; elsewhere than at `root` returns None.")
+             nb::arg("root") = 0, nb::kw_only(), nb::arg("out").none() = nb::none())
+        .def("reduce_scatter", &reduce_scatter, nb::arg("values"), nb::arg("operation") = "plus",
+             nb::kw_only(), nb::arg("out").none() = nb::none())
         .def("scan", &scan, nb::arg("value"), nb::arg("operation") = "plus", nb::kw_only(),
-             nb::arg("out").none() = nb::none(), "Combines the values of members 0 to this one.")
+             nb::arg("out").none() = nb::none())
         .def("exscan", &exscan, nb::arg("value"), nb::arg("operation") = "plus",
              nb::arg("first").none() = nb::none(), nb::kw_only(),
-             nb::arg("out").none() = nb::none(),
-             "Combines the values of the members before this one; member 0 gets `first`.");
+             nb::arg("out").none() = nb::none());
 }
 
 }  // namespace bindings

@@ -12,6 +12,7 @@
 #include <selion/world.hpp>
 
 #include "buffer.hpp"
+#include "documented.hpp"
 #include "numbers.hpp"
 
 namespace bindings {
@@ -35,6 +36,8 @@ public:
     nb::object shape() const { return shape_; }
     nb::object dtype() const { return dtype_; }
     std::size_t size() const { return count_; }
+    std::size_t dimensions() const { return nb::len(shape_); }
+    std::size_t bytes() const { return count_ * item_bytes_; }
     std::size_t item_bytes() const { return item_bytes_; }
     number_kind kind() const { return kind_; }
     nb::object local() const {
@@ -87,6 +90,6 @@ private:
 [[noreturn]] void raise_index(const std::string& sentence);
 
 /// Methods of GlobalArray that update elements atomically.
-void add_atomics(nb::class_<global_array>& array);
+void add_atomics(documented<global_array>& array);
 
 }  // namespace bindings

@@ -199,15 +199,12 @@ void move_part(const any_layout& how, const global_array& parts, nb::handle memo
 }  // namespace
 
 void add_layouts(nb::module_& module) {
-    nb::class_<any_layout>(module, "Layout", "Where each element of a spread array lies.")
-        .def_prop_ro("local_size", &any_layout::local_size,
-                     "Elements that every rank gives room to.")
-        .def_prop_ro("fingerprint", &any_layout::fingerprint, "Differs for layouts that differ.")
-        .def_prop_ro("tile_extents", &any_layout::tile_extents, "Elements of a tile.")
-        .def("place_of", &any_layout::place_of, nb::arg("index"),
-             "The rank that has an element, and the element's number there.")
-        .def("tiles_of", &any_layout::tiles_of, nb::arg("rank"),
-             "Of each tile of a rank: first index, extents, and number of its first element.");
+    documented<any_layout>(module, "Layout")
+        .def_prop_ro("local_size", &any_layout::local_size)
+        .def_prop_ro("fingerprint", &any_layout::fingerprint)
+        .def_prop_ro("tile_extents", &any_layout::tile_extents)
+        .def("place_of", &any_layout::place_of, nb::arg("index"))
+        .def("tiles_of", &any_layout::tiles_of, nb::arg("rank"));
     module.def("make_layout", &make_layout, nb::arg("extents"), nb::arg("tile"), nb::arg("grid"),
                nb::arg("run"), nb::arg("ranks"), "A layout; see selion.layout.");
     module.def("move_part", &move_part, nb::arg("layout"), nb::arg("parts"), nb::arg("memory"),

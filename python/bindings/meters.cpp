@@ -68,66 +68,58 @@ selion::meter_summary summarise(const selion::meter& own, const selion::team& me
 void add_results(nb::module_& module) {
     using selion::meter_event_info;
     using selion::meter_summary;
-    nb::class_<meter_summary>(module, "MeterSummary", "A meter's values over a team.")
-        .def_ro("mean", &meter_summary::mean, "Mean of the members' values.")
-        .def_ro("least", &meter_summary::least, "Least of the members' values.")
-        .def_ro("most", &meter_summary::most, "Greatest of the members' values.")
-        .def_ro("sum", &meter_summary::sum, "Sum of the members' values.")
-        .def_ro("by_member", &meter_summary::by_member, "Each member's value.");
-    nb::class_<meter_event_info>(module, "MeterEvent", "An event that a meter can be asked for.")
-        .def_ro("name", &meter_event_info::name, "Without what may follow a colon.")
-        .def_ro("unit", &meter_event_info::unit, "What it is counted in.")
-        .def_ro("parts", &meter_event_info::parts, "What may follow, where that is a fixed list.")
-        .def_ro("is_available", &meter_event_info::is_available, "To the calling rank.")
-        .def_ro("reason", &meter_event_info::reason, "Why not; empty if it is.");
+    documented<meter_summary>(module, "MeterSummary")
+        .def_ro("mean", &meter_summary::mean)
+        .def_ro("least", &meter_summary::least)
+        .def_ro("most", &meter_summary::most)
+        .def_ro("sum", &meter_summary::sum)
+        .def_ro("by_member", &meter_summary::by_member);
+    documented<meter_event_info>(module, "MeterEvent")
+        .def_ro("name", &meter_event_info::name)
+        .def_ro("unit", &meter_event_info::unit)
+        .def_ro("parts", &meter_event_info::parts)
+        .def_ro("is_available", &meter_event_info::is_available)
+        .def_ro("reason", &meter_event_info::reason);
 }
 
 }  // namespace
 
-void add_meters(nb::module_& module, nb::class_<selion::world, selion::team>& world) {
+void add_meters(nb::module_& module, documented<selion::world, selion::team>& world) {
     using selion::meter;
     add_results(module);
-    nb::class_<meter>(module, "Meter", "Measures one event between start and stop.")
-        .def("start", &start, "Begins a run.")
-        .def("stop", &stop, "Ends it, and adds what it took.")
+    documented<meter>(module, "Meter")
+        .def("start", &start)
+        .def("stop", &stop)
         .def("__enter__",
              [](nb::handle self) {
                  start(nb::cast<meter&>(self));
                  return nb::borrow(self);
              })
         .def("__exit__", [](meter& self, const nb::args&) { stop(self); })
-        .def(
-            "reset",
-            [](meter& self) {
-                if (self.is_running()) throw nb::value_error("The meter runs: stop it before.");
-                self.reset();
-            },
-            "Forgets all runs.")
-        .def("summary", &summarise, nb::arg("team"),
-             "Collective: mean, least, most and each member's value.")
-        .def_prop_ro("value", &meter::value, "Sum over all runs that have ended.")
-        .def_prop_ro("unit", &meter::unit, "What the value is counted in.")
-        .def_prop_ro("event", &meter::event, "What is measured, as it was asked for.")
-        .def_prop_ro("name", &meter::name, "What the meter is called.")
-        .def_prop_ro("runs", &meter::runs, "Runs that have ended.")
-        .def_prop_ro("overhead", &meter::overhead,
-                     "What a run of nothing would show, which is subtracted from each run.")
-        .def_prop_ro("is_running", &meter::is_running, "Whether a run has begun and not ended.");
+        .def("reset",
+             [](meter& self) {
+                 if (self.is_running()) throw nb::value_error("The meter runs: stop it before.");
+                 self.reset();
+             })
+        .def("summary", &summarise, nb::arg("team"))
+        .def_prop_ro("value", &meter::value)
+        .def_prop_ro("unit", &meter::unit)
+        .def_prop_ro("event", &meter::event)
+        .def_prop_ro("name", &meter::name)
+        .def_prop_ro("runs", &meter::runs)
+        .def_prop_ro("overhead", &meter::overhead)
+        .def_prop_ro("is_running", &meter::is_running);
     world
         .def(
             "meter",
             [](const selion::world&, const nb::str& name, std::string_view event,
                std::string_view kind) { return make_meter(name, event, kind); },
-            nb::arg("name"), nb::arg("event") = "clock", nb::arg("kind") = "software",
-            "A meter of this rank.")
-        .def(
-            "meter_events",
-            [](const selion::world&) {
-                expect_rank();
-                const yield_to_simulated_ranks free;
-                return selion::meter_events();
-            },
-            "Events, and whether this rank can count them.");
+            nb::arg("name"), nb::arg("event") = "clock", nb::arg("kind") = "software")
+        .def("meter_events", [](const selion::world&) {
+            expect_rank();
+            const yield_to_simulated_ranks free;
+            return selion::meter_events();
+        });
 }
 
 }  // namespace bindings

@@ -36,11 +36,11 @@ NB_MODULE(_core, module) {
     bindings::add_build_facts(module);
     bindings::add_accesses(module);
     bindings::add_schedules(module);
-    nanobind::class_<selion::team> team = bindings::add_team(module);
+    bindings::documented<selion::team> team = bindings::add_team(module);
     bindings::add_collectives(module, team);
     bindings::add_varying(module, team);
     bindings::add_started(module, team);
-    nanobind::class_<selion::world, selion::team> world = bindings::add_world(module);
+    bindings::documented<selion::world, selion::team> world = bindings::add_world(module);
     bindings::add_meters(module, world);
     bindings::add_arrays(module);
     bindings::add_transfers(module, world);

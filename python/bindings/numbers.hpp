@@ -2,7 +2,9 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -52,6 +54,13 @@ PyObject* to_python(T value) {
     }
 }
 
+/// Whether a T holds a number but for its precision. Infinities stay what they are.
+template <std::floating_point T>
+bool holds(double number) {
+    if constexpr (sizeof(T) == sizeof(double)) return true;
+    return std::isinf(number) || !std::isinf(static_cast<T>(number));
+}
+
 /// Whether an object is plainly a number that a T holds: then it is in `into`. Never raises.
 template <class T>
 bool take_plain(PyObject* object, T& into) {
@@ -59,7 +68,7 @@ bool take_plain(PyObject* object, T& into) {
         // NumPy's float64 is a float as well.
         if (PyFloat_Check(object)) {
             into = static_cast<T>(PyFloat_AS_DOUBLE(object));
-            return true;
+            return holds<T>(PyFloat_AS_DOUBLE(object));
         }
     }
     if (!PyLong_CheckExact(object)) return false;
@@ -73,6 +82,21 @@ bool take_plain(PyObject* object, T& into) {
     return true;
 }
 
+/// @error OverflowError
+template <class T>
+[[noreturn]] void raise_beyond(nanobind::handle number) {
+    using limits = std::numeric_limits<T>;
+    const nanobind::object least = nanobind::steal(to_python(limits::lowest()));
+    const nanobind::object most = nanobind::steal(to_python(limits::max()));
+    const auto in_words = [](nanobind::handle what) {
+        return nanobind::cast<std::string>(nanobind::str(what));
+    };
+    const std::string sentence = in_words(number) + " does not fit; legal: " + in_words(least) +
+                                 " to " + in_words(most) + ".";
+    PyErr_SetString(PyExc_OverflowError, sentence.c_str());
+    throw nanobind::python_error();
+}
+
 /// The number that a T holds. @error TypeError, OverflowError
 template <class T>
 T from_python(nanobind::handle object) {
@@ -81,6 +105,7 @@ T from_python(nanobind::handle object) {
     if constexpr (std::floating_point<T>) {
         const double number = PyFloat_AsDouble(object.ptr());
         if (number == -1.0 && PyErr_Occurred() != nullptr) throw nanobind::python_error();
+        if (!holds<T>(number)) raise_beyond<T>(object);
         return static_cast<T>(number);
     } else {
         const auto number = nanobind::steal(PyNumber_Index(object.ptr()));
@@ -91,12 +116,7 @@ T from_python(nanobind::handle object) {
             if (PyErr_Occurred() == nullptr) return large;
             PyErr_Clear();
         }
-        const std::string sentence =
-            nanobind::cast<std::string>(nanobind::str(number)) +
-            " does not fit; legal: " + std::to_string(std::numeric_limits<T>::min()) + " to " +
-            std::to_string(std::numeric_limits<T>::max()) + ".";
-        PyErr_SetString(PyExc_OverflowError, sentence.c_str());
-        throw nanobind::python_error();
+        raise_beyond<T>(number);
     }
 }
 

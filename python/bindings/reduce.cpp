@@ -2,6 +2,7 @@
 #include "reduce.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <cstdint>
 #include <cstring>
@@ -176,6 +177,43 @@ nb::object combined(const selion::team& all, nb::handle given, const combination
     throw nb::type_error((what + " combines an int, a float or a NumPy array of numbers.").c_str());
 }
 
+/// An array that can be dealt out to the members, contiguous; null: it is none.
+nb::object dealt_array(const selion::team& all, nb::handle values) {
+    nb::object array = as_array(values, buffer::use::read);
+    if (!array.is_valid()) return array;
+    const numpy_fields& fields = numpy_fields::of(array);
+    if (fields.dimensions == 0 || fields.extents[0] % Py_ssize_t{all.size()} != 0) {
+        const std::string sentence =
+            "reduce_scatter needs one number for each of the " + std::to_string(all.size()) +
+            " members, or an array whose first extent is a multiple of that.";
+        throw nb::value_error(sentence.c_str());
+    }
+    if (fields.is_contiguous()) return array;
+    return nb::module_::import_("numpy").attr("ascontiguousarray")(array);
+}
+
+/// A member's part of such an array: a new one.
+nb::object new_part(const selion::team& all, nb::handle dealt) {
+    const numpy_fields& fields = numpy_fields::of(dealt);
+    nb::list shape;
+    shape.append(fields.extents[0] / Py_ssize_t{all.size()});
+    for (int d = 1; d < fields.dimensions; ++d) shape.append(fields.extents[d]);
+    return new_array(nb::tuple(shape), nb::handle(fields.dtype));
+}
+
+/// @param own the memory of `out`, which may be this member's part of `dealt`, and apart otherwise.
+void expect_part(const selion::team& all, std::span<const std::byte> dealt,
+                 std::span<const std::byte> own) {
+    if (own.size() * all.size() != dealt.size()) {
+        throw nb::value_error("out of reduce_scatter has another number of elements than a part.");
+    }
+    const bool is_own_part = own.data() == dealt.data() + all.rank() * own.size();
+    const bool is_apart =
+        own.data() + own.size() <= dealt.data() || dealt.data() + dealt.size() <= own.data();
+    if (is_own_part || is_apart) return;
+    throw nb::value_error("out of reduce_scatter overlaps with parts of other members.");
+}
+
 }  // namespace
 
 nb::object all_reduce(const selion::team& all, nb::handle value, std::string_view operation,
@@ -199,6 +237,36 @@ nb::object exscan(const selion::team& all, nb::handle value, std::string_view op
                   nb::handle first, nb::handle out) {
     nb::object result = combined(all, value, {"exscan", operation}, out);
     return all.rank() == 0 ? nb::borrow(first) : result;
+}
+
+nb::object reduce_scatter(nb::handle self, nb::handle values, std::string_view operation,
+                          nb::handle out) {
+    const auto& all = nb::cast<const selion::team&>(self);
+    enter_call(all);
+    const nb::object dealt = dealt_array(all, values);
+    if (!dealt.is_valid()) {
+        if (!out.is_none()) {
+            throw nb::type_error("out of reduce_scatter is for arrays, not for single values.");
+        }
+        return nb::module_::import_("selion.collectives")
+            .attr("reduce_scatter")(self, values, operation);
+    }
+    const nb::handle dtype(numpy_fields::of(dealt).dtype);
+    const nb::object part = out.is_none() ? new_part(all, dealt) : need_out(out, dtype);
+    const auto bytes_of = [](nb::handle array) {
+        const numpy_fields& fields = numpy_fields::of(array);
+        return std::span(fields.data, fields.size() * item_bytes(array));
+    };
+    expect_part(all, bytes_of(dealt), bytes_of(part));
+    with_numbers(dealt, "reduce_scatter", [&]<class T>(std::span<T> given) {
+        with_operation(operation, [&](const auto& how) {
+            const std::span own(reinterpret_cast<T*>(numpy_fields::of(part).data),
+                                given.size() / all.size());
+            const nb::gil_scoped_release free;
+            all.reduce_scatter(given, own, how);
+        });
+    });
+    return out.is_none() ? part : nb::borrow(out);
 }
 
 selion::future<> start_to_combine(const selion::team& all, std::string_view what, nb::handle array,

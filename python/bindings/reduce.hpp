@@ -25,6 +25,11 @@ nanobind::object scan(const selion::team& all, nanobind::handle value, std::stri
 nanobind::object exscan(const selion::team& all, nanobind::handle value, std::string_view operation,
                         nanobind::handle first, nanobind::handle out);
 
+/// Combines arrays of numbers whose first extent is a multiple of the number of members, or lists
+/// of one number for each: every member gets its part of the result.
+nanobind::object reduce_scatter(nanobind::handle self, nanobind::handle values,
+                                std::string_view operation, nanobind::handle out);
+
 /// all_reduce, reduce, scan or exscan of an array of numbers, in place, started.
 /// @param array has to stay until the future is fulfilled.
 selion::future<> start_to_combine(const selion::team& all, std::string_view what,

@@ -7,6 +7,7 @@
 
 #include <selion/run.hpp>
 
+#include "living.hpp"
 #include "module.hpp"
 
 namespace bindings {
@@ -20,6 +21,7 @@ int call_rank(nb::handle rank_main, selion::world& all) {
         throw std::runtime_error("ranks in Python need a process each: SELION_MACHINE=processes:N");
     }
     const nb::gil_scoped_acquire hold;
+    const living_world lives(all);
     const auto failure = nb::cast<std::string>(rank_main(nb::cast(&all, nb::rv_policy::reference)));
     // Leaves the rank as an exception of C++, which ends the job for the other ranks too.
     if (!failure.empty()) throw std::runtime_error(failure);

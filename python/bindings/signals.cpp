@@ -2,6 +2,7 @@
 #include <selion/signal.hpp>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <cstdint>
 #include <optional>
@@ -111,18 +112,27 @@ void put_signal(const global_array& array, nb::handle values, std::int64_t rank,
 }  // namespace
 
 void add_signals(nb::module_& module) {
-    nb::class_<signals>(module, "Signal", "Words that their rank waits on and all ranks raise.")
+    documented<signals>(module, "Signal")
         .def(nb::init<const selion::world&, std::int64_t>(), nb::keep_alive<1, 2>(),
              nb::arg("world"), nb::arg("count"))
-        .def_prop_ro("count", &signals::count, "Words of each rank.")
+        .def_prop_ro("count", &signals::count)
         .def("notify", &signals::notify, nb::arg("rank"), nb::kw_only(),
              nb::arg("add").none() = nb::none(), nb::arg("set").none() = nb::none(),
-             nb::arg("index") = 0, "Raises a rank's signal, and wakes who waits for it.")
+             nb::arg("index") = 0)
         .def("wait_until", &signals::wait_until, nb::arg("at_least"), nb::arg("index") = 0,
-             nb::arg("seconds").none() = nb::none(),
-             "Waits until this rank's signal is at least so much; returns whether it is.")
-        .def("value", &signals::value, nb::arg("index") = 0, "This rank's signal as it is now.")
-        .def("free", &signals::free, "Gives the memory back; all ranks call it.")
+             nb::arg("seconds").none() = nb::none())
+        .def("value", &signals::value, nb::arg("index") = 0)
+        .def("free",
+             [](nb::handle self) {
+                 nb::cast<signals&>(self).free();
+                 nb::module_::import_("selion.registry").attr("let_go")(self);
+             })
+        .def("__repr__",
+             [](const signals& own) {
+                 const std::string words = std::to_string(own.count());
+                 return "<selion.Signal, " + words + (own.count() == 1 ? " word" : " words") +
+                        (own.is_alive() ? " of each rank>" : " of each rank, given back>");
+             })
         .def("__reduce__", [](nb::handle self) {
             return nb::module_::import_("selion.registry").attr("reduced")(self);
         });

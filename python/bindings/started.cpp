@@ -84,23 +84,19 @@ started start_combining(const selion::team& all, std::string_view what, nb::obje
 
 }  // namespace
 
-void add_started(nb::module_& module, nb::class_<selion::team>& team) {
-    nb::class_<started>(module, "Started", "An operation that has been started.")
-        .def_prop_ro("is_ready", &started::is_ready, "Whether it is over. Makes no progress.")
-        .def("wait", &started::wait, nb::arg("seconds").none() = nb::none(),
-             "Waits until it is over, or for so long; returns whether it is.");
+void add_started(nb::module_& module, documented<selion::team>& team) {
+    documented<started>(module, "Started")
+        .def_prop_ro("is_ready", &started::is_ready)
+        .def("wait", &started::wait, nb::arg("seconds").none() = nb::none());
     module.def("start_moving", &start_moving, nb::arg("team"), nb::arg("what"),
                nb::arg("source").none(), nb::arg("target").none(), nb::arg("root"),
                "Starts a collective that moves blocks of contiguous memory, or a barrier.");
     module.def("start_combining", &start_combining, nb::arg("team"), nb::arg("what"),
                nb::arg("array"), nb::arg("operation"), nb::arg("root"),
                "Starts all_reduce, reduce, scan or exscan of an array, in place.");
-    team.def_prop_ro(
-        "split_phase",
-        [](nb::handle all) {
-            return nb::module_::import_("selion.split_phase").attr("SplitPhase")(all);
-        },
-        "The same collectives in two phases: each starts and returns a future.");
+    team.def_prop_ro("split_phase", [](nb::handle all) {
+        return nb::module_::import_("selion.split_phase").attr("SplitPhase")(all);
+    });
 }
 
 }  // namespace bindings

@@ -227,18 +227,12 @@ nb::object explain(const team& all, std::string_view collective, std::size_t siz
                              found.is_measured, found.known_bytes, found.known_members, candidates);
 }
 
-void add_ways_to_make_teams(nb::class_<team>& all_members) {
-    all_members
-        .def("split", &split, nb::arg("colour").none(), nb::arg("key") = 0,
-             "Members that pass the same colour make a team, numbered by rising keys.")
-        .def("split_by", &split_by, nb::arg("place"),
-             "Members that share a 'process', 'cache', 'socket' or 'node' make a team.")
-        .def("subteam", &make_subteam, nb::arg("members"),
-             "The members that are listed make a team, numbered as in the list.")
-        .def("with_modes", &with_modes, nb::arg("entry") = "mine", nb::arg("exit") = "mine",
-             "The same team, whose collectives are synchronised like this: none, mine or all.")
-        .def("with_timeout", &with_timeout, nb::arg("seconds"),
-             "The same team, whose collectives raise TimeoutError when they have taken so long.");
+void add_ways_to_make_teams(documented<team>& all_members) {
+    all_members.def("split", &split, nb::arg("colour").none(), nb::arg("key") = 0)
+        .def("split_by", &split_by, nb::arg("place"))
+        .def("subteam", &make_subteam, nb::arg("members"))
+        .def("with_modes", &with_modes, nb::arg("entry") = "mine", nb::arg("exit") = "mine")
+        .def("with_timeout", &with_timeout, nb::arg("seconds"));
 }
 
 }  // namespace
@@ -253,32 +247,24 @@ nb::object make_survivors(const selion::world& all) {
     return as_object(std::move(*made));
 }
 
-nb::class_<team> add_team(nb::module_& module) {
-    nb::class_<team> all_members(module, "Team", "Ranks that call collectives together.");
-    all_members
-        .def_prop_ro(
-            "rank", [](const team& all) -> std::uint32_t { return all.rank(); },
-            "This member's number, 0 .. size - 1.")
-        .def_prop_ro("size", &team::size, "How many members there are.")
-        .def("world_rank", &world_rank, nb::arg("member"), "A member's rank in the world.")
-        .def("rank_of", &rank_of, nb::arg("rank"),
-             "The number of a rank of the world; None where it is no member.")
-        .def("barrier", &barrier, "Waits for all members; puts made before are visible after.")
-        .def("sync", &sync, "Waits for all members without completing their puts.")
-        .def("arrive", &arrive, "The first half of a barrier: waits for nobody.")
-        .def("wait", &wait, "The second half: waits until all members have arrived.")
-        .def("broadcast", &broadcast, nb::arg("value").none(), nb::arg("root") = 0,
-             "Returns, on every member, the value that `root` passed.")
+documented<team> add_team(nb::module_& module) {
+    documented<team> all_members(module, "Team");
+    all_members.def_prop_ro("rank", [](const team& all) -> std::uint32_t { return all.rank(); })
+        .def_prop_ro("size", &team::size)
+        .def("world_rank", &world_rank, nb::arg("member"))
+        .def("rank_of", &rank_of, nb::arg("rank"))
+        .def("barrier", &barrier)
+        .def("sync", &sync)
+        .def("arrive", &arrive)
+        .def("wait", &wait)
+        .def("broadcast", &broadcast, nb::arg("value").none(), nb::arg("root") = 0)
         .def("all_reduce", &all_reduce, nb::arg("value"), nb::arg("operation") = "plus",
-             nb::kw_only(), nb::arg("out").none() = nb::none(),
-             "Combines one value of every member; all return the same result.")
-        .def("explain", &explain, nb::arg("collective"), nb::arg("size") = 8,
-             "How a collective of blocks of `size` bytes would be carried out, and why.")
-        .def("choose", &choose, nb::arg("collective"), nb::arg("way").none(),
-             "How a collective is carried out from now on; None: as the runtime thinks best.");
+             nb::kw_only(), nb::arg("out").none() = nb::none())
+        .def("explain", &explain, nb::arg("collective"), nb::arg("size") = 8)
+        .def("choose", &choose, nb::arg("collective"), nb::arg("way").none());
     add_ways_to_make_teams(all_members);
-    nb::class_<subteam, team>(module, "Subteam", "A team that was made of another one.")
-        .def("free", &subteam::free, "Leaves the team.")
+    documented<subteam, team>(module, "Subteam")
+        .def("free", &subteam::free)
         .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
         .def("__exit__",
              [](subteam& self, const nb::args&) {

@@ -95,7 +95,7 @@ void fence(const selion::world&) {
 
 }  // namespace
 
-void add_transfers(nb::module_& module, nb::class_<selion::world, selion::team>& world) {
+void add_transfers(nb::module_& module, documented<selion::world, selion::team>& world) {
     module.def("start_put", &start_put, nb::arg("array"), nb::arg("values"), nb::arg("rank"),
                nb::arg("offset"), "Starts to write values into a rank's part.");
     module.def("start_get", &start_get, nb::arg("array"), nb::arg("rank"), nb::arg("offset"),
@@ -103,10 +103,7 @@ void add_transfers(nb::module_& module, nb::class_<selion::world, selion::team>&
                "Starts to read from a rank's part.");
     module.def("result_of", &result_of, nb::arg("started"),
                "Where a get that was started writes to.");
-    world
-        .def("quiet", &quiet, nb::arg("rank").none() = nb::none(),
-             "Waits until puts of this rank are visible everywhere: all, or those to one rank.")
-        .def("fence", &fence, "Orders puts, signals and atomics: those before it come first.");
+    world.def("quiet", &quiet, nb::arg("rank").none() = nb::none()).def("fence", &fence);
 }
 
 }  // namespace bindings

@@ -63,7 +63,7 @@ nb::object call(const char* name, Arguments&&... arguments) {
 
 }  // namespace
 
-void add_varying(nb::module_& module, nb::class_<selion::team>& team) {
+void add_varying(nb::module_& module, documented<selion::team>& team) {
     module.def("move_varying", &move_varying, nb::arg("team"), nb::arg("what"),
                nb::arg("source").none(), nb::arg("counts"), nb::arg("root"),
                "gatherv, all_gatherv, scatterv or exchangev of bytes.");
@@ -72,24 +72,21 @@ void add_varying(nb::module_& module, nb::class_<selion::team>& team) {
             [](nb::handle all, nb::handle value, nb::handle root) {
                 return call("gatherv", all, value, root);
             },
-            nb::arg("value"), nb::arg("root") = 0,
-            "At `root` every member's array or bytes, of any size; elsewhere None.")
+            nb::arg("value"), nb::arg("root") = 0)
         .def(
             "all_gatherv",
             [](nb::handle all, nb::handle value) { return call("all_gatherv", all, value); },
-            nb::arg("value"), "Every member's array or bytes, of any size.")
+            nb::arg("value"))
         .def(
             "scatterv",
             [](nb::handle all, nb::handle values, nb::handle root) {
                 return call("scatterv", all, values, root);
             },
-            nb::arg("values").none(), nb::arg("root") = 0,
-            "Each member gets its own of the root's arrays or bytes, of any size.")
+            nb::arg("values").none(), nb::arg("root") = 0)
         .def(
             "exchangev",
             [](nb::handle all, nb::handle values) { return call("exchangev", all, values); },
-            nb::arg("values"),
-            "Array or bytes r goes to member r; returns what each has sent here.");
+            nb::arg("values"));
 }
 
 }  // namespace bindings

@@ -144,6 +144,7 @@ public:
     }
     /// Has a worker put what it keeps for a ticket in a place.
     call fetch(const call& from, std::uint64_t place, std::uint64_t ticket) {
+        const nb::gil_scoped_release others;
         return pool_.call({.worker = from.worker()}, python_call,
                           selion::in_out(pool_.shared_memory()), place, ticket);
     }
@@ -227,38 +228,28 @@ void add_workers(nb::module_& module) {
     module.def("offload_verdict", &verdict, nb::arg("send"), nb::arg("fetch"), nb::arg("compute"),
                nb::arg("workers"), nb::arg("pattern"), nb::arg("same_for_all"), nb::arg("most"),
                nb::arg("block"), "A prediction in a sentence.");
-    nb::class_<call>(module, "PoolCall", "A call of a worker that is under way, or done.")
-        .def("wait", &wait_for, nb::arg("seconds"), nb::arg("looks"),
-             "Whether it is done within that time. Stays awake at first if it `looks`.")
-        .def("reply", &reply_of,
-             "Status, length and ticket of its result. Raises why it has failed.")
-        .def("is_done", &call::is_done, "Whether it is done, or has failed.")
-        .def("cancel", &call::cancel, "Gives it up if no worker has begun it.")
-        .def_prop_ro("worker", &call::worker, "Number of the worker that has carried it out.");
-    nb::class_<process_pool>(module, "ProcessPool", "Workers that are processes.")
+    documented<call>(module, "PoolCall")
+        .def("wait", &wait_for, nb::arg("seconds"), nb::arg("looks"))
+        .def("reply", &reply_of)
+        .def("is_done", &call::is_done)
+        .def("cancel", &call::cancel)
+        .def_prop_ro("worker", &call::worker);
+    documented<process_pool>(module, "ProcessPool")
         .def(nb::init<std::uint32_t, std::vector<std::string>, std::uint64_t, std::uint32_t,
                       double>(),
              nb::arg("workers"), nb::arg("command"), nb::arg("shared_bytes"), nb::arg("depth"),
              nb::arg("spin"))
-        .def_prop_ro("size", &process_pool::size, "Number of workers.")
-        .def_prop_ro("counts", &process_pool::counts,
-                     "Calls that have ended, how many of them failed, workers replaced.")
-        .def("allocate", &process_pool::allocate, nb::arg("bytes"),
-             "Place of a block in shared memory.")
-        .def("free", &process_pool::free, nb::arg("place"), "Gives a block back.")
-        .def("place_of", &process_pool::place_of, nb::arg("source"),
-             "Where a buffer lies in shared memory; -1: it does not.")
-        .def("write", &process_pool::write, nb::arg("place"), nb::arg("source"),
-             "Copies a buffer to a place; its length.")
-        .def("read", &process_pool::read, nb::arg("place"), nb::arg("bytes"),
-             "Bytes from a place on.")
-        .def("own", &process_pool::own, nb::arg("block"), nb::arg("place"), nb::arg("bytes"),
-             "Bytes of a block as an array, which keeps it.")
-        .def("call", &process_pool::start_call, nb::arg("place"),
-             "Has a worker handle the message in a place.")
-        .def("fetch", &process_pool::fetch, nb::arg("done"), nb::arg("place"), nb::arg("ticket"),
-             "Has the worker of a call put what it keeps for a ticket in a place.")
-        .def("progress", &process_pool::progress, "Takes what has come and sends what waits.");
+        .def_prop_ro("size", &process_pool::size)
+        .def_prop_ro("counts", &process_pool::counts)
+        .def("allocate", &process_pool::allocate, nb::arg("bytes"))
+        .def("free", &process_pool::free, nb::arg("place"))
+        .def("place_of", &process_pool::place_of, nb::arg("source"))
+        .def("write", &process_pool::write, nb::arg("place"), nb::arg("source"))
+        .def("read", &process_pool::read, nb::arg("place"), nb::arg("bytes"))
+        .def("own", &process_pool::own, nb::arg("block"), nb::arg("place"), nb::arg("bytes"))
+        .def("call", &process_pool::start_call, nb::arg("place"))
+        .def("fetch", &process_pool::fetch, nb::arg("done"), nb::arg("place"), nb::arg("ticket"))
+        .def("progress", &process_pool::progress);
     module.def("serve_worker", &serve, nb::arg("handler"),
                "In a process that was started as a worker: hands each message to `handler` until "
                "its pool ends. False, at once, in any other process.");

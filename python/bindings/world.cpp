@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include <selion/charge.hpp>
@@ -13,20 +14,54 @@
 #include <selion/world.hpp>
 
 #include "caller.hpp"
+#include "living.hpp"
 #include "module.hpp"
 
 namespace bindings {
 
 namespace {
 
+std::unordered_set<const selion::world*>& living_worlds() {
+    static auto* const all = new std::unordered_set<const selion::world*>;  // outlives Python
+    return *all;
+}
+
+/// Any thread may ask, also one that has not joined.
+const selion::world& expect_living(const selion::world& all) {
+    if (living_worlds().contains(&all)) [[likely]]
+        return all;
+    PyErr_SetString(PyExc_RuntimeError, "The job of this world is over.");
+    throw nb::python_error();
+}
+
 /// `with world.joined_thread():`
 class joined_thread {
 public:
     explicit joined_thread(const selion::world& all) : all_(all) {}
-    void enter() { scope_ = std::make_unique<selion::rank_scope>(all_); }
+    void enter() {
+        expect_may_join();
+        scope_ = std::make_unique<selion::rank_scope>(all_);
+    }
     void leave() { scope_.reset(); }
 
 private:
+    /// Raises where the library would end the job.
+    void expect_may_join() const {
+        const char* trouble = nullptr;
+        if (!expect_living(all_).machine().capabilities.real_time) {
+            trouble = "A rank of a simulated machine is one thread: no other can join it.";
+        } else if (all_.thread_level() == selion::thread_level::single) {
+            trouble =
+                "Threads may join a rank only where the job says so: pass "
+                "thread_level='multiple' to selion.run.";
+        } else if (selion::detail::current_context->ranks != 0) {
+            trouble = "This thread works for a rank already.";
+        }
+        if (trouble == nullptr) return;
+        PyErr_SetString(PyExc_RuntimeError, trouble);
+        throw nb::python_error();
+    }
+
     const selion::world& all_;
     std::unique_ptr<selion::rank_scope> scope_;
 };
@@ -61,59 +96,57 @@ std::vector<std::uint32_t> dead_ranks(const selion::world& all) {
 
 }  // namespace
 
-nb::class_<selion::world, selion::team> add_world(nb::module_& module) {
+living_world::living_world(const selion::world& all) : all_(all) { living_worlds().insert(&all); }
+living_world::~living_world() { living_worlds().erase(&all_); }
+
+documented<selion::world, selion::team> add_world(nb::module_& module) {
     using selion::world;
 
-    nb::class_<joined_thread>(module, "JoinedThread",
-                              "Lets the calling thread work for its rank within a with block.")
+    documented<joined_thread>(module, "JoinedThread")
         .def("__enter__", &joined_thread::enter)
         .def("__exit__", [](joined_thread& self, const nb::args&) { self.leave(); });
 
-    return nb::class_<world, selion::team>(
-               module, "World", "The team of all ranks, seen from one of them.", nb::dynamic_attr())
-        .def_prop_ro(
-            "machine", [](const world& all) { return all.machine().spec; },
-            "Complete spec of the machine that the job runs on.")
-        .def("now", &now, "Steady time of the machine in nanoseconds.")
+    return documented<world, selion::team>(module, "World", nb::dynamic_attr())
+        .def_prop_ro("rank",
+                     [](const world& all) -> std::uint32_t { return expect_living(all).rank(); })
+        .def_prop_ro("size", [](const world& all) { return expect_living(all).size(); })
+        .def_prop_ro("machine", [](const world& all) { return expect_living(all).machine().spec; })
+        .def("now", &now)
         .def("charge", &charge, nb::kw_only(), nb::arg("flops") = 0, nb::arg("int_ops") = 0,
              nb::arg("loads") = 0, nb::arg("stores") = 0, nb::arg("copied_bytes") = 0,
-             nb::arg("ns") = 0.0,
-             "Spends the time that a simulated machine needs for this work; none on a real one.")
+             nb::arg("ns") = 0.0)
         .def(
             "allocate",
             [](nb::handle all, nb::handle shape, nb::handle dtype) {
                 return nb::module_::import_("selion.arrays").attr("allocate")(all, shape, dtype);
             },
-            nb::arg("shape"), nb::arg("dtype") = "float64",
-            "A zeroed global array; every rank calls this with the same shape and dtype.")
+            nb::arg("shape"), nb::arg("dtype") = "float64")
         .def(
             "spread",
             [](nb::handle all, nb::handle shape, nb::handle dtype, nb::handle layout) {
                 return nb::module_::import_("selion.spread")
                     .attr("spread")(all, shape, dtype, layout);
             },
-            nb::arg("shape"), nb::arg("dtype") = "float64", nb::arg("layout").none() = nb::none(),
-            "A zeroed array that lies with all ranks; every rank calls this alike.")
+            nb::arg("shape"), nb::arg("dtype") = "float64", nb::arg("layout").none() = nb::none())
         .def(
             "signal",
             [](nb::handle all, nb::handle count) {
                 return nb::module_::import_("selion.arrays").attr("signal")(all, count);
             },
-            nb::arg("count") = 1, "Signals; every rank calls this with the same count.")
-        .def("dead_ranks", &dead_ranks,
-             "Ranks that have died while the job goes on; from now on they end no wait for a "
-             "signal or for transfers any more.")
-        .def("survivors", &make_survivors,
-             "A team of all ranks that live; every one of them calls this.")
+            nb::arg("count") = 1)
+        .def("dead_ranks", &dead_ranks)
+        .def("survivors", &make_survivors)
         .def(
             "joined_thread", [](const world& all) { return joined_thread(all); },
-            nb::keep_alive<0, 1>(),
-            "Context in which a thread that the rank started may use selion.")
+            nb::keep_alive<0, 1>())
         .def("__reduce__",
              [](nb::handle self) {
                  return nb::module_::import_("selion.registry").attr("reduced")(self);
              })
         .def("__repr__", [](const world& all) {
+            if (!living_worlds().contains(&all)) {
+                return std::string("<selion.World of a job that is over>");
+            }
             return "<selion.World rank " + std::to_string(all.rank()) + " of " +
                    std::to_string(all.size()) + ">";
         });

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Buffer
 
-from selion.calls import Future
+from selion import calls as _calls
 from selion.explanation import Explanation
 from selion.layout import Layout as _Dealt
 from selion.schedules import Action, Request
@@ -240,10 +240,10 @@ class Team:
 
         That is None, a bool, int, float or bytes.
         An array, or what has memory as one has, is filled in place: every member passes one of the
-        same dtype and shape. The root's may be changed on return.
+        same dtype and shape, in one piece. The root's may be changed on return, and of any strides.
 
-        @error ValueError for a root that is no member, or where the sizes differ; TypeError for
-        what cannot be sent.
+        @error ValueError for a root that is no member, where sizes or dtypes differ, or for an
+        array that cannot be filled; TypeError for what cannot be sent.
         """
     @overload
     def all_reduce(self, value: int, operation: _Operation = "plus") -> int: ...
@@ -258,6 +258,8 @@ class Team:
         self, value: _Memory, operation: _Operation = "plus", *, out: _Out
     ) -> _Out:
         """Combines one value of every member, in their order; all return the same result.
+
+        "plus", "times", "minimum" or "maximum": the last two give NaN where any member has it.
 
         Arrays are combined element by element into a new one, or into `out`, a contiguous array of
         the same dtype and number of elements, which may be the array itself: then nothing is
@@ -291,7 +293,8 @@ class Team:
 
         Parts are of the array's first extent, which is a multiple of the number of members.
         Elsewhere `values` is not looked at. Where all members pass `out`, a contiguous array for
-        their part, the root need not tell the others first what comes, which saves a broadcast.
+        their part, of the same dtype, the root need not tell the others first what comes, which
+        saves a broadcast.
         """
     @overload
     def exchange(self, values: Any) -> Any: ...
@@ -333,6 +336,28 @@ class Team:
         """Combines as all_reduce does; elsewhere than at `root` returns None.
 
         `out` is looked at at the root alone.
+        """
+    @overload
+    def reduce_scatter(self, values: Sequence[int], operation: _Operation = "plus") -> int: ...
+    @overload
+    def reduce_scatter(self, values: Sequence[float], operation: _Operation = "plus") -> float: ...
+    @overload
+    def reduce_scatter(self, values: _Array, operation: _Operation = "plus") -> _Array: ...
+    @overload
+    def reduce_scatter(
+        self, values: _Memory, operation: _Operation = "plus"
+    ) -> NDArray[Any]: ...
+    @overload
+    def reduce_scatter(
+        self, values: _Memory, operation: _Operation = "plus", *, out: _Out
+    ) -> _Out:
+        """Combines value r of every member as all_reduce does, and gives the result to member r.
+
+        Of an array, part r of the first extent goes to member r; the extent is a multiple of the
+        number of members. `out` is a contiguous array of the same dtype with room for a part: that
+        of this member, or memory apart.
+
+        @error as of all_reduce.
         """
     @overload
     def scan(self, value: int, operation: _Operation = "plus") -> int: ...
@@ -427,8 +452,17 @@ class World(Team):
     """The team of all ranks, seen from one of them."""
 
     @property
+    def rank(self) -> int:
+        """This rank's number, 0 .. size - 1. @error RuntimeError when the job is over."""
+    @property
+    def size(self) -> int:
+        """How many ranks there are. @error RuntimeError when the job is over."""
+    @property
     def machine(self) -> str:
-        """Complete spec of the machine that the job runs on."""
+        """Complete spec of the machine that the job runs on.
+
+        @error RuntimeError when the job is over.
+        """
     def now(self) -> int:
         """Steady time of the machine in nanoseconds."""
     def charge(
@@ -480,7 +514,7 @@ class World(Team):
         """
     def call(
         self, rank: int, function: Callable[..., _Result], /, *args: Any, **named: Any
-    ) -> Future[_Result]:
+    ) -> _calls.Future[_Result]:
         """Calls `function(*args, **named)` on another rank; returns a future of its result.
 
         The target runs it in its calls that wait, or in `progress`, one at a time and with the GIL;
@@ -511,7 +545,11 @@ class World(Team):
     def meter_events(self) -> list[MeterEvent]:
         """Events, and whether this rank can count them."""
     def joined_thread(self) -> JoinedThread:
-        """Context in which a thread that the rank started may use selion; see `thread_level`."""
+        """Context in which a thread that the rank started may use selion; see `thread_level`.
+
+        @error RuntimeError on entry: at thread level "single", on a simulated machine, or where the
+        thread works for a rank already.
+        """
 
 class MeterSummary:
     """A meter's values over a team."""
@@ -610,8 +648,18 @@ class GlobalArray:
     def size(self) -> int:
         """Elements of each rank's part."""
     @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of each rank's part."""
+    @property
     def local(self) -> NDArray[Any]:
-        """This rank's part, as it lies in memory: no copy. Not to be used after `free`."""
+        """This rank's part, as it lies in memory: no copy.
+
+        What is kept of it is not to be used after `free`, nor when the job is over: the memory is
+        not there any more.
+        """
     def put(self, values: ArrayLike | _Memory, rank: int, offset: int = 0) -> None:
         """Writes values into a rank's part, from element `offset` on.
 
@@ -619,7 +667,8 @@ class GlobalArray:
         not copied first. Numbers and sequences are converted. On return the source may be changed;
         the target sees the values after it has synchronised with this rank.
 
-        @error IndexError for what reaches beyond the part, TypeError for values that do not fit.
+        @error IndexError for what reaches beyond the part, OverflowError for numbers that the dtype
+        does not hold, TypeError for values that do not fit otherwise.
         """
     @overload
     def get(self, rank: int, offset: int = 0, count: int | None = None) -> NDArray[Any]: ...

@@ -12,6 +12,8 @@ import numpy as np
 from selion import registry
 from selion._core import GlobalArray, Signal, World, as_array
 
+_Array = np.ndarray[Any, Any]
+
 
 def shape_of(shape: Any) -> tuple[int, ...]:
     """@error TypeError, ValueError for what is no shape."""
@@ -48,19 +50,54 @@ def signal(world: World, count: Any) -> Signal:
     return made
 
 
-def conform(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def conform(values: Any, dtype: np.dtype[Any]) -> _Array:
     """Numbers, sequences and arrays that are not contiguous, as contiguous memory of `dtype`.
 
-    @error TypeError if the conversion could lose more than precision.
+    @error OverflowError for numbers beyond what `dtype` holds, TypeError if the conversion could
+    lose more than precision otherwise.
     """
     found = as_array(values)
     array = np.asarray(values) if found is None else found
     if array.dtype != dtype:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is lost becomes an error below
-            converted = array.astype(dtype)
-        is_kept = np.can_cast(array.dtype, dtype, "same_kind") or np.array_equal(converted, array)
-        if not is_kept:
-            raise TypeError(f"Values of dtype {array.dtype} do not fit an array of dtype {dtype}.")
-        array = converted
+        array = _converted(array, dtype)
     return np.ascontiguousarray(array)
+
+
+def _converted(array: _Array, dtype: np.dtype[Any]) -> _Array:
+    source, target = array.dtype.kind, dtype.kind
+    if source in "iu" and target in "iu":
+        _expect_in_range(array, dtype)
+        return array.astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is lost becomes an error below
+        converted = array.astype(dtype)
+    if source in "iufc" and target in ("c" if source == "c" else "fc"):  # precision may be lost
+        _expect_finite(array, converted)
+    elif not (np.can_cast(array.dtype, dtype, "safe") or np.array_equal(converted, array)):
+        raise TypeError(f"Values of dtype {array.dtype} do not fit an array of dtype {dtype}.")
+    return converted
+
+
+def _expect_in_range(array: _Array, dtype: np.dtype[Any]) -> None:
+    if array.size == 0 or np.can_cast(array.dtype, dtype, "safe"):
+        return
+    legal = np.iinfo(dtype)
+    for number in (int(array.min()), int(array.max())):
+        if not legal.min <= number <= legal.max:
+            raise OverflowError(
+                f"{number} does not fit an array of dtype {dtype}; legal: {legal.min} to "
+                f"{legal.max}."
+            )
+
+
+def _expect_finite(array: _Array, converted: _Array) -> None:
+    """Infinities and what is no number stay what they are."""
+    if np.can_cast(array.dtype, converted.dtype, "safe"):
+        return
+    is_beyond = np.isfinite(array) & ~np.isfinite(converted)
+    if is_beyond.any():
+        number = array[is_beyond].flat[0]
+        most = np.finfo(converted.dtype).max
+        raise OverflowError(
+            f"{number} does not fit an array of dtype {converted.dtype}; legal: -{most} to {most}."
+        )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import threading
 from collections.abc import Callable
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -29,7 +30,10 @@ _Result = TypeVar("_Result")
 
 _wanted, _unwanted, _returned, _raised = range(4)  # kinds of messages: calls, and answers
 
-_most_functions = 256  # that two ranks keep for each other
+# That a rank keeps for another one. The target keeps some more: what a handler or a thread sends
+# while a call is on its way may come before it or after it.
+_most_functions = 256
+_most_functions_of_others = _most_functions + 64
 _most_piece_bytes = 1 << 20
 
 
@@ -39,7 +43,8 @@ class Future(Generic[_Result]):
     def __init__(self, promise: Started) -> None:
         self._promise = promise
         self._kind = _returned
-        self._answer: Any = None
+        self._answer: bytes | None = None
+        self._value: Any = None
 
     @property
     def is_ready(self) -> bool:
@@ -53,14 +58,18 @@ class Future(Generic[_Result]):
     def result(self, timeout: float | None = None) -> _Result:
         """Waits for the result. Raises what the function has raised: its cause is the traceback.
 
+        Asked again, it is the same object.
+
         @error TimeoutError when it is not there after `timeout` seconds; it goes on.
         """
         if not self._promise.wait(timeout):
             raise TimeoutError(f"The call has taken longer than {timeout} s; it goes on.")
-        value = pickle.loads(self._answer)
+        if self._answer is not None:
+            self._value = pickle.loads(self._answer)
+            self._answer = None
         if self._kind == _raised:
-            raise value
-        result: _Result = value
+            raise self._value
+        result: _Result = self._value
         return result
 
 
@@ -72,6 +81,7 @@ class _Mail:
         self.waiting: dict[int, Future[Any]] = {}
         self.numbers: dict[Any, int] = {}  # of functions
         self.known: dict[int, dict[int, None]] = {}  # of those that each target has
+        self.change = threading.RLock()  # of the two above
         self.functions: dict[int, dict[int, Callable[..., Any]]] = {}  # from each origin
         self.pieces: dict[tuple[int, int, int], bytearray] = {}
 
@@ -94,11 +104,11 @@ def call(
     """What `World.call` does."""
     own = _own()
     future: Future[Any] = Future(_core.make_promise())
-    message = _request(own, rank, function, args, named)
+    request = _request(own, rank, function, args, named)
     number = next(own.count)
     own.waiting[number] = future
     try:
-        _send(rank, _wanted, number, message)
+        _send_request(own, rank, _wanted, number, request)
     except BaseException:
         del own.waiting[number]
         raise
@@ -110,42 +120,51 @@ def send(
 ) -> None:
     """What `World.send` does."""
     own = _own()
-    message = _request(own, rank, function, args, named)
-    _send(rank, _unwanted, next(own.count), message)
+    request = _request(own, rank, function, args, named)
+    _send_request(own, rank, _unwanted, next(own.count), request)
+
+
+_Request = tuple[int, bytes | None, bytes]  # number of a function, the function, arguments
 
 
 def _request(
     own: _Mail, rank: int, function: Any, args: tuple[Any, ...], named: dict[str, Any]
-) -> bytes:
-    """A call as it travels: number of the function, the function if it is new, and arguments."""
+) -> _Request:
+    """A call as it travels, with the function if it is new to the target."""
     if not callable(function):
         raise TypeError(f"A rank is asked to call a function; this is {type(function).__name__}.")
     arguments = dumps((args, named))
-    known = own.known.setdefault(rank, {})
     number = _number_of(own, function)
-    if number and number in known:
-        return pickle.dumps((number, None, arguments))
-    pickled = dumps(function)
-    if number:
-        _keep(known, number, None)
-    return pickle.dumps((number, pickled, arguments))
+    with own.change:
+        is_known = number != 0 and number in own.known.get(rank, ())
+    return number, None if is_known else dumps(function), arguments
+
+
+def _send_request(own: _Mail, rank: int, kind: int, number: int, request: _Request) -> None:
+    _send(rank, kind, number, pickle.dumps(request))
+    function, pickled, _ = request
+    if function and pickled is not None:  # before, another call might have overtaken this one
+        with own.change:
+            _keep(own.known.setdefault(rank, {}), function, None, _most_functions)
 
 
 def _number_of(own: _Mail, function: Any) -> int:
     """0: it has no hash, and is sent each time."""
     try:
-        number = own.numbers.get(function, 0)
+        hash(function)
     except TypeError:
         return 0
-    if not number:
-        number = next(own.count)
-        _keep(own.numbers, function, number)
+    with own.change:
+        number = own.numbers.get(function, 0)
+        if not number:
+            number = next(own.count)
+            _keep(own.numbers, function, number, _most_functions)
     return number
 
 
-def _keep(known: dict[Any, Any], key: Any, value: Any) -> None:
-    """Both sides forget the same ones, because messages come in order."""
-    while len(known) >= _most_functions:
+def _keep(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Both sides forget the oldest ones, which are the same, because messages come in order."""
+    while len(known) >= most:
         del known[next(iter(known))]
     known[key] = value
 
@@ -217,7 +236,7 @@ def _unpack(own: _Mail, origin: int, message: bytes) -> tuple[Callable[..., Any]
     else:
         function = _loaded(pickled)
         if number:
-            _keep(known, number, function)
+            _keep(known, number, function, _most_functions_of_others)
     args, named = pickle.loads(arguments)
     return function, args, named
 

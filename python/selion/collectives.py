@@ -163,6 +163,20 @@ def exchange(team: Team, values: Any) -> Any:
     return returned(got)
 
 
+def reduce_scatter(team: Team, values: Any, operation: Any) -> Any:
+    """What `Team.reduce_scatter` does with a list of numbers."""
+    numbers = list(values)
+    if len(numbers) != team.size:
+        raise ValueError(
+            f"reduce_scatter needs one number for each of the {team.size} members, or an array "
+            f"whose first extent is a multiple of that; these are {len(numbers)}."
+        )
+    if any(array_of(number) is not None for number in numbers):
+        raise TypeError("reduce_scatter combines a list of numbers, or an array.")
+    each = [combinable(number, "reduce_scatter") for number in numbers]
+    return team.reduce_scatter(np.concatenate(each), operation)[0].item()
+
+
 def combinable(value: Any, what: str) -> _Array:
     """A copy that may be combined in place: of an array, or of a number an array of one."""
     found = array_of(value)

@@ -7,6 +7,7 @@ an argument of `World.call` that is one becomes the target's own. So does the wo
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,11 @@ class _Rank:
 
     def __init__(self) -> None:
         self.world: World | None = None
-        self.made: list[GlobalArray | Signal | None] = []
+        self.made: list[GlobalArray | Signal | None] = []  # None: it has been given back
+        self.numbers: dict[int, int] = {}  # of these, by identity
+        self.has_begun = False
         self.when_there: list[Callable[[], None]] = []
+        self.change = threading.Lock()  # of the two above
 
 
 _ranks: dict[_Place, _Rank] = {}
@@ -35,19 +39,25 @@ def _own() -> _Rank:
 
 
 def enter(world: World) -> None:
-    """The calling rank begins."""
+    """The calling rank begins, with what has come for it before."""
     own = _own()
     own.world = world
-    while own.when_there:  # which may add more
-        own.when_there.pop(0)()
+    while True:
+        with own.change:
+            if not own.when_there:
+                own.has_begun = True
+                return
+            first = own.when_there.pop(0)
+        first()  # more may come meanwhile
 
 
 def has_begun(otherwise: Callable[[], None]) -> bool:
-    """Whether the calling rank has; if not, what is to be done when it does."""
+    """Whether the calling rank has; if not, what is to be done when it does, in its turn."""
     own = _own()
-    if own.world is None:
-        own.when_there.append(otherwise)
-    return own.world is not None
+    with own.change:
+        if not own.has_begun:
+            own.when_there.append(otherwise)
+        return own.has_begun
 
 
 def forget() -> None:
@@ -57,8 +67,18 @@ def forget() -> None:
 
 def note(made: Any) -> Any:
     """Gives the next number to what all ranks have just made."""
-    _own().made.append(made)
+    own = _own()
+    own.numbers[id(made)] = len(own.made)
+    own.made.append(made)
     return made
+
+
+def let_go(freed: Any) -> None:
+    """What has been given back keeps its number, and nothing else."""
+    own = _own()
+    number = own.numbers.pop(id(freed), None)
+    if number is not None:
+        own.made[number] = None
 
 
 def world() -> World:
@@ -74,12 +94,13 @@ def world() -> World:
 def made(number: int) -> Any:
     """What has that number on the calling rank."""
     own = _own().made
-    found = own[number] if number < len(own) else None
-    if found is None:
-        world()  # raises where there is no job
-        raise ValueError(f"Rank {world().rank} has not made array {number} yet: let a barrier "
-                         "come before the call.")
-    return found
+    if number < len(own) and own[number] is not None:
+        return own[number]
+    rank = world().rank  # raises where there is no job
+    if number < len(own):
+        raise ValueError(f"Rank {rank} has given array {number} back with free().")
+    raise ValueError(f"Rank {rank} has not made array {number} yet: let a barrier come before the "
+                     "call.")
 
 
 def reduced(value: Any) -> tuple[Any, ...]:
@@ -87,7 +108,8 @@ def reduced(value: Any) -> tuple[Any, ...]:
     own = _own()
     if value is own.world:
         return world, ()
-    for number, each in enumerate(own.made):
-        if each is value:
-            return made, (number,)
-    raise TypeError(f"This {type(value).__name__} belongs to another rank, or was made by hand.")
+    number = own.numbers.get(id(value))
+    if number is not None and own.made[number] is value:
+        return made, (number,)
+    raise TypeError(f"This {type(value).__name__} belongs to another rank, was made by hand, or "
+                    "has been given back.")

@@ -49,7 +49,10 @@ class Future(Generic[_Result]):
 
 
 class SplitPhase:
-    """A team's collectives; arguments and results are those of `Team`'s methods of these names."""
+    """Most of a team's collectives. They take what `Team`'s methods of these names do but `out`: a
+    result comes in new memory, but for the array of a broadcast. What needs to be told before it
+    can move is for `Team` alone: single values of a broadcast, scatter, and blocks that differ; so
+    is reduce_scatter."""
 
     def __init__(self, team: Team) -> None:
         self._team = team

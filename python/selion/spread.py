@@ -205,6 +205,13 @@ class SpreadArray:
             self._move(part, into, is_written=False)
         return into if out is None else out
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> _Array:
+        """A copy of all of it, for NumPy. @error ValueError where a copy is not wanted."""
+        if copy is False:
+            raise ValueError("A spread array becomes an array of NumPy's by a copy only.")
+        whole = self.read()
+        return whole if dtype is None else whole.astype(dtype, copy=False)
+
     def _checked_out(self, out: Any, shape: tuple[int, ...]) -> _Array:
         into = _core.as_array(out, True)
         if into is None:

@@ -47,7 +47,8 @@ constexpr std::array<knob_entry, 26> table{{
     {knob::joined_threads, "SELION_JOINED_THREADS", "64",
      "threads that may join ranks by rank_scope at a time, in each process"},
     {knob::machine, "SELION_MACHINE", "fabric under a launcher, else threads",
-     "the machine: threads:N, threads:N@C, processes:N, processes:PxT, fabric, fabric:xT"},
+     "the machine: threads:N, threads:N@C, processes:N, processes:PxT, fabric, fabric:xT, "
+     "sim:NAME"},
     {knob::membarrier, "SELION_MEMBARRIER", "auto",
      "auto, off: let sleepers pay for ordering (membarrier); off: every signal has a full fence"},
     {knob::message_memory, "SELION_MESSAGE_MEMORY", "8M",

@@ -105,7 +105,6 @@ struct pending_call final : call_writer {
     std::uint32_t mixed_worker = any_worker;  ///< another one that an argument lies on
     std::uint32_t worker = any_worker;
     std::uint64_t turn = 0;
-    std::uint64_t order = 0;  ///< among all calls of the pool
     std::int64_t deadline_ns = machine::no_deadline;
     std::exception_ptr trouble;
     std::uint32_t word_count = 0;

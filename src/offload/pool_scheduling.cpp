@@ -154,12 +154,12 @@ std::uint32_t pool_state::least_loaded() const {
     return best;
 }
 
-/// The oldest call that waits for this worker or for any.
+/// The oldest call that only this worker can have, else the oldest of the others. Who fetches a
+/// result from where it lies does not wait for work that was queued before.
 pending_call* pool_state::next_for(std::uint32_t worker) {
     const std::deque<pending_call*>& pinned = places_[worker].pinned;
-    if (pinned.empty()) return waiting_.empty() ? nullptr : waiting_.front();
-    if (waiting_.empty() || pinned.front()->order < waiting_.front()->order) return pinned.front();
-    return waiting_.front();
+    if (!pinned.empty()) return pinned.front();
+    return waiting_.empty() ? nullptr : waiting_.front();
 }
 
 /// Workers with least to do come first.

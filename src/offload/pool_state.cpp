@@ -186,7 +186,6 @@ void pool_state::start(pending_call& call) {
                                 call.name));
     }
     if (call.span_count != 0) expect_fits(call);
-    call.order = ++orders_;
     ++under_way_;
     if (call.deadline_ns != machine::no_deadline) ++timed_;
     if (waiting_count_ == 0) {

@@ -145,7 +145,6 @@ private:
     std::uint64_t waiting_count_ = 0;    ///< these and the pinned ones
     std::uint64_t under_way_ = 0;        ///< calls that have not ended
     std::uint64_t timed_ = 0;            ///< of these, with a deadline
-    std::uint64_t orders_ = 0;
     std::uint64_t rests_ = 0;
     std::uint64_t polls_ = 0;
     std::int64_t looked_ns_ = 0;  ///< when a poll has last looked for deaths

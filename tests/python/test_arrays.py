@@ -68,6 +68,20 @@ _mistakes = [
     ("world.allocate(2**45)", "MemoryError: "),
     ("world.allocate(4).put(np.zeros(4, 'f4'), 0)", "TypeError: The array is of dtype float32"),
     ("world.allocate(4, int).put(0.5, 0)", "TypeError: Values of dtype float64 do not fit"),
+    (
+        "world.allocate(4, 'i4').put(2**40, 0)",
+        "OverflowError: 1099511627776 does not fit an array of dtype int32; legal: -2147483648 to",
+    ),
+    ("world.allocate(4, 'i1').put(300, 0)", "OverflowError: 300 does not fit an array of dtype"),
+    ("world.allocate(4, 'i2').put([1, -2**15 - 1], 0)", "OverflowError: -32769 does not fit"),
+    ("world.allocate(4, 'u8').put(-1, 0)", "OverflowError: -1 does not fit"),
+    ("world.allocate(4, 'i8').put([2**63], 0)", "OverflowError: 9223372036854775808 does not"),
+    ("world.allocate(4, 'f4').put(1e300, 0)", "OverflowError: 1e+300 does not fit"),
+    ("world.allocate(4, 'f4').put([1, -1e300], 0)", "OverflowError: -1e+300 does not fit"),
+    ("world.allocate(4, 'f4').fetch_add(0, 0, 1e300)", "OverflowError: 1e+300 does not fit"),
+    ("world.allocate(4, 'f2').put(70000, 0)", "OverflowError: 70000 does not fit"),
+    ("world.allocate(4, 'U2').put(['abc'], 0)", "TypeError: Values of dtype <U3 do not fit"),
+    ("world.allocate(4).put(1j, 0)", "TypeError: Values of dtype complex128 do not fit"),
     ("world.allocate(4).put(np.zeros(4), 1)", "IndexError: The rank is 1; legal: 0 to 0."),
     ("world.allocate(4).put(np.zeros(4), -1)", "IndexError: The rank is -1; legal: 0 to 0."),
     ("world.allocate(4).put(np.zeros(4), 0, 1)", "IndexError: Offset 1 and 4 elements reach"),
@@ -183,6 +197,14 @@ def test_what_may_be_put(job):
         days = world.allocate(1, "M8[D]")
         days.put(np.array(["2020-02-29"], "M8[D]"), 0)
         assert str(days.local[0]) == "2020-02-29"
+        small = world.allocate(2, "i1")
+        small.put([-128, 127], 0)
+        small.put([], 0)
+        assert small.local.tolist() == [-128, 127]
+        short = world.allocate(4, "f4")
+        short.put([0.1, np.inf, np.nan, 2**24 + 1], 0)
+        short.put(-np.inf, 0, 1)
+        assert short.local[:2].tolist() == [np.float32(0.1), -np.inf] and np.isnan(short.local[2])
         assert world.allocate((0, 3)).get(0).shape == (0, 3)
         assert world.allocate((), "i8").local.shape == ()
         """,
@@ -215,3 +237,23 @@ def test_fetch_add_is_atomic(job):
         """,
         "processes:3",
     )
+
+
+def test_what_arrays_and_signals_say_of_themselves(job):
+    out = job.expect_no_fault(
+        """
+        array, bell, bells = world.allocate((3, 4), "i4"), world.signal(), world.signal(2)
+        assert (array.ndim, array.nbytes) == (2, 48)
+        print(array, bell, bells)
+        array.free(), bell.free()
+        print(array, bell)
+        assert (array.ndim, array.nbytes) == (2, 48)
+        """,
+        "processes:1",
+    )
+    assert out.splitlines() == [
+        "<selion.GlobalArray of shape (3, 4), dtype int32> <selion.Signal, 1 word of each rank> "
+        "<selion.Signal, 2 words of each rank>",
+        "<selion.GlobalArray of shape (3, 4), dtype int32, given back> "
+        "<selion.Signal, 1 word of each rank, given back>",
+    ]

@@ -170,6 +170,8 @@ refused = {
     "single values.",
     "world.scatter(np.ones(3), out=np.ones(2))": "ValueError: scatter with out needs an array of "
     "as many elements at the root as all members have room for.",
+    "world.scatter(np.ones(2), out=np.ones(2, int))": "TypeError: The array is of dtype int64; "
+    "what it is to hold is of float64.",
     "world.split_phase.broadcast('x')": "TypeError: A broadcast in two phases fills an array",
 }
 

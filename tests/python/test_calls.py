@@ -306,3 +306,103 @@ def test_what_is_refused(job):
         """,
         refused,
     )
+
+
+def test_a_function_whose_first_call_was_not_sent(job):
+    job.expect_no_fault(
+        """
+        from selion import calls
+        def double(x): return 2 * x
+        real = calls._core.send_message
+        def fail(*arguments): raise MemoryError("no room")
+        calls._core.send_message = fail
+        try:
+            world.call(0, double, 1)
+        except MemoryError:
+            calls._core.send_message = real
+        assert world.call(0, double, 2).result() == 4
+        """,
+        "processes:1",
+    )
+
+
+def test_calls_do_not_overtake_the_function(job):
+    """One that a thread makes while the first one is on its way brings the function as well."""
+    job.expect_no_fault(
+        """
+        from selion import calls
+        def double(x): return 2 * x
+        sent, real = [], calls._core.send_message
+        def nested(*arguments):
+            sent.append(len(arguments[4]))
+            if len(sent) == 1:
+                inner.append(world.call(0, double, 3))
+            real(*arguments)
+        inner = []
+        calls._core.send_message = nested
+        outer = world.call(0, double, 2)
+        calls._core.send_message = real
+        assert (outer.result(), inner[0].result()) == (4, 6)
+        """,
+        "processes:1",
+    )
+
+
+def test_results_are_kept(job):
+    job.expect_no_fault(
+        """
+        made = world.call(0, list, "ab")
+        assert made.result() is made.result() and made.result() == ["a", "b"]
+        def fail(): raise ValueError("no")
+        failed, seen = world.call(0, fail), []
+        for _ in range(2):
+            try:
+                failed.result()
+            except ValueError as error:
+                seen.append(error)
+        assert seen[0] is seen[1] and "in fail" in str(seen[0].__cause__)
+        """,
+        "processes:1",
+    )
+
+
+def test_calls_that_come_before_a_rank_begins_keep_their_order():
+    from selion import registry
+
+    seen = []
+
+    def later():
+        if not registry.has_begun(lambda: seen.append(3)):
+            seen.append(1)
+
+    try:
+        assert not registry.has_begun(later)
+        assert not registry.has_begun(lambda: seen.append(2))
+        registry.enter(None)
+        assert seen == [1, 2, 3] and registry.has_begun(lambda: None)
+    finally:
+        registry.forget()
+
+
+def test_what_has_been_given_back_is_not_kept(job):
+    job.expect_no_fault(
+        """
+        from selion import registry
+        array, bell, last = world.allocate(2), world.signal(), world.allocate(1)
+        array.free(), bell.free()
+        assert registry._own().made == [None, None, last]
+        assert world.call(0, lambda each: each is None, last).result() is False
+        for gone in (array, bell):
+            try:
+                world.call(0, print, gone)
+            except TypeError as error:
+                assert "has been given back" in str(error)
+            else:
+                raise AssertionError
+        try:
+            registry.made(0)
+        except ValueError as error:
+            assert str(error) == "Rank 0 has given array 0 back with free()."
+        """,
+        "processes:1",
+    )

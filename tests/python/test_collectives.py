@@ -168,3 +168,140 @@ def test_what_is_refused(job, call):
     status, _, errors = job.run(call, "processes:2")
     assert status == 1
     assert refused[call] in errors
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_reduce_scatter(job, machine):
+    job.expect_no_fault(
+        """
+        r, n = world.rank, world.size
+        both = n * (n - 1) // 2
+        assert world.reduce_scatter([10 * i + r for i in range(n)]) == 10 * r * n + both
+        found = world.reduce_scatter([0.5 * r] * n, "maximum")
+        assert found == 0.5 * (n - 1) and type(found) is float
+        given = np.arange(2 * n * 3, dtype="f4").reshape(2 * n, 3)
+        part = world.reduce_scatter(given + r)
+        model = n * given[2 * r : 2 * r + 2] + both
+        assert part.dtype == np.dtype("f4") and np.array_equal(part, model)
+        turned = np.asfortranarray(given + r)
+        room = np.zeros(6, "f4")
+        assert world.reduce_scatter(turned, out=room) is room
+        assert np.array_equal(room.reshape(2, 3), model)
+        whole = given + r
+        own = whole[2 * r : 2 * r + 2]
+        assert world.reduce_scatter(whole, out=own) is own and np.array_equal(own, model)
+        assert world.reduce_scatter(np.zeros((0, 2)), "times").shape == (0, 2)
+        """,
+        machine,
+    )
+
+
+def test_what_reduce_scatter_refuses(job):
+    job.expect_no_fault(
+        """
+        given = np.zeros(4)
+        for call, says in {
+            "[1, 2, 3]": "one number for each of the 2 members, or an array whose first extent is "
+            "a multiple of that; these are 3.",
+            "np.zeros(3)": "one number for each of the 2 members",
+            "np.zeros(())": "one number for each of the 2 members",
+            "given, out=np.zeros(3)": "another number of elements than a part",
+            "given, out=given[1:3]": "overlaps with parts of other members",
+            "given, out=np.zeros(2, int)": "The array is of dtype int64",
+            "[1, 2], out=np.zeros(1)": "is for arrays, not for single values",
+            "[given, given]": "a list of numbers, or an array",
+            "['a', 'b']": "reduce_scatter combines an int, a float",
+            "np.zeros(2, complex)": "reduce_scatter cannot combine arrays of dtype <c16",
+            "given, 'minus'": "The operation is 'minus'",
+        }.items():
+            try:
+                eval(f"world.reduce_scatter({call})")
+            except (TypeError, ValueError) as error:
+                assert says in str(error), (call, error)
+            else:
+                raise AssertionError(call)
+        """
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_nan_is_the_least_and_the_greatest(job, machine):
+    """Whichever rank has it, and also where the other values are infinite."""
+    job.expect_no_fault(
+        """
+        r, n = world.rank, world.size
+        for who in range(n):
+            for dtype in "f4", "f8":
+                mine = np.full(37, float(r), dtype)
+                mine[who::2] = np.nan if r == who else np.inf
+                for operation in "minimum", "maximum":
+                    found = world.all_reduce(mine, operation)
+                    assert np.isnan(found[who::2]).all(), (who, dtype, operation)
+                    assert np.isfinite(found[1 - who % 2 :: 2][who:]).all()
+                    assert np.isnan(world.all_reduce(float(mine[who]), operation))
+            running = world.scan(np.full(3, np.nan if r == who else float(r)), "minimum")
+            assert np.isnan(running).all() == (r >= who)
+        """,
+        machine,
+    )
+
+
+def test_a_broadcast_of_arrays_that_do_not_lie_in_one_piece(job):
+    """The root's are copied; others are refused before anybody waits for them."""
+    job.expect_no_fault(
+        """
+        r = world.rank
+        into = np.zeros(3) if r else np.arange(6.0)[::2]
+        assert world.broadcast(into) is into
+        assert into.tolist() == [0, 2, 4]
+        frozen = np.zeros(3)
+        frozen.flags.writeable = False
+        for unfit, says in [(np.zeros(6)[::2], "not C-contiguous"),
+                            (frozen, "must not be written")]:
+            if r == 1:
+                try:
+                    world.broadcast(unfit)
+                except ValueError as error:
+                    assert says in str(error)
+                else:
+                    raise AssertionError
+            world.barrier()
+        assert world.broadcast(7 if r == 0 else None) == 7
+        """,
+        "processes:3",
+    )
+
+
+def test_a_broadcast_of_different_arrays(job):
+    """Who has passed another one is told; all stay in step."""
+    job.expect_no_fault(
+        """
+        r = world.rank
+        pair = np.dtype([("a", "i4"), ("b", "i4")])
+        others = {"i8": np.zeros(3, "i8"), "f4": np.zeros(6, "f4"), "long": np.zeros(4),
+                  ">f8": np.zeros(3, ">f8"), "pairs": np.zeros(3, pair),
+                  "days": np.zeros(3, "M8[D]")}
+        for name, other in others.items():
+            try:
+                world.broadcast(np.ones(3) if r == 0 else other)
+                assert r == 0
+            except ValueError as error:
+                says = "but this rank's has 32" if name == "long" else "of another dtype than this"
+                assert r == 1 and says in str(error), error
+        for same in (np.dtype("<f8"), np.dtype("=f8"), pair, np.dtype("M8[D]"), np.dtype("U3"),
+                     np.dtype("longlong"), np.dtype("S5"), np.dtype(bool), np.dtype(">i2")):
+            kind = np.dtype(same.descr) if same.names else np.dtype(same.str)
+            assert world.broadcast(np.zeros(3, same if r else kind)).dtype == same
+        try:
+            world.broadcast(np.ones(3) if r == 0 else 5)
+            assert r == 0
+        except TypeError as error:
+            assert r == 1 and "pass one of the same dtype and shape" in str(error)
+        try:
+            world.broadcast(np.ones(1) if r == 0 else np.array([None]))
+            assert r == 0
+        except TypeError as error:
+            assert r == 1 and "cannot fill an array that holds references" in str(error)
+        assert world.broadcast(r + 5) == 5
+        """
+    )

@@ -364,3 +364,48 @@ def test_predictions():
         predict(1, 1, 1, 1, pattern="fast")
     with pytest.raises(ValueError, match="no workers"):
         predict(1, 1, 1, 0)
+
+
+def end_of_a_nap():
+    time.sleep(0.05)
+    return time.monotonic()
+
+
+def test_long_results_do_not_wait_for_calls_that_are_queued():
+    with Pool(workers=1) as pool:
+        long = pool.submit(np.ones, 1000)
+        queued = [pool.submit(end_of_a_nap) for _ in range(12)]
+        assert long.result(20).sum() == 1000
+        there = time.monotonic()
+        assert there < queued[-1].result(20)
+
+
+def test_a_long_result_may_be_late():
+    with Pool(workers=1) as pool:
+        long = pool.submit(np.ones, 1000)
+        slow = pool.submit(time.sleep, 1)
+        time.sleep(0.2)  # it is over, and its worker is busy
+        begun = time.monotonic()
+        with pytest.raises(TimeoutError):
+            long.result(0.1)
+        assert not long.cancel() and not long.done()
+        assert time.monotonic() - begun < 0.8 and not slow.done()
+        assert long.result(20).sum() == 1000
+
+
+def test_who_asks_again_and_again_sees_the_end():
+    with Pool(workers=1) as pool:
+        calls = [pool.submit(np.ones, count) for count in (1, 1000)]
+        for _ in range(2000):
+            if all(each.done() for each in calls):
+                break
+            time.sleep(0.01)
+        assert all(each.done() and not each.running() for each in calls)
+        assert calls[1].result().sum() == 1000
+
+
+def test_a_call_that_is_over_is_done():
+    with Pool(workers=1) as pool:
+        short = pool.submit(add, 1)
+        time.sleep(0.5)
+        assert short.done()

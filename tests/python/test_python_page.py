@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,27 +15,34 @@ from conftest import clean_environment, needs_module, root, seconds
 
 pytestmark = needs_module
 
-_page = (root / "docs" / "howto" / "use-python.md").read_text(encoding="utf-8")
-_programs = dict(
-    (found[1], found[2])
-    for found in re.finditer(r"```python\n# (\w+\.py)\n(.*?)```", _page, re.S)
-)
-_consoles = re.findall(r"```console\n(.*?)```", _page, re.S)
+_pages = {
+    name: (root / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("use-python", "use-workers")
+}
 
 
-def commands() -> list[tuple[str, list[str]]]:
-    """Command lines, and what each prints."""
+def programs(page: str) -> dict[str, str]:
+    found = re.finditer(r"```python\n# (\w+\.py)\n(.*?)```", page, re.S)
+    return {each[1]: each[2] for each in found}
+
+
+def commands(page: str) -> list[tuple[str, list[str]]]:
+    """Command lines that run programs in Python, and what each prints."""
     found = []
-    for text in _consoles:
+    for text in re.findall(r"```console\n(.*?)```", page, re.S):
         for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
             line, *printed = part.rstrip("\n").split("\n")
-            found.append((line, printed))
+            if ".py" in line:
+                found.append((line, printed))
     return found
 
 
-@pytest.mark.parametrize(("line", "printed"), commands(), ids=[line for line, _ in commands()])
-def test_commands(tmp_path, line, printed):
-    for name, text in _programs.items():
+_all = [(name, *each) for name, page in _pages.items() for each in commands(page)]
+
+
+@pytest.mark.parametrize(("page", "line", "printed"), _all, ids=[line for _, line, _ in _all])
+def test_commands(tmp_path, page, line, printed):
+    for name, text in programs(_pages[page]).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "bin").mkdir()
     for name, command in {"python": [], "selion": ["-m", "selion"]}.items():
@@ -50,8 +57,17 @@ def test_commands(tmp_path, line, printed):
     assert sorted(done.stdout.splitlines()) == sorted(printed)
 
 
-def test_every_program_is_run():
-    run = " ".join(line for line, _ in commands())
-    assert _programs and [name for name in _programs if name not in run] == []
-    assert len(re.findall(r"```python\n", _page)) == len(_programs)
-    assert Path(root / "docs" / "howto" / "use-collectives.md").exists()
+@pytest.mark.parametrize("page", _pages)
+def test_every_program_is_run(page):
+    text = _pages[page]
+    run = " ".join(line for line, _ in commands(text))
+    assert programs(text) and [name for name in programs(text) if name not in run] == []
+    assert len(re.findall(r"```python\n", text)) == len(programs(text))
+
+
+def test_modules_of_the_api_are_there():
+    table = (root / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(selion[\w.]*)` \|", table, re.M)
+    assert {"selion", "selion.layout", "selion.calls", "selion.transfers"} < set(named)
+    for module in named:
+        importlib.import_module(module)

@@ -357,6 +357,58 @@ def test_a_thread_that_has_joined(job):
     )
 
 
+@pytest.mark.parametrize(
+    ("machine", "level", "says"),
+    [
+        ("processes:1", "single", "pass thread_level='multiple' to selion.run"),
+        ("processes:1", "multiple", "This thread works for a rank already."),
+        ("sim:crossbar,ranks=1", "multiple", "A rank of a simulated machine is one thread"),
+    ],
+)
+def test_a_thread_that_may_not_join(job, machine, level, says):
+    out = job.expect_no_fault(
+        """
+        try:
+            with world.joined_thread():
+                pass
+        except RuntimeError as error:
+            print(error)
+        """,
+        machine,
+        options=f", thread_level={level!r}",
+    )
+    assert says in out
+
+
+def test_what_is_kept_of_a_simulated_job(job):
+    """It refers to nothing, and says so. Threads that have not joined may ask a living world."""
+    out = job.expect_no_fault(
+        """
+        thread = threading.Thread(target=lambda: print(world.rank, world.size, world.machine))
+        thread.start(), thread.join()
+        global kept
+        kept = world, world.allocate(3), world.joined_thread()
+        """,
+        "sim:crossbar,ranks=1",
+        after="""
+world, array, joined = kept
+print(repr(world))
+for call in ("world.rank", "world.size", "world.machine", "world.barrier()", "array.local",
+             "array.get(0)", "joined.__enter__()"):
+    try:
+        eval(call)
+    except RuntimeError as error:
+        print(error)
+print(array)
+""",
+    )
+    first, *lines = out.splitlines()
+    assert first == "0 1 sim:crossbar,ranks=1,context=threads"
+    assert lines[0] == "<selion.World of a job that is over>" and len(lines) == 9
+    assert lines[1:4] == ["The job of this world is over."] * 3 == [lines[7]] * 3
+    assert all("This thread works for no rank" in line for line in lines[4:7])
+
+
 def test_a_thread_level_that_is_not_there(job):
     status, _, errors = job.run("pass", options=", thread_level='many'", after="")
     assert status == 1

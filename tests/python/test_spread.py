@@ -171,3 +171,24 @@ def test_ranks_that_ask_for_different_ones(job):
         """
     )
     assert out == "Ranks have asked for spread arrays of different shapes or layouts.\n" * 2
+
+
+def test_all_of_it_as_an_array_of_numpy(job):
+    job.expect_no_fault(
+        """
+        a = world.spread((5, 3), np.int32)
+        for index in a.mine():
+            a.local[a.local_index(*index)] = 10 * index[0] + index[1]
+        world.barrier()
+        model = np.array([[10 * i + j for j in range(3)] for i in range(5)])
+        whole = np.asarray(a)
+        assert whole.dtype == np.int32 and np.array_equal(whole, model)
+        assert np.array(a, np.float64).dtype == np.float64 and np.sum(a) == model.sum()
+        try:
+            a.__array__(copy=False)
+        except ValueError as refused:
+            assert "by a copy only" in str(refused)
+        else:
+            raise AssertionError
+        """
+    )

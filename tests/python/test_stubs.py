@@ -77,6 +77,16 @@ def test_everything_is_documented():
     assert names - documented == set()
 
 
+@pytest.mark.parametrize("node", classes(), ids=lambda node: node.name)
+def test_help_tells_what_the_stub_does(node):
+    compiled = getattr(native.load(), node.name)
+    assert compiled.__doc__ == ast.get_docstring(node)
+    for member in node.body:
+        text = ast.get_docstring(member) if isinstance(member, ast.FunctionDef) else None
+        if text:
+            assert getattr(compiled, member.name).__doc__.endswith(text), member.name
+
+
 # --- the package ----------------------------------------------------------------------------------
 
 

@@ -21,8 +21,9 @@ ProgramArguments = Annotated[
 Machine = Annotated[
     str | None,
     typer.Option("-m", "--machine", metavar="SPEC",
-                 help="Machine: threads, threads:N@C, processes:N, sim:NAME, ... Default: "
-                      "SELION_MACHINE, or threads.",
+                 help="Machine: threads, threads:N@C, processes:N, fabric, sim:NAME, ... Default: "
+                      "SELION_MACHINE, else the program's own: fabric under a launcher, threads "
+                      "otherwise, processes in Python.",
                  autocompletion=completion.machines),
 ]
 Ranks = Annotated[

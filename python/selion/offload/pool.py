@@ -61,29 +61,36 @@ class _Call(Future[Any]):
         self._block = 0
         self._lent: tuple[int, ...] = ()
         self._held: tuple[Any, ...] = ()  # what the worker uses in shared memory
+        self._fetched: tuple[int, Any] | None = None  # status, and memory or why there is none
         self._is_given_up = False
 
     def result(self, timeout: float | None = None) -> Any:
-        if not self.done():
+        if not super().done():
             self._pool._drive(self, timeout)
         return super().result(0)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        if not self.done():
+        if not super().done():
             self._pool._drive(self, timeout)
         return super().exception(0)
 
     def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
         super().add_done_callback(fn)
-        if not self.done():
+        if not super().done():
             self._pool._start_collector()
+
+    def done(self) -> bool:
+        """Whether `result` would return at once. Looks for the result, and waits for nobody."""
+        if not super().done():
+            self._pool._look_for(self)
+        return super().done()
 
     def running(self) -> bool:
         return not self.done()
 
     def cancel(self) -> bool:
         """Gives it up. False: a worker has it already, and skips it if it has not begun it."""
-        return self.cancelled() if self.done() else self._pool._cancel(self)
+        return self.cancelled() if super().done() else self._pool._cancel(self)
 
 
 class Pool(Executor):
@@ -269,61 +276,90 @@ class Pool(Executor):
         end = math.inf if timeout is None else time.monotonic() + timeout
         looks = True
         while True:
-            left = end - time.monotonic() if timeout is not None else math.inf
-            with self._lock:
-                if call.done():
+            left = max(0.0, end - time.monotonic())
+            if not self._lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
+                raise TimeoutError
+            try:
+                if Future.done(call):
                     return
-                if call._started.wait(max(0.0, min(left, _slice_s)), looks):
+                looks = call._started.wait(min(left, _slice_s), looks)
+                if looks:
                     self._settle(call)
+                if Future.done(call):
                     return
-            looks = False
+            finally:
+                self._lock.release()
             if left <= 0:
                 raise TimeoutError
 
+    def _look_for(self, call: _Call) -> None:
+        """For who asks again and again; between two times somebody else has to look."""
+        if self._lock.acquire(blocking=False):
+            try:
+                if not Future.done(call) and call._started.wait(0.0, False):
+                    self._settle(call)
+            finally:
+                self._lock.release()
+        if not Future.done(call):
+            self._start_collector()
+
     def _settle(self, call: _Call) -> None:
-        """Takes the result of a call that is done. With the lock."""
+        """Takes the result of a call that is done, or begins to fetch it. With the lock."""
+        if call._started is None or not call._started.is_done():
+            return  # somebody who was told of another one has been here
+        value: Any = None
+        trouble: BaseException | None = None
+        if not call.cancelled():
+            try:
+                found = self._result(call)
+                if found is None:
+                    return
+                status, value = found
+                trouble = None if status == messages.returned else value
+            except ValueError as refused:
+                trouble = CancelledError(str(refused)) if call._is_given_up else refused
+            except ConnectionError as death:
+                trouble = WorkerDied(str(death))
+            except BaseException as other:
+                trouble = other
+        self._pending.remove(call)
         try:
-            self._pending.remove(call)
-        except ValueError:
-            return
-        if not call.set_running_or_notify_cancel():
-            self._give_back(call)
-            return
-        try:
-            status, value = self._result(call)
-        except ValueError as refused:
-            call.set_exception(CancelledError(str(refused)) if call._is_given_up else refused)
-        except ConnectionError as death:
-            call.set_exception(WorkerDied(str(death)))
-        except BaseException as trouble:
-            call.set_exception(trouble)
-        else:
-            if status == messages.returned:
-                call.set_result(value)
-            else:
-                call.set_exception(value)
+            if call.set_running_or_notify_cancel():
+                if trouble is None:
+                    call.set_result(value)
+                else:
+                    call.set_exception(trouble)
         finally:
             self._give_back(call)
 
-    def _result(self, call: _Call) -> tuple[int, Any]:
-        core = self._core
+    def _result(self, call: _Call) -> tuple[int, Any] | None:
+        """Status and value of a call that is done; None: a long value is being fetched now."""
         status, length, ticket = call._started.reply()
+        if call._fetched is not None:
+            return self._fetched_result(*call._fetched, is_lost=status == messages.lost)
         if not length:
             return status, None
         if not ticket:
             # The block is used again: arrays get a copy, which can be written.
-            own_bytes = bytearray(core.read(self._block_of(call), length))
+            own_bytes = bytearray(self._core.read(self._block_of(call), length))
             return status, messages.load_result(memoryview(own_bytes))
+        place = messages.nowhere
+        memory: Any
         try:
-            block = core.allocate(length)
-        except BaseException:
-            core.fetch(call._started, messages.nowhere, ticket).reply()
-            raise
-        own = core.own(block, block, length)
-        outcome, _, _ = core.fetch(call._started, block, ticket).reply()
-        if outcome == messages.lost:
+            place = self._core.allocate(length)
+            memory = self._core.own(place, place, length)
+        except Exception as no_room:
+            memory = no_room
+        call._started = self._core.fetch(call._started, place, ticket)
+        call._fetched = status, memory
+        return None
+
+    def _fetched_result(self, status: int, memory: Any, *, is_lost: bool) -> tuple[int, Any]:
+        if isinstance(memory, Exception):
+            raise memory
+        if is_lost:
             raise WorkerDied("the worker ended before its result was fetched")
-        return status, messages.load_result(own)
+        return status, messages.load_result(memory)
 
     def _block_of(self, call: _Call) -> int:
         return call._block - 1 if call._block else call._lent[-1]
@@ -334,12 +370,15 @@ class Pool(Executor):
         for place in call._lent:
             self._core.free(place)
         call._held = ()
+        call._fetched = None
         call._started = None
 
     def _cancel(self, call: _Call) -> bool:
         with self._lock:
-            if call.done():
+            if Future.done(call):
                 return call.cancelled()
+            if call._fetched is not None:  # it has returned, and its value is on the way
+                return False
             call._is_given_up = True
             call._started.cancel()
             if not call._started.is_done():
@@ -348,6 +387,8 @@ class Pool(Executor):
                 call._started.reply()
             except ValueError:  # no worker had it
                 Future.cancel(call)
+            except Exception:  # how it has ended is told to who asks
+                pass
             self._settle(call)
             return call.cancelled()
 
