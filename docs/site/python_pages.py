@@ -11,9 +11,17 @@ import textwrap
 from pathlib import Path
 
 
-_modules = (
-    "selion", "selion.split_phase", "selion.explanation", "selion.schedules", "selion.offload",
-)
+# And what is shown of each; nothing: all that is public.
+_modules: dict[str, tuple[str, ...]] = {
+    "selion": (),
+    "selion.layout": (),
+    "selion.calls": ("Future",),
+    "selion.transfers": ("Transfer",),
+    "selion.split_phase": (),
+    "selion.explanation": (),
+    "selion.schedules": (),
+    "selion.offload": (),
+}
 _shown_specials = {"__enter__"}
 _definition = ast.FunctionDef | ast.ClassDef
 
@@ -203,10 +211,10 @@ def file_of(folder: Path, module: str) -> Path:
                 if each.is_file())
 
 
-def module_page(folder: Path, module: str) -> str:
+def module_page(folder: Path, module: str, shown: tuple[str, ...]) -> str:
     file = file_of(folder, module)
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    parts = offered_by(tree) if file.name == "__init__.py" else {module: ()}
+    parts = offered_by(tree) if file.name == "__init__.py" else {module: shown}
     out = f"{module}\n{'=' * len(module)}\n\n.. py:module:: {module}\n\n"
     out += plain_docstring(ast.get_docstring(tree) or "") + "\n\n"
     for part, names in parts.items():
@@ -218,4 +226,5 @@ def module_page(folder: Path, module: str) -> str:
 
 def make(folder: Path) -> dict[str, str]:
     """Names and texts of the pages of the package in `folder`."""
-    return {f"api/python/{module}.rst": module_page(folder, module) for module in _modules}
+    return {f"api/python/{module}.rst": module_page(folder, module, shown)
+            for module, shown in _modules.items()}

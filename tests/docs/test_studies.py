@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page about studies has the experiments that there are, with all that they measure."""
+
+import re
+import tomllib
+
+import pytest
+from pages import root
+
+_page = (root / "docs/design/studies.md").read_text(encoding="utf-8")
+_studies = {
+    path.parent.name: tomllib.loads(path.read_text(encoding="utf-8"))["experiment"]
+    for path in sorted((root / "studies").glob("*/study.toml"))
+}
+
+
+def section_of(study: str, page: str = _page) -> str:
+    """Behind the heading that begins with its name, up to the next heading."""
+    found = re.search(rf"^##+ (?:The study `)?{study}\b.*?\n(.*?)(?=^##|\Z)", page, re.M | re.S)
+    assert found, f"{study} has no heading"
+    return found[1]
+
+
+def experiments_in(section: str) -> list[str]:
+    """What the first columns of its table name."""
+    firsts = re.findall(r"^\| (`[^|]*) \|", section, re.M)
+    return [name for first in firsts for name in re.findall(r"`([^`]+)`", first)]
+
+
+@pytest.mark.parametrize("study", _studies)
+def test_all_experiments_have_a_row(study):
+    assert sorted(experiments_in(section_of(study))) == sorted(_studies[study])
+
+
+@pytest.mark.parametrize("study", _studies)
+def test_all_metrics_are_named(study):
+    named = set(re.findall(r"`([^`]+)`", section_of(study)))
+    metrics = {name for experiment in _studies[study].values() for name in experiment["metric"]}
+    assert metrics - named == set()
+
+
+def test_a_row_that_is_missing_is_found():
+    page = "### one\n| `a`, `b` | `x` |\n\n## The study `two`\n| `c` | |\n"
+    assert experiments_in(section_of("one", page)) == ["a", "b"]
+    assert experiments_in(section_of("two", page)) == ["c"]
