@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 
 #include "machine/sim/simulation.hpp"
 #include "selion/detail/word_access.hpp"
@@ -24,7 +25,7 @@ void simulation::poll(rank_state& rank) {
     const std::uint32_t number = rank.context.rank;
     ticks& now = rank.self->now;
     if (follower_ != nullptr) follower_->rank_is_idle(engine_, number, now);
-    spend(rank, std::max<ticks>(model_.processor.poll, 1));
+    time_of(rank) += std::max<ticks>(stretched(rank, model_.processor.poll), 1);
     engine_.catch_up();
     if (follower_ != nullptr) now = follower_->rank_computes(number, now);
 }
@@ -97,9 +98,10 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
         if (is_alone) word.sleeper = 0;
         return true;
     }
-    const ticks deadline = request.deadline_ns == no_deadline
-                               ? end_of_time
-                               : model_.tick.from_ps(request.deadline_ns * 1000);
+    constexpr std::int64_t ps_in_ns = 1000;
+    const bool is_in_reach = request.deadline_ns <= INT64_MAX / ps_in_ns;  // else 106 days away
+    const ticks deadline =
+        is_in_reach ? model_.tick.from_ps(request.deadline_ns * ps_in_ns) : end_of_time;
     if (deadline <= rank.self->now) {
         poll(rank);
         if (is_alone) word.sleeper = 0;

@@ -3,7 +3,8 @@
 
 /// Credits: so many operations of one rank on another's memory may be under way, from the moment in
 /// which the first message leaves until the origin knows that it is done (where puts are not
-/// acknowledged, until they have taken effect). Answers travel on the credit of their request.
+/// acknowledged, until they have taken effect). Answers travel on the credit of their request. What
+/// handlers send, and what needs no network, takes none.
 namespace selion::machine::sim {
 
 /// @return whether the rank has a credit now; else the message waits for one, and the call need
@@ -19,12 +20,14 @@ bool simulation::obtain_credit(rank_state& origin, transfer& what) {
         stand_still(origin, standstill::credit);
         engine_.catch_up();
     }
+    what.has_credit = true;
     return true;
 }
 
 void simulation::return_credit(rank_state& origin, std::uint32_t target) {
     if (message* const next = origin.credits->give_back(target)) {
         transfer& leaving = static_cast<transfer&>(*next);
+        leaving.has_credit = true;
         leaving.sent = engine_.now();
         return network_->inject_from_event(engine_, leaving);
     }

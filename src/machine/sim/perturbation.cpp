@@ -54,13 +54,17 @@ ticks perturbation::lateness(ticks flight) {
 
 /// A lost message is sent again when its sender's timer goes off next, which all ranks count from
 /// the start of the run.
-ticks perturbation::arrival(std::uint32_t from, std::uint32_t to, ticks now, ticks flight) {
+perturbation::arrival_time perturbation::arrival(std::uint32_t from, std::uint32_t to, ticks now,
+                                                 ticks flight) {
     while (happens(loss_threshold_)) {
         now = ((now - flight) / retransmission_ + 1) * retransmission_ + flight;
     }
-    ticks& last = last_arrival_[std::uint64_t{from} << 32 | to];
-    last = std::max(last, now + lateness(std::max<ticks>(flight, 1)));
-    return last;
+    const auto [found, is_first] = last_arrival_.try_emplace(std::uint64_t{from} << 32 | to, 0);
+    ticks& last = found->second;
+    const ticks by_itself = now + lateness(std::max<ticks>(flight, 1));
+    const bool is_behind = !is_first && last >= by_itself;
+    last = std::max(last, by_itself);
+    return {last, is_behind};
 }
 
 }  // namespace selion::machine::sim

@@ -17,9 +17,13 @@ public:
     perturbation(const run_setting& setting, tick_length tick, ticks retransmission);
 
     bool is_on() const { return is_on_; }
+    struct arrival_time {
+        ticks at;
+        bool is_behind;  ///< at the same time comes another one of the two ranks, before it
+    };
     /// When a message that would arrive now does arrive.
     /// @param flight how long it was on its way: others that are under way change places with it.
-    ticks arrival(std::uint32_t from, std::uint32_t to, ticks now, ticks flight);
+    arrival_time arrival(std::uint32_t from, std::uint32_t to, ticks now, ticks flight);
 
 private:
     std::uint64_t draw();

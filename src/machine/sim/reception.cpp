@@ -22,8 +22,9 @@ std::int64_t thread_time_ns() {
 void simulation::arrived(transfer& what) {
     if (perturbation_.is_on()) {
         const ticks now = engine_.now();
-        const ticks at = perturbation_.arrival(what.from, what.to, now, now - what.sent);
-        if (at > now) {
+        const auto [at, is_behind] =
+            perturbation_.arrival(what.from, what.to, now, now - what.sent);
+        if (at > now || is_behind) {
             what.act = [](engine&, event& due) {
                 transfer& late = static_cast<transfer&>(due);
                 late.host->receive_in_turn(late);

@@ -51,6 +51,7 @@ struct transfer : message {
     std::uint16_t argument_bytes = 0;  ///< of `data`, at its start; then the message's own data
     bool has_reply = false;            ///< its handler has answered: that is its answer now
     bool is_deferred = false;          ///< it has waited for another handler of its rank
+    bool has_credit = false;           ///< of its origin's, until that knows that it is done
 
     /// Whether its answer carries data, not only news.
     bool brings_data() const {
@@ -83,7 +84,7 @@ public:
         free_.pop_back();
         taken.is_done = false;
         taken.is_answer = false;
-        taken.is_awaited = taken.has_reply = taken.is_deferred = false;
+        taken.is_awaited = taken.has_reply = taken.is_deferred = taken.has_credit = false;
         return taken;
     }
     void give_back(transfer& done) {

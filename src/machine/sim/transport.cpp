@@ -167,7 +167,7 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
     rank_state& origin = entered.rank;
     if (rank_of(request.target) == context.rank) {
         spend(origin, model_.processor.call);
-        poll(origin);
+        if (handler_ == nullptr) poll(origin);  // a handler's time goes on by itself
         return change_element(address_of(request.target), request);
     }
     if (shares_memory(rank_of(request.target), context.rank)) {
@@ -356,9 +356,7 @@ void simulation::end_operation(rank_state& origin) {
 
 void simulation::finish(transfer& what) {
     rank_state& origin = ranks_[what.origin];
-    if (model_.reception.credits != 0 && !what.is_deferred) {
-        return_credit(origin, rank_of(what.target));
-    }
+    if (std::exchange(what.has_credit, false)) return_credit(origin, rank_of(what.target));
     if (what.answer != nullptr && what.has_data()) {
         const bool is_get = what.what == transfer_kind::get;
         std::memcpy(what.answer, is_get ? what.data() : reinterpret_cast<std::byte*>(&what.before),

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "machine/sim/description/machine_reader.hpp"
@@ -34,9 +35,12 @@ std::vector<std::uint32_t> balanced_sides(std::uint32_t nodes, std::size_t dimen
 
 std::uint64_t product(const std::vector<std::uint32_t>& sides) {
     std::uint64_t all = 1;
-    for (const std::uint32_t side : sides) all *= side;
+    for (const std::uint32_t side : sides) all = std::min(all * side, std::uint64_t{max_ranks} + 1);
     return all;
 }
+
+constexpr std::uint64_t most_cores = 64;  ///< of a node: a bit for each (node_memory)
+constexpr std::uint64_t page_bytes = 4096;
 
 class shape_settler {
 public:
@@ -87,6 +91,16 @@ private:
         const std::uint64_t places = std::uint64_t{node.sockets} * node.cores * node.threads;
         if (places > max_ranks) {
             reject(file_, fmt::format("a node of {} hardware threads is too large", places));
+        }
+        const std::uint64_t cores = std::uint64_t{node.sockets} * node.cores;
+        if (cores > most_cores) {
+            reject(file_, fmt::format("a node of {} cores is too large: who shares a line is known "
+                                      "of at most {}",
+                                      cores, most_cores));
+        }
+        if (!std::has_single_bit(node.line_bytes) || node.line_bytes > page_bytes) {
+            reject(file_, fmt::format("a line of {} bytes is none: it must divide a page of {}",
+                                      node.line_bytes, page_bytes));
         }
         const auto limit = static_cast<std::uint32_t>(places);
         std::uint32_t processes = draft_.processes;

@@ -26,7 +26,7 @@ TEST(loss, what_got_lost_arrives_a_flight_after_its_senders_timer) {
     int lost_again = 0;
     for (std::uint32_t to = 1; to <= 1000; ++to) {
         const ticks now = 2500 + to % 400;  // sent between two rounds of the timer
-        const ticks at = link.arrival(0, to, now, flight);
+        const ticks at = link.arrival(0, to, now, flight).at;
         if (at == now) continue;
         ++lost;
         EXPECT_EQ((at - flight) % timer, 0);
@@ -41,12 +41,16 @@ TEST(loss, what_got_lost_arrives_a_flight_after_its_senders_timer) {
 TEST(loss, keeps_the_order_of_what_one_rank_sends_to_another) {
     perturbation link(losing(0.3), tick_length{}, timer);
     ticks last = 0;
+    int late = 0;
     for (ticks now = flight; now < 50'000; now += 7) {
-        const ticks at = link.arrival(0, 1, now, flight);
+        const auto [at, is_behind] = link.arrival(0, 1, now, flight);
         EXPECT_GE(at, now);
         EXPECT_GE(at, last);
+        EXPECT_EQ(is_behind, at == last);  // else it would be received before the one that is late
+        late += is_behind ? 1 : 0;
         last = at;
     }
+    EXPECT_GT(late, 0);
 }
 
 }  // namespace
