@@ -2,6 +2,8 @@
 // Memory that stays on workers, and memory that all see.
 #include <fmt/format.h>
 
+#include <exception>
+
 #include "base/units.hpp"
 #include "offload/pool_state.hpp"
 
@@ -23,6 +25,7 @@ worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes) {
     expect_open();
     expect_on_worker(worker);
     worker_place& place = places_[worker];
+    if (place.gone) std::rethrow_exception(place.gone);
     const auto extent =
         place.memory.allocate(padded(bytes), place_alignment, workers_->memory_bytes());
     if (!extent) {

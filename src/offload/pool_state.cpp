@@ -188,12 +188,12 @@ void pool_state::start(pending_call& call) {
     if (call.span_count != 0) expect_fits(call);
     ++under_way_;
     if (call.deadline_ns != machine::no_deadline) ++timed_;
+    const std::uint32_t worker =
+        call.wanted_worker != any_worker ? call.wanted_worker : least_loaded();
+    if (worker == any_worker || places_[worker].gone) {
+        return end(call, places_[worker == any_worker ? 0 : worker].gone);
+    }
     if (waiting_count_ == 0) {
-        const std::uint32_t worker =
-            call.wanted_worker != any_worker ? call.wanted_worker : least_loaded();
-        if (worker == any_worker || places_[worker].gone) {
-            return end(call, places_[worker == any_worker ? 0 : worker].gone);
-        }
         collect_from(worker);
         if (places_[worker].sent.size() < depth_ && send(worker, call)) return;
         if (call.is_settled) return;
