@@ -40,6 +40,7 @@ SELION_API int run_job(int argc, char** argv, const run_options& options,
 /// happens once per process, and code after it once, in the process that was started by hand.
 /// @error a machine spec that is malformed ends the program with a sentence and exit status 2.
 template <class Function>
+    requires(!std::is_function_v<std::remove_reference_t<Function>>)
 int run(int argc, char** argv, const run_options& options, Function&& function,
         std::source_location site = std::source_location::current()) {
     using target = std::remove_reference_t<Function>;
@@ -56,6 +57,14 @@ int run(int argc, char** argv, const run_options& options, Function&& function,
     };
     return detail::run_job(argc, argv, options,
                            {call, const_cast<void*>(static_cast<const void*>(&function)), site});
+}
+
+/// The same of a function that is no object.
+template <class Result>
+int run(int argc, char** argv, const run_options& options, Result (&function)(world&),
+        std::source_location site = std::source_location::current()) {
+    Result (*const pointer)(world&) = &function;
+    return run(argc, argv, options, pointer, site);
 }
 
 template <class Function>

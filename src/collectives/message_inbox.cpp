@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/message_inbox.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +18,16 @@ namespace {
 
 /// Parts that the memory for messages holds at a time, so that one is filled while another is read.
 constexpr std::uint64_t parts_under_way = 4;
+
+/// Where ranks do not meet at the end.
+[[noreturn, gnu::noinline]] void end_for_absence(detail::rank_context& context,
+                                                 std::uint32_t origin) {
+    context.host->launcher().end_job(
+        context, fmt::format("rank {} has sent a message of a collective to rank {}, whose "
+                             "function has returned without taking part in it",
+                             origin, context.rank));
+    std::abort();
+}
 
 }  // namespace
 
@@ -60,6 +73,8 @@ void message_inbox::send_parts(std::uint32_t target, part_header header, std::si
 /// A handler.
 void message_inbox::receive(detail::delivery& here) {
     detail::rank_context& context = *detail::current_context;
+    if (context.inbox == nullptr) [[unlikely]]
+        end_for_absence(context, here.message.about.origin);
     context.inbox->add(here.message);
     detail::count_together(context, context.inbox->arrived_);
 }

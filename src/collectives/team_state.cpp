@@ -168,7 +168,9 @@ void team_state::run_by_messages(const detail::block_call& call, const wanted_sc
         return messages_.all_reduce(call.target, call.count, *call.how);
     }
     ++message_collectives_;
-    if (window_.is_full_with(call.most_bytes() * members_.count(), window_collectives)) {
+    if (call.what == all_reduce) {
+        window_ = {};  // who has the result knows that all have come to it
+    } else if (window_.is_full_with(call.most_bytes() * members_.count(), window_collectives)) {
         meeting_.synchronise(machine::wait_reason::collective);
     }
     inbox_way across(context_, members_, message_collectives_);

@@ -52,9 +52,21 @@ std::byte* spare_memory::take(std::size_t bytes) {
     return piece;
 }
 
+/// The largest ones go first: what is asked for now may be of another size than before.
+void spare_memory::make_room(std::size_t bytes) noexcept {
+    for (std::size_t number = sizes; number-- > 0;) {
+        std::vector<std::byte*>& same = pieces_[number];
+        while (!same.empty() && kept_bytes_ + bytes > most_bytes) {
+            ::operator delete(same.back(), aligned);
+            same.pop_back();
+            kept_bytes_ -= least_bytes << number;
+        }
+    }
+}
+
 void spare_memory::give_back(std::byte* piece, std::size_t bytes) noexcept {
-    const bool is_kept = bytes >= least_bytes && kept_bytes_ + rounded(bytes) <= most_bytes;
-    if (!is_kept) return ::operator delete(piece, aligned);
+    if (bytes < least_bytes || bytes > most_bytes) return ::operator delete(piece, aligned);
+    make_room(rounded(bytes));
     try {
         pieces_[number_of_size(bytes)].push_back(piece);
         kept_bytes_ += rounded(bytes);

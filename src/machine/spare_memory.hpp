@@ -31,10 +31,12 @@ public:
 
     std::size_t kept_bytes() const { return kept_bytes_; }
     static std::size_t rounded(std::size_t bytes) {
-        return bytes < least_bytes ? bytes : std::bit_ceil(bytes);
+        return bytes < least_bytes || bytes > most_bytes ? bytes : std::bit_ceil(bytes);
     }
 
 private:
+    void make_room(std::size_t bytes) noexcept;
+
     static constexpr std::size_t sizes = std::bit_width(most_bytes / least_bytes);
     std::array<std::vector<std::byte*>, sizes> pieces_;
     std::size_t kept_bytes_ = 0;

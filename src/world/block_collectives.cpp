@@ -42,6 +42,8 @@ void block_collectives::expect_exchange(std::size_t to_bytes, const void* to,
                      fmt::format("exchange: {} elements are sent and {} received; they must be "
                                  "equally many",
                                  to_bytes / element_bytes, from_bytes / element_bytes));
+    SELION_EXPECT_AT(size() != 0, site,
+                     std::string("exchange of a team that the rank is no member of"));
     SELION_EXPECT_AT(to_bytes / element_bytes % size() == 0, site,
                      fmt::format("exchange: {} elements cannot be shared out to {} members equally",
                                  to_bytes / element_bytes, size()));

@@ -80,6 +80,13 @@ void finish_started(rank_context& context, world_state& state, std::source_locat
 
 std::uint64_t sum_at_end(rank_context& context, collectives::team_state& team, std::uint64_t own) {
     if (team.members().are_mapped()) return team.meeting().sum_at_end(own);
+    if (team.is_broken()) {
+        context.host->launcher().end_job(
+            context,
+            "a collective of all ranks has ended in an error, and ranks that do not share memory "
+            "cannot agree without it that all are done; the job ends. What may fail is for a team "
+            "of its own, such as world.split(0)");
+    }
     context.transport->quiet(context);  // what others have not taken yet may be news for them
     team.combine(reinterpret_cast<std::byte*>(&own), 1, erase_reduction<std::uint64_t>(plus));
     return own;
@@ -124,6 +131,7 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     files.end_rank(context.rank);
     context.messages->above.move = nullptr;
     context.started = nullptr;
+    context.inbox = nullptr;
     context.world = nullptr;
     context.own.plain_caller = &no_plain_caller;
     context.nodes = nullptr;

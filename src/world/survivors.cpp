@@ -116,6 +116,7 @@ team world::survivors(std::source_location site) const {
         if (all.empty()) continue;
         const auto size = static_cast<std::uint32_t>(all.size());
         if (std::ranges::find(all, detail::null_address, &member_entry::block) != all.end()) {
+            if (own.block != detail::null_address) state.teams->drop_block(own.block);
             throw error(status::out_of_memory,
                         fmt::format("no room for a team of the {} ranks that live: a member's heap "
                                     "is full; set SELION_HEAP to reserve more",

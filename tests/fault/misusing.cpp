@@ -4,6 +4,7 @@
 
 #include <selion/selion.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <span>
 #include <stdexcept>
@@ -100,6 +101,24 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
     if (what == "unknown") {
         selion::detail::send_message({.target = 0, .function = 0x77770000000012, .arguments = {}},
                                      {});
+    }
+}
+
+/// Rank 0 returns at once, and does not take part in what others do.
+void leave_others(selion::world& world) {
+    if (world.rank() == 0) return;
+    static_cast<void>(world.gather(1, 0));
+    selion::counter never;
+    static_cast<void>(never.wait(1, std::chrono::milliseconds(1)));  // what it has sent arrives
+}
+
+/// A collective of all ranks fails, and nobody minds.
+void fail_together(selion::world& world) {
+    try {
+        if (world.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        static_cast<void>(
+            world.with_timeout(std::chrono::milliseconds(10)).all_reduce(1, selion::plus));
+    } catch (const selion::error&) {
     }
 }
 
@@ -232,6 +251,13 @@ void mistake_about_teams(selion::world& world, std::string_view what) {
         const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
         if (world.rank() != 0) first.barrier();  // site: stranger
     }
+    if (what == "strange_exchange") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        const std::vector<int> own(4);
+        std::vector<int> all(4);
+        if (world.rank() != 0)
+            first.exchange(std::span(own), std::span(all));  // site: strange_exchange
+    }
     if (what == "broken" && world.rank() != 0) {
         try {
             world.with_timeout(std::chrono::milliseconds(10)).barrier();
@@ -358,6 +384,8 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (what == "stale") return use_counter_in_two_jobs(argc, argv);
+    if (what == "absent") return selion::run(argc, argv, leave_others);
+    if (what == "broken_to_the_end") return selion::run(argc, argv, fail_together);
     return selion::run(argc, argv, [&](selion::world& world) {
         mistake_alone(world, what);
         mistake_with_copies(world, what);

@@ -52,6 +52,7 @@ together = {
     "twice": r"deallocate: no live collective allocation starts at offset \d+$",
     "reduce_root": r"reduce: root 99 is no member; members are 0 to {last}$",
     "stranger": r"barrier of a team that rank \d is no member of$",
+    "strange_exchange": r"exchange of a team that the rank is no member of$",
     "broken": r"barrier of a team whose last collective ended in an error: its members may be in ",
     "between": r"all_reduce between arrive\(\) and wait\(\) of its team$",
     "barrier_between": r"barrier between arrive\(\) and wait\(\) of its team$",
@@ -123,6 +124,20 @@ def test_a_mistake_of_a_foreign_thread(machine: str, what: str):
 @pytest.mark.parametrize("machine", machines)
 def test_a_mistake_of_all_ranks_is_told_once(machine: str, what: str):
     expect(machine, what, together[what], rf"rank \d of {machines[machine]}")
+
+
+def test_a_collective_without_a_rank_that_has_returned():
+    [line] = complaint("sim:crossbar,ranks=2", "absent", SELION_CHECK_CALLS="off")
+    assert re.search(r"rank 1 has sent a message of a collective to rank 0, whose function has "
+                     r"returned without taking part in it$", line)
+
+
+def test_the_end_after_a_collective_that_has_failed():
+    """Ranks that share memory leave as usual; others could wait for each other's messages."""
+    assert run("misusing", "broken_to_the_end", machine="threads:2").status == 0
+    [line] = complaint("threads:2,direct=off", "broken_to_the_end")
+    assert re.search(r"a collective of all ranks has ended in an error, and ranks that do not "
+                     r"share memory cannot agree", line)
 
 
 with_copies = {

@@ -47,6 +47,18 @@ TEST(spare_memory, keeps_neither_small_pieces_nor_too_much) {
     for (int i = 0; i < 5; ++i) pieces.push_back(all.take(4096 * kib));
     for (std::byte* const piece : pieces) all.give_back(piece, 4096 * kib);
     EXPECT_EQ(all.kept_bytes(), 4 * 4096 * kib);
+    std::byte* const other = all.take(64 * kib);
+    all.give_back(other, 64 * kib);  // those of another size make room
+    EXPECT_EQ(all.kept_bytes(), 3 * 4096 * kib + 64 * kib);
+    EXPECT_EQ(all.take(64 * kib), other);
+    all.give_back(other, 64 * kib);
+}
+
+TEST(spare_memory, asks_for_no_more_than_is_wanted_where_nothing_is_kept) {
+    EXPECT_EQ(spare_memory::rounded(17 * 1024 * kib), 17 * 1024 * kib);
+    EXPECT_EQ(spare_memory::rounded(16 * 1024 * kib), 16 * 1024 * kib);
+    EXPECT_EQ(spare_memory::rounded(9 * 1024 * kib), 16 * 1024 * kib);
+    EXPECT_EQ(spare_memory::rounded(4 * kib - 1), 4 * kib - 1);
 }
 
 TEST(spare_memory, may_come_back_on_another_thread_or_after_all) {
