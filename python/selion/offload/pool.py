@@ -14,6 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent import futures
 from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
@@ -132,7 +133,7 @@ class Pool(Executor):
 
     # --- the executor's own ---------------------------------------------------------------------
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
         """Has a worker call `fn(*args, **kwargs)`.
 
         Arrays from `array` are not copied, and what the function writes to them is seen here;
