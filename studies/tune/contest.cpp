@@ -61,13 +61,20 @@ public:
     }
 
 private:
+    /// All candidates, and what would run here of itself: a table may name a way for this cell
+    /// because another cell, the nearest that was measured, has it as a candidate.
+    std::vector<selion::collective_choice> all_ways() {
+        const shape team{team_.size(), task_.bytes, groups_of(team_)};
+        std::vector<selion::collective_choice> ways =
+            candidates(task_.what, team, task_.any_order);
+        const selion::collective_choice usual = world_.explain(task_.what, task_.bytes).choice;
+        const auto name = [](const selion::collective_choice& way) { return text_of(way); };
+        if (std::ranges::find(ways, name(usual), name) == ways.end()) ways.push_back(usual);
+        return ways;
+    }
+
     void find_ways() {
-        const std::vector<selion::collective_choice> ways =
-            !task_.ways.empty()
-                ? task_.ways
-                : candidates(task_.what, {team_.size(), task_.bytes, groups_of(team_)},
-                             task_.any_order);
-        for (const selion::collective_choice& way : ways) {
+        for (const selion::collective_choice& way : task_.ways.empty() ? all_ways() : task_.ways) {
             team_.choose(task_.what, way);
             const auto found = team_.explain(task_.what, task_.bytes);
             if (found.reason == selion::choice_reason::program) all_.push_back({.way = way});
