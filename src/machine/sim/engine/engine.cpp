@@ -101,6 +101,13 @@ void engine::steal(task& rank, ticks amount) {
     }
 }
 
+/// A deadline is far away, and mostly what it limits is over soon: a program that waits often would
+/// fill the queue with them.
+void engine::drop_cancelled() {
+    queue_.drop([](const queue_entry& one) { return one.what->armed_order != one.due.order; });
+    cancelled_ = 0;
+}
+
 /// Lets events happen until one continues a rank.
 task* engine::next_rank() {
     while (true) {
@@ -108,7 +115,10 @@ task* engine::next_rank() {
         const queue_entry next = queue_.pop();
         event& what = *next.what;
         fetch_ahead();
-        if (what.armed_order != next.due.order) continue;  // cancelled
+        if (what.armed_order != next.due.order) {
+            --cancelled_;
+            continue;
+        }
         what.armed_order = 0;
         now_ = next.due.at;
         ++happened_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "machine/sim/engine/event_queue.hpp"
@@ -16,8 +17,8 @@ namespace selion::machine::sim {
 class engine;
 struct task;
 
-/// Something that happens at a time. Whoever owns it keeps it alive until it has happened or was
-/// cancelled.
+/// Something that happens at a time. Whoever owns it keeps it alive until it has happened; if it was
+/// cancelled, as long as the engine.
 struct event {
     using action = void (*)(engine&, event&);
     action act = nullptr;           ///< null: a rank goes on
@@ -97,23 +98,33 @@ public:
         what.armed_order = ++cause.next_order;
         queue_.push({{at, what.armed_order}, &what});
     }
-    void cancel(event& what) { what.armed_order = 0; }
+    /// @cost little over time: its entry stays until it is due, or most entries are such.
+    void cancel(event& what) {
+        if (std::exchange(what.armed_order, 0) == 0) return;
+        if (++cancelled_ > most_cancelled && cancelled_ > queue_.size() / 2) drop_cancelled();
+    }
+    /// Entries that wait to happen, and those of events that were cancelled.
+    std::size_t entries() const { return queue_.size(); }
 
     /// Takes time from a rank for something else: an interrupt.
     void steal(task& rank, ticks amount);
 
 private:
+    static constexpr std::size_t most_cancelled = 1024;  ///< that are never looked for
+
     static std::uint64_t order_of(const task& rank) { return rank.next_order + 1; }
     stack_of_rank& run_body(task& rank);
     stack_of_rank& stack_of(task& rank);
     task* next_rank();
     void fetch_ahead() const;
+    void drop_cancelled();
     void switch_to(task& next);
 
     std::unique_ptr<execution> execution_;
     std::function<void()> on_deadlock_;
     std::vector<task> tasks_;
     event_queue queue_;
+    std::size_t cancelled_ = 0;  ///< entries of the queue
     ticks now_ = 0;
     task* current_ = nullptr;
     task main_;  ///< who called `run`

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,13 @@ public:
         const std::size_t hole = entries_.size();
         entries_.push_back(added);
         rise(hole, added);
+    }
+
+    /// @cost what it takes to sort the entries that stay.
+    template <class IsVain>
+    void drop(IsVain is_vain) {
+        std::erase_if(entries_, is_vain);
+        std::ranges::sort(entries_, {}, [](const queue_entry& one) { return one.due.key(); });
     }
 
     /// @cost four comparisons for each level.
@@ -104,6 +112,7 @@ private:
 class event_queue {
 public:
     bool empty() const { return row_size_ == 0; }
+    std::size_t size() const { return row_size_ + heap_.size(); }
     const queue_entry& top() const { return row_at(0); }
     /// How many events ahead one can see. All pending ones, if they are fewer than `row_least`.
     std::size_t in_sight() const { return row_size_; }
@@ -136,6 +145,18 @@ public:
         ++first_;
         if (--row_size_ < row_least && !heap_.empty()) row_at(row_size_++) = heap_.pop();
         return taken;
+    }
+
+    /// Forgets entries of which nothing will come; the others keep their order.
+    template <class IsVain>
+    void drop(IsVain is_vain) {
+        std::size_t kept = 0;
+        for (std::size_t place = 0; place != row_size_; ++place) {
+            if (!is_vain(row_at(place))) row_at(kept++) = row_at(place);
+        }
+        row_size_ = kept;
+        heap_.drop(is_vain);
+        while (row_size_ < row_least && !heap_.empty()) row_at(row_size_++) = heap_.pop();
     }
 
 private:
