@@ -65,8 +65,7 @@ private:
     /// because another cell, the nearest that was measured, has it as a candidate.
     std::vector<selion::collective_choice> all_ways() {
         const shape team{team_.size(), task_.bytes, groups_of(team_)};
-        std::vector<selion::collective_choice> ways =
-            candidates(task_.what, team, task_.any_order);
+        std::vector<selion::collective_choice> ways = candidates(task_.what, team, task_.any_order);
         const selion::collective_choice usual = world_.explain(task_.what, task_.bytes).choice;
         const auto name = [](const selion::collective_choice& way) { return text_of(way); };
         if (std::ranges::find(ways, name(usual), name) == ways.end()) ways.push_back(usual);

@@ -330,9 +330,10 @@ void post_office::give_up(detail::rank_context& server, std::uint32_t dead) {
 void post_office::send(detail::rank_context& context, const message_request& request) {
     mail_room& own = room_of(context);
     if (!context.own.in_handler) {
-        // What its handlers could not send goes first.
+        // What its handlers could not send goes first. By the machine's poll: it may be that
+        // handlers also run for what comes another way, and they run one at a time.
         while (own.has_parked()) {
-            if (!own.serve(context)) yield_processor();
+            if (!context.transport->poll(context)) yield_processor();
         }
         if (!try_send(context, own, request)) send_waiting(context, own, request);
         return;

@@ -25,7 +25,7 @@ void simulation::poll(rank_state& rank) {
     const std::uint32_t number = rank.context.rank;
     ticks& now = rank.self->now;
     if (follower_ != nullptr) follower_->rank_is_idle(engine_, number, now);
-    time_of(rank) += std::max<ticks>(stretched(rank, model_.processor.poll), 1);
+    time_of(rank) += std::max<ticks>(stretched(rank, processor_of(number).poll), 1);
     engine_.catch_up();
     if (follower_ != nullptr) now = follower_->rank_computes(number, now);
 }
@@ -67,8 +67,7 @@ std::optional<meters::router_events> simulation::router_events(detail::rank_cont
 
 void simulation::charge(detail::rank_context& context, const work& amount) {
     if (setting_.host_time_scale != 0) return;  // the host's time is spent instead
-    const processor_costs& costs =
-        context.rank == 0 && model_.master ? *model_.master : model_.processor;
+    const processor_costs& costs = processor_of(context.rank);
     rank_state& rank = ranks_[context.rank];
     rank.polled_just_now = false;
     if (!nodes_.empty() && amount.flops != 0) {

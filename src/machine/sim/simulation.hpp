@@ -111,6 +111,9 @@ private:
     /// Which ranks share memory, where a node is described.
     void share_memory(detail::rank_context& context);
     bool shares_memory(std::uint32_t left, std::uint32_t right) const;
+    const processor_costs& processor_of(std::uint32_t rank) const {
+        return rank == 0 && model_.master ? *model_.master : model_.processor;
+    }
     node_memory& node_of(std::uint32_t rank) { return nodes_[rank / ranks_per_node_]; }
     std::uint32_t thread_of(std::uint32_t rank) const { return rank % ranks_per_node_; }
     void spend_access(rank_state& rank, const void* place, access_kind kind);

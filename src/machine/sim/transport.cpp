@@ -166,7 +166,7 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
     const call entered(*this, context);
     rank_state& origin = entered.rank;
     if (rank_of(request.target) == context.rank) {
-        spend(origin, model_.processor.call);
+        spend(origin, processor_of(context.rank).call);
         if (handler_ == nullptr) poll(origin);  // a handler's time goes on by itself
         return change_element(address_of(request.target), request);
     }

@@ -308,6 +308,7 @@ private:
         const machine_model& model = draft_.model;
         // Somebody who looks again and again must see time pass.
         require_ticks("[processor] poll", model.processor.poll);
+        if (model.master) require_ticks("[master] poll", model.master->poll);
         if (model.network != network_kind::mesh) return;
         // A mesh goes on from tick to tick.
         require_ticks("[network] entry", model.mesh.entry);

@@ -17,8 +17,8 @@ namespace selion::machine::sim {
 class engine;
 struct task;
 
-/// Something that happens at a time. Whoever owns it keeps it alive until it has happened; if it was
-/// cancelled, as long as the engine.
+/// Something that happens at a time. Whoever owns it keeps it alive until it has happened; if it
+/// was cancelled, as long as the engine.
 struct event {
     using action = void (*)(engine&, event&);
     action act = nullptr;           ///< null: a rank goes on

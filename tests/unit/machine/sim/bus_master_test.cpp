@@ -181,6 +181,22 @@ TEST(idle_boards_only, a_board_goes_on_after_the_transfer_that_concerns_it) {
     EXPECT_EQ(run.ended(2), 10'000);
 }
 
+TEST(bus_master, has_a_processor_of_its_own) {
+    machine_model model = careful_bus(1);
+    model.processor.call = 3;
+    model.processor.poll = 7;
+    model.master = model.processor;
+    model.master->call = 50;
+    model.master->poll = 200;
+    model_run run(model);
+    const auto looks = [](model_rank& rank) {
+        for (int i = 0; i < 5; ++i) rank.look(64);  // the first poll is free
+    };
+    run.run_each({looks, looks});
+    EXPECT_EQ(run.ended(0), 5 * 50 + 4 * 200);
+    EXPECT_EQ(run.ended(1), 5 * 3 + 4 * 7);
+}
+
 TEST(idle_boards_only, a_board_that_looks_again_and_again_is_idle_at_each_look) {
     machine_model model = careful_bus(1);
     model.processor.poll = 7;
