@@ -21,7 +21,9 @@ struct first_header {
     std::uint32_t lengths;
 
     bool is_vector() const { return lengths != 0; }
-    std::size_t front_bytes() const { return padded(user_bytes) + padded(lengths * sizeof(ulong)); }
+    std::size_t front_bytes() const {
+        return padded(user_bytes) + padded(std::size_t{lengths} * sizeof(ulong));
+    }
 };
 
 /// Those that follow.
@@ -183,6 +185,9 @@ int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint u
                              uhdr,
                              lengths.data(),
                              piece_walk(*org_vec)};
+    if (message.header.front_bytes() > selion::detail::most_message_bytes()) {
+        return LAPI_ERR_ORG_VEC_LEN;
+    }
     send_all(what, message);
     count_origin(org_cntr);
     return LAPI_SUCCESS;

@@ -50,6 +50,7 @@ int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_
     if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
     if (val < 0) return LAPI_ERR_CNTR_VAL;
     expect_may_wait("LAPI_Waitcntr");
+    LAPI_Probe(hndl);  // who waits for what is there, again and again, serves messages too
     wait_for(*own, *as_counter(cntr), static_cast<std::uint64_t>(val));
     if (cur_cntr_val != nullptr) *cur_cntr_val = value_of(*as_counter(cntr));
     return LAPI_SUCCESS;

@@ -22,11 +22,16 @@ arrival enter_round(const std::uint32_t& round, message_info) {
 
 void fence(task& own) {
     counter answers;
-    const std::set<std::uint32_t> reached = std::exchange(own.reached, {});
-    for (const std::uint32_t target : reached) {
+    const std::map<std::uint32_t, std::uint64_t> reached = own.reached;
+    for (const auto& [target, last] : reached) {
         send(target, answer_fence, reinterpret_cast<std::uint64_t>(&answers));
     }
     wait_for(own, answers, reached.size());
+    // Not before: a completion handler that runs meanwhile may have a fence of its own.
+    std::erase_if(own.reached, [&](const auto& now) {
+        const auto then = reached.find(now.first);
+        return then != reached.end() && then->second == now.second;
+    });
 }
 
 void meet(task& own) {

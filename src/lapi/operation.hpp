@@ -24,7 +24,7 @@ struct operation {
     operation(lapi_handle_t handle, uint to) : own(find_task(handle)), target(to) {
         if (own == nullptr) code = LAPI_ERR_HNDL_INVALID;
         if (own != nullptr && to >= own_context().ranks) code = LAPI_ERR_TGT;
-        if (code == LAPI_SUCCESS) own->reached.insert(to);
+        if (code == LAPI_SUCCESS) own->reached[to] = ++own->started;
     }
 };
 

@@ -67,12 +67,15 @@ std::uint64_t total_bytes(const lapi_vec_t& vector) {
 int check_origin_vector(const lapi_vec_t* vector) { return check_vector(vector, origin_codes); }
 int check_target_vector(const lapi_vec_t* vector) { return check_vector(vector, target_codes); }
 
-int check_vectors(const lapi_vec_t* target, const lapi_vec_t* origin) {
+int check_vectors(const lapi_vec_t* target, const lapi_vec_t* origin, data_way way) {
     if (const int code = check_target_vector(target); code != LAPI_SUCCESS) return code;
     if (const int code = check_origin_vector(origin); code != LAPI_SUCCESS) return code;
     if (target->vec_type != origin->vec_type) return LAPI_ERR_VEC_TYPE_DIFF;
     if (origin->vec_type == LAPI_GEN_GENERIC) {
-        const bool has_room = total_bytes(*target) >= total_bytes(*origin);
+        const std::uint64_t at_target = total_bytes(*target);
+        const std::uint64_t at_origin = total_bytes(*origin);
+        const bool has_room =
+            way == data_way::to_target ? at_target >= at_origin : at_origin >= at_target;
         return has_room ? LAPI_SUCCESS : LAPI_ERR_VEC_LEN_DIFF;
     }
     if (target->num_vecs != origin->num_vecs) return LAPI_ERR_VEC_NUM_DIFF;

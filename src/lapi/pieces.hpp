@@ -84,7 +84,8 @@ std::uint64_t total_bytes(const lapi_vec_t& vector);
 /// @return LAPI_SUCCESS, or what is wrong with a vector of the origin, or of the target.
 int check_origin_vector(const lapi_vec_t* vector);
 int check_target_vector(const lapi_vec_t* vector);
-/// The same for a pair of them.
-int check_vectors(const lapi_vec_t* target, const lapi_vec_t* origin);
+enum class data_way { to_target, to_origin };
+/// The same for a pair of them, one of which has to have room for what the other has.
+int check_vectors(const lapi_vec_t* target, const lapi_vec_t* origin, data_way way);
 
 }  // namespace selion::lapi

@@ -72,7 +72,7 @@ arrival answer_runs(const runs_header& came, message_info about) {
 }
 
 /// Cuts what goes from one walk to another into lists of runs that fit into a message, and calls
-/// `write(runs, is_last)` for each; at least once.
+/// `write(runs, is_last)` for each; at least once. @pre there is a place for all.
 template <class Write>
 void in_lists(piece_walk source, piece_walk place, const Write& write) {
     std::size_t room = piece_bytes();
@@ -93,8 +93,8 @@ void in_lists(piece_walk source, piece_walk place, const Write& write) {
     write(runs, true);
 }
 
-int check(const operation& what, const lapi_vec_t* target, const lapi_vec_t* origin) {
-    return what.code != LAPI_SUCCESS ? what.code : check_vectors(target, origin);
+int check(const operation& what, const lapi_vec_t* target, const lapi_vec_t* origin, data_way way) {
+    return what.code != LAPI_SUCCESS ? what.code : check_vectors(target, origin, way);
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ using namespace selion::lapi;
 int LAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec,
               lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
     const operation what(hndl, tgt);
-    const int code = check(what, tgt_vec, org_vec);
+    const int code = check(what, tgt_vec, org_vec, data_way::to_target);
     if (code != LAPI_SUCCESS) return code;
     in_lists(piece_walk(*org_vec), piece_walk(*tgt_vec),
              [&](const std::vector<run>& runs, bool is_last) {
@@ -122,8 +122,7 @@ int LAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org
 int LAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec,
               lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr) {
     const operation what(hndl, tgt);
-    // The data go the other way: there must be room at the origin.
-    const int code = check(what, tgt_vec, org_vec);
+    const int code = check(what, tgt_vec, org_vec, data_way::to_origin);
     if (code != LAPI_SUCCESS) return code;
     in_lists(piece_walk(*tgt_vec), piece_walk(*org_vec),
              [&](const std::vector<run>& runs, bool is_last) {

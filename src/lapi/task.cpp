@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "machine/call_record.hpp"
 #include "onesided/message_state.hpp"
+#include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/expect.hpp"
 
@@ -30,6 +32,19 @@ void finish(const completion& done) {
     if (done.completion_counter != nullptr) {
         count_at(done.origin, as_counter(done.completion_counter));
     }
+}
+
+/// Until one counter has a value, or the other counts at all.
+void await_either(counter& which, std::uint64_t value, counter& other) {
+    const auto site = std::source_location::current();
+    detail::rank_context& context = own_context();
+    detail::claim_counter(context, which, site);
+    const machine::call_scope scope(context, machine::operation::wait_counter, site);
+    const machine::awaited_word second{&counter_access::word(other), detail::goal_of(other, 1)};
+    detail::await(context, {.word = counter_access::word(which),
+                            .at_least = detail::goal_of(which, value),
+                            .reason = machine::wait_reason::counter,
+                            .others = {&second, 1}});
 }
 
 /// @pre there is one.
@@ -76,19 +91,12 @@ void count_at(std::uint32_t target, counter* which) {
 }
 
 void wait_for(task& own, counter& which, std::uint64_t value) {
-    if (own.runs_completion || own.ripe_count.value() == 0) {
-        const bool is_there = which.value() >= static_cast<std::int64_t>(value);
-        if (own.runs_completion || is_there) return which.wait(value);
+    // Nothing is taken off before all is there: completion handlers may look at the counter.
+    while (!own.runs_completion && which.value() < static_cast<std::int64_t>(value)) {
+        if (own.ripe_count.value() == 0) await_either(which, value, own.ripe_count);
+        run_completions(own);
     }
-    // One at a time, because the other counter counts ones.
-    const std::array<counter*, 2> both{&which, &own.ripe_count};
-    while (value != 0) {
-        if (wait_any(both, 1) == 0) {
-            --value;
-        } else {
-            run_completion(own);
-        }
-    }
+    which.wait(value);
 }
 
 void run_completions(task& own) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <set>
+#include <map>
 #include <vector>
 
 #include "lapi/arriving_data.hpp"
@@ -43,7 +43,9 @@ struct task {
     int timeout_seconds = 900;
     int acknowledge_threshold = 30;
     std::array<void*, address_table_entries> addresses{};
-    std::set<std::uint32_t> reached;  ///< tasks that operations went to since the last fence
+    std::uint64_t started = 0;  ///< operations
+    /// Tasks whose operations no fence has waited for, with the number of the last one.
+    std::map<std::uint32_t, std::uint64_t> reached;
 
     std::deque<completion> ripe;
     counter ripe_count;

@@ -28,11 +28,6 @@ bool await_counters(rank_context& context, const machine::wait_request& request,
     }
 }
 
-/// Value of the counter's word at which it has reached `count`, if it has not yet.
-std::uint64_t goal_of(counter& which, std::uint64_t count) {
-    return counter_access::taken(which) + count - counter_access::own(which);
-}
-
 }  // namespace
 
 void claim_counter(rank_context& context, counter& which, std::source_location site) {

@@ -9,6 +9,7 @@
 #include "machine/machine.hpp"
 #include "onesided/deaths.hpp"
 #include "onesided/message_state.hpp"
+#include "selion/counter.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/expect.hpp"
@@ -40,6 +41,11 @@ inline std::int64_t deadline_after(rank_context& context, std::int64_t timeout_n
 /// Runs completion handlers that have become ripe, where they are the caller's to run.
 inline void run_completions(rank_context& context) {
     if (context.messages != nullptr) context.messages->completions.run(context);
+}
+
+/// Value of the counter's word at which it has reached `count`, if it has not yet.
+inline std::uint64_t goal_of(counter& which, std::uint64_t count) {
+    return counter_access::taken(which) + count - counter_access::own(which);
 }
 
 /// Every wait of the floors above goes through here: completion handlers run meanwhile.
