@@ -105,6 +105,12 @@ std::optional<std::string> knob_text(knob which) {
     return value;
 }
 
+bool is_switch_word(std::string_view value) {
+    constexpr std::array<std::string_view, 8> words{"on",  "1", "yes", "true",
+                                                    "off", "0", "no",  "false"};
+    return std::ranges::find(words, value) != words.end();
+}
+
 bool knob_is_on(knob which) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
     return value != "0" && value != "off" && value != "no" && value != "false";
@@ -113,9 +119,7 @@ bool knob_is_on(knob which) {
 void expect_switch(knob which) {
     const std::string_view standard = entry_of(which).default_value;
     const std::string value = knob_text(which).value_or(std::string(standard));
-    constexpr std::array<std::string_view, 8> words{"on",  "1", "yes", "true",
-                                                    "off", "0", "no",  "false"};
-    if (value == standard || std::ranges::find(words, value) != words.end()) return;
+    if (value == standard || is_switch_word(value)) return;
     refuse(which, value, standard == "auto" ? "auto or off" : "on or off");
 }
 

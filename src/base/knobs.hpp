@@ -52,6 +52,9 @@ std::span<const knob_entry> knob_table();
 /// Value in the environment; nothing when unset or empty.
 std::optional<std::string> knob_text(knob which);
 
+/// "on", "1", "yes", "true", "off", "0", "no", "false": no knob takes these for the name of a file.
+bool is_switch_word(std::string_view value);
+
 /// "1", "on", "yes", "true" and, for knobs that take a file, any name.
 bool knob_is_on(knob which);
 

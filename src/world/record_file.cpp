@@ -29,14 +29,18 @@ constexpr std::uint64_t fewest_events = 16;
 constexpr std::uint64_t most_traced_of_rank = 1'000'000;
 constexpr std::uint64_t most_traced = 20'000'000;
 
-bool is_switch(std::string_view value) {
-    return value == "1" || value == "on" || value == "0" || value == "off";
-}
-
+/// What the first job of a program has written stays: "all.json", "all.2.json", …
+/// @pre the job has not begun: those before it are counted.
 std::string file_of(base::knob which) {
     const std::string value = base::knob_text(which).value_or("");
-    if (value.empty() || is_switch(value)) return {};
-    return std::filesystem::absolute(value);  // ranks may change their folder
+    if (value.empty() || base::is_switch_word(value)) return {};
+    std::filesystem::path path = std::filesystem::absolute(value);  // ranks may change their folder
+    const std::uint32_t before = machine::job_number();
+    if (before != 0) {
+        const std::string name = path.stem().string() + fmt::format(".{}", before + 1);
+        path.replace_filename(name + path.extension().string());
+    }
+    return path;
 }
 
 /// One write per call, at the end of the file, so that parts of ranks do not mix.
@@ -46,10 +50,13 @@ bool write_to(const std::string& path, int flags, std::string_view text) {
     bool is_written = true;
     while (!text.empty() && is_written) {
         const ssize_t bytes = write(file, text.data(), text.size());
+        if (bytes < 0 && errno == EINTR) continue;
         is_written = bytes > 0;
         if (is_written) text.remove_prefix(static_cast<std::size_t>(bytes));
     }
+    const int trouble = errno;
     close(file);
+    errno = trouble;
     return is_written;
 }
 
@@ -148,8 +155,14 @@ void record_files::write_last() {
     }
 }
 
-void record_files::append_meters(const std::string& lines) const {
-    if (!meters_path_.empty() && !lines.empty()) write_to(meters_path_, 0, lines);
+/// What is lost is told once by each process.
+void record_files::append_meters(const std::string& lines) {
+    if (meters_path_.empty() || lines.empty() || write_to(meters_path_, 0, lines)) return;
+    const int trouble = errno;
+    // relaxed: it guards nothing
+    if (has_told_loss_.exchange(true, std::memory_order_relaxed)) return;
+    base::say(fmt::format("warning: meters of ranks are lost: cannot write {} ({})", meters_path_,
+                          std::strerror(trouble)));
 }
 
 }  // namespace selion::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,10 +35,11 @@ public:
 
 private:
     void write_last();
-    void append_meters(const std::string& lines) const;
+    void append_meters(const std::string& lines);
 
     std::optional<trace_file> trace_;
     std::string meters_path_;
+    std::atomic<bool> has_told_loss_ = false;
     bool records_ = false;
     meters::trace_buffer::limits most_{};
     /// By rank; each set once, by its rank, and read by whoever ends the process.

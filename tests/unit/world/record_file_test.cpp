@@ -2,11 +2,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "machine/machine.hpp"
 #include "selion/selion.hpp"
 #include "unit/environment.hpp"
 
@@ -17,15 +18,22 @@ using nlohmann::json;
 
 class record_file_test : public own_environment {
 protected:
-    record_file_test() : path_(testing::TempDir() + "selion_record_" + std::to_string(getpid())) {
-        std::remove(path_.c_str());
+    record_file_test()
+        : folder_(testing::TempDir() + "selion_record_" + std::to_string(getpid())),
+          path_(folder_ + "/all.json") {
+        std::filesystem::create_directory(folder_);
     }
-    ~record_file_test() override { std::remove(path_.c_str()); }
+    ~record_file_test() override { std::filesystem::remove_all(folder_); }
 
-    std::string written() const {
+    /// By the last job of this program, which may have had some in other tests.
+    std::string written() const { return written_by(machine::job_number()); }
+    std::string written_by(std::uint32_t job) const {
         std::ostringstream text;
-        text << std::ifstream(path_).rdbuf();
+        text << std::ifstream(path_of(job)).rdbuf();
         return text.str();
+    }
+    std::string path_of(std::uint32_t job) const {
+        return folder_ + (job == 1 ? "/all.json" : "/all." + std::to_string(job) + ".json");
     }
     /// A small job: each rank puts as often as its number, and all meet.
     static int run_job() {
@@ -38,6 +46,7 @@ protected:
             deallocate(all, cell);
         });
     }
+    std::string folder_;
     std::string path_;
 };
 
@@ -67,7 +76,7 @@ TEST_F(record_file_test, a_trace_of_all_ranks_is_json) {
 
 TEST_F(record_file_test, meters_of_all_ranks_are_json_lines) {
     set("SELION_METERS", path_);
-    for (int job = 0; job < 2; ++job) {  // a file is begun anew, not appended to
+    for (int job = 0; job < 2; ++job) {  // each has a file of its own
         ASSERT_EQ(run_job(), 0);
         std::istringstream lines(written());
         int puts = 0;
@@ -88,10 +97,33 @@ TEST_F(record_file_test, meters_of_all_ranks_are_json_lines) {
 
 TEST_F(record_file_test, meters_may_be_recorded_without_a_file) {
     set("SELION_METERS", "1");
+    for (const char* word : {"1", "on", "yes", "true", "off", "0", "no", "false"}) {
+        set("SELION_METERS", word);
+        set("SELION_TRACE", std::string(word) == "1" ? "no" : word);
+        ASSERT_EQ(run_job(), 0);
+        EXPECT_EQ(written(), "");
+        EXPECT_FALSE(std::filesystem::exists(word));
+    }
+}
+
+TEST_F(record_file_test, a_later_job_leaves_the_files_of_those_before_it) {
+    set("SELION_METERS", path_);
     ASSERT_EQ(run_job(), 0);
-    EXPECT_EQ(written(), "");
-    std::ifstream file("1");
-    EXPECT_FALSE(file.is_open());
+    const std::string first = written();
+    EXPECT_NE(first, "");
+    ASSERT_EQ(run_job(), 0);
+    EXPECT_NE(written(), "");
+    EXPECT_EQ(written_by(machine::job_number() - 1), first);
+}
+
+TEST_F(record_file_test, meters_that_are_lost_are_told) {
+    std::filesystem::create_symlink("/dev/full", path_of(machine::job_number() + 1));
+    set("SELION_METERS", path_);
+    testing::internal::CaptureStderr();
+    ASSERT_EQ(run_job(), 0);
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(told, testing::HasSubstr("meters of ranks are lost: cannot write"));
+    EXPECT_EQ(told.find("lost"), told.rfind("lost")) << "once";
 }
 
 TEST_F(record_file_test, a_file_that_cannot_be_written_is_refused_before_the_ranks_start) {
