@@ -59,7 +59,8 @@ struct cached {
     /// Goes on when a block that came so is used for the first time.
     prefetch_kind prefetch = prefetch_kind::none;
     std::size_t prefetch_blocks = 2;  ///< that are asked for at a time
-    /// Counts accesses, by array and by line of the program. Every access is then a call.
+    /// Counts accesses, by array and by line of the program. Every access is then a call. Nothing
+    /// is counted where the protocol is not needed: see `cache_protocol::always`.
     bool has_statistics = false;
 };
 

@@ -45,7 +45,9 @@ public:
                  const cached& options, std::string_view name = "a cached array",
                  std::source_location site = std::source_location::current())
         : cached_array(coherent_space(
-                           all, spread_layout<N>(extents, how, all.size()).local_size() * sizeof(T),
+                           all,
+                           detail::bytes_of(spread_layout<N>(extents, how, all.size()).local_size(),
+                                            sizeof(T)),
                            options, site),
                        extents, how, name, site) {}
 
@@ -72,12 +74,11 @@ public:
     /// Calls `what` for each of the caller's elements, tile by tile and row by row, with a
     /// reference and the index in each dimension.
     template <class Function>
-    void for_mine(Function&& what) const {
+    void for_mine(Function&& what,
+                  std::source_location site = std::source_location::current()) const {
         const T* const first = memory_.local().data();
         memory_.for_mine([&](const T& element, auto... index) {
-            what(cached_reference<T>(view_, memory_.base() + (&element - first),
-                                     std::source_location::current()),
-                 index...);
+            what(cached_reference<T>(view_, memory_.base() + (&element - first), site), index...);
         });
     }
 
@@ -146,7 +147,8 @@ public:
         put(under_way, box, from, site);
         under_way.sync(site);
     }
-    /// Asks for copies of a box's blocks that will be read soon, and does not wait for them.
+    /// Asks for copies of a box's blocks that will be read soon, and does not wait for them: those
+    /// for which there is no room are left out.
     void prefetch(const spread_box<N>& box,
                   std::source_location site = std::source_location::current()) const {
         detail::check_box_of(name(), extents(), box, size_of(box), site);

@@ -23,6 +23,11 @@ namespace detail {
 SELION_API block_view* make_space(rank_context& context, std::size_t bytes, const cached& how,
                                   std::source_location site);
 SELION_API void remove_space(block_view* view, std::source_location site);
+/// Of so many elements; more than any memory has where that is no number.
+constexpr std::size_t bytes_of(std::size_t count, std::size_t each) {
+    std::size_t bytes = 0;
+    return __builtin_mul_overflow(count, each, &bytes) ? SIZE_MAX : bytes;
+}
 /// @return global address of so many bytes of the caller's memory.
 SELION_API std::uint64_t take_from_space(block_view& view, std::size_t bytes, std::size_t alignment,
                                          std::string_view name, std::source_location site);
@@ -56,8 +61,8 @@ public:
     template <class T>
     global_ptr<T> take(std::size_t count, std::string_view name = {},
                        std::source_location site = std::source_location::current()) const {
-        return global_ptr<T>(
-            detail::take_from_space(*view_, count * sizeof(T), alignof(T), name, site));
+        return global_ptr<T>(detail::take_from_space(*view_, detail::bytes_of(count, sizeof(T)),
+                                                     alignof(T), name, site));
     }
     /// Collective, without waiting: leaves bytes out, so that what comes next lies elsewhere within
     /// its block.

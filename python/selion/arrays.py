@@ -60,7 +60,7 @@ def conform(values: Any, dtype: np.dtype[Any]) -> _Array:
     array = np.asarray(values) if found is None else found
     if array.dtype != dtype:
         array = _converted(array, dtype)
-    return np.ascontiguousarray(array)
+    return np.asarray(array, order="C")  # which leaves a scalar without extents
 
 
 def _converted(array: _Array, dtype: np.dtype[Any]) -> _Array:

@@ -168,11 +168,14 @@ class SpreadArray:
             return
         part = part_of(index, self._shape)
         given = arrays.conform(values, self.dtype)
+        shape = given.shape
+        while given.ndim > len(part.shape) and given.shape[0] == 1:
+            given = given[0]
         try:
             given = np.broadcast_to(given, part.shape)
         except ValueError:
             raise ValueError(
-                f"Values of shape {given.shape} do not fit a part of shape {part.shape}."
+                f"Values of shape {shape} do not fit a part of shape {part.shape}."
             ) from None
         self._move(part, np.ascontiguousarray(part.turned(given)), is_written=True)
 

@@ -81,6 +81,11 @@ void coherent_part::expect_own_thread(std::source_location site) const {
                      fmt::format("coherent memory is used through rank {}'s handle by rank {}: "
                                  "each rank has its own",
                                  context_.rank, caller.rank));
+    SELION_EXPECT_AT(&caller == &context_ || !caller.own.in_handler, site,
+                     fmt::format("coherent memory of rank {} is used by a handler on the thread "
+                                 "that serves its messages (progress=interrupt): only the rank's "
+                                 "own thread may",
+                                 context_.rank));
     SELION_EXPECT_AT(&caller == &context_, site,
                      fmt::format("coherent memory of rank {} is used by a thread that has joined "
                                  "it: only the rank's own thread may",
@@ -123,13 +128,22 @@ std::byte* coherent_part::memory_of(std::uint64_t block) {
 
 // ---- what inline accesses find
 
-void coherent_part::show_table() {
+/// @return whether somebody had called; before the first time too.
+bool coherent_part::show_table() {
     view_.places = table_.places();
     const std::uint64_t bytes = is_shown_ ? shape_.bytes : 0;
     const std::uint64_t mask = is_shown_ ? table_.mask() : 0;
     // acq_rel: what others have sent before they set one to 0 is seen; pairs with [view.attention]
-    std::atomic_ref(view_.own_bytes).exchange(bytes, std::memory_order_acq_rel);
-    std::atomic_ref(view_.mask).exchange(mask, std::memory_order_acq_rel);  // [view.attention]
+    const std::uint64_t bytes_then =
+        std::atomic_ref(view_.own_bytes).exchange(bytes, std::memory_order_acq_rel);
+    const std::uint64_t mask_then =
+        std::atomic_ref(view_.mask).exchange(mask, std::memory_order_acq_rel);  // [view.attention]
+    return bytes_then == 0 || mask_then == 0;
+}
+
+/// In the middle of an access: who has called is heard in the next one.
+void coherent_part::show_grown_table() {
+    if (show_table() && is_shown_) call_for_attention(context_.rank);
 }
 
 void coherent_part::forget(std::uint64_t block) {
@@ -155,7 +169,8 @@ bool coherent_part::is_called() const {
 /// Takes in what has come, before an access that is a call.
 void coherent_part::enter() {
     if (is_shown_ && is_called()) show_table();
-    context_.transport->poll(context_);
+    // One look takes some of what has come; who has sent the rest has called already.
+    if (context_.transport->poll(context_) && is_shown_) call_for_attention(context_.rank);
     detail::run_completions(context_);  // messages that others have served are some
     catch_up();
     if (context_.group_size > 1 && ++entered_ % accesses_per_turn == 0) {
@@ -227,7 +242,7 @@ bool coherent_part::try_copy(block_access& one) {
     const bool is_first_use = copy.is_early && one.kind != access_kind::touch;
     if (writes(one.kind)) begin_write(block, copy.data);
     const bool may_write = written_ ? written_->is_open(block) : copy.state == copy_state::modified;
-    if (table_.remember(block, copy.data, may_write)) show_table();
+    if (table_.remember(block, copy.data, may_write)) show_grown_table();
     if (meter_) count_hit(one, false);
     one.perform(copy.data + (one.address - block));
     if (is_first_use) {
@@ -389,8 +404,17 @@ void coherent_part::start(const block_access& one) {
     if (context_.spends_time) charge_hit(one);
     enter();
     block_access now = one;
-    if (try_now(now)) return detail::count_here(context_, now.completion, now.site);
+    const bool is_vain = one.kind == access_kind::touch && !may_touch(one.address);
+    if (is_vain || try_now(now)) return detail::count_here(context_, now.completion, now.site);
     run_kept(keep(one));
+}
+
+/// Whether a block may be asked for that nobody waits for: there is room, at once.
+bool coherent_part::may_touch(std::uint64_t address) const {
+    if (is_own(address)) return true;
+    const copy_store::entry* const known = copies_.find(block_of(address));
+    const block_copy none;
+    return copies_.has_room_for(known == nullptr ? none : known->second);
 }
 
 void coherent_part::start_copied_write(const block_access& one) {
@@ -415,8 +439,9 @@ void coherent_part::run_kept(kept_access& kept) {
 void coherent_part::finish(block_access& one) {
     if (meter_) {
         access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
-        const bool is_awaited = !one.is_kept || !static_cast<kept_access&>(one).is_late;
-        if (is_awaited) counts.waited_ps += context_.clock->stamp_ps() - one.begun_ps;
+        const bool is_late = one.is_kept && static_cast<kept_access&>(one).is_late;
+        if (!is_late && one.kind != access_kind::touch)
+            counts.waited_ps += context_.clock->stamp_ps() - one.begun_ps;
         if (one.is_useless) {
             ++counts.useless;
             meter_->note_useless(block_of(one.address));

@@ -110,11 +110,13 @@ private:
     detail::own_state& state_of(std::uint64_t address);
 
     void enter();
-    void show_table();
+    bool show_table();
+    void show_grown_table();
     bool is_called() const;
     bool try_now(block_access& one);
     bool try_own(block_access& one);
     bool try_copy(block_access& one);
+    bool may_touch(std::uint64_t address) const;
     bool ask(block_access& one);
     void release_changes(std::source_location site);
     void send_all_changes(std::span<const std::uint64_t> open);

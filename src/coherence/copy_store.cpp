@@ -22,9 +22,9 @@ void copy_store::ask(entry& which, block_access& access) {
     if (copy.is_asked_for) return;
     copy.is_asked_for = true;
     ++asked_for_;
-    if (copy.data == nullptr) {
+    if (copy.seat == block_copy::no_seat) {
         make_room();
-        copy.data = frames_.take();
+        if (copy.data == nullptr) copy.data = frames_.take();
         copy.seat = static_cast<std::uint32_t>(seats_.size());
         seats_.push_back(&which);
     }
@@ -32,25 +32,30 @@ void copy_store::ask(entry& which, block_access& access) {
 }
 
 /// @return a copy that can go. One that has been used since the hand came by last is passed over
-/// once. @pre not all are waited for.
-copy_store::entry& copy_store::find_victim() {
-    for (std::size_t looked = 0;; ++looked) {
+/// once. Null: all are waited for.
+copy_store::entry* copy_store::find_victim() {
+    for (std::size_t looked = 0; looked < 2 * seats_.size(); ++looked) {
         entry& next = *seats_[hand_];
         hand_ = hand_ + 1 < seats_.size() ? hand_ + 1 : 0;
         if (next.second.is_asked_for) continue;
-        if (looked >= seats_.size() || !host_.was_used(next.first)) return next;
+        if (looked >= seats_.size() || !host_.was_used(next.first)) return &next;
     }
+    return nullptr;
 }
 
+/// For another one. A handler that runs while a block is sent away may take its room for a while.
 void copy_store::make_room() {
-    if (seats_.size() < capacity_) return;
-    entry& gone = find_victim();
-    ++evictions_;
-    if (gone.second.state == copy_state::modified) {
-        ++write_backs_;
-        return send_away(gone, message_kind::write_back, miss_cause::evicted);
+    while (seats_.size() >= capacity_) {
+        entry* const gone = find_victim();
+        if (gone == nullptr) return;
+        ++evictions_;
+        if (gone->second.state == copy_state::modified) {
+            ++write_backs_;
+            send_away(*gone, message_kind::write_back, miss_cause::evicted);
+        } else {
+            give_up(*gone);
+        }
     }
-    give_up(gone);
 }
 
 /// The copy is not to be used any more.
@@ -74,20 +79,27 @@ void copy_store::forget(entry& which, miss_cause why) {
 void copy_store::release(entry& which) {
     block_copy& copy = which.second;
     if (copy.is_asked_for) return;
-    if (copy.data != nullptr) {
-        frames_.give_back(std::exchange(copy.data, nullptr));
-        entry* const last = seats_.back();
-        seats_[copy.seat] = last;
-        last->second.seat = copy.seat;
-        seats_.pop_back();
-        if (hand_ >= seats_.size()) hand_ = 0;
-    }
+    leave_seat(copy);
+    if (copy.data != nullptr) frames_.give_back(std::exchange(copy.data, nullptr));
     if (!remembers_) copies_.erase(which.first);
 }
 
-/// Sends the data home and forgets them. Messages that come while they are sent find no copy.
+/// Nobody makes room with it any more.
+void copy_store::leave_seat(block_copy& copy) {
+    if (copy.seat == block_copy::no_seat) return;
+    entry* const last = seats_.back();
+    seats_[copy.seat] = last;
+    last->second.seat = copy.seat;
+    seats_.pop_back();
+    copy.seat = block_copy::no_seat;
+    if (hand_ >= seats_.size()) hand_ = 0;
+}
+
+/// Sends the data home and forgets them. Messages that come while they are sent find no copy, and
+/// handlers that run meanwhile do not make room with it.
 void copy_store::send_away(entry& which, message_kind kind, miss_cause why) {
     forget(which, why);
+    if (!which.second.is_asked_for) leave_seat(which.second);
     send_home(which, kind);
     release(which);
 }
@@ -104,7 +116,9 @@ void copy_store::take_in(entry& which, const block_message& message) {
     if (copy.last_seen != nullptr) {
         block_access& first = copy.waiting.front();
         const std::uint64_t place = first.address - block;
+        // Nobody knows what of a block that comes early will be wanted.
         first.is_useless =
+            first.kind != access_kind::touch &&
             std::memcmp(copy.last_seen.get() + place, copy.data + place, first.bytes) == 0;
         copy.last_seen.reset();
     }
@@ -189,6 +203,7 @@ void copy_store::give_up(entry& which) {
         return drop(which, miss_cause::evicted);
     }
     forget(which, miss_cause::evicted);
+    leave_seat(which.second);
     host_.send_changes(which.first, which.second.data);
     release(which);
 }

@@ -33,7 +33,8 @@ struct block_copy {
     miss_cause lost_by = miss_cause::cold;
     bool is_asked_for = false;  ///< the home has been asked, and has not answered
     bool is_early = false;      ///< it came before it was wanted, and has not been used
-    std::uint32_t seat = 0;     ///< among those that have a frame
+    static constexpr std::uint32_t no_seat = UINT32_MAX;
+    std::uint32_t seat = no_seat;            ///< among those that may have to go
     std::unique_ptr<std::byte[]> last_seen;  ///< what was invalidated, where it is remembered
     access_queue waiting;
 };
@@ -72,7 +73,8 @@ public:
     }
     /// Whether another block can be asked for, perhaps after one that is not waited for has gone.
     bool has_room_for(const block_copy& copy) const {
-        return copy.data != nullptr || seats_.size() < capacity_ || asked_for_ < seats_.size();
+        return copy.seat != block_copy::no_seat || seats_.size() < capacity_ ||
+               asked_for_ < seats_.size();
     }
     /// An access that the copy does not allow. @pre has_room_for(copy)
     void ask(entry& which, block_access& access);
@@ -100,12 +102,13 @@ private:
         return alone ? copy.state == copy_state::modified : copy.state != copy_state::invalid;
     }
     static std::uint32_t home_of(std::uint64_t block);
-    entry& find_victim();
+    entry* find_victim();
     void make_room();
     void drop(entry& which, miss_cause why);
     void give_up(entry& which);
     void forget(entry& which, miss_cause why);
     void release(entry& which);
+    void leave_seat(block_copy& copy);
     void send_away(entry& which, message_kind kind, miss_cause why);
     void send_home(const entry& which, message_kind kind);
     std::vector<std::uint64_t> all_in(copy_state state) const;
@@ -119,7 +122,7 @@ private:
     bool remembers_;
     frame_store frames_;
     copy_map copies_;
-    std::vector<entry*> seats_;  ///< those that have a frame
+    std::vector<entry*> seats_;  ///< those that have a frame, but for one that is being sent away
     std::size_t hand_ = 0;       ///< the next one to go, unless it has been used
     std::size_t asked_for_ = 0;  ///< of them, those that their homes have been asked for
     std::uint64_t evictions_ = 0;

@@ -24,17 +24,22 @@ bool has_one_answer(message_kind what) {
     return what != flushed && what != write_back && what != acknowledged && what != update;
 }
 
-}  // namespace
-
 /// Makes a rank that only hits look after its messages.
-void coherent_part::call_for_attention(std::uint32_t rank) {
-    const std::uint64_t place = detail::global_address(rank, shape_.view_offset);
-    std::byte* const mapped = detail::mapped_address(context_, place);
+/// @param view_offset of its view of the space
+void call_rank(rank_context& context, std::uint32_t rank, std::uint64_t view_offset) {
+    const std::uint64_t place = detail::global_address(rank, view_offset);
+    std::byte* const mapped = detail::mapped_address(context, place);
     if (mapped == nullptr) return;
     auto& view = *reinterpret_cast<detail::block_view*>(mapped);
     // release: after the message, which is sent already; pairs with show_table [view.attention]
     std::atomic_ref(view.own_bytes).store(0, std::memory_order_release);
     std::atomic_ref(view.mask).store(0, std::memory_order_release);  // [view.attention]
+}
+
+}  // namespace
+
+void coherent_part::call_for_attention(std::uint32_t rank) {
+    call_rank(context_, rank, shape_.view_offset);
 }
 
 void coherent_part::note_sent(std::uint32_t home, message_kind what) {
@@ -82,7 +87,9 @@ void coherent_part::transmit(std::uint32_t rank, const message_head& head,
     }
     const bool is_reply = replies_keep_order_ && rank == answering_;
     const std::uint64_t function = detail::encode_function(&receive_block);
-    if (data.empty() && !is_reply) {
+    // What a handler cannot send now leaves later, and only then the target has something to find.
+    const bool may_be_late = context_.own.in_handler && is_shown_;
+    if (data.empty() && !is_reply && !may_be_late) {
         context_.transport->send_plain(context_, rank, function, arguments.data(), argument_bytes);
     } else {
         context_.transport->send(context_, {.target = rank,
@@ -91,10 +98,12 @@ void coherent_part::transmit(std::uint32_t rank, const message_head& head,
                                             .handler = function,
                                             .arguments = {arguments.data(), argument_bytes},
                                             .data = data.data(),
-                                            .bytes = data.size()});
+                                            .bytes = data.size(),
+                                            .on_sent = may_be_late ? &call_rank : nullptr,
+                                            .sent_argument = shape_.view_offset});
     }
     if (context_.spends_time && !is_handling_) sent_until_ps_ = context_.clock->stamp_ps();
-    call_for_attention(rank);
+    if (!may_be_late) call_for_attention(rank);
 }
 
 void coherent_part::receive(const rank_context& server, const detail::incoming_message& message) {

@@ -66,13 +66,18 @@ void coherent_part::flush(std::source_location site) {
 }
 
 void coherent_part::drop_all(std::source_location site) {
-    send_written(site);
-    at_once([this] {
-        copies_.drop_all();
-        for (const std::uint32_t home : std::exchange(asked_homes_, {})) {
-            send(home, {message_kind::all_gone, 0});
-        }
-    });
+    // In virtual time a handler may ask for a block at the last moment.
+    for (bool is_dropped = false; !is_dropped;) {
+        send_written(site);
+        at_once([&] {
+            is_dropped = unfinished_ == 0;
+            if (!is_dropped) return;
+            copies_.drop_all();
+            for (const std::uint32_t home : std::exchange(asked_homes_, {})) {
+                send(home, {message_kind::all_gone, 0});
+            }
+        });
+    }
     confirm(site);
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/knobs.hpp"
+#include "base/units.hpp"
 #include "coherence/coherent_parts.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
@@ -84,6 +85,14 @@ void expect_room(const rank_context& context, const cached& how) {
                             how.block_bytes, bytes, most));
 }
 
+/// Whose block's home is gone would wait for ever.
+void expect_no_mortals(const rank_context& context) {
+    if (context.deaths == nullptr) return;
+    throw error(status::bad_argument,
+                "coherent memory needs all ranks of a job, and this one goes on without those that "
+                "have died: it does not go with SELION_RANK_DEATH=report");
+}
+
 void trace_accesses(rank_context& context, coherent_part& part) {
     const std::uint64_t number = coherence::parts_of(context).made() - 1;
     if (!base::knob_is_on(base::knob::cache_trace)) return;
@@ -101,6 +110,13 @@ block_view* make_space(rank_context& context, std::size_t bytes, const cached& a
     const cached how = with_knobs(asked);
     check_options(how);
     expect_room(context, how);
+    expect_no_mortals(context);
+    if (bytes > offset_mask) {
+        throw error(status::out_of_memory,
+                    fmt::format("a coherent space of {} bytes does not fit into a rank's address "
+                                "range of {}",
+                                bytes, base::bytes_text(offset_mask + 1)));
+    }
     // The views lie in front, and blocks begin at multiples of their size.
     const std::size_t alignment =
         std::clamp(how.block_bytes, alignof(block_view), largest_alignment);

@@ -103,6 +103,11 @@ struct message_request {
     std::span<const std::byte> arguments;  ///< copied; whole words, `most_argument_bytes` at most
     const void* data = nullptr;
     std::size_t bytes = 0;
+    /// Called once the message is where its target finds it, which may be after `send` has
+    /// returned; null: nobody wants to know. Only where ranks share memory.
+    void (*on_sent)(detail::rank_context& sender, std::uint32_t target,
+                    std::uint64_t argument) = nullptr;
+    std::uint64_t sent_argument = 0;
 };
 using detail::incoming_message;
 using detail::most_argument_bytes;

@@ -91,7 +91,10 @@ def test_elements_and_parts(job, machine):
                 world.barrier()
             if world.rank == 0:
                 a[1:3] = 5  # broadcast
+                for values in (7, np.full((1,), 7), np.full((1, 1), 7)):
+                    a[(1,) * len(shape) + (...,)] = values
             model[1:3] = 5
+            model[(1,) * len(shape)] = 7
             world.barrier()
             assert (a.read() == model).all()
             world.barrier()

@@ -293,6 +293,9 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
     }
     ring_access::publish(slot, drawn.ticket);
     detail::word_changed(context, *way.arrivals);
+    if (request.on_sent != nullptr) {
+        request.on_sent(context, request.target, request.sent_argument);
+    }
     return true;
 }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coherence/copy_store.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace selion::coherence {
+namespace {
+
+constexpr std::size_t block_bytes = 64;
+
+/// A rank whose sends may find it busy with something else.
+class busy_host final : public protocol_host {
+public:
+    void send(std::uint32_t, const block_message& message) override {
+        sent.push_back({message.kind, message.block});
+        if (during_next_send) std::exchange(during_next_send, nullptr)();
+    }
+    std::byte* memory_of(std::uint64_t) override { return nullptr; }
+    const std::byte* released_memory_of(std::uint64_t) override { return nullptr; }
+    void forget(std::uint64_t) override {}
+    bool was_used(std::uint64_t) override { return false; }
+    void begin_write(std::uint64_t, const std::byte*) override {}
+    void send_changes(std::uint64_t, const std::byte*) override {}
+    void finish(block_access&) override { ++finished; }
+
+    std::vector<std::pair<message_kind, std::uint64_t>> sent;
+    std::function<void()> during_next_send;
+    int finished = 0;
+};
+
+class copy_store_test : public testing::Test {
+protected:
+    /// Another rank's.
+    static std::uint64_t block(std::uint64_t number) {
+        return (std::uint64_t{1} << 40) + number * block_bytes;
+    }
+    void ask(std::uint64_t which, access_kind kind) {
+        block_access& one = accesses_.emplace_back();
+        one.kind = kind;
+        one.address = which;
+        one.bytes = 8;
+        one.data = room_;
+        store.ask(store.find_or_make(which), one);
+    }
+    void grant(std::uint64_t which, message_kind what) {
+        const std::vector<std::byte> data(block_bytes);
+        store.receive(1, {what, which, data});
+    }
+    /// The rank has it.
+    void fetch(std::uint64_t which, access_kind kind) {
+        ask(which, kind);
+        grant(which, kind == access_kind::write ? message_kind::grant_modified
+                                                : message_kind::grant_shared);
+    }
+    bool has(std::uint64_t which) {
+        const copy_store::entry* const found = store.find(which);
+        return found != nullptr && found->second.state != copy_state::invalid;
+    }
+
+    busy_host host;
+    copy_store store{host, block_bytes, 2, false, nullptr};
+
+private:
+    std::byte room_[8] = {};
+    std::deque<block_access> accesses_;
+};
+
+TEST_F(copy_store_test, the_block_that_is_sent_away_is_not_sent_away_twice) {
+    fetch(block(1), access_kind::write);
+    fetch(block(2), access_kind::read);
+    // A handler asks for a block while the first one goes home.
+    host.during_next_send = [&] { ask(block(4), access_kind::touch); };
+    host.sent.clear();
+    ask(block(3), access_kind::read);
+    grant(block(4), message_kind::grant_shared);
+    grant(block(3), message_kind::grant_shared);
+    const auto gone = std::pair{message_kind::write_back, block(1)};
+    EXPECT_EQ(std::ranges::count(host.sent, gone), 1);
+    EXPECT_TRUE(has(block(3)));
+    EXPECT_TRUE(has(block(4)));
+    EXPECT_FALSE(has(block(1)));
+    // And the room is what it was.
+    for (std::uint64_t next = 5; next < 9; ++next) fetch(block(next), access_kind::read);
+    int kept = 0;
+    for (std::uint64_t number = 1; number < 9; ++number) kept += has(block(number)) ? 1 : 0;
+    EXPECT_EQ(kept, 2);
+}
+
+TEST_F(copy_store_test, a_block_may_be_asked_for_again_while_it_goes_home) {
+    fetch(block(1), access_kind::write);
+    fetch(block(2), access_kind::read);
+    host.during_next_send = [&] { ask(block(1), access_kind::touch); };
+    ask(block(3), access_kind::read);
+    grant(block(1), message_kind::grant_shared);
+    grant(block(3), message_kind::grant_shared);
+    EXPECT_TRUE(has(block(1)));
+    EXPECT_TRUE(has(block(3)));
+    for (std::uint64_t next = 5; next < 9; ++next) fetch(block(next), access_kind::read);
+    EXPECT_FALSE(has(block(1)));
+}
+
+TEST_F(copy_store_test, all_that_is_kept_may_be_waited_for_meanwhile) {
+    copy_store narrow(host, block_bytes, 1, false, nullptr);
+    block_access first, second, third;
+    for (block_access* one : {&first, &second, &third}) one->bytes = 8;
+    std::byte room[8] = {};
+    first.data = second.data = third.data = room;
+    first.kind = access_kind::write;
+    first.address = block(1);
+    second.kind = third.kind = access_kind::read;
+    second.address = block(2);
+    third.address = block(3);
+    const std::vector<std::byte> data(block_bytes);
+    narrow.ask(narrow.find_or_make(block(1)), first);
+    narrow.receive(1, {message_kind::grant_modified, block(1), data});
+    host.during_next_send = [&] { narrow.ask(narrow.find_or_make(block(3)), third); };
+    narrow.ask(narrow.find_or_make(block(2)), second);  // would look for a block to go for ever
+    narrow.receive(1, {message_kind::grant_shared, block(3), data});
+    narrow.receive(1, {message_kind::grant_shared, block(2), data});
+    EXPECT_EQ(host.finished, 3);
+}
+
+}  // namespace
+}  // namespace selion::coherence
