@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Values and spans of every size, to and from every rank, with canaries round each target.
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "conformance/memory_parts.hpp"
 
@@ -190,6 +194,45 @@ SPMD_TEST(put_get, a_rank_reads_its_own_puts) {
         selion::put(mine, round);
         test.equal(selion::get(mine), round);
     }
+}
+
+/// Answers of several lengths: those that leave together must not tell of one that follows them.
+/// Ranks that look at the network now and then find several requests at once.
+SPMD_TEST(put_get, after_quiet_all_gets_that_were_started_are_here) {
+    constexpr std::size_t few = 4;
+    constexpr std::size_t many = 600;
+    spmd::symmetric_array<std::uint64_t> shown(world, many);
+    spmd::symmetric_array<selion::signal> over(world, 1);
+    std::fill_n(shown.mine(), many, 7u);
+    world.barrier();
+    const bool has_real_time = world.machine().capabilities.real_time;
+    std::uint64_t missing = 0;
+    for (std::uint32_t round = 0; world.rank() == 0 && round < test.rounds(200, 3); ++round) {
+        std::vector<std::uint64_t> small(3 * few);
+        std::vector<std::uint64_t> large(many);
+        selion::counter here;
+        const selion::rank_id from = world.size() - 1;
+        for (std::size_t i = 0; i < 3; ++i) {
+            selion::get(std::span(small).subspan(i * few, few), shown.at(from), here);
+            selion::progress();
+        }
+        selion::get(std::span(large), shown.at(from), here);
+        selion::quiet();
+        missing += static_cast<std::uint64_t>(std::ranges::count(large, 0u)) +
+                   static_cast<std::uint64_t>(std::ranges::count(small, 0u));
+        here.wait(4);
+    }
+    test.equal(missing, std::uint64_t{0});
+    if (world.rank() == 0) {
+        for (std::uint32_t rank = 1; rank < world.size(); ++rank) {
+            selion::notify(over.at(rank), selion::signal_set(1));
+        }
+    } else {
+        while (!selion::wait_until(over.own(), 1, std::chrono::microseconds(1))) {
+            if (has_real_time) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+    }
+    world.barrier();
 }
 
 SPMD_TEST(put_get, last_put_wins_and_quiet_completes_all) {

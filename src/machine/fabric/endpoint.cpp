@@ -281,6 +281,12 @@ send_outcome endpoint::try_send(peer_address to, std::uint32_t peer, const outgo
     return send_outcome::busy;
 }
 
+bool endpoint::has_buffer() const {
+    if (!parts_->free.empty()) return true;
+    const std::lock_guard lock(parts_->returned_mutex);
+    return !parts_->returned.empty();
+}
+
 void endpoint::replace_buffers(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
         auto made = std::make_unique<send_buffer>();
@@ -347,6 +353,8 @@ bool endpoint::read(endpoint_event& event) {
     }
     return read_completion(event);
 }
+
+void endpoint::drive() { static_cast<void>(fi_cq_read(parts_->completions.get(), nullptr, 0)); }
 
 bool endpoint::has_event() const { return parts_->entry != parts_->entry_count; }
 

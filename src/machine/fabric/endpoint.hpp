@@ -93,6 +93,8 @@ public:
     /// as of `try_send`. @pre `can_move`
     send_outcome try_move(const memory_move& move, std::string& why);
 
+    /// Whether there is room for a frame. By who sends.
+    bool has_buffer() const;
     /// Makes more room, in place of frames that may be under way for long.
     void replace_buffers(std::uint32_t count);
 
@@ -100,6 +102,10 @@ public:
     bool read(endpoint_event& event);
     /// Whether `read` has an event that it need not ask the provider for.
     bool has_event() const;
+
+    /// Lets the provider go on, where nobody reads: what it has then is for `read` to take. By one
+    /// thread at a time with those who read.
+    void drive();
 
     /// File that becomes readable when `read` has something; -1: there is none.
     int wait_file() const;

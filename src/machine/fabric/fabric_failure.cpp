@@ -66,6 +66,7 @@ void fabric_machine::watch_others() {
         peer_watch::surroundings{
             .secret = terms_.secret,
             .own_process = place_.process,
+            .processes = place_.processes,
             .timeout_ns = silence_ns(),
             .whom_to_ask =
                 [this](std::span<const std::uint32_t> asked_before) {

@@ -92,6 +92,11 @@ std::unique_ptr<port> fabric_rank::make_port() {
             },
         .deaths = deaths_ ? &deaths_->list() : nullptr,
         .lose = around_.lose,
+        .own_message =
+            [this] {
+                const auto& serving = sleeping_.attention;
+                if (serving && !serving->is_attended()) serving->ring();
+            },
         .batch_begun = batch_begun()});
 }
 

@@ -82,6 +82,13 @@ std::vector<std::uint32_t> read_ranks(std::string_view text, std::uint32_t own,
     return found;
 }
 
+/// The same for one host, and most likely another one for each.
+std::uint32_t number_of_name(std::string_view host) {
+    std::uint32_t hash = 0x811c9dc5;  // FNV-1a
+    for (const char next : host) hash = (hash ^ static_cast<unsigned char>(next)) * 0x01000193;
+    return hash;
+}
+
 /// Tests take the processes of one host for those of several: SELION_TEST_HOSTS says of how many.
 void divide_host(launch_place& place) {
     const char* const wanted = std::getenv("SELION_TEST_HOSTS");
@@ -130,9 +137,17 @@ void on_event(size_t, pmix_status_t what, const pmix_proc_t* source, pmix_info_t
     if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
 }
 
-void note_end(pmix_status_t, void* flag) {
+/// How a fence has ended.
+struct fence_end {
+    pmix_status_t status = PMIX_SUCCESS;
+    std::atomic<bool> is_there = false;
+};
+
+void note_end(pmix_status_t status, void* where) {
+    auto& end = *static_cast<fence_end*>(where);
+    end.status = status;
     // release: what came with the fence [fabric.fence]
-    static_cast<std::atomic<bool>*>(flag)->store(true, std::memory_order_release);
+    end.is_there.store(true, std::memory_order_release);
 }
 
 }  // namespace
@@ -149,14 +164,16 @@ result<launch_place> launcher_link::ask_place() {
     found.processes = *all;
     const auto near = asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE).number();
     found.processes_on_host = std::max(near.value_or(1), 1u);
-    found.host_number = asked_value(job_name_, found.process, PMIX_NODEID).number().value_or(0);
+    utsname system{};
+    uname(&system);
+    found.host = system.nodename;
+    found.host_number = asked_value(job_name_, found.process, PMIX_NODEID)
+                            .number()
+                            .value_or(number_of_name(found.host));
     found.near = read_ranks(asked_value(job_name_, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS).text(),
                             found.process, found.processes);
     if (found.near.empty()) found.near = {found.process};
     divide_host(found);
-    utsname system{};
-    uname(&system);
-    found.host = system.nodename;
     return found;
 }
 
@@ -211,11 +228,16 @@ bool launcher_link::is_scattered() {
 void launcher_link::renumber() {
     if (!order_.empty()) return;
     order_ = ask_order();
+    if (order_.empty()) {
+        throw error(status::system_failure,
+                    "fabric: the launcher's PMIx server does not say on which hosts the processes "
+                    "are, which are numbered host by host; start the job again, or list its hosts "
+                    "so that the processes of each are neighbours");
+    }
     number_of_launched.resize(order_.size());
     for (std::uint32_t process = 0; process < order_.size(); ++process) {
         number_of_launched[order_[process]] = process;
     }
-    if (order_.empty()) return;
     place_.process = number_of_launched[place_.process];
     for (std::uint32_t& process : place_.near) process = number_of_launched[process];
     std::ranges::sort(place_.near);
@@ -257,8 +279,16 @@ bool launcher_link::has_put(std::uint32_t process, const std::string& key) {
 }
 
 std::string launcher_link::host_of(std::uint32_t process) {
+    {
+        const std::lock_guard lock(known_mutex_);
+        if (const auto known = known_hosts_.find(process); known != known_hosts_.end()) {
+            return known->second;
+        }
+    }
     const std::string host = asked_value(job_name_, launcher_rank(process), PMIX_HOSTNAME).text();
-    return host.empty() ? "an unknown host" : host;
+    if (host.empty()) return "an unknown host";
+    const std::lock_guard lock(known_mutex_);
+    return known_hosts_[process] = host;
 }
 
 void launcher_link::fence(const std::function<void()>& serve) {
@@ -269,15 +299,17 @@ void launcher_link::fence(const std::function<void()>& serve) {
     key.copy(collect.key, PMIX_MAX_KEYLEN);
     collect.value.type = PMIX_BOOL;
     collect.value.data.flag = true;
-    std::atomic<bool> is_over = false;
-    const pmix_status_t code = pmix().fence(&all, 1, &collect, 1, note_end, &is_over);
-    if (code != PMIX_SUCCESS) {
+    fence_end end;
+    const auto expect_good = [](pmix_status_t code) {
+        if (code == PMIX_SUCCESS) return;
         throw error(
             status::system_failure,
             fmt::format("fabric: the PMIx server refuses a fence ({})", pmix().error_string(code)));
-    }
+    };
+    expect_good(pmix().fence(&all, 1, &collect, 1, note_end, &end));
     // acquire: what came with it [fabric.fence]
-    while (!is_over.load(std::memory_order_acquire)) serve();
+    while (!end.is_there.load(std::memory_order_acquire)) serve();
+    expect_good(end.status);
 }
 
 void launcher_link::abort(int status) {

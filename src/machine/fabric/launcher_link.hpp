@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,7 +47,7 @@ public:
     /// Whether a process has published something, as far as its server says within a second. May
     /// be asked while the caller is in a fence.
     bool has_put(std::uint32_t process, const std::string& key);
-    /// Host of a process, or "an unknown host".
+    /// Host of a process, or "an unknown host". Asks the server once for each. By any thread.
     std::string host_of(std::uint32_t process);
     /// Waits for all processes, and lets what was put be seen.
     /// @param serve called again and again meanwhile; may sleep for a moment.
@@ -69,6 +71,8 @@ private:
     launch_place place_;
     std::vector<std::uint32_t> order_;  ///< the launcher's number of each process; empty: the same
     std::string job_name_;
+    std::mutex known_mutex_;
+    std::map<std::uint32_t, std::string> known_hosts_;
 };
 
 }  // namespace selion::machine::fabric

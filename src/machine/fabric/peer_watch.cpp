@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -41,19 +42,38 @@ struct list_closer {
     void operator()(ifaddrs* list) const { freeifaddrs(list); }
 };
 
-/// @return its size, or 0 if the host has none.
+/// Whether other hosts may be reached over it.
+bool may_lead_out(const ifaddrs& one) {
+    return one.ifa_addr != nullptr && one.ifa_addr->sa_family == AF_INET &&
+           (one.ifa_flags & IFF_UP) != 0 && (one.ifa_flags & IFF_LOOPBACK) == 0;
+}
+
+/// Whether it has no cable, an address that is good for one link only, as those of management
+/// controllers are, or leads to what runs on the host itself.
+bool is_unlikely(const ifaddrs& one) {
+    const auto* const address = reinterpret_cast<const sockaddr_in*>(one.ifa_addr);
+    constexpr std::uint32_t link_local = 169u << 8 | 254;
+    if ((one.ifa_flags & IFF_RUNNING) == 0) return true;
+    if (ntohl(address->sin_addr.s_addr) >> 16 == link_local) return true;
+    constexpr std::array<std::string_view, 4> of_the_host{"docker", "virbr", "veth", "podman"};
+    return std::ranges::any_of(of_the_host, [&](std::string_view start) {
+        return std::string_view(one.ifa_name).starts_with(start);
+    });
+}
+
+/// The first one, if possible one that is likely. @return its size, or 0 if the host has none.
 socklen_t first_of_host(sockaddr_storage& found) {
     ifaddrs* first = nullptr;
     if (getifaddrs(&first) != 0) return 0;
     const std::unique_ptr<ifaddrs, list_closer> all(first);
+    const ifaddrs* chosen = nullptr;
     for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-        const bool serves = one->ifa_addr != nullptr && one->ifa_addr->sa_family == AF_INET &&
-                            (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_LOOPBACK) == 0;
-        if (!serves) continue;
-        std::memcpy(&found, one->ifa_addr, sizeof(sockaddr_in));
-        return sizeof(sockaddr_in);
+        if (!may_lead_out(*one)) continue;
+        if (chosen == nullptr || (is_unlikely(*chosen) && !is_unlikely(*one))) chosen = one;
     }
-    return 0;
+    if (chosen == nullptr) return 0;
+    std::memcpy(&found, chosen->ifa_addr, sizeof(sockaddr_in));
+    return sizeof(sockaddr_in);
 }
 
 socklen_t choose_address(std::span<const std::byte> near, sockaddr_storage& chosen) {
@@ -144,6 +164,7 @@ void peer_watch::take_pulses() {
         // An error is of an earlier pulse, and what comes of it is silence.
         if (bytes < 0) return;
         if (bytes != ssize_t{sizeof came} || came.secret != around_.secret) continue;
+        if (came.origin >= around_.processes || came.subject >= around_.processes) continue;
         switch (came.what) {
             case pulse::kind::question:
                 askers_[came.origin] = from;

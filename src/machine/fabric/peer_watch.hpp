@@ -73,6 +73,7 @@ public:
     struct surroundings {
         std::uint64_t secret;
         std::uint32_t own_process;
+        std::uint32_t processes;  ///< of the job
         std::int64_t timeout_ns;  ///< of silence
         /// Whom to ask in the period that begins. @param asked_before in the one that is over
         std::function<std::vector<std::uint32_t>(std::span<const std::uint32_t> asked_before)>

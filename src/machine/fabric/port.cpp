@@ -164,6 +164,7 @@ void port::post_to_self(detail::rank_context& context, const message_request& re
     wait_to(context, attempt);
     // Another thread of the rank may sleep: nothing comes from outside that would wake it.
     detail::word_add(context, news_, 1);
+    if (around_.own_message) around_.own_message();
 }
 
 /// @pre the lock is held.

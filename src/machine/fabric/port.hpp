@@ -51,6 +51,8 @@ struct port_surroundings {
     death_list* deaths = nullptr;
     /// The provider says that a peer, or the way to it, is gone, and the job shall live on.
     std::function<void(std::uint32_t peer, const std::string& why)> lose = {};
+    /// The rank has sent itself a message. Empty: whoever waits looks.
+    std::function<void()> own_message = {};
     /// A batch has been begun: `send_old_batches` is to be called at times, until it says that none
     /// is open. Empty: every frame leaves by itself.
     std::function<void()> batch_begun = {};
@@ -143,6 +145,7 @@ public:
     std::uint64_t repeated() const { return repeated_.load(std::memory_order_relaxed); }
 
 private:
+    bool send_old_batches(bool& is_refused);
     /// A message of the rank to itself.
     struct own_message {
         std::uint16_t kind;
@@ -185,6 +188,7 @@ private:
     }
     void drop_unsent(detail::rank_context& server, std::uint32_t peer, const outgoing_frame& frame,
                      std::span<counter* const> completions);
+    void queue_batch(class_account& account, bool is_reply);
     bool post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion);
     void post_parts(std::uint32_t peer, const message_request& request, std::size_t begun_bytes);
     void flush(std::uint32_t peer, peer_link& link);

@@ -37,7 +37,12 @@ void port::lose_frame(detail::rank_context& context, std::uint32_t peer, const f
 /// By the provider: a send or a move has failed, or the endpoint has.
 void port::note_failure(detail::rank_context& server, const endpoint_event& event) {
     const bool is_mortal = around_.deaths != nullptr;
-    if (is_mortal && event.is_receive) return;  // of whom, others tell
+    if (event.is_receive) {
+        // Of whom, nobody knows: whoever reaches the port can bring it about. That one of the job
+        // is gone others tell.
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
     // Who is no longer there has left before the caller has heard that all may.
     if ((!is_mortal || event.peer == no_peer) && !is_leaving_) {
         around_.end_job(event.peer, event.why);

@@ -214,7 +214,19 @@ void port::take_put(detail::rank_context& server, const frame_head& head,
 /// Never waits: what cannot leave now leaves later.
 void port::reply(const frame_head& request, const outgoing_frame& frame) {
     const std::lock_guard lock(mutex_);
-    if (is_taken_by_answer(request)) ++links_[request.origin]->requests().taken;
+    if (is_taken_by_answer(request)) {
+        peer_link& link = *links_[request.origin];
+        // A batch says that the requests of all waiting replies are taken. Not of this one, if its
+        // answer comes behind the batch.
+        class_account& replies = link.replies();
+        const bool joins =
+            around_.batch_begun && may_be_batched(frame) && replies.batch.fits(frame);
+        const bool has_left =
+            joins || replies.batch.is_empty() ||
+            (replies.queue.empty() && try_send_batch(request.origin, link, frame_class::reply));
+        if (!has_left) queue_batch(replies, true);
+        ++link.requests().taken;
+    }
     post_or_queue(request.origin, frame, nullptr);
 }
 

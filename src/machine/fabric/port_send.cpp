@@ -138,6 +138,8 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     if (!completions.empty() || (asks_at_once && needs.account)) head.flags |= asks_flag;
     link.tell(head);
     std::string why;
+    // Peers that do not listen may have them all.
+    if (link.buffers == 0 && !around_.end.has_buffer()) around_.end.replace_buffers(1);
     if (around_.end.try_send(link.address, peer, numbered, why) == send_outcome::busy) {
         note_refusal(peer, why);
         return false;
@@ -159,6 +161,15 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     return true;
 }
 
+/// It waits in its turn. @pre the lock is held; there is one.
+void port::queue_batch(class_account& account, bool is_reply) {
+    const open_batch& batch = account.batch;
+    account.queue.push_back(kept(batch.frame(is_reply), batch.needs(), batch.completions(),
+                                 account.batch_follows_requests));
+    spare_rooms_.push_back(account.batch.end());
+    account.batch_follows_requests = false;
+}
+
 /// For those who must not wait. @return whether it has left, or is in a batch. @pre the lock is
 /// held.
 bool port::post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counter* completion) {
@@ -170,13 +181,7 @@ bool port::post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counte
     peer_link& link = link_to(peer);
     if (try_post(peer, link, frame, completion)) return true;
     class_account& account = link.of(class_of(frame.head));
-    if (!account.batch.is_empty()) {
-        const open_batch& batch = account.batch;
-        account.queue.push_back(kept(batch.frame(frame.head.is_reply()), batch.needs(),
-                                     batch.completions(), account.batch_follows_requests));
-        spare_rooms_.push_back(account.batch.end());
-        account.batch_follows_requests = false;
-    }
+    if (!account.batch.is_empty()) queue_batch(account, frame.head.is_reply());
     const std::span<counter* const> completions(&completion, completion == nullptr ? 0 : 1);
     account.queue.push_back(
         kept(frame, needs_of(frame), completions, follows_requests(link, frame)));
@@ -217,6 +222,19 @@ void port::flush(std::uint32_t peer, peer_link& link) {
 }
 
 bool port::send_old_batches() {
+    bool is_refused = false;
+    const bool has_open = send_old_batches(is_refused);
+    // A connection comes about only while somebody looks at the network, and the rank may compute.
+    // As in `serve` [fabric.served]
+    if (is_refused && !serving_.test_and_set(std::memory_order_acquire)) {
+        around_.end.drive();
+        serving_.clear(std::memory_order_release);  // [fabric.served]
+    }
+    return has_open;
+}
+
+/// @param is_refused set if an old one could not leave.
+bool port::send_old_batches(bool& is_refused) {
     const std::lock_guard lock(mutex_);
     bool has_open = false;
     for (const std::uint32_t peer : listed_) {
@@ -225,7 +243,8 @@ bool port::send_old_batches() {
         for (const frame_class which : {frame_class::reply, frame_class::request}) {
             const class_account& account = link.of(which);
             const bool is_old = account.batch.begun() != batch_time_;
-            if (is_old && account.queue.empty()) try_send_batch(peer, link, which);
+            const bool may_leave = is_old && account.queue.empty();
+            if (may_leave && !try_send_batch(peer, link, which)) is_refused = true;
             has_open |= !account.batch.is_empty();
         }
     }

@@ -79,6 +79,7 @@ struct ring {
                 sockets[i], peer_watch::surroundings{
                                 .secret = i == 1 ? odd_secret : 1,
                                 .own_process = i,
+                                .processes = count,
                                 .timeout_ns = heartbeat::periods * period_ns,
                                 .whom_to_ask = [=](auto) { return ranks{(i + 1) % count}; },
                                 .address_of = [this](auto rank) { return sockets[rank].name(); },
@@ -129,6 +130,24 @@ TEST(peer_watch, pulses_of_another_secret_are_not_minded) {
     all.live(heartbeat::periods + 1);
     EXPECT_EQ(all.found[0], (ring::found_silent{1, 0}));
     EXPECT_EQ(all.found[1], (ring::found_silent{0, 1}));
+}
+
+TEST(peer_watch, pulses_about_processes_that_are_none_are_not_minded) {
+    ring all(2);
+    const std::vector<std::byte> where = all.sockets[1].name();
+    for (const auto& [origin, subject] : {std::pair{0u, 500u}, {500u, 0u}, {0u, 0x10000000u}}) {
+        for (const pulse::kind what :
+             {pulse::kind::question, pulse::kind::end, pulse::kind::death}) {
+            const pulse odd{.secret = 1, .origin = origin, .what = what, .subject = subject};
+            const auto* const to = reinterpret_cast<const sockaddr*>(where.data());
+            ASSERT_EQ(sendto(all.sockets[0].file(), &odd, sizeof odd, 0, to,
+                             static_cast<socklen_t>(where.size())),
+                      ssize_t{sizeof odd});
+        }
+    }
+    all.live(heartbeat::periods + 1);
+    EXPECT_FALSE(all.found[0]);
+    EXPECT_FALSE(all.found[1]);
 }
 
 /// The same where the job outlives the dead, two on each host.

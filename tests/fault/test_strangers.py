@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whoever reaches the ports of a job and does not know its secret changes nothing in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from launched import Launched, skip_without_fabric, soon
+
+skip_without_fabric()
+
+
+_seconds, _seed = "3", "20177"  # of no other test
+
+
+def _ranks() -> list[int]:
+    """Processes of the job, once both are there."""
+    end = time.monotonic() + soon
+    while time.monotonic() < end:
+        found = []
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                words = file.read_bytes().decode().split("\0")
+                if words[0].endswith("test_network_load") and words[1:3] == [_seconds, _seed]:
+                    found.append(int(file.parent.name))
+        if len(found) == 2 and all(_listening(one) for one in found):
+            return found
+        time.sleep(0.05)
+    raise AssertionError("the ranks do not come")
+
+
+def _listening(process: int) -> list[int]:
+    """Ports on which a process takes connections."""
+    inodes = set()
+    for file in Path(f"/proc/{process}/fd").iterdir():
+        found = re.match(r"socket:\[(\d+)\]", os.readlink(file))
+        if found:
+            inodes.add(found[1])
+    ports = []
+    for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and fields[9] in inodes:
+            ports.append(int(fields[1].split(":")[1], 16))
+    return ports
+
+
+def _greeting(number: int) -> bytes:
+    """What libfabric's `net` says when it connects, as the peer of some address."""
+    head = bytes.fromhex("0300000800000000") + bytes(16) + bytes.fromhex("0100000000000000")
+    return head + bytes.fromhex("000082df0000") + struct.pack(">H", 20000 + number)
+
+
+def _frame(announced: int) -> bytes:
+    return bytes([3, 0, 0, 0, 0, 0, 0x10, 0]) + struct.pack("<Q", 16 + announced)
+
+
+def _garbage(stranger: socket.socket) -> None:
+    stranger.sendall(os.urandom(4000))
+
+
+def _half_a_frame(stranger: socket.socket) -> None:
+    stranger.sendall(_greeting(0))
+    time.sleep(0.3)
+    stranger.sendall(_frame(15_000) + b"x" * 1000)
+
+
+def _too_long_a_frame(stranger: socket.socket) -> None:
+    stranger.sendall(_greeting(1))
+    time.sleep(0.3)
+    stranger.sendall(_frame(20_000) + b"x" * 20_000)
+
+
+def _a_whole_frame(stranger: socket.socket) -> None:
+    stranger.sendall(_greeting(2))
+    time.sleep(0.3)
+    stranger.sendall(_frame(100) + b"x" * 100)
+
+
+@pytest.mark.parametrize("visit", [_garbage, _half_a_frame, _too_long_a_frame, _a_whole_frame])
+def test_strangers_change_nothing(visit: Callable[[socket.socket], None]):
+    with Launched(2, "test_network_load", _seconds, _seed, SELION_TEST_HOSTS="2",
+                  SELION_MACHINE="fabric", SELION_FABRIC_PROVIDER="net") as job:
+        visited = 0
+        for process in _ranks():
+            for port in _listening(process):
+                try:
+                    with socket.create_connection(("127.0.0.1", port), timeout=2) as stranger:
+                        visit(stranger)
+                        time.sleep(0.2)
+                    visited += 1
+                except OSError:
+                    continue  # it listens elsewhere, or has sent the stranger away
+        outcome = job.end(within=soon + 10)
+    assert visited > 0, "nobody was there"
+    assert outcome.status == 0, outcome.err
