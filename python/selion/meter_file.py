@@ -28,6 +28,7 @@ outward = ("from core", "from DMA", "from events")
 _most_listed = 12
 _most_cores = 16_384
 _too_large = 2**64
+_most_digits = 19  # of a core's row or column: as many as a whole number of 64 bits may have
 _Row = dict[str, Any]
 _link_metrics = {
     "link_messages": "messages",
@@ -38,6 +39,7 @@ _link_metrics = {
 _run_metric = "ticks"
 _to_itself = outward[0]  # what a link is in a study that leads from a core to the same one
 _identity_keys: tuple[str, ...] = ("experiment", "machine", "seed")  # and the params
+_half_pair = re.compile("[\ud800-\udfff]")  # of two surrogates, which no file and no terminal takes
 _mesh_name = re.compile(rf"\((\d+),(\d+)\) ({'|'.join((*directions, inward, *outward))})")
 
 
@@ -144,10 +146,13 @@ def _lines(path: Path) -> list[tuple[str, _Row]]:
         where = f"{path}:{number}"
         try:
             row = json.loads(line, parse_constant=_no_constant)
+            text = json.dumps(row, ensure_ascii=False)
         except (ValueError, RecursionError):
             raise Mistake(f"{where} is not JSON; legal is one JSON object a line.") from None
         if not isinstance(row, dict):
             raise Mistake(f"{where} is no JSON object; legal is one JSON object a line.")
+        if _half_pair.search(text):
+            raise Mistake(f"{where} holds half a surrogate pair; legal are whole characters.")
         found.append((where, row))
     return found
 
@@ -188,9 +193,19 @@ def _reading(row: _Row, where: str) -> Reading:
     )
 
 
+def _link_name(row: _Row, where: str) -> str:
+    name = _value(row, "link", str, where)
+    named = _mesh_name.fullmatch(name)
+    digits = max(len(named[1]), len(named[2])) if named else 0
+    if digits > _most_digits:
+        raise Mistake(f"{where}: 'link' has a row or column of {digits:,} digits; legal are at "
+                      f"most {_most_digits}.")
+    return str(name)
+
+
 def _link(row: _Row, where: str) -> Link:
     return Link(
-        name=_value(row, "link", str, where),
+        name=_link_name(row, where),
         messages=_amount(row, "messages", int, where),
         bytes=_amount(row, "bytes", int, where),
         busy=_amount(row, "busy_ps", int, where),

@@ -360,6 +360,13 @@ def test_files_that_are_no_meters(selion, tmp_path):
                                        "64 bits.",
         good.replace('"rank": 2', '"rank": -2'): "x:1: 'rank' is -2; legal is 0 or more.",
         json.dumps(link("a", -1)): "x:1: 'busy_ps' is -1; legal is 0 or more.",
+        json.dumps(link("(" + "9" * 5000 + ",1) east")):
+            "x:1: 'link' has a row or column of 5,000 digits; legal are at most 19.",
+        json.dumps(link("(0," + "9" * 20 + ") into core")):
+            "x:1: 'link' has a row or column of 20 digits; legal are at most 19.",
+        json.dumps(link("\ud800")): "x:1 holds half a surrogate pair; legal are whole characters.",
+        json.dumps(reading(0, "put", 1, site="\udc00")):
+            "x:1 holds half a surrogate pair; legal are whole characters.",
         json.dumps(figure("latency", 1)):
             "x holds results of a study, but none of them is of links (link_messages, link_bytes, "
             "link_busy_ticks, link_wait_ticks).",
@@ -372,6 +379,12 @@ def test_files_that_are_no_meters(selion, tmp_path):
             "x has links of a mesh of 1,000,000,001 cores; legal are at most 16,384.",
     }.items():
         assert refused(content) == f"selion meters: {sentence}\n", content[:60]
+
+
+def test_a_core_of_the_largest_row_is_listed(selion, tmp_path):
+    name = f"({'9' * 19},1) east"
+    write(tmp_path, link(name))
+    assert name in selion("meters", "meters.jsonl", "--links").stdout
 
 
 def test_bytes_that_are_no_text(selion, tmp_path):

@@ -160,8 +160,9 @@ def test_a_value_that_is_no_number_of_json_is_no_row(tmp_path):
 
 
 def test_text_from_results_cannot_become_markup(tmp_path):
-    write(tmp_path, "s", [header, row(study="<script>alert(1)</script>", params={"<b>": 1}),
-                          row(study="<script>alert(1)</script>", params={"<b>": 2})])
+    script = "<script>alert(1)</script>"
+    write(tmp_path, "s", [header, row(experiment=script, unit=script, params={"<b>": 1}),
+                          row(experiment=script, unit=script, params={"<b>": 2})])
     text = html(make(tmp_path))
     assert "<script>alert" not in text and "<b>" not in text
 

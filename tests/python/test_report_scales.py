@@ -32,6 +32,15 @@ def test_linear_marks_are_round_and_inside():
     assert scale.place(scale.low) == 0 and scale.place(scale.high) == 1
 
 
+@pytest.mark.parametrize("kind", ["linear", "log2", "log10"])
+@pytest.mark.parametrize("values", [[1e20], [10**17, 10**17 + 1], [5e-324, 1e-310], [5e-324, 1e299],
+                                    [1e-289, 9e299], [-1e299, 1e299], [0, 5e-324]])
+def test_an_axis_has_room_and_marks_for_numbers_of_every_size(kind, values):
+    scale = scale_of(values, kind, zero_apart=True)
+    assert all(0 <= scale.place(float(value)) <= 1 for value in values)
+    assert 0 < len(scale.ticks(6)) < 20
+
+
 def test_whole_numbers_have_no_marks_between_them():
     scale = scale_of([1, 4], "linear", is_whole=True)
     assert [value for value, _ in scale.ticks(7)] == [1, 2, 3, 4]

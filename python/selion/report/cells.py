@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from selion.report.select import is_number, machine_name
+from selion.report.select import is_number, machine_name, shown_machine
 from selion.study.catalog import Study
 from selion.study.compare import Verdict, compare
 from selion.study.plan import Request, canonical
@@ -37,9 +37,18 @@ def _words(params: dict[str, Any]) -> str:
                      for key, value in params.items())
 
 
+def _is_told(row: Row) -> bool:
+    """Whether other machines have the name of this one's, so that its own is longer."""
+    return shown_machine(row) != machine_name(row)
+
+
+def _machine(row: Row) -> str:
+    return shown_machine(row) if _is_told(row) else str(row["machine"])
+
+
 def verdict_of(study: Study, rows: Sequence[Row]) -> Verdict:
     """All comparisons of a study."""
-    return compare(study, Request(), rows)
+    return compare(study, Request(), [{**row, "machine": _machine(row)} for row in rows])
 
 
 def cells_of(verdict: Verdict, rows: Sequence[Row]) -> list[Cell]:
@@ -49,21 +58,27 @@ def cells_of(verdict: Verdict, rows: Sequence[Row]) -> list[Cell]:
         (each.experiment, canonical(each.params), each.metric, each.machine): each
         for each in verdict.comparisons
     }
+    told_machines = {_machine(row) for row in rows if _is_told(row)}
+
+    def at(machine: str, params: dict[str, Any]) -> str:
+        return ", ".join([*(machine,) * (machine in told_machines), _words(params)])
+
     cells: list[Cell] = []
     for each in compared.values():
-        cells.append(Cell(each.experiment, each.machine.split(",")[0], _words(each.params),
-                          each.metric, each.unit, each.measured, each.published,
-                          each.error_percent, each.tolerance_percent, each.is_within))
+        cells.append(Cell(each.experiment, each.machine.split(",")[0],
+                          at(each.machine, each.params), each.metric, each.unit, each.measured,
+                          each.published, each.error_percent, each.tolerance_percent,
+                          each.is_within))
     open_rows: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         if (row["experiment"], row["metric"]) in told and "published" not in row:
-            key = (row["experiment"], canonical(row["params"]), row["metric"], row["machine"])
+            key = (row["experiment"], canonical(row["params"]), row["metric"], _machine(row))
             open_rows.setdefault(key, []).append(row)
     for group in open_rows.values():
         row = group[0]
         values = [each["value"] for each in group]
         measured = statistics.median(values) if all(map(is_number, values)) else values[0]
-        cells.append(Cell(row["experiment"], machine_name(row), _words(row["params"]),
+        cells.append(Cell(row["experiment"], machine_name(row), at(_machine(row), row["params"]),
                           row["metric"], row["unit"], measured))
     order = {key: place for place, key in enumerate(
         dict.fromkeys((row["experiment"], row["metric"]) for row in rows))}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +22,25 @@ _needed = {
     "metric": str,
     "unit": str,
 }
+_measures = ("p5", "p95")
+_results = ("value", "published")
+_marks = ("ranks", "repetition", "seed")
+_largest = 1e300  # of numbers: charts need room for sums and products of them
+_numbers = "numbers between -1e300 and 1e300"
+# A report's files have a study's name in theirs.
+_study_name = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+# Half a surrogate pair, and what XML does not allow.
+_no_text = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 file_name = "results.jsonl"
 field_name = "field.json"  # what `em3d --field` writes
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where rows were measured, as far as a header says."""
+
+    host: str
+    processor: str
 
 
 @dataclass
@@ -50,21 +68,71 @@ def _no_constant(name: str) -> Any:
 def _object(line: bytes) -> dict[str, Any] | None:
     try:
         content = json.loads(line, parse_constant=_no_constant)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """All texts within, keys as well."""
+    rest = [content]
+    while rest:
+        each = rest.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            rest += each
+        elif isinstance(each, dict):
+            rest += [*each, *each.values()]
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is one, and one that charts can draw."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) \
+        and abs(value) < _largest
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, (str, bool)) or _is_number(value)
+
+
+def _fault_of_values(row: Row) -> str | None:
+    for key in _results:
+        value = row.get(key)
+        if not all(map(_is_scalar, value if isinstance(value, list) else [value])):
+            return (f"is no row: its '{key}' is not legal; legal are text, {_numbers}, and lists "
+                    "of them")
+    for key in _measures:
+        if row.get(key) is not None and not _is_number(row[key]):
+            return f"is no row: its '{key}' is not legal; legal are {_numbers}"
+    if not all(map(_is_scalar, [*row["params"].values(), *map(row.get, _marks)])):
+        return (f"is no row: its 'params', {', '.join(map(repr, _marks))} are not all legal; "
+                f"legal are text and {_numbers}")
+    return None
 
 
 def _fault(content: dict[str, Any] | None) -> str | None:
     """Why a line is no row; None if it is one."""
     if content is None:
         return "is not a JSON object"
+    if any(map(_no_text.search, _texts(content))):
+        return "is no text: it holds control characters or half a surrogate pair"
     if "value" not in content:
         return "is no row: it has no 'value'"
     for key, kind in _needed.items():
         if not isinstance(content.get(key), kind):
             return f"is no row: it has no '{key}'"
-    return None
+    if not _study_name.fullmatch(content["study"]):
+        return ("is no row: its 'study' is no name of one; legal are letters, digits, '_', '-' "
+                "and, but for the beginning, '.'")
+    return _fault_of_values(content)
+
+
+def _origin_of(header: Row, path: Path) -> Origin:
+    """@param path of the file, which stands for a host that nobody noted."""
+    processor = f"{header.get('cpu', 'a processor that nobody noted')}, " \
+                f"{header.get('cores', '?')} processors"
+    return Origin(str(header.get("host") or f"the host of {path}"), processor)
 
 
 def _listing(numbers: Sequence[int]) -> str:
@@ -79,70 +147,77 @@ class _File:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._faults: dict[str, list[int]] = {}
-        self.header: Row | None = None
+        self.headers: list[Row] = []
         self.notes: list[str] = []
 
     def rows(self) -> Iterator[Row]:
+        """Each with its `origin`, as the last header before it says; None where none is."""
         lines = self._path.read_bytes().split(b"\n")
         is_cut = lines[-1] != b""
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             content = _object(line)
+            fault = _fault(content)
             if content is not None and "selion" in content and "metric" not in content:
                 self._take_header(number, content)
-                continue
-            fault = _fault(content)
-            if fault is None and content is not None:
-                yield content
-            elif is_cut and number == len(lines):
+            elif fault is None and content is not None:
+                yield {**content, "origin": self.origin(-1)}
+            elif is_cut and number == len(lines) and content is None:
                 self.notes.append(f"{self._path}, line {number} is cut off in the middle.")
             else:
                 self._faults.setdefault(fault or "", []).append(number)
         for fault, numbers in self._faults.items():
             verb = fault if len(numbers) == 1 else fault.replace("is ", "are ", 1)
             self.notes.append(f"{self._path}, {_listing(numbers)} {verb}; left out.")
-        if self.header is None:
+        if not self.headers:
             self.notes.append(
                 f"{self._path} has no header: nobody knows where its rows were measured."
             )
 
     def _take_header(self, number: int, content: Row) -> None:
-        if self.header is not None:
+        if self.headers:
             self.notes.append(
                 f"{self._path}, line {number} is a second header: files were joined, or two runs "
                 "wrote to one."
             )
-            return
-        self.header = content
-        version = content.get("schema", 1)
+        header = {key: value for key, value in content.items()
+                  if _is_scalar(value) and not _no_text.search(str(value))}
+        self.headers.append(header)
+        version = header.get("schema", 1)
         if version != schema:
             self.notes.append(
                 f"{self._path}, line {number}: rows of schema {version}, and this version of "
                 f"selion knows {schema}; shown as far as they are understood."
             )
 
+    def origin(self, place: int) -> Origin | None:
+        """What the header in that place of all says; None as long as there is none."""
+        return _origin_of(self.headers[place], self._path) if self.headers else None
+
 
 def _take(path: Path, into: Collected) -> None:
     file = _File(path)
     found: dict[str, int] = {}
     try:
-        for row in file.rows():
-            name = row["study"]
-            into.studies.setdefault(name, Results(name)).rows.append(row)
-            found[name] = found.get(name, 0) + 1
+        rows = list(file.rows())
     except OSError as problem:
         into.notes.append(f"{path} cannot be read: {problem.strerror}.")
         return
+    first = file.origin(0) or _origin_of({}, path)
+    for row in rows:
+        name = row["study"]
+        row["origin"] = row["origin"] or first
+        into.studies.setdefault(name, Results(name)).rows.append(row)
+        found[name] = found.get(name, 0) + 1
     into.notes += file.notes
     if len(found) > 1:
         parts = ", ".join(f"{count} of '{name}'" for name, count in found.items())
         into.notes.append(f"{path} mixes rows of studies ({parts}); each is shown with its own.")
-    if not found and file.header is None:
+    if not found and not file.headers:
         into.notes.append(f"{path} has no rows.")
     for name in found:
-        if file.header is not None:
-            into.studies[name].headers.append(file.header)
+        into.studies[name].headers += file.headers
 
 
 def _inside(place: Path, name: str) -> list[Path]:

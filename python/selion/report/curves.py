@@ -12,7 +12,7 @@ from typing import Any
 
 from selion.report.chart import Chart, Curve, Dot
 from selion.report.contents import PlotPlan
-from selion.report.select import is_number, key_of, machine_name, matches
+from selion.report.select import is_number, key_of, machine_name, matches, measured_by
 from selion.study.catalog import Experiment, Study
 from selion.study.plan import canonical
 from selion.study.rows import Row
@@ -72,9 +72,10 @@ def _name(keys: Sequence[str], row: Row) -> str:
 
 
 def _dot(x: Any, rows: Sequence[Row]) -> Dot:
-    values = [row["value"] for row in rows]
-    if len(rows) == 1:
-        low, high = rows[0].get("p5"), rows[0].get("p95")
+    same = [row for row in rows if measured_by(row) == measured_by(rows[0])]
+    values = [row["value"] for row in same]
+    if len(same) == 1:
+        low, high = same[0].get("p5"), same[0].get("p95")
     else:
         low, high = min(values), max(values)
     published = next((row["published"] for row in rows if is_number(row.get("published"))), None)
@@ -91,9 +92,9 @@ def _curve(name: str, rows: Sequence[Row], plan: PlotPlan, places: Sequence[Any]
 def command_of(study: str, experiment: str, rows: Sequence[Row], usual: Sequence[str] = ()) -> str:
     """The line that measures these rows again. @param usual the study's own machines."""
     words = ["selion", "study", study, "--experiment", experiment]
-    for machine in dict.fromkeys(machine_name(row) for row in rows):
-        if machine not in [name.split(",")[0].split(":")[0] if not name.startswith("sim:")
-                           else name.split(",")[0] for name in usual]:
+    known = [machine_name({"machine": name}) for name in usual]
+    for machine in dict.fromkeys(row.get("machine_asked") or machine_name(row) for row in rows):
+        if machine not in known:
             words += ["--machine", machine]
     return shlex.join(words)
 
@@ -130,7 +131,10 @@ class _Maker:
         plan = self._plan
         free = [key for key in (*_all_keys(rows), "metric")
                 if key not in (plan.x, *plan.panels, *plan.series)]
-        return _varying(rows, [*plan.series, *_beside(rows, plan.x, free)])
+        beside = _beside(rows, plan.x, free)
+        # No curve leads from one machine to another, not even where each has its own x.
+        return _varying(rows, [*plan.series, *(key for key in free
+                                               if key == "machine" or key in beside)])
 
     def _chart(self, panel: str, rows: Sequence[Row]) -> Chart | None:
         plan = self._plan

@@ -21,6 +21,7 @@ colours = ("#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7", "#fddbc7", "#f
            "#b2182b")  # fmt: skip
 _tilt = np.radians(52.0)  # from the object's flat side towards its edge
 _most_holes = 0.1  # edges without a second face, of all edges of an object that counts as closed
+_largest = 1e100  # of places and values: products of them have room
 _turn = np.radians(28.0)  # of its length, from across the picture
 
 
@@ -52,7 +53,7 @@ def _read(path: Path) -> _Field:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise BadField(f"cannot be read: {problem.strerror}") from None
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise BadField(f"is not JSON ({problem})") from None
     if not isinstance(content, dict) or content.get("program") != "em3d":
         raise BadField("was not written by em3d --field")
@@ -64,13 +65,17 @@ def _read(path: Path) -> _Field:
         faces = [[int(corner) for corner in face] for face in content["faces"]]
         mesh = Path(str(content["mesh"])).name
         field = _Field(mesh, int(content["iterations"]), vertices, faces, values)
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise BadField(f"lacks a part, or has a malformed one ({problem})") from None
     corners = [corner for face in faces for corner in face]
-    if vertices.ndim != 2 or vertices.shape[1] != 3 or not corners or len(values) != len(faces):
+    if vertices.ndim != 2 or vertices.shape[1] != 3 or not corners or \
+            values.shape != (len(faces),):
         raise BadField("has vertices, faces and values that do not belong together")
-    if min(corners) < 0 or max(corners) >= len(vertices) or not np.isfinite(vertices).all():
-        raise BadField("has a face with a corner that is no vertex")
+    if min(corners) < 0 or max(corners) >= len(vertices) or min(map(len, faces)) < 3:
+        raise BadField("has a face with a corner that is no vertex, or with less than 3 corners")
+    if not ((np.abs(vertices) < _largest).all()
+            and (np.isnan(values) | (np.abs(values) < _largest)).all()):
+        raise BadField(f"has numbers that are not below {_largest:g}")
     return field
 
 

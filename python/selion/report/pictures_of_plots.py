@@ -10,6 +10,7 @@ from selion.mistake import Failure
 from selion.report import chart_svg
 from selion.report.chart_style import light, rules
 from selion.report.page import Report
+from selion.report.whole_file import write_whole
 
 _pixels_each = 2  # of PNG for one of SVG
 #: In place of the fonts that a page asks for, which may be missing where there is no browser.
@@ -38,15 +39,15 @@ def _make(folder: Path) -> None:
 
 
 def write_svg(report: Report, folder: Path) -> Path:
-    """@return the folder."""
+    """@return the folder. @error Failure if a file cannot be written."""
     _make(folder)
     for name, svg in _all(report):
-        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        write_whole(folder / f"{name}.svg", svg)
     return folder
 
 
 def write(report: Report, folder: Path) -> int:
-    """As PNG. @return how many. @error Failure if resvg-py is missing."""
+    """As PNG. @return how many. @error Failure if resvg-py is missing, or as `write_svg`."""
     try:
         import resvg_py
     except ImportError:
@@ -54,8 +55,9 @@ def write(report: Report, folder: Path) -> int:
     _make(folder)
     count = 0
     for name, svg in _all(report):
-        (folder / f"{name}.png").write_bytes(resvg_py.svg_to_bytes(
+        picture = resvg_py.svg_to_bytes(
             svg, zoom=_pixels_each, font_family=_text_font,
-            sans_serif_family=_text_font, monospace_family=_number_font))
+            sans_serif_family=_text_font, monospace_family=_number_font)
+        write_whole(folder / f"{name}.png", picture)
         count += 1
     return count

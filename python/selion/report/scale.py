@@ -11,6 +11,8 @@ from typing import Any
 _steps = (1, 2, 2.5, 5, 10)
 _binary = ("", "Ki", "Mi", "Gi", "Ti")
 _zero_gap = {"log2": 4, "log10": 10}  # times that, and the least value is reached
+_least = 1e-290  # below which values are as good as 0, so that floats have room for an axis
+_most_air = 1e4
 _decimal = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
@@ -102,12 +104,12 @@ def _log_scale(values: Sequence[float], kind: str, is_binary: bool, is_whole: bo
     """0 has a place of its own below the least value above it."""
     above = [value for value in values if value > 0]
     low, high = min(above), max(above)
-    if low == high:
+    if high <= low * (1 + 1e-12):  # their logarithms may be the same
         low, high = low / 2, high * 2
     zero = None
     if len(above) < len(values):
         low = zero = low / _zero_gap[kind]
-    air = (high / low) ** 0.03
+    air = min((high / low) ** 0.03, _most_air)
     return Scale(kind, low / air, high * air, (), is_binary, is_whole, zero)
 
 
@@ -119,12 +121,14 @@ def scale_of(values: Sequence[float], kind: str, *, is_binary: bool = False,
     @param zero_apart a logarithmic scale may have 0, in a place of its own.
     """
     low, high = min(values), max(values)
-    if kind.startswith("log") and (low > 0 or (zero_apart and low == 0 < high)):
+    least = min((value for value in values if value > 0), default=0.0)
+    if kind.startswith("log") and least >= _least and (low > 0 or (zero_apart and low == 0)):
         return _log_scale(values, kind, is_binary, is_whole)
     if from_zero:
         low, high = min(low, 0.0), max(high, 0.0)
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    if float(high) - float(low) < _least:
+        half = max(0.5, abs(low) * 1e-14)  # of large numbers 0.5 would be lost
+        low, high = low - half, high + half
     air = 0.04 * (high - low)
     below = 0 if from_zero and low == 0 else air
     return Scale("linear", low - below, high + air, (), is_binary, is_whole)

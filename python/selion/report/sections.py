@@ -13,6 +13,7 @@ from selion.report.chart import Chart
 from selion.report.collect import Results
 from selion.report.contents import Contents, PlotPlan, read_contents
 from selion.report.curves import charts_of, usual_plans
+from selion.report.machines import told_apart
 from selion.report.pictures import Picture, picture_of
 from selion.report.select import answer, machine_name
 from selion.study.catalog import Study
@@ -86,11 +87,11 @@ def _conclude(section: Section, contents: Contents, rows: Sequence[Row]) -> None
 def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
     """@error Failure if the study's report.toml is malformed."""
     study = studies.get(results.study)
-    rows = results.rows
+    experiments = study.experiments if study else {}
+    rows = told_apart(results.rows, experiments)
     section = Section(results.study, study.title if study else "a study that is not installed here",
                       headers=results.headers, row_count=len(rows))
     contents = read_contents(study.folder) if study else Contents()
-    experiments = study.experiments if study else {}
     shown = {plan.experiment for plan in contents.plots}
     shown |= {picture.experiment for picture in contents.pictures}
     plans: list[PlotPlan] = [*contents.plots, *usual_plans(study, rows, dict.fromkeys(shown))]

@@ -16,7 +16,8 @@ from selion.study.rows import Row
 def machine_name(row: Row) -> str:
     """A machine without what a point has set: the name of a simulated one, the kind of a real one.
 
-    Shapes of processes and threads are left out, as study programs have params for them.
+    Several machines may have one name: `machines.told_apart` finds those that params do not tell
+    apart.
     """
     try:
         kind = spec.parse(row["machine"]).kind
@@ -25,18 +26,29 @@ def machine_name(row: Row) -> str:
     return str(row["machine"]).split(",")[0] if kind == "sim" else kind
 
 
+def shown_machine(row: Row) -> str:
+    """The name by which a machine is known among those of its study."""
+    return str(row.get("machine_shown") or machine_name(row))
+
+
+def measured_by(row: Row) -> tuple[Any, ...]:
+    """What rows of one point must share to be repetitions of each other."""
+    return (row["machine"], row.get("ranks"), row.get("origin"))
+
+
 def key_of(row: Row, key: str) -> Any:
     """A row's value of a param, or of what stands beside params; None if it has none."""
     if key == "machine":
-        return machine_name(row)
+        return shown_machine(row)
     if key == "metric":
         return row["metric"]
     return row["params"].get(key)
 
 
 def matches(row: Row, where: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether each key has one of its values."""
-    return all(key_of(row, key) in values for key, values in where.items())
+    """Whether each key has one of its values; of machines those of one name are all meant."""
+    return all((machine_name(row) if key == "machine" else key_of(row, key)) in values
+               for key, values in where.items())
 
 
 def is_number(value: Any) -> bool:
@@ -57,7 +69,7 @@ def find_value(rows: Iterable[Row], wanted: Value) -> float | None:
     if not found:
         return None
     same = [row["value"] for row in found
-            if row["params"] == found[0]["params"] and row["machine"] == found[0]["machine"]]
+            if row["params"] == found[0]["params"] and measured_by(row) == measured_by(found[0])]
     value = statistics.median(same)
     if wanted.over is None:
         return float(value)

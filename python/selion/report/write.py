@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selion import places
-from selion.mistake import Failure
 from selion.report import markdown, page, pictures_of_plots
 from selion.report.collect import collect
 from selion.report.field_picture import draw_fields
 from selion.report.page import Report
 from selion.report.sections import sections_of
+from selion.report.whole_file import write_whole
 from selion.study import catalog
 
 
@@ -33,17 +33,6 @@ def make(folders: Sequence[Path], title: str) -> Report:
     return Report(title, sections, fields, [*collected.notes, *notes])
 
 
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: a reader never sees half a report."""
-    unfinished = path.with_name(path.name + ".unfinished")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as problem:
-        raise Failure(f"{path} cannot be written: {problem.strerror}.") from None
-
-
 def write(report: Report, form: str, out: Path | None) -> Written:
     """@param form "html", "md" or "png".
 
@@ -58,10 +47,9 @@ def write(report: Report, form: str, out: Path | None) -> Written:
         return Written(place, f"{len(report.sections)} studies, {count} pictures")
     if form == "md":
         place = out or Path("report.md")
-        folder = place.with_name(place.stem + "-plots")
-        _write(place, markdown.text(report, pictures_of_plots.write_svg(report, folder)))
+        folder = place.parent / f"{place.stem}-plots"
+        write_whole(place, markdown.text(report, pictures_of_plots.write_svg(report, folder)))
         return Written(place, f"{words} in {folder}")
     place = out or Path("report.html")
-    text = page.html(report)
-    _write(place, text)
-    return Written(place, f"{words}, {len(text.encode()) / 1e6:.1f} MB")
+    size = write_whole(place, page.html(report))
+    return Written(place, f"{words}, {size / 1e6:.1f} MB")

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells machines of one name apart, so that no row is taken for a repetition of another one's.
+
+Mostly the name is enough, as params say which shape a point had. Where they do not, the name gets
+what differs: `threads:2` and `threads:4`, `threads of 8 ranks`, `threads on HOST`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from selion import spec
+from selion.report.collect import Origin
+from selion.report.select import machine_name
+from selion.study.catalog import Experiment
+from selion.study.plan import canonical
+from selion.study.rows import Row
+
+_shape = ":"  # among the names of a spec's options
+
+
+def _point(row: Row) -> tuple[Hashable, ...]:
+    return (row["metric"], canonical(row["params"]))
+
+
+def _parts(row: Row) -> dict[str, list[str]]:
+    """A spec's shape and its options, by their names."""
+    found = spec.parse(row["machine"])
+    parts = {_shape: [found.shape]}
+    for option in found.options.split(",")[1:]:
+        parts.setdefault(option.partition("=")[0], []).append(option)
+    return parts
+
+
+def _may_set_machine(experiment: Experiment | None, kind: str) -> bool:
+    """Whether params may have a part in an experiment's specs."""
+    return experiment is None or "ranks" in experiment.axes or \
+        not {kind, "*"}.isdisjoint(experiment.machine_templates)
+
+
+def _differing(rows: Sequence[Row], experiment: Experiment | None) -> set[str]:
+    """The parts of specs that differ, and not because params do."""
+    by_params = _may_set_machine(experiment, spec.parse(rows[0]["machine"]).kind)
+    first: dict[tuple[Hashable, ...], dict[str, list[str]]] = {}
+    differing: set[str] = set()
+    for row in rows:
+        parts = _parts(row)
+        other = first.setdefault(_point(row) if by_params else (), parts)
+        differing |= {key for key in {**parts, **other} if parts.get(key) != other.get(key)}
+    return differing
+
+
+def _have_other_ranks(rows: Sequence[Row]) -> bool:
+    """Whether rows of one point and one spec have other numbers of ranks."""
+    first: dict[tuple[Hashable, ...], Hashable] = {}
+    return any(first.setdefault((*_point(row), row["machine"]), row.get("ranks"))
+               != row.get("ranks") for row in rows)
+
+
+def _differ_by_host(rows: Sequence[Row]) -> bool:
+    """Whether rows come from several hosts, and it matters: virtual times are those of no host, so
+    there it does only if one and the same run has given other values."""
+    if len({row.get("origin") for row in rows}) < 2:
+        return False
+    if not rows[0]["machine"].startswith("sim:"):
+        return True
+    first: dict[tuple[Hashable, ...], Row] = {}
+    for row in rows:
+        run = (row["machine"], row.get("ranks"), row.get("repetition"), row.get("seed"))
+        other = first.setdefault((*_point(row), *run), row)
+        if other["value"] != row["value"] and other.get("origin") != row.get("origin"):
+            return True
+    return False
+
+
+def _host_words(rows: Sequence[Row]) -> dict[Origin | None, str]:
+    """Hosts by name, and with their processor where two have one name."""
+    origins = dict.fromkeys(row["origin"] for row in rows if row.get("origin") is not None)
+    hosts = [origin.host for origin in origins]
+    return {None: "an unknown host", **{
+        origin: f"{origin.host} ({origin.processor})" if hosts.count(origin.host) > 1
+        else origin.host for origin in origins}}
+
+
+class _Names:
+    """Names for the rows of one experiment whose machines have one name."""
+
+    def __init__(self, rows: Sequence[Row], experiment: Experiment | None,
+                 hosts: Mapping[Origin | None, str]) -> None:
+        self._differing = _differing(rows, experiment)
+        self._with_ranks = _have_other_ranks(rows)
+        self._hosts = hosts if _differ_by_host(rows) else None
+
+    def named(self, row: Row) -> Row:
+        asked = shown = self._spec(row)
+        origin = row.get("origin") if self._hosts is not None else None
+        if self._with_ranks:
+            shown += f" of {row.get('ranks') or 'unknown'} ranks"
+        if self._hosts is not None:
+            shown += f" on {self._hosts[origin]}"
+        return {**row, "origin": origin, "machine_asked": asked, "machine_shown": shown}
+
+    def _spec(self, row: Row) -> str:
+        found = spec.parse(row["machine"])
+        has_shape = bool(found.shape) and (found.kind == "sim" or _shape in self._differing)
+        options = [option for key, values in _parts(row).items()
+                   if key != _shape and key in self._differing for option in values]
+        return ",".join([found.kind + (f":{found.shape}" if has_shape else ""), *options])
+
+
+def told_apart(rows: Sequence[Row], experiments: Mapping[str, Experiment]) -> list[Row]:
+    """The rows of a study, each with `machine_shown`, the name by which its machine is known among
+    them, and `machine_asked`, the spec that asks for it, without what params say. `origin` is left
+    out where it does not matter.
+
+    @param experiments those of the study that are known.
+    """
+    hosts = _host_words(rows)
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["experiment"], machine_name(row)), []).append(row)
+    names = {key: _Names(group, experiments.get(key[0]), hosts) for key, group in groups.items()}
+    return [names[row["experiment"], machine_name(row)].named(row) for row in rows]
