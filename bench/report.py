@@ -3,7 +3,11 @@
 
 import re
 import statistics
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+Times = dict[tuple[int, int], float]  # by run and round of it
 
 # A signal between two threads of one core takes about 60 ns, between two cores twice that or more.
 near_ns = 100
@@ -16,8 +20,8 @@ class Contest:
     operation: str
     machine: str
     distance: str  # "near", "far", or "" where it does not matter
-    selion: list[float] = field(default_factory=list)
-    rivals: dict[str, list[float]] = field(default_factory=dict)
+    selion: Times = field(default_factory=dict)
+    rivals: dict[str, Times] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -29,7 +33,9 @@ class Contest:
         return int(found[1]) * int(found[2] or 1) if found else 0
 
     def ratios(self, rival: str) -> list[float]:
-        return [own / other for own, other in zip(self.selion, self.rivals[rival], strict=True)]
+        """Of the rounds that both have."""
+        others = self.rivals[rival]
+        return [own / others[turn] for turn, own in self.selion.items() if turn in others]
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Spread:
     n: int
 
 
-def spread(numbers: list[float]) -> Spread:
+def spread(numbers: Iterable[float]) -> Spread:
     ordered = sorted(numbers)
     last = len(ordered) - 1
     return Spread(statistics.median(ordered), ordered[round(0.05 * last)],
@@ -50,10 +56,14 @@ def spread(numbers: list[float]) -> Spread:
 
 
 def contests(rows: list[dict]) -> list[Contest]:
-    """Joins the lines of all runs; rounds with near and with far cores become contests of their
-    own."""
+    """Joins the lines of all runs, which are numbered where their rows do not say which one it was;
+    rounds with near and with far cores become contests of their own."""
     found: dict[tuple[str, str, str], Contest] = {}
+    runs: Counter[tuple[str, str, str]] = Counter()
     for row in rows:
+        who = (row["operation"], row["machine"], row["contestant"])
+        run = row.get("round", runs[who])
+        runs[who] += 1
         signals = row.get("signal_ns")
         for index, ns in enumerate(row["ns"]):
             distance = ""
@@ -61,16 +71,17 @@ def contests(rows: list[dict]) -> list[Contest]:
                 distance = "near" if signals[index] < near_ns else "far"
             key = (row["operation"], row["machine"], distance)
             contest = found.setdefault(key, Contest(*key))
-            if row["is_selion"]:
-                contest.selion.append(ns)
-            else:
-                contest.rivals.setdefault(row["contestant"], []).append(ns)
+            times = (contest.selion if row["is_selion"]
+                     else contest.rivals.setdefault(row["contestant"], {}))
+            times[run, index] = ns
     return [contest for contest in found.values() if contest.selion]
 
 
 def best_rival(contest: Contest, names: list[str]) -> str | None:
-    present = [name for name in names if name in contest.rivals]
-    return min(present, key=lambda name: statistics.median(contest.rivals[name]), default=None)
+    """Of those that were measured in a round with Selion."""
+    present = [name for name in names if name in contest.rivals and contest.ratios(name)]
+    return min(present, key=lambda name: statistics.median(contest.rivals[name].values()),
+               default=None)
 
 
 def matching(contest: Contest, goals: list[dict]) -> list[dict]:
@@ -101,7 +112,7 @@ def ratio_text(ratio: Spread) -> str:
 def judge(contest: Contest, goal: dict) -> list[str] | None:
     """Cells of a goal's line: what was measured, the goal, and whether it is met. None where the
     rival was not there."""
-    own = spread(contest.selion)
+    own = spread(contest.selion.values())
     if "most_ns" in goal:
         measured = (f"{time_text(own.median)} ({time_text(own.p5)} to {time_text(own.p95)}, "
                     f"{own.n})")
@@ -137,11 +148,12 @@ def full_table(all_contests: list[Contest]) -> list[str]:
     lines = ["| operation | machine | Selion | rival | its time | ratio (p5 to p95, n) |",
              "|---|---|---|---|---|---|"]
     for contest in ordered(all_contests):
-        own = spread(contest.selion)
+        own = spread(contest.selion.values())
         start = f"| {contest.operation} | {place_text(contest)} | {time_text(own.median)} "
         if not contest.rivals:
             lines.append(start + f"| | | ({time_text(own.p5)} to {time_text(own.p95)}, {own.n}) |")
         for rival, times in contest.rivals.items():
-            lines.append(start + f"| {rival} | {time_text(statistics.median(times))} "
-                         f"| {ratio_text(spread(contest.ratios(rival)))} |")
+            ratios = contest.ratios(rival)
+            lines.append(start + f"| {rival} | {time_text(statistics.median(times.values()))} "
+                         f"| {ratio_text(spread(ratios)) if ratios else ''} |")
     return lines

@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from children import end_group
 from collectives.plan import Heat
 
 Row = dict[str, Any]
 most_seconds = 300  # of one process
-_grace_seconds = 5
 
 
 class Trouble(Exception):
@@ -34,20 +34,6 @@ def _environment(changes: dict[str, str]) -> dict[str, str]:
     return {**kept, **changes}
 
 
-def _end(child: subprocess.Popen) -> None:
-    """Ends a launcher, which then ends its ranks, and whoever of its group is left."""
-    child.terminate()
-    try:
-        child.wait(_grace_seconds)
-    except subprocess.TimeoutExpired:
-        pass
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    child.wait()
-
-
 def _run(command: tuple[str, ...], changes: dict[str, str]) -> tuple[str, str, str]:
     """How it ended, output, errors."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
@@ -61,10 +47,10 @@ def _run(command: tuple[str, ...], changes: dict[str, str]) -> tuple[str, str, s
             end = (f"ended with status {status}" if status >= 0
                    else f"ended by {signal.Signals(-status).name}")
         except subprocess.TimeoutExpired:
-            _end(child)
+            end_group(child)
             end = f"ended after {most_seconds} s"
         except BaseException:
-            _end(child)
+            end_group(child)
             raise
         out.seek(0)
         errors.seek(0)

@@ -11,7 +11,6 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ root = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(root / "tests" / "fault"))
 from two_hosts import Refused, TwoHosts, two_hosts  # noqa: E402
 
-__all__ = ["Refused", "Places", "places"]
+__all__ = ["Refused", "Trouble", "Places", "places"]
 
 _names = ("host-a", "host-b")
 _cable = "cable"
@@ -27,6 +26,10 @@ _port = 5299
 _start_seconds = 10
 #: /sys shows the devices of the network in which it was mounted, and UCX looks there.
 _see_devices = ("unshare", "--mount", "sh", "-c", 'mount -t sysfs none /sys && exec "$@"', "sh")
+
+
+class Trouble(Exception):
+    """Why a peer has measured nothing, in words that fit into a line."""
 
 
 class Places:
@@ -70,20 +73,37 @@ class Places:
                 "-n", str(ranks), str(program)]
 
     def stream_ns(self, stream_bytes: int, seconds: float = 1) -> float:
-        """Nanoseconds that so many bytes take in a stream of iperf3 from one host to the other."""
+        """Nanoseconds that so many bytes take in a stream of iperf3 from one host to the other.
+
+        @raise Trouble"""
         server = [*self.enter("host-b"), "iperf3", "-s", "-1", "-p", str(_port), "--forceflush"]
         with subprocess.Popen(server, stdout=subprocess.PIPE, text=True) as listening:
-            assert listening.stdout is not None
-            while "listening" not in listening.stdout.readline():
-                if listening.poll() is not None:
-                    raise Refused("iperf3 does not listen")
-            client = [*self.enter("host-a"), "iperf3", "-c", self._hosts.addresses()[1], "-p",
-                      str(_port), "-t", str(seconds), "-l", str(stream_bytes), "-J"]
-            done = subprocess.run(client, check=True, capture_output=True, text=True,
+            try:
+                return stream_bytes * 8e9 / self._bits_per_second(listening, stream_bytes, seconds)
+            finally:
+                listening.kill()  # who waited for one stream in vain waits on
+
+    def _bits_per_second(self, listening: subprocess.Popen, stream_bytes: int,
+                         seconds: float) -> float:
+        while "listening" not in listening.stdout.readline():
+            if listening.poll() is not None:
+                raise Trouble("iperf3 does not listen")
+        client = [*self.enter("host-a"), "iperf3", "-c", self._hosts.addresses()[1], "-p",
+                  str(_port), "-t", str(seconds), "-l", str(stream_bytes), "-J"]
+        try:
+            done = subprocess.run(client, capture_output=True, text=True,
                                   timeout=seconds + _start_seconds)
-            listening.communicate(timeout=_start_seconds)
-        received = json.loads(done.stdout)["end"]["sum_received"]
-        return stream_bytes * 8e9 / received["bits_per_second"]
+        except subprocess.TimeoutExpired as late:
+            raise Trouble(f"iperf3 was not through after {late.timeout:.0f} s") from None
+        if done.returncode != 0:
+            raise Trouble(f"iperf3 ended with status {done.returncode}")
+        try:
+            rate = json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"]
+        except (ValueError, KeyError, TypeError):
+            raise Trouble("iperf3 did not tell what it had received") from None
+        if not rate:
+            raise Trouble("iperf3 received nothing")
+        return rate
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from network.places import Places
+from network.places import Places, Trouble
 
 Row = dict[str, Any]
 bench = Path(__file__).resolve().parent.parent
@@ -41,10 +41,18 @@ class Peer:
                 f"apt-get install {self.packages}" if missing else "")
 
     def build(self, folder: Path) -> Path:
+        """@raise Trouble where that cannot be done."""
         program = folder / self.compiler
         command = [self.compiler, "-std=c++20", "-O3", "-DNDEBUG", f"-I{bench}",
                    str(bench / "network" / "peers" / "mpi.cpp"), "-o", str(program)]
-        subprocess.run(command, check=True, timeout=_most_build_seconds)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  timeout=_most_build_seconds)
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            raise Trouble(f"{self.compiler} could not build mpi.cpp: {problem}") from None
+        if done.returncode != 0:
+            errors = [line for line in done.stderr.splitlines() if "error" in line]
+            raise Trouble(f"{self.compiler} could not build mpi.cpp: {' '.join(errors[:1])}")
         return program
 
 
@@ -66,8 +74,10 @@ def command(where: Places, name: str, ranks: int, program: Path) -> list[str]:
 
 
 def parsed(output: str) -> dict[str, float]:
-    """Nanoseconds of each operation that a program has printed."""
-    rows = (line.split("\t") for line in output.splitlines() if "\t" in line)
+    """Nanoseconds of each operation that a program has printed, without a line that it had only
+    begun."""
+    whole = output[:output.rfind("\n") + 1]
+    rows = (line.split("\t") for line in whole.splitlines() if "\t" in line)
     return {name: float(ns) for name, ns in rows}
 
 

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from children import end_group
+
 ranks = 2
 _script = str(Path(__file__).resolve().parent / "contestants.py")
 _start_s = 60
@@ -41,7 +43,10 @@ class Contestant:
 def mpi_starter(python: str) -> str | None:
     """The starter of the MPI that an interpreter's mpi4py finds; None where there is none."""
     probe = "from mpi4py import MPI; print(MPI.Get_library_version())"
-    told = subprocess.run([python, "-c", probe], capture_output=True, text=True)
+    try:
+        told = subprocess.run([python, "-c", probe], capture_output=True, text=True)
+    except OSError:
+        return None
     if told.returncode != 0:
         return None
     beside = Path(python).parent / "mpiexec"
@@ -65,34 +70,47 @@ def _accepted(listener: socket.socket, name: str, child: subprocess.Popen) -> so
     while child.poll() is None and time.monotonic() < end:
         with contextlib.suppress(TimeoutError):
             return listener.accept()[0]
-    child.kill()
     sys.exit(f"{name} could not be started; by hand: {shlex.join(child.args)}")
+
+
+def _joined(listener: socket.socket, name: str, child: subprocess.Popen,
+            stack: contextlib.ExitStack) -> Contestant:
+    """A contestant all of whose ranks wait for orders, until the stack is closed."""
+    given: dict[int, TextIO] = {}
+    for _ in range(ranks):
+        connection = _accepted(listener, name, child)
+        stack.callback(connection.close)
+        connection.settimeout(None)
+        stream = stack.enter_context(connection.makefile("rw"))
+        who, rank = stream.readline().split()
+        if who != name:
+            raise RuntimeError(f"{who} has come instead of {name}")
+        given[int(rank)] = stream
+        stack.callback(connection.shutdown, socket.SHUT_RDWR)
+    return Contestant(name, [given[rank] for rank in range(ranks)])
 
 
 @contextlib.contextmanager
 def started(lines: dict[str, list[str]]) -> Iterator[list[Contestant]]:
-    """All of them, waiting for orders; they end with the block."""
+    """All of them, waiting for orders; they end with the block, whichever way it is left."""
     address = f"selion-bench-{os.getpid()}"
     environment = {**os.environ, "SELION_MACHINE": f"processes:{ranks}"}
+    children: list[subprocess.Popen] = []
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind("\0" + address)
         listener.listen()
         listener.settimeout(_look_s)
         found = []
-        for name, line in lines.items():
-            child = subprocess.Popen([*line, address], env=environment, stdin=subprocess.DEVNULL)
-            stack.callback(child.wait)
-            given: dict[int, TextIO] = {}
-            for _ in range(ranks):
-                connection = _accepted(listener, name, child)
-                stack.callback(connection.close)
-                connection.settimeout(None)
-                stream = stack.enter_context(connection.makefile("rw"))
-                who, rank = stream.readline().split()
-                if who != name:
-                    raise RuntimeError(f"{who} has come instead of {name}")
-                given[int(rank)] = stream
-                stack.callback(connection.shutdown, socket.SHUT_RDWR)
-            found.append(Contestant(name, [given[rank] for rank in range(ranks)]))
-        yield found
+        try:
+            for name, line in lines.items():
+                child = subprocess.Popen([*line, address], env=environment,
+                                         stdin=subprocess.DEVNULL, start_new_session=True)
+                children.append(child)
+                stack.callback(child.wait)
+                found.append(_joined(listener, name, child, stack))
+            yield found
+        except BaseException:
+            for child in children:  # before they miss their connections
+                end_group(child)
+            raise

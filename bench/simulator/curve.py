@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
 from simulator.figures import Figure
@@ -77,6 +78,12 @@ def _legend(curves: list[list[Figure]]) -> list[str]:
     lines += [f'<path d="M{_left + 300} {_top - 32}h26" stroke="#555" stroke-dasharray="5 4"/>',
               _text(_left + 332, _top - 28, "grows with the logarithm")]
     return lines
+
+
+def has_curve(measured: Iterable[tuple[str, int]]) -> bool:
+    """Whether a curve has two points. @param measured operations, each with a size."""
+    drawn = {(name, size) for name, size in measured if name in _colours}
+    return any(sum(name == each for each, _ in drawn) > 1 for name in _colours)
 
 
 def draw(all_figures: list[Figure], command: str) -> str:

@@ -45,22 +45,41 @@ def rate_text(rate: float) -> str:
     return f"{float(f'{rate:.3g}'):,.0f}/s"
 
 
+def _seconds(row: Row) -> float:
+    return row["seconds"]
+
+
+def _own_share(row: Row) -> float:
+    """How much of what a program timed itself a processor worked for it: 1 on a quiet host."""
+    return row["cpu_seconds"] / row["seconds"]
+
+
+def _process_share(row: Row) -> float:
+    """The same of the whole process."""
+    return row["process_cpu_seconds"] / row["process_seconds"]
+
+
 @dataclass(frozen=True)
 class Metric:
-    """One number of a row."""
+    """One number of a row, and the processor's share of the time that it was taken in."""
 
     name: str
     value: Callable[[Row], float]
     text: Callable[[float], str]
     kind: str  # "time", "rate" (more is better) or "memory"
+    share: Callable[[Row], float] = _own_share
 
-
-def _seconds(row: Row) -> float:
-    return row["seconds"]
+    def quiet(self, row: Row) -> float:
+        """With a processor to itself."""
+        value = self.value(row)
+        if self.kind == "memory":
+            return value
+        return value * self.share(row) if self.kind == "time" else value / self.share(row)
 
 
 # What each operation's rows are asked for. A process is timed from outside, with its start and end.
-_process = Metric("process", lambda row: row["process_seconds"], seconds_text, "time")
+_process = Metric("process", lambda row: row["process_seconds"], seconds_text, "time",
+                  _process_share)
 _memory = Metric("memory", lambda row: row["most_bytes"], bytes_text, "memory")
 _time = Metric("", _seconds, seconds_text, "time")
 metrics: dict[str, list[Metric]] = {
@@ -74,13 +93,6 @@ metrics: dict[str, list[Metric]] = {
     "events": [_time],
     "em3d": [_process, _memory],
 }
-
-
-def _processor_share(row: Row) -> float:
-    """How much of the time a processor worked for this process: 1 on a host that is quiet."""
-    if "cpu_seconds" in row:
-        return row["cpu_seconds"] / row["seconds"]
-    return row["process_cpu_seconds"] / row["process_seconds"]
 
 
 @dataclass
@@ -118,11 +130,9 @@ class Figure:
         if "trouble" in row:
             self.troubles[contestant] = row["trouble"]
             return
-        share = _processor_share(row)
-        factor = {"time": share, "rate": 1 / share, "memory": 1}[self.metric.kind]
-        value = self.metric.value(row)
-        self.values.setdefault(contestant, {})[row["repetition"]] = value
-        self.quiet_values.setdefault(contestant, {})[row["repetition"]] = value * factor
+        turn = row["repetition"]
+        self.values.setdefault(contestant, {})[turn] = self.metric.value(row)
+        self.quiet_values.setdefault(contestant, {})[turn] = self.metric.quiet(row)
 
 
 def figures(rows: Iterable[Row]) -> list[Figure]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -51,11 +52,14 @@ class Scale:
 
 def _ping_pong(scale: Scale) -> Iterator[Heat]:
     rounds = scale.work(1_000_000)
-    yield Heat("ping-pong", 2, "selion", "bench_simulator", ("ping_pong", f"rounds={rounds}"))
     fewer = f"rounds={rounds // 10}"
-    yield Heat("ping-pong", 2, "SimGrid", "bench_simgrid",
-               ("ping_pong", fewer, *_simgrid, _few_flows))
-    yield Heat("ping-pong", 2, "SMPI", "bench_smpi", ("ping_pong", fewer, *_smpi, _few_flows))
+    for ranks in scale.sizes(2):
+        yield Heat("ping-pong", ranks, "selion", "bench_simulator",
+                   ("ping_pong", f"rounds={rounds}"))
+        yield Heat("ping-pong", ranks, "SimGrid", "bench_simgrid",
+                   ("ping_pong", fewer, *_simgrid, _few_flows))
+        yield Heat("ping-pong", ranks, "SMPI", "bench_smpi",
+                   ("ping_pong", fewer, *_smpi, _few_flows))
 
 
 def _ring(scale: Scale) -> Iterator[Heat]:
@@ -91,9 +95,11 @@ def _curves(scale: Scale) -> Iterator[Heat]:
 
 
 def _mesh(scale: Scale) -> Iterator[Heat]:
-    for side, cycles in ((4, 1_000_000), (8, 250_000)):
-        yield Heat("mesh traffic", side * side, "selion", "bench_mesh",
-                   (f"rows={side}", f"columns={side}", "load=0.2", f"cycles={scale.work(cycles)}"))
+    for nodes in scale.sizes(16, 64):
+        side = math.isqrt(nodes)
+        cycles = scale.work(16_000_000 // nodes)
+        yield Heat("mesh traffic", nodes, "selion", "bench_mesh",
+                   (f"rows={side}", f"columns={side}", "load=0.2", f"cycles={cycles}"))
 
 
 def _em3d(scale: Scale) -> Iterator[Heat]:

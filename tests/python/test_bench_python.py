@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 
 import pytest
 
-from conftest import needs_module, root, write_script
+from conftest import clean_environment, command, needs_module, root, seconds, write_script
 
 pytestmark = needs_module
 
@@ -120,3 +122,38 @@ def test_it_refuses(selion):
     done = selion("bench", "python", "--ranks", "2")
     assert done.returncode == 2
     assert "--ranks is not an option of 'python'; legal: --quick" in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "status", "words"), [
+    (("--json", "nowhere/rows"), 2, "nowhere/rows cannot be written: No such file"),
+    (("--only", "nosuch"), 1, "No operation has 'nosuch' in its name; there are: put, 8 B, get"),
+    (("--mpi-python", "/nowhere/python"), 2, "--mpi-python is '/nowhere/python', which is no "),
+])
+def test_it_refuses_before_it_measures(run, tmp_path, arguments, status, words):
+    done, rows = run(*arguments)
+    assert (done.returncode, done.stdout, rows) == (status, "", [])
+    assert words in " ".join(done.stderr.split()) and "1/1" not in done.stderr
+    assert not (tmp_path / "rows.jsonl").exists()
+
+
+# Waits for ever once it has begun; who opens the file for writing knows that it has.
+_waiting = """
+    import os
+    open("gate").read()
+"""
+
+
+def test_ctrl_c_ends_it_with_a_sentence(tmp_path):
+    write_script(tmp_path / "bin" / "bench_python", _waiting)
+    os.mkfifo(tmp_path / "gate")
+    running = subprocess.Popen(
+        [*command, "bench", "python", "--quick", "--only", "barrier", "--mpi-python", "/bin/false"],
+        cwd=tmp_path, env=clean_environment(SELION_BIN=str(tmp_path / "bin")),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    gate = os.open(tmp_path / "gate", os.O_WRONLY)
+    running.send_signal(signal.SIGINT)
+    out, errors = running.communicate(timeout=seconds)
+    os.close(gate)
+    assert (running.returncode, out) == (130, "")
+    assert errors.splitlines()[-1] == "Interrupted; nothing was written."
+    assert "Traceback" not in errors

@@ -21,14 +21,31 @@ def test_near_and_far_rounds_are_kept_apart():
         report.contests([row("selion", [30, 160, 31], **signals),
                          row("flag", [40, 200, 41], **signals)]),
         key=lambda one: one.distance, reverse=True)
-    assert (near.distance, near.selion, near.rivals) == ("near", [30, 31], {"flag": [40, 41]})
-    assert (far.distance, far.selion, far.rivals) == ("far", [160], {"flag": [200]})
+    assert (near.distance, far.distance) == ("near", "far")
+    assert [list(near.selion.values()), list(near.rivals["flag"].values())] == [[30, 31], [40, 41]]
+    assert [list(far.selion.values()), list(far.rivals["flag"].values())] == [[160], [200]]
 
 
 def test_runs_of_one_contest_are_joined_round_by_round():
     rows = [row("selion", [10.0]), row("flag", [20.0]), row("selion", [30.0]), row("flag", [10.0])]
     [contest] = report.contests(rows)
     assert contest.ratios("flag") == [0.5, 3.0]
+
+
+def test_a_rival_is_compared_in_the_rounds_that_it_has():
+    rows = [row("selion", [ns], round=turn) for turn, ns in enumerate((10.0, 20.0, 30.0))]
+    [contest] = report.contests([*rows, row("flag", [20.0], round=0), row("flag", [10.0], round=2)])
+    assert contest.ratios("flag") == [0.5, 3.0]
+    [line] = report.full_table([contest])[2:]
+    assert line.endswith("| flag | 15 ns | 1.75 (0.50 to 3.00, 2) |")
+
+
+def test_a_rival_without_a_round_in_common_has_no_ratio():
+    [contest] = report.contests([row("selion", [10.0], round=0), row("flag", [20.0], round=1)])
+    [line] = report.full_table([contest])[2:]
+    assert line.endswith("| flag | 20 ns |  |")
+    goal = {"operation": "barrier", "rivals": ["flag"], "most_ratio": 1}
+    assert report.judge(contest, goal) is None
 
 
 def test_the_best_rival_counts():

@@ -140,6 +140,31 @@ def test_bad_arguments(programs, selion, arguments, words):
 def test_an_operation_that_is_not_there(programs):
     done = programs.run("--only", "ping pong")
     assert done.returncode == 1 and "there are: ping-pong, ring, barrier, messages" in done.stderr
+    assert not programs.rows_file.exists()
+
+
+@pytest.mark.parametrize(("only", "most", "least"), [("", 1, 2), ("ring", 999, 1000)])
+def test_nothing_is_left_of_few_ranks(programs, only, most, least):
+    done = programs.run("--quick", "--only", only, "--most-ranks", str(most))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (f"Nothing is left of at most {most} ranks; legal is --most-ranks "
+                           f"{least} or more\n")
+
+
+@pytest.mark.parametrize("wanted", [("--only", "ping-pong"),
+                                    ("--only", "messages", "--most-ranks", "10")])
+def test_there_is_nothing_to_draw(programs, tmp_path, wanted):
+    done = programs.run("--quick", "--svg", "curve.svg", *wanted)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == ("There is nothing to draw; legal with --svg are messages and events, of "
+                           "two sizes or more\n")
+    assert not (tmp_path / "curve.svg").exists() and not programs.rows_file.exists()
+
+
+def test_a_curve_is_drawn(programs, tmp_path):
+    done = programs.run("--quick", "--svg", "curve.svg", "--only", "events")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "curve.svg").read_text().startswith("<svg ")
 
 
 def test_programs_that_are_not_built(programs):
@@ -182,6 +207,15 @@ def test_a_rate_of_a_share_of_a_processor_is_less_than_of_a_whole_one():
     assert (rate.own.median, rate.quiet()) == (1e6, 2e6)
     [time] = figures.figures(rows_of_curve("barrier", {10: 5.0}, share=0.5))
     assert (round(time.own.median * 1e9), round(time.quiet() * 1e9)) == (10, 5)
+
+
+def test_a_process_has_the_processors_share_of_the_whole_process():
+    row = {"contestant": "selion", "ranks": 1000, "repetition": 0, "most_bytes": 1e6,
+           "process_seconds": 8.0, "process_cpu_seconds": 2.0}
+    within = {"seconds": 1e-6, "cpu_seconds": 1e-6}
+    for operation, more in (("ring", within), ("em3d", {})):
+        process, memory = figures.figures([{**row, **more, "operation": operation}])
+        assert (process.own.median, process.quiet(), memory.quiet()) == (8.0, 2.0, 1e6)
 
 
 def test_less_than_one_means_that_selion_is_faster():

@@ -163,6 +163,18 @@ def test_results_that_cannot_be_gone_on_with_do_not_stop_the_others(studies):
     assert [studies.points(name) for name in ("good", "real")] == [[1, 2, 3, 4]] * 2
 
 
+def test_a_folder_that_cannot_be_used_does_not_stop_the_others(studies):
+    (studies.folder / "out").mkdir()
+    (studies.folder / "out" / "bad").touch()
+    done = studies("all", "--quick", "--out", "out")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "selion study: 'bad' failed: out/bad cannot hold results: Not a directory; choose another "
+        "--out.\n"
+    )
+    assert sorted(studies.runs()) == ["good1", "good2", "real1", "real2"]
+
+
 def test_a_mistake_starts_nothing(studies):
     done = studies("all", "--set", "n=0")
     assert done.returncode == 2

@@ -66,6 +66,25 @@ def test_bad_options(fake, arguments):
     assert not (fake.folder / "selion-out").exists()
 
 
+@pytest.mark.parametrize("more", [(), ("--resume",)])
+@pytest.mark.parametrize(
+    ("out", "sentence"),
+    [
+        ("file", "file cannot hold results: Not a directory"),
+        ("file/below", "file/below cannot hold results: Not a directory"),
+        ("/proc/nope", "/proc/nope cannot hold results: No such file or directory"),
+        ("taken", "taken/results.jsonl cannot hold results: Is a directory"),
+    ],
+)
+def test_a_folder_that_cannot_be_used(fake, out, sentence, more):
+    (fake.folder / "file").touch()
+    (fake.folder / "taken" / "results.jsonl").mkdir(parents=True)
+    done = fake.run("--out", out, *more)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"selion study: {sentence}; choose another --out.\n"
+    assert fake.runs() == []
+
+
 def test_a_study_that_is_not_there(fake, selion):
     done = selion("study", "fakes", **fake.environment())
     assert done.returncode == 2
@@ -110,3 +129,69 @@ def test_the_list(fake, selion):
         "    -> latency_ns [ns], count [calls]",
     ):
         assert expected in done.stdout.splitlines()
+
+
+# --- machines that an experiment does not use -----------------------------------------------------
+
+_by_axes = """
+[experiment.by-axes]
+summary = "its axes say what its machines are"
+axes = ["bytes"]
+machine = "processes"
+machine_template = { "*" = "threads:{ranks}", processes = "processes:{ranks}" }
+
+[experiment.by-axes.axis.ranks]
+type = "int"
+default = 2
+legal = { min = 1, max = 64 }
+
+[experiment.by-axes.metric.latency_ns]
+unit = "ns"
+
+[experiment.by-axes.metric.count]
+unit = "calls"
+"""
+
+
+@pytest.fixture
+def with_axes(fake):
+    with open(fake.folder / "studies" / "fake" / "study.toml", "a", encoding="utf-8") as study:
+        study.write(_by_axes)
+    return fake
+
+
+def _machines(fake, experiment: str) -> list[str]:
+    return [row["machine"] for row in fake.rows() if row["experiment"] == experiment]
+
+
+def test_machines_that_come_to_the_same_are_run_once(with_axes):
+    done = with_axes.run("--quick", "-m", "sim:crossbar", "-m", "threads:2", "-m", "threads:2",
+                         "-m", "threads")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert _machines(with_axes, "by-axes") == ["threads:2"] * 2
+    assert _machines(with_axes, "speed") == ["sim:crossbar"] * 2 + ["threads:2"] * 2
+    assert len(with_axes.runs()) == 5
+
+
+def test_machines_without_a_part_in_an_experiment_are_told(with_axes):
+    done = with_axes.run("--quick", "-m", "threads:2", "-m", "threads", "-m", "processes")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == (
+        "fake by-axes: its axes say what its machines are; these have no part in that: threads:2, "
+        "threads.\n"
+    )
+    assert _machines(with_axes, "by-axes") == ["threads:2"] * 2 + ["processes:2"] * 2
+
+
+@pytest.mark.parametrize(
+    ("machine", "legal"),
+    [("threads", "leave it out."), ("processes:4", "leave it out, or write 'processes'.")],
+)
+def test_a_machine_without_a_part_in_the_one_experiment(with_axes, machine, legal):
+    done = with_axes.run("--experiment", "by-axes", "-m", machine)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "selion study: The axes of the experiment 'by-axes' say what its machines are, and "
+        f"'{machine}' has no part in that; {legal}\n"
+    )
+    assert not (with_axes.folder / "selion-out").exists()

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 
 from conftest import clean_environment, command, seconds
+from selion import places
+from selion.study import catalog, session
+from selion.study.plan import Request
 
 _speed = [(op, size) for op in ("put", "get") for size in (8, 64)]
 
@@ -165,7 +171,7 @@ def test_a_program_that_goes_wrong(fake, fault, complaint):
 
 def test_a_failed_point_is_run_again(fake):
     fake.run("--experiment", "speed", FAKE_FAULT="exit")
-    assert len(fake.rows()) == 1
+    assert fake.rows() == []
     assert fake.run("--experiment", "speed", "--resume").returncode == 0
     assert [row["metric"] for row in fake.rows()] == ["latency_ns", "count"] * 4
 
@@ -173,56 +179,106 @@ def test_a_failed_point_is_run_again(fake):
 # --- interruptions --------------------------------------------------------------------------------
 
 
-def start_and_stall(fake, at: str) -> subprocess.Popen[str]:
-    """Starts a run that stops at a point after its first row there, and reads up to that row."""
+@contextlib.contextmanager
+def stalled(fake, at: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A run that stands still at a point after its first row there, until the block ends."""
     os.mkfifo(fake.gate)
     running = subprocess.Popen(
-        [*command, "study", "fake", "--json"],
+        [*command, "study", "fake", "--json", *arguments],
         cwd=fake.folder,
         env=clean_environment(**fake.environment(FAKE_STALL=at)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert running.stdout is not None
-    for line in running.stdout:
-        row = json.loads(line)
-        params = {key: row["params"][key] for key in ("op", "bytes") if key in row["params"]}
-        if row["experiment"] + json.dumps(params) == at:
-            return running
-    raise AssertionError(running.communicate()[1])
+    gate = os.open(fake.gate, os.O_WRONLY)  # returns when the program waits
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.communicate(timeout=seconds)
+        os.close(gate)
+        fake.gate.unlink()
+        fake.runs()
 
 
 _at_speed = 'speed{"op": "get", "bytes": 8}'
 _at_links = 'links{"bytes": 8}'
 
 
-@pytest.mark.parametrize(("at", "kept"), [(_at_speed, 5), (_at_links, 9)])
+@pytest.mark.parametrize(("at", "kept"), [(_at_speed, 4), (_at_links, 8)])
 def test_resume_after_kill(fake, at, kept):
-    running = start_and_stall(fake, at)
-    running.kill()
-    running.communicate(timeout=seconds)
-    assert len(fake.rows()) == kept
-    fake.runs()
-    fake.gate.unlink()
+    with stalled(fake, at):
+        pass
+    assert len(fake.rows()) == kept  # nothing of the point that was cut short
     done = fake.run("--resume", "--json")
     assert done.returncode == 0, done.stderr
     again = fake.runs()
-    assert again[0].startswith(at)  # the point that was cut short, and those that never ran
+    assert again[0].startswith(at)  # that point, and those that never ran
     assert len(again) == {_at_speed: 4, _at_links: 2}[at]
-    assert len(done.stdout.splitlines()) == 12 - (kept - 1)
+    assert len(done.stdout.splitlines()) == 12 - kept
     rows = fake.rows()
     keys = [json.dumps([row["experiment"], row["metric"], row["params"]]) for row in rows]
     assert len(keys) == len(set(keys)) == 12
 
 
-def test_ctrl_c_keeps_what_there_is(fake):
-    running = start_and_stall(fake, _at_speed)
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=seconds)
+_partly = """
+[experiment.partly]
+summary = "a metric that some machines cannot tell follows one that all can"
+axes = ["bytes"]
+
+[experiment.partly.metric.latency_ns]
+unit = "ns"
+
+[experiment.partly.metric.count]
+unit = "calls"
+optional = true
+"""
+
+
+def test_a_point_without_its_optional_rows_is_measured_again(fake):
+    with open(fake.folder / "studies" / "fake" / "study.toml", "a", encoding="utf-8") as study:
+        study.write(_partly)
+    asked = ("--experiment", "partly", "--jobs", "1")
+    assert fake.run(*asked, FAKE_FAULT="exit").returncode == 1  # behind the first row
+    assert fake.rows() == []
+    assert fake.run(*asked, "--resume").returncode == 0
+    assert [row["metric"] for row in fake.rows()] == ["latency_ns", "count"] * 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_is_complete(fake, number):
+    with stalled(fake, _at_speed) as running:
+        running.send_signal(number)
+        _, errors = running.communicate(timeout=seconds)
     assert running.returncode == 130
-    assert "Interrupted; what was measured is kept, --resume goes on." in errors
-    assert len(fake.rows()) == 5
+    assert errors == (
+        "selion study: Interrupted; what was measured is kept, --resume goes on.\n"
+    )
+    assert [row["params"] for row in fake.rows()][::2] == [
+        {"op": "put", "bytes": 8}, {"op": "put", "bytes": 64}
+    ]
+
+
+def test_data_of_a_program_do_not_outlive_a_run_that_is_ended(fake, tmp_path, monkeypatch):
+    digits = tmp_path / "packages" / "sklearn" / "datasets" / "data" / "digits.csv.gz"
+    digits.parent.mkdir(parents=True)
+    digits.write_bytes(gzip.compress(b"0,1\n"))
+    package = tmp_path / "packages" / "scikit_learn-1.dist-info" / "METADATA"
+    package.parent.mkdir()
+    package.write_text("Metadata-Version: 2.1\nName: scikit-learn\nVersion: 1\n")
+    study = fake.folder / "studies" / "fake" / "study.toml"
+    study.write_text(study.read_text().replace("[experiment.speed]",
+                                               '[experiment.speed]\ndata = "digits"'))  # fmt: skip
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "packages"))
+    with stalled(fake, _at_speed) as running:
+        assert [path.name for path in temporary.glob("selion-*/*")] == ["digits.csv"]
+        running.terminate()
+        running.communicate(timeout=seconds)
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_cut_last_line_is_measured_again(fake):
@@ -235,11 +291,22 @@ def test_a_cut_last_line_is_measured_again(fake):
     assert fake.results.read_bytes() == whole
 
 
-def test_a_finished_run_has_nothing_to_do(fake):
-    fake.run("--experiment", "speed")
+def test_rows_that_nobody_can_count_are_measured_again_where_the_file_is_cut(fake):
+    fake.run("--experiment", "links")
+    whole = fake.results.read_bytes()
+    fake.results.write_bytes(whole[:-20])
+    fake.runs()
+    assert fake.run("--experiment", "links", "--resume").returncode == 0
+    assert len(fake.runs()) == 1
+    assert fake.results.read_bytes() == whole
+
+
+@pytest.mark.parametrize("experiment", ["speed", "links"])
+def test_a_finished_run_has_nothing_to_do(fake, experiment):
+    fake.run("--experiment", experiment)
     whole = fake.results.read_bytes()
     fake.runs()
-    assert fake.run("--experiment", "speed", "--resume").returncode == 0
+    assert fake.run("--experiment", experiment, "--resume").returncode == 0
     assert fake.runs() == []
     assert fake.results.read_bytes() == whole
 
@@ -270,26 +337,80 @@ def test_other_conditions_are_noticed(fake):
     assert "These results were begun under other conditions: knobs was" in done.stderr
 
 
-def test_a_damaged_line_is_not_thrown_away(fake):
+_whole_row = {"experiment": "speed", "machine": "threads:2", "params": {}, "metric": "count",
+              "value": 1, "repetition": 0, "seed": 1}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "{}",
+        "[" * 100_000,
+        *(json.dumps({**_whole_row, key: value})
+          for key, value in (("params", 5), ("metric", []), ("machine", {}), ("repetition", "0"))),
+    ],
+)  # fmt: skip
+def test_a_damaged_line_is_not_thrown_away(fake, damaged):
     fake.run("--quick")
     lines = fake.results.read_text().splitlines(keepends=True)
-    lines[2] = "{}\n"
+    lines[2] = damaged + "\n"
     fake.results.write_text("".join(lines))
     done = fake.run("--resume")
     assert done.returncode == 2
-    assert "results.jsonl, line 3 is no row of results" in done.stderr
+    assert done.stderr == (
+        "selion study: selion-out/fake/results.jsonl, line 3 is no row of results; "
+        "move the file away or choose another --out.\n"
+    )
     assert fake.results.read_text() == "".join(lines)
 
 
+def test_rows_of_a_point_for_which_there_is_no_room_are_left_out(fake):
+    fake.run("--experiment", "speed", "--quick")
+    size = fake.results.stat().st_size + 300  # room for a point, and for a part of another one
+    done = subprocess.run(
+        ["prlimit", f"--fsize={size}", *command, "study", "fake", "--experiment", "speed"],
+        cwd=fake.folder,
+        env=clean_environment(**fake.environment()),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.returncode == 1
+    assert "selion-out/fake/results.jsonl cannot be written: File too large.\n" in done.stderr
+    assert [row["metric"] for row in fake.rows()] == ["latency_ns", "count"]
+
+
 def test_two_runs_do_not_write_to_one_folder(fake):
-    running = start_and_stall(fake, _at_speed)
-    before = fake.results.read_bytes()
-    done = fake.run("--quick")
-    running.kill()
-    running.communicate(timeout=seconds)
+    with stalled(fake, _at_speed):
+        before = fake.results.read_bytes()
+        done = fake.run("--quick")
     assert done.returncode == 2
     assert "Another run writes to selion-out/fake; choose another --out." in done.stderr
     assert fake.results.read_bytes() == before
+
+
+class _NoWatcher:
+    def __getattr__(self, name):
+        return lambda *_: None
+
+
+def test_what_another_run_wrote_until_the_folder_was_free_is_kept(fake, monkeypatch):
+    for name, value in fake.environment().items():
+        monkeypatch.setenv(name, value)
+    fake.run("--experiment", "speed", "--set", "op=put", "--set", "bytes=8")
+    real = session.ResultFile
+
+    def late(folder):
+        fake.run("--experiment", "speed", "--set", "op=put", "--resume")
+        return real(folder)
+
+    monkeypatch.setattr(session, "ResultFile", late)
+    fake.runs()
+    study = catalog.find(places.studies_folder(), "fake")
+    request = Request(experiment="speed", settings=("op=put",))
+    session.Session(study, request, fake.results.parent).run(_NoWatcher(), go_on=True)
+    assert len(fake.runs()) == 1  # the point that the other run had left
+    assert [row["params"]["bytes"] for row in fake.rows()] == [8, 8, 64, 64]
 
 
 # --- published figures ----------------------------------------------------------------------------

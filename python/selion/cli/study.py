@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,8 +59,10 @@ class _Run:
                 except Mistake as problem:
                     if not (self.of_all or isinstance(problem, Failure)):
                         raise
-                    kept = f"What was measured is kept in {session.folder}/results.jsonl."
-                    self.failures[study] = f"{problem}\n{kept}"
+                    self.failures[study] = str(problem)
+                    if isinstance(problem, Failure):
+                        kept = f"{session.folder}/results.jsonl"
+                        self.failures[study] += f"\nWhat was measured is kept in {kept}."
                     bar.abandon(study)
                 self.seconds[study] = time.monotonic() - began
                 if self.of_all and not self.as_json and not self.comparing:
@@ -190,8 +193,8 @@ def command(
 ) -> None:
     """Run a study, or all: its experiments over their axes, on any machine.
 
-    Rows are appended to DIR/results.jsonl as they are measured. A study that fails does not keep
-    the others from running; the exit status is 1 then.
+    The rows of a point are appended to DIR/results.jsonl when it is complete. A study that fails
+    does not keep the others from running; the exit status is 1 then.
     """
     launcher.use_hosts(hosts, machines or [])
     request = plan.Request(
@@ -214,6 +217,7 @@ def command(
         comparing,
         as_json,
     )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         run.carry_out()
     except KeyboardInterrupt:

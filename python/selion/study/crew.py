@@ -55,10 +55,6 @@ class Crew:
                     run.end(self._selector)
             self._selector.close()
 
-    def complete(self) -> list[PointRun]:
-        """Runs that came to a good end before an earlier one did."""
-        return [run for run in self._started if run.is_complete]
-
     def _start_some(self) -> None:
         while self._waiting and self._has_room_for(self._waiting[0]):
             run = self._waiting.popleft()

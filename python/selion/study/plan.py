@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from selion import spec
-from selion.mistake import Mistake, unknown
+from selion.mistake import Mistake, listing, unknown
 from selion.study.axes import Axis, Value
 from selion.study.catalog import Experiment, Study
 
@@ -113,11 +113,49 @@ def _grid(
     return legal
 
 
+def _template(experiment: Experiment, kind: str) -> str | None:
+    return experiment.machine_templates.get(kind, experiment.machine_templates.get("*"))
+
+
+def _uses(experiment: Experiment, machine: str) -> bool:
+    """Whether a machine that the user names has a part in the experiment's machines: all of it, or
+    its kind where that is all that it says."""
+    kind = spec.parse(machine).kind
+    template = _template(experiment, kind)
+    is_kind_alone = machine == kind and kind in experiment.machine_templates
+    return template is None or "{machine}" in template or is_kind_alone
+
+
+def _check_machines(experiment: Experiment, request: Request) -> None:
+    """@error Mistake if a machine has no part in the one experiment that is asked for."""
+    for machine in request.machines:
+        if not _uses(experiment, machine):
+            kind = spec.parse(machine).kind
+            legal = f", or write '{kind}'" if kind in experiment.machine_templates else ""
+            raise Mistake(
+                f"The axes of the experiment '{experiment.name}' say what its machines are, and "
+                f"'{machine}' has no part in that; leave it out{legal}."
+            )
+
+
+def unused_machines(study: Study, request: Request) -> list[str]:
+    """A sentence for each experiment in whose machines some that the user names have no part."""
+    sentences = []
+    for experiment in chosen_experiments(study, request):
+        unused = dict.fromkeys(each for each in request.machines if not _uses(experiment, each))
+        if unused:
+            sentences.append(
+                f"{study.name} {experiment.name}: its axes say what its machines are; these have "
+                f"no part in that: {listing(unused)}."
+            )
+    return sentences
+
+
 def machine_for(experiment: Experiment, machine: str, params: Mapping[str, Value]) -> str:
     """The complete spec for a point: by the experiment's template for that kind of machine, else
     with the rank count of the point's `ranks` or of the study where the spec leaves it open."""
     kind = spec.parse(machine).kind
-    template = experiment.machine_templates.get(kind, experiment.machine_templates.get("*"))
+    template = _template(experiment, kind)
     if template is not None:
         return template.format(machine=machine, **params)
     ranks = params.get("ranks", experiment.ranks)
@@ -139,12 +177,14 @@ def _point(
 
 
 def points(study: Study, request: Request) -> list[Point]:
-    """All points of a run, in order; those that a machine cannot have say why.
+    """All points of a run, in order, each once; those that a machine cannot have say why.
 
     @error Mistake if a name or value is not legal, the sentence lists the legal ones; or if no
-    machine can have any of the points.
+    machine can have any of the points; or if a machine has no part in the one experiment asked for.
     """
     settings = split_settings(request.settings)
+    if request.experiment:
+        _check_machines(study.experiment(request.experiment), request)
     planned = [
         _point(study, experiment, machine, params)
         for experiment in chosen_experiments(study, request)
@@ -154,4 +194,7 @@ def points(study: Study, request: Request) -> list[Point]:
     if all(point.obstacle for point in planned):
         first = planned[0]
         machine_for(first.experiment, first.machine, first.params)  # says what contradicts
-    return planned
+    once: dict[tuple[str, str, str], Point] = {}
+    for point in planned:
+        once.setdefault(point.identity, point)
+    return list(once.values())

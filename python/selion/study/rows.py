@@ -3,20 +3,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from selion.mistake import Mistake, listing
+from selion.mistake import Failure, Mistake, listing
 from selion.study.catalog import Experiment, Metric
 from selion.study.plan import Point, canonical
 
 Row = dict[str, Any]
 
-_needed_keys = {"experiment", "machine", "params", "metric", "value", "repetition", "seed"}
+#: What a row of a file needs so that its point can be told; beside them a value of any type.
+_needed_types = {
+    "experiment": str,
+    "machine": str,
+    "params": dict,
+    "metric": str,
+    "repetition": int,
+    "seed": int,
+}
 _printed_keys = {"params", "metric", "value", "unit", "p5", "p95", "n", "repetition", "ranks"}
 
 
@@ -90,23 +100,56 @@ def result_row(point: Point, printed: Row, ranks: int | None, seed: int) -> Row:
     return row
 
 
+@contextlib.contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    """@error Mistake where the system refuses a file or folder."""
+    try:
+        yield
+    except OSError as problem:
+        raise Mistake(
+            f"{path} cannot hold results: {problem.strerror}; choose another --out."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a results file holds; without a header if it does not exist or is empty.
+
+    `is_cut` if an interruption cut its last line short, which is left out. Rows before it may then
+    lack others of their point.
+    """
+
+    header: Row | None = None
+    rows: Sequence[Row] = field(default_factory=list)
+    is_cut: bool = False
+
+
 class ResultFile:
-    """DIR/results.jsonl: a header, then rows, appended whole as they are measured.
+    """DIR/results.jsonl: a header, then rows, those of a point appended together.
 
     While open, the folder is locked against a second run.
-    @error Mistake if another run writes there.
+    @error Mistake if another run writes there, or the folder cannot be used.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "results.jsonl"
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with _usable(folder):
+            with contextlib.suppress(FileExistsError):  # what is no folder cannot be opened as one
+                folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with _usable(folder):
+                self._take_lock(folder)
+        except Mistake:
+            os.close(self._lock)
+            raise
+        self._file: int | None = None
+
+    def _take_lock(self, folder: Path) -> None:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._lock)
             raise Mistake(f"Another run writes to {folder}; choose another --out.") from None
-        self._file: int | None = None
 
     def __enter__(self) -> ResultFile:
         return self
@@ -116,59 +159,89 @@ class ResultFile:
             os.close(self._file)
         os.close(self._lock)
 
+    def read(self) -> Results:
+        """What earlier runs have left.
+
+        @error Mistake if a line other than a last one that was cut short is damaged.
+        """
+        with _usable(self.path):
+            text = self.path.read_bytes() if self.path.exists() else b""
+        *lines, rest = text.split(b"\n")
+        objects: list[Row] = []
+        for number, line in enumerate(lines, start=1):
+            content = _parsed(line)
+            if not (_is_row(content) if objects else _is_header(content)):
+                raise Mistake(
+                    f"{self.path}, line {number} is no {'row' if objects else 'header'} of "
+                    "results; move the file away or choose another --out."
+                )
+            objects.append(content)
+        return Results(objects[0], objects[1:], bool(rest)) if objects else Results()
+
     def begin(self, header: Row) -> None:
-        """Starts anew; an earlier file is kept beside it as results.previous.jsonl."""
-        if self.path.exists():
-            self.path.replace(self.path.with_name("results.previous.jsonl"))
-        self._open()
-        self._write([header])
+        """Starts anew; an earlier file is kept beside it as results.previous.jsonl.
+
+        @error Mistake, Failure
+        """
+        with _usable(self.path):
+            if self.path.exists() and not self.path.is_dir():
+                self.path.replace(self.path.with_name("results.previous.jsonl"))
+            self._open()
+        self.append([header])
 
     def go_on(self, header: Row, rows: Sequence[Row]) -> None:
-        """Keeps `rows` (and the header they were written under) and appends after them."""
-        unfinished = self.path.with_name("results.unfinished.jsonl")
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in (header, *rows))
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(self.path)
-        self._open()
+        """Keeps `rows` (and the header they were written under) and appends after them.
 
-    def append(self, row: Row) -> None:
-        self._write([row])
+        @error Mistake
+        """
+        unfinished = self.path.with_name("results.unfinished.jsonl")
+        with _usable(self.path):
+            unfinished.write_bytes(_text_of((header, *rows)))
+            unfinished.replace(self.path)
+            self._open()
+
+    def append(self, lines: Sequence[Row]) -> None:
+        """All of them, or none.
+
+        @error Failure if there is no room for them.
+        """
+        assert self._file is not None
+        text = _text_of(lines)
+        before = os.fstat(self._file).st_size
+        try:
+            while text:
+                text = text[os.write(self._file, text) :]
+        except OSError as problem:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, before)
+            raise Failure(f"{self.path} cannot be written: {problem.strerror}.") from None
 
     def _open(self) -> None:
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
-    def _write(self, lines: Iterable[Row]) -> None:
-        assert self._file is not None
-        for line in lines:
-            os.write(self._file, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+
+def _text_of(lines: Iterable[Row]) -> bytes:
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
 
 
-def read_results(path: Path) -> tuple[Row | None, list[Row]]:
-    """Header and rows of a results.jsonl; (None, []) if it does not exist or is empty.
+def _parsed(line: bytes) -> Any:
+    """What a line says; None if it is not JSON, or is nested more deeply than can be read."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
-    A last line that an interruption cut short is left out.
-    @error Mistake if another line is damaged.
-    """
-    if not path.exists():
-        return None, []
-    lines = path.read_bytes().split(b"\n")
-    objects: list[Row] = []
-    for number, line in enumerate(lines, start=1):
-        is_cut = number == len(lines)
-        if is_cut:  # what follows the last line feed: nothing, or a line without its end
-            break
-        try:
-            content = json.loads(line)
-        except ValueError:
-            content = None
-        needed = _needed_keys if objects else {"selion"}
-        if not isinstance(content, dict) or not needed <= content.keys():
-            raise Mistake(
-                f"{path}, line {number} is no {'row' if objects else 'header'} of results; "
-                "move the file away or choose another --out."
-            )
-        objects.append(content)
-    return (objects[0], objects[1:]) if objects else (None, [])
+
+def _is_header(content: Any) -> bool:
+    return isinstance(content, dict) and "selion" in content
+
+
+def _is_row(content: Any) -> bool:
+    return (
+        isinstance(content, dict)
+        and "value" in content
+        and all(isinstance(content.get(key), kind) for key, kind in _needed_types.items())
+    )
 
 
 def _point_of(row: Row, experiments: Mapping[str, Experiment]) -> tuple[str, str, str]:
@@ -184,33 +257,39 @@ def _point_of(row: Row, experiments: Mapping[str, Experiment]) -> tuple[str, str
 class Finished:
     """Which repetitions of which points a results file holds completely.
 
-    A repetition is complete if every metric that is due has a row. A metric with extra params has
-    an unknown number of rows; there the point is complete if rows of another one follow it, since a
-    run stops at a point that fails.
+    A repetition is complete if every metric that is due has a row: rows of a point are written
+    together. In a file that was cut short, the last point may lack rows that nobody can count,
+    those of a metric with extra params or of an optional one; such a point is not trusted.
     """
 
-    def __init__(
-        self, rows: Sequence[Row], experiments: Mapping[str, Experiment], seed: int
-    ) -> None:
+    def __init__(self, found: Results, experiments: Mapping[str, Experiment], seed: int) -> None:
         self._experiments = experiments
         self._metrics: dict[tuple[tuple[str, str, str], int], set[str]] = {}
         self._seed = seed
-        self._last: tuple[str, str, str] | None = None
-        for row in rows:
-            point = _point_of(row, experiments)
-            self._last = point
-            if row["seed"] == seed:
-                self._metrics.setdefault((point, row["repetition"]), set()).add(row["metric"])
+        self._distrusted = self._last_point(found.rows[-1]) if found.is_cut and found.rows else None
+        for row in found.rows:
+            if row["seed"] == seed and not self._distrusts(row):
+                key = (_point_of(row, experiments), row["repetition"])
+                self._metrics.setdefault(key, set()).add(row["metric"])
 
     def holds(self, point: Point, repetition: int) -> bool:
         metrics = point.experiment.metrics.values()
-        due = [m for m in metrics if m.is_due(point.params)]
-        if point.identity == self._last and any(metric.extra for metric in due):
-            return False
         found = self._metrics.get((point.identity, repetition), set())
-        return bool(found) and all(metric.name in found for metric in due)
+        return bool(found) and all(m.name in found for m in metrics if m.is_due(point.params))
 
     def keeps(self, row: Row, points: Mapping[tuple[str, str, str], Point]) -> bool:
         """Whether a row stays when the run goes on: all but those of points to be run again."""
+        if self._distrusts(row):
+            return False
         point = points.get(_point_of(row, self._experiments))
         return point is None or row["seed"] != self._seed or self.holds(point, row["repetition"])
+
+    def _last_point(self, row: Row) -> tuple[tuple[str, str, str], int] | None:
+        """Point and seed of the last row, unless its metrics tell whether rows are missing."""
+        experiment = self._experiments.get(row["experiment"])
+        metrics = experiment.metrics.values() if experiment else ()
+        is_open = any(metric.extra or metric.optional for metric in metrics)
+        return (_point_of(row, self._experiments), row["seed"]) if is_open else None
+
+    def _distrusts(self, row: Row) -> bool:
+        return self._distrusted == (_point_of(row, self._experiments), row["seed"])

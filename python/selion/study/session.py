@@ -12,10 +12,10 @@ from typing import Protocol
 from selion import places
 from selion.study import header
 from selion.study.catalog import Study
-from selion.study.crew import Crew, goes_alone
-from selion.study.plan import Point, Request, points
+from selion.study.crew import Crew
+from selion.study.plan import Point, Request, points, unused_machines
 from selion.study.published import Published
-from selion.study.rows import Finished, ResultFile, Row, read_results
+from selion.study.rows import Finished, ResultFile, Results, Row
 from selion.study.runner import PointRun
 
 
@@ -57,40 +57,50 @@ class Session:
         @param go_on keep the complete points of an earlier run instead of starting anew.
         @param jobs points of simulated machines that are run at a time; rows stay in the order of
         points.
+        @error Mistake if the folder cannot be used, or what it holds cannot be gone on with.
         @error Failure at the first point that fails; what was measured before is kept.
         """
-        begun, old = read_results(self.folder / "results.jsonl") if go_on else (None, [])
-        finished = Finished(old, self.study.experiments, self.request.seed)
-        by_identity = {point.identity: point for point in self.points}
-        kept = [row for row in old if finished.keeps(row, by_identity)]
-        obstacles = [point for point in self.points if point.obstacle]
-        is_missing = [
-            not point.obstacle and bool(self._missing(finished, point)) for point in self.points
-        ]
+        for sentence in unused_machines(self.study, self.request):
+            watcher.note(sentence)
         with ResultFile(self.folder) as file:
-            now = header.header()
-            if begun is None:
-                file.begin(now)
-            else:
-                for difference in header.differences(begun, now):
-                    watcher.note(f"These results were begun under other conditions: {difference}.")
-                file.go_on(begun, kept)
-            watcher.skip(point for point, runs in zip(self.points, is_missing) if not runs)
-            for point in obstacles:
-                watcher.left_out(point, point.obstacle)
-            missing = [point for point, runs in zip(self.points, is_missing) if runs]
+            found = file.read() if go_on else Results()  # locked: it stays true
+            finished = Finished(found, self.study.experiments, self.request.seed)
+            by_identity = {point.identity: point for point in self.points}
+            kept = [row for row in found.rows if finished.keeps(row, by_identity)]
+            self._start(file, found.header, kept, watcher)
+            missing = []
+            for point in self.points:
+                if point.obstacle:
+                    watcher.left_out(point, point.obstacle)
+                if not point.obstacle and self._missing(finished, point):
+                    missing.append(point)
+                else:
+                    watcher.skip([point])
             self._run_points(missing, finished, watcher, jobs, self._keep(kept, file, watcher))
         return kept
+
+    @staticmethod
+    def _start(file: ResultFile, begun: Row | None, kept: list[Row], watcher: Watcher) -> None:
+        now = header.header()
+        if begun is None:
+            file.begin(now)
+            return
+        for difference in header.differences(begun, now):
+            watcher.note(f"These results were begun under other conditions: {difference}.")
+        file.go_on(begun, kept)
 
     def _missing(self, finished: Finished, point: Point) -> list[int]:
         return [r for r in range(self.request.repetitions) if not finished.holds(point, r)]
 
     @staticmethod
-    def _keep(rows: list[Row], file: ResultFile, watcher: Watcher) -> Callable[[Row], None]:
-        def keep(row: Row) -> None:
-            file.append(row)
-            rows.append(row)
-            watcher.row(row)
+    def _keep(
+        kept: list[Row], file: ResultFile, watcher: Watcher
+    ) -> Callable[[Sequence[Row]], None]:
+        def keep(rows: Sequence[Row]) -> None:
+            file.append(rows)
+            kept.extend(rows)
+            for row in rows:
+                watcher.row(row)
 
         return keep
 
@@ -100,42 +110,36 @@ class Session:
         finished: Finished,
         watcher: Watcher,
         jobs: int,
-        keep: Callable[[Row], None],
+        keep: Callable[[Sequence[Row]], None],
     ) -> None:
-        """Rows of points that are run side by side are kept when a point is complete, so that the
-        rows of one that was cut short are always the last ones of the file.
-        """
+        """The rows of a point are kept together, when it is complete: no file has a part of it."""
         held: dict[int, list[Row]] = {}
 
         def prepare(place: int, point: Point) -> PointRun:
             wanted = self._missing(finished, point)
             held[place] = []
-            take = keep if jobs == 1 or goes_alone(point) else held[place].append
 
             def on_row(row: Row) -> None:
                 if row["repetition"] in wanted:
                     self._add_published(point, row)
-                    take(row)
+                    held[place].append(row)
 
             program = self._programs[point.experiment.program]
             return PointRun(program, point, self.request.repetitions, self.request.seed, on_row)
 
         runs = [prepare(place, point) for place, point in enumerate(points)]
         crew = Crew(runs, jobs, lambda some: watcher.under_way([run.point for run in some]))
-        place = 0
         try:
             with closing(crew.results()) as results:
-                for run in results:
-                    place += 1
+                for place, run in enumerate(results):
                     if run.failure:
                         raise run.failure
-                    for row in held.pop(place - 1):
-                        keep(row)
+                    keep(held.pop(place))
                     self._tell(run, watcher)
         finally:
-            for run in crew.complete():
-                for row in held[runs.index(run)]:
-                    keep(row)
+            for place, run in enumerate(runs):
+                if run.is_complete and place in held:
+                    keep(held.pop(place))
 
     @staticmethod
     def _tell(run: PointRun, watcher: Watcher) -> None:

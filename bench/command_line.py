@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmarks do alike with what a user asks for: it is checked before anything is
+measured, and Ctrl-C ends it with a sentence."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+interrupted = 130
+
+
+def whole_number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
+    return int(text)
+
+
+def check_files(parser: argparse.ArgumentParser, *files: Path | None) -> None:
+    """Ends with a sentence if one cannot be written; where there was none, there is none yet."""
+    for file in filter(None, files):
+        is_new = not os.path.lexists(file)
+        try:
+            file.open("a").close()
+        except OSError as problem:
+            parser.error(f"{file} cannot be written: {problem.strerror}")
+        if is_new:
+            file.unlink()
+
+
+def check_names(only: str, operations: Iterable[str]) -> None:
+    """Ends with a sentence if no operation is wanted."""
+    names = list(dict.fromkeys(operations))
+    if not any(only in name for name in names):
+        sys.exit(f"No operation has '{only}' in its name; there are: {', '.join(names)}")
+
+
+def run(main: Callable[[], None]) -> None:
+    """Also when it is told to end, it leaves nothing behind that it has started."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("Interrupted; nothing was written.", file=sys.stderr)
+        sys.exit(interrupted)

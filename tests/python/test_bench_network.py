@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench/run_network: a peer that fails is named, and the others go on. No hosts are made here."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.machinery
+import importlib.util
+import os
+import random
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from conftest import root, write_script
+
+sys.path.insert(0, str(root / "bench"))
+import report  # noqa: E402
+from network import plan  # noqa: E402
+from network import places as hosts  # noqa: E402
+
+_server = """
+import signal, sys
+if "-s" in sys.argv:
+    print("Server listening on 5299", flush=True)
+    signal.pause()
+"""
+
+
+class OneHost(hosts.Places):
+    """Both hosts are this one."""
+
+    def __init__(self) -> None:
+        self._hosts = SimpleNamespace(addresses=lambda: ("first", "second"))
+
+    def enter(self, host: str) -> list[str]:
+        return []
+
+    def open_mpi(self, ranks, settings, passed, program) -> list[str]:
+        return [str(program)]
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A folder of programs that are found before all others."""
+    folder = tmp_path / "path"
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return folder
+
+
+def script():
+    """bench/run_network as a module."""
+    loader = importlib.machinery.SourceFileLoader("run_network", str(root / "bench/run_network"))
+    made = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_network", loader))
+    loader.exec_module(made)
+    return made
+
+
+def test_a_stream_is_measured(path):
+    told = '{"end": {"sum_received": {"bits_per_second": 8e9}}}'
+    write_script(path / "iperf3", f"{_server}\nelse: print('{told}')")
+    assert OneHost().stream_ns(1000) == 1000
+
+
+@pytest.mark.parametrize(("end", "words"), [
+    ("else: sys.exit(1)", "iperf3 ended with status 1"),
+    ("else: print('no route')", "iperf3 did not tell what it had received"),
+    ("""else: print('{"end": {"sum_received": {"bits_per_second": 0}}}')""",
+     "iperf3 received nothing"),
+])
+def test_a_stream_that_fails_is_named(path, end, words):
+    write_script(path / "iperf3", f"{_server}\n{end}")
+    with pytest.raises(hosts.Trouble, match=words):
+        OneHost().stream_ns(1000)
+
+
+def test_a_server_that_does_not_listen_is_named(path):
+    write_script(path / "iperf3", "")
+    with pytest.raises(hosts.Trouble, match="iperf3 does not listen"):
+        OneHost().stream_ns(1000)
+
+
+def test_a_peer_that_cannot_be_built_is_named(path, tmp_path):
+    write_script(path / "mpicxx.mpich", "import sys; sys.exit('mpi.cpp:1: error: no mpi.h')")
+    with pytest.raises(hosts.Trouble) as caught:
+        plan.mpich.build(tmp_path)
+    assert str(caught.value) == "mpicxx.mpich could not build mpi.cpp: mpi.cpp:1: error: no mpi.h"
+
+
+def test_the_others_of_a_round_go_on(path, tmp_path):
+    write_script(path / "iperf3", f"{_server}\nelse: sys.exit(1)")
+    own = write_script(tmp_path / "own", r"print('barrier\t10')")
+    peer = write_script(tmp_path / "peer", r"print('barrier\t20\nputs\t', end=''); exit(3)")
+    given = argparse.Namespace(ranks=[2], repeat=1)
+    programs = {"Selion": own, "Open MPI": peer}
+    rows, troubles = script().play_round(OneHost(), programs, given, random.Random(1), 0)
+    assert sorted(troubles) == ["Open MPI, 2 ranks, ended with status 3",
+                                "iperf3 ended with status 1"]
+    assert sorted((row["contestant"], row["ns"]) for row in rows) == [
+        ("Open MPI", [20.0]), ("selion", [10.0])]
+
+
+def test_a_peer_that_failed_in_a_round_is_compared_in_the_others():
+    rows = [row for turn in range(3) for row in plan.rows_of("Selion", 2, {"barrier": 10}, turn)]
+    rows += [row for turn in (0, 2) for row in plan.rows_of("MPICH", 2, {"barrier": 20}, turn)]
+    [line] = report.full_table(report.contests(rows))[2:]
+    assert line == "| barrier | fabric:2 | 10 ns | MPICH | 20 ns | 0.50 (0.50 to 0.50, 2) |"
