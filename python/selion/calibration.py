@@ -53,6 +53,11 @@ def _fitted(figure: Mapping[str, float], unit: str, on: str) -> str:
     )
 
 
+def no_less(rest: float) -> str:
+    """What is said of a difference of which nothing is left."""
+    return "" if rest > 0 else f"; that is {rest:.3g} ns, and no cost is less than 0"
+
+
 def _direct(figures: Mapping[str, Any], key: str, name: str, on: str) -> Constant:
     """A constant that is the figure itself, in nanoseconds."""
     return Constant(key, figures[name]["median"], _fitted(figures[name], "ns", on))
@@ -68,7 +73,8 @@ def processor(found: Mapping[str, Any]) -> list[Constant]:
         Constant(
             "flop_ns",
             flop,
-            _fitted(product, "ns", "a step of a sum of products; half of it less its two loads"),
+            _fitted(product, "ns", "a step of a sum of products; half of it less its two loads"
+                                   + no_less(flop)),
         ),
         _direct(
             figures, "int_op_ns", "int_op_ns", "an addition or exclusive or, each on the last one"
@@ -112,8 +118,7 @@ def _ways(found: Mapping[str, Any]) -> list[Constant]:
     flag = figures.get("flag_ns")
     if flag:
         rest = flag["median"] - 2 * between
-        on = "a flag one way, less two crossings of its line"
-        on += "" if rest > 0 else f"; that is {rest:.3g} ns, and no cost is less than 0"
+        on = "a flag one way, less two crossings of its line" + no_less(rest)
         wake = Constant("wake_ns", rest, _fitted(flag, "ns", on))
     else:
         wake = Constant(
@@ -162,7 +167,8 @@ def _node(found: Mapping[str, Any]) -> list[Constant]:
         Constant(
             "atomic_ns",
             atomic,
-            _fitted(figures["atomic_ns"], "ns", "a locked addition in its own cache; less a load"),
+            _fitted(figures["atomic_ns"], "ns", "a locked addition in its own cache; less a load"
+                                                + no_less(atomic)),
         ),
         Constant(
             "memory_gb_per_s",

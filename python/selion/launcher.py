@@ -15,6 +15,7 @@ from selion import spec
 from selion.mistake import Mistake, listing
 
 _limit_seconds = 20
+_most_digits = 9  # of a number of ranks
 _name_of_host = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 #: What a program on another host needs beside SELION_*, if it is set here.
 _passed_on = ("LD_LIBRARY_PATH", "PYTHONPATH", "XDG_CACHE_HOME")
@@ -49,7 +50,8 @@ def parse_hosts(text: str) -> list[Host]:
     found: list[Host] = []
     for part in text.split(","):
         name, colon, slots = part.partition(":")
-        is_counted = not colon or (slots.isdecimal() and int(slots) > 0)
+        is_number = slots.isdecimal() and len(slots) <= _most_digits
+        is_counted = not colon or (is_number and int(slots) > 0)
         if not _name_of_host.fullmatch(name) or not is_counted:
             raise Mistake(f"'{part}' in the list of hosts is none; legal: HOST or HOST:RANKS, "
                           "joined by commas.")
@@ -94,8 +96,15 @@ def shares(hosts: Sequence[Host], ranks: int | None, per_process: int = 1) -> li
 
 
 def _family_of_mpirun(path: str) -> str:
-    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False,
-                          timeout=_limit_seconds)
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, check=False, text=True,
+                              errors="replace", timeout=_limit_seconds)
+    except subprocess.TimeoutExpired:
+        raise Mistake(f"'{path} --version' has not ended after {_limit_seconds} s; put a launcher "
+                      "that works first on the PATH.") from None
+    except OSError as problem:
+        raise Mistake(f"'{path}' cannot be started: {problem.strerror}; put a launcher that works "
+                      "first on the PATH.") from None
     words = done.stdout + done.stderr
     if found := re.search(r"Open MPI\)? (\d+)", words):
         return "open-mpi-4" if int(found[1]) < 5 else "prte"
@@ -105,7 +114,7 @@ def _family_of_mpirun(path: str) -> str:
 def find() -> Launcher:
     """Slurm's within an allocation of it, else mpirun or prterun, else Slurm's.
 
-    @error Mistake if there is none with PMIx.
+    @error Mistake if there is none with PMIx, or one that does not say what it is.
     """
     slurm = shutil.which("srun")
     if slurm and "SLURM_JOB_ID" in os.environ:

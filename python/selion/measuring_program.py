@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that measure this host and answer with one JSON object."""
+"""Programs that measure this host and answer with JSON: an object, or one in each line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from selion import job, launcher, places
 from selion.mistake import Failure, Mistake
 
 _usage_status = 2
+_most_shown = 60  # characters of an answer that is none
 
 
-def ask(program: str, arguments: Sequence[str] = (), **changes: str) -> dict[str, Any]:
-    """What a program of the studies answers. What it says beside that goes to standard error.
-
-    @param changes of its environment.
-    @error Failure if it is not built or fails, Mistake if it refuses its arguments: its sentence.
-    """
+def _output(program: str, arguments: Sequence[str], **changes: str) -> bytes:
     environment = job.environment(changes)
+    environment.pop("SELION_PREFIX", None)  # a prefix would stand before the answer
     line = launcher.line_for([str(places.study_program(program)), *arguments], environment)
     child = job.start(line, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -40,4 +37,31 @@ def ask(program: str, arguments: Sequence[str] = (), **changes: str) -> dict[str
         )
     if said:
         print(said, file=sys.stderr)
-    return dict(json.loads(out))
+    return out
+
+
+def _object(program: str, text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        return found
+    shown = " ".join(text.decode(errors="replace").split())[:_most_shown]
+    raise Failure(f"The measuring program '{program}' answers '{shown}'; legal is a JSON object.")
+
+
+def ask(program: str, arguments: Sequence[str] = (), **changes: str) -> dict[str, Any]:
+    """What a program of the studies answers. What it says beside that goes to standard error.
+
+    @param changes of its environment.
+    @error Failure if it is not built, fails, or answers with something else; Mistake if it refuses
+        its arguments: its sentence.
+    """
+    return _object(program, _output(program, arguments, **changes))
+
+
+def ask_for_rows(program: str, arguments: Sequence[str], **changes: str) -> list[dict[str, Any]]:
+    """The same of a program that answers with an object in each line, one at least."""
+    lines = _output(program, arguments, **changes).splitlines()
+    return [_object(program, line) for line in lines or [b""]]

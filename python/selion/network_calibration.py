@@ -5,15 +5,21 @@ machine file of the simulator: a crossbar, since of two ranks nothing is learnt 
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from selion import calibration
 from selion.calibration import Constant
-from selion.measuring_program import ask
+from selion.measuring_program import ask_for_rows
+from selion.mistake import Failure, Mistake
+from selion.tuning import program
 
 _program = "study_host"
 _ranks = 2
+_repetitions = 10  # of a quick look: 1
+_tries = 10  # of figures that contradict each other
 _block, _long_block = 4096, 262144
 #: What is measured, by name: operation and bytes.
 _calls = {
@@ -27,19 +33,74 @@ _calls = {
 Figures = Mapping[str, Mapping[str, float]]
 
 
-def _latency(op: str, size: int, machine: str) -> dict[str, float]:
+def _latency(op: str, size: int, machine: str, quick: bool) -> dict[str, float]:
+    """The middle of what the repetitions have found."""
     params = json.dumps({"op": op, "bytes": size})
-    row = ask(_program, ["--experiment", "latency", "--params", params, "--repetitions", "1",
-                         "--seed", "1"], SELION_MACHINE=machine)
-    return {"median": row["value"], "p5": row["p5"], "p95": row["p95"], "n": row["n"]}
+    repetitions = 1 if quick else _repetitions
+    rows = ask_for_rows(_program, ["--experiment", "latency", "--params", params, "--repetitions",
+                                   str(repetitions), "--seed", "1"], SELION_MACHINE=machine)
+    names = {"median": "value", "p5": "p5", "p95": "p95"}
+    middle = {name: statistics.median(row[key] for row in rows) for name, key in names.items()}
+    return {**middle, "n": sum(row["n"] for row in rows)}
 
 
-def measure(machine: str) -> dict[str, dict[str, float]]:
-    """Nanoseconds of calls of one rank on the other.
+def _check_ways(machine: str) -> None:
+    """@error Mistake for ranks between which there is no network."""
+    groups = program.team_of(machine).machine.rpartition("/")[2]
+    if groups != f"{_ranks}x1":
+        raise Mistake("The two ranks are on one host and share its memory, so no network would be "
+                      "measured; name two hosts, as --hosts a,b.")
 
-    @error Mistake or Failure, with its sentence, if they cannot be started.
+
+def _both_ways(found: Figures) -> float:
+    return found["get"]["median"] - found["put"]["median"]
+
+
+def _moved_bytes(found: Figures) -> float:
+    return found["long_block"]["median"] - found["block"]["median"]
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """An operation took so little that no cost is left for what it is to tell.
+
+    @param names of the figures concerned. @param sentence without its end.
     """
-    return {name: _latency(op, size, machine) for name, (op, size) in _calls.items()}
+
+    names: tuple[str, ...]
+    sentence: str
+
+
+def contradiction(found: Figures) -> Contradiction | None:
+    """The first that there is between figures."""
+    ns = {name: f"{figure['median']:.5g} ns" for name, figure in found.items()}
+    if _both_ways(found) <= 0:
+        return Contradiction(("put", "get"), f"A get of 8 bytes took {ns['get']} and a put "
+                             f"{ns['put']}, which leaves nothing for the way")
+    if _moved_bytes(found) <= 0:
+        return Contradiction(("block", "long_block"), f"A get of {_long_block} bytes took "
+                             f"{ns['long_block']} and one of {_block} bytes {ns['block']}, which "
+                             "leaves nothing for a byte")
+    return None
+
+
+def measure(machine: str, quick: bool) -> dict[str, dict[str, float]]:
+    """Nanoseconds of calls of one rank on the other. What contradicts itself is measured again:
+    a disturbance is the usual reason.
+
+    @error Mistake or Failure, with its sentence, if they cannot be started, share memory, or take
+        what contradicts itself every time.
+    """
+    _check_ways(machine)
+    found: dict[str, dict[str, float]] = {}
+    names, sentence = tuple(_calls), ""
+    for _ in range(_tries):
+        found.update({name: _latency(*_calls[name], machine, quick) for name in names})
+        doubt = contradiction(found)
+        if doubt is None:
+            return found
+        names, sentence = doubt.names, doubt.sentence
+    raise Failure(f"{sentence}; calibrate again while nothing else runs.")
 
 
 def _fitted(figure: Mapping[str, float], on: str) -> str:
@@ -49,26 +110,23 @@ def _fitted(figure: Mapping[str, float], on: str) -> str:
 
 
 def _network(found: Figures) -> list[Constant]:
-    put, get = found["put"], found["get"]
-    bytes_between = _long_block - _block
-    per_byte = (found["long_block"]["median"] - found["block"]["median"]) / bytes_between
     return [
-        Constant("latency_ns", (get["median"] - put["median"]) / 2,
-                 _fitted(get, "a get of 8 bytes, less what a put takes; half of that, each way")),
-        Constant("port_ns_per_byte", per_byte,
+        Constant("latency_ns", _both_ways(found) / 2,
+                 _fitted(found["get"],
+                         "a get of 8 bytes, less what a put takes; half of that, each way")),
+        Constant("port_ns_per_byte", _moved_bytes(found) / (_long_block - _block),
                  _fitted(found["long_block"],
                          f"a get of {_long_block} bytes, less one of {_block}; a byte of it")),
     ]
 
 
 def _operation(name: str, figure: Mapping[str, float], less_ns: float, on: str) -> list[str]:
-    value = figure["median"] - less_ns
+    value = max(figure["median"] - less_ns, 0)
     return ["", f"[operations.{name}]", str(Constant("origin_ns", value, _fitted(figure, on)))]
 
 
 def _operations(found: Figures) -> list[str]:
     put = found["put"]
-    both_ways = found["get"]["median"] - put["median"]
     started = "a put of 8 bytes, many in a row"
     same = f"{started}: what any operation takes to be sent"
     return [
@@ -76,14 +134,16 @@ def _operations(found: Figures) -> list[str]:
         *_operation("signal", put, 0, same),
         *_operation("active_message", put, 0, same),
         *_operation("get", put, 0, same),
-        *_operation("atomic", found["atomic"], both_ways,
-                    "a fetch_add of 8 bytes, less both ways"),
+        *_operation("atomic", found["atomic"], _both_ways(found),
+                    "a fetch_add of 8 bytes, less both ways" + calibration.no_less(
+                        found["atomic"]["median"] - _both_ways(found))),
     ]
 
 
 def machine_file(processor: Mapping[str, Any], found: Figures, where: str, quick: bool) -> str:
     """The text of a machine file that says what was found.
 
+    @pre the figures do not contradict each other.
     @param processor what the measuring program says of this host. @param where hosts, in words.
     """
     how = "selion calibrate -m fabric" + (" --quick" if quick else "")

@@ -13,6 +13,14 @@ _counted = re.compile(r"(?P<first>\d+)(?:x(?P<each>\d+))?(?:@\d+)?")
 _per_process = re.compile(r"x(?P<each>[1-9]\d*)")
 #: Where the machine is a description, and the number of ranks an option.
 _simulated = re.compile(r",ranks=(?P<ranks>\d+)(?=,|$)")
+_most_digits = 10  # of a number of ranks
+
+
+def _number(digits: str) -> int:
+    """@error Mistake if it is longer than any number of ranks."""
+    if len(digits.lstrip("0")) > _most_digits:
+        raise Mistake(f"'{digits}' is not a number of ranks; legal: 1 to {2**32 - 1}.")
+    return int(digits.lstrip("0") or 0)
 
 
 @dataclass(frozen=True)
@@ -28,19 +36,25 @@ class Spec:
 
     @property
     def ranks(self) -> int | None:
-        """How many ranks the spec asks for; None where it leaves that to the machine."""
+        """How many ranks the spec asks for; None where it leaves that to the machine.
+
+        @error Mistake if it is no number of ranks.
+        """
         found = _counted.fullmatch(self.shape)
         if not found:
             return None
-        return int(found["first"]) * int(found["each"] or 1)
+        return _number(found["first"]) * _number(found["each"] or "1")
 
     @property
     def per_process(self) -> int:
-        """How many ranks a process has, of kinds whose ranks are those of processes."""
+        """How many ranks a process has, of kinds whose ranks are those of processes.
+
+        @error Mistake if it is no number of ranks.
+        """
         if self.kind == "sim":
             return 1
         found = _per_process.fullmatch(self.shape) or _counted.fullmatch(self.shape)
-        return max(1, int(found["each"] or 1)) if found else 1
+        return max(1, _number(found["each"] or "1")) if found else 1
 
 
 def parse(text: str) -> Spec:
@@ -61,7 +75,7 @@ def with_ranks(text: str, ranks: int, asker: str = "-n") -> str:
     spec = parse(text)
     if spec.kind == "sim":
         found = _simulated.search(spec.options)
-        if found and int(found["ranks"]) != ranks:
+        if found and _number(found["ranks"]) != ranks:
             raise Mistake(
                 f"The machine '{text}' has {found['ranks']} ranks but {asker} asks for {ranks}; "
                 f"leave out one of them."

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -106,6 +107,15 @@ def test_a_flag_faster_than_its_crossings_costs_nothing_more_and_says_so():
     assert "-20 ns" in wake["source"]
 
 
+def test_other_costs_of_which_nothing_is_left_say_so_too():
+    figures = {name: {"median": value, "p5": value, "p95": value, "n": 51}
+               for name, value in (("load_ns", 3.0), ("product_sum_ns", 4.0), ("atomic_ns", 1.0))}
+    found = _found(figures=figures)
+    for constant in (_table(found, "processor")["flop_ns"], _table(found, "node")["atomic_ns"]):
+        assert constant["value"] == 0
+        assert re.search("; that is -[12] ns, and no cost is less than 0", constant["source"])
+
+
 def test_what_a_host_lacks_is_assumed():
     node = _table(_found("far_ns"), "node")
     assert node["far_ns"]["source"].startswith("assumed because")
@@ -186,6 +196,26 @@ def test_a_program_that_fails_writes_nothing(selion, tmp_path):
     assert not (tmp_path / "this-host.toml").exists()
 
 
+def test_no_prefix_stands_before_the_answer(selion, tmp_path):
+    script = f"""
+        import os, sys
+        print(os.environ.get("SELION_PREFIX", "") + {json.dumps(json.dumps(_found()))})
+    """
+    write_script(tmp_path / "bin" / "study_calibrate", script)
+    done = selion("calibrate", SELION_BIN=str(tmp_path / "bin"), SELION_PREFIX="1")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("answer", ["hello\nworld", "[1]", "", "{", "\xff"])
+def test_an_answer_that_is_no_json_object_is_a_sentence(selion, tmp_path, answer):
+    script = f"import sys; sys.stdout.buffer.write({answer.encode('latin-1')!r})"
+    write_script(tmp_path / "bin" / "study_calibrate", script)
+    done = selion("calibrate", SELION_BIN=str(tmp_path / "bin"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch("selion calibrate: The measuring program 'study_calibrate' answers '.*'; "
+                        "legal is a JSON object.\n", done.stderr)
+
+
 # --- this host ------------------------------------------------------------------------------------
 
 
@@ -242,17 +272,105 @@ def test_a_network_is_a_crossbar_of_what_was_measured():
     assert "on a,b" in table["machine"]["summary"]
 
 
-def test_no_cost_of_a_network_is_less_than_nothing():
-    found = _network_figures(put=500, get=400, atomic=300, block=4000, long_block=3000)
-    table = tomllib.loads(network_calibration.machine_file(_found(), found, "here", quick=True))
-    assert table["network"]["latency_ns"]["value"] == 0
-    assert table["network"]["port_ns_per_byte"]["value"] == 0
+@pytest.mark.parametrize(("changes", "names", "sentence"), [
+    ({"get": 400}, ("put", "get"), "A get of 8 bytes took 400 ns and a put 500 ns, which leaves "),
+    ({"long_block": 4000}, ("block", "long_block"), "A get of 262144 bytes took 4000 ns and one "),
+])
+def test_an_operation_that_leaves_no_cost_is_named(changes, names, sentence):
+    medians = {"put": 500, "get": 2500, "atomic": 2600, "block": 4000, "long_block": 262144}
+    assert network_calibration.contradiction(_network_figures(**medians)) is None
+    doubt = network_calibration.contradiction(_network_figures(**{**medians, **changes}))
+    assert doubt.names == names
+    assert doubt.sentence.startswith(sentence)
+
+
+_ns = {"put 8": 500, "get 8": 2500, "fetch_add 8": 2600, "get 4096": 4000, "get 262144": 262144}
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> dict[str, str]:
+    """A launcher and programs that measure two ranks. FAKE_MACHINE: how tables call it. FAKE_GETS:
+    what a get of 8 bytes takes in each job, the last one also later."""
+    write_script(tmp_path / "bin" / "mpirun", """
+        import os, sys
+        if "--version" in sys.argv:
+            sys.exit("mpirun (Open MPI) 4.1.4")
+        start = next(at for at, word in enumerate(sys.argv) if "/study_" in word)
+        os.execv(sys.argv[start], sys.argv[start:])
+    """)
+    write_script(tmp_path / "bin" / "study_tune", """
+        import json, os
+        print(json.dumps({"machine": os.environ["FAKE_MACHINE"], "members": 2}))
+    """)
+    write_script(tmp_path / "bin" / "study_host", f"""
+        import json, os, sys
+        ns = {_ns}
+        given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+        params = json.loads(given["--params"])
+        name = params["op"] + " " + str(params["bytes"])
+        open("host-log", "a").write(name + "\\n")
+        jobs = open("host-log").read().splitlines().count("get 8")
+        if name == "get 8" and "FAKE_GETS" in os.environ:
+            gets = json.loads(os.environ["FAKE_GETS"])
+            ns[name] = gets[min(jobs, len(gets)) - 1]
+        for repetition in range(int(given["--repetitions"])):
+            value = ns[name] + repetition
+            row = dict(value=value, p5=value - 1, p95=value + 1, n=101)
+            print(json.dumps(row))
+    """)
+    script = f"import sys; print({json.dumps(json.dumps(_found()))})"
+    write_script(tmp_path / "bin" / "study_calibrate", script)
+    return {"SELION_BIN": str(tmp_path / "bin"), "PATH": str(tmp_path / "bin"),
+            "FAKE_MACHINE": "fabric/net/2x1"}
+
+
+@pytest.mark.parametrize(("options", "count"), [((), 1010), (("--quick",), 101)])
+def test_a_quick_look_at_a_network_has_a_tenth_of_the_measurements(selion, network, tmp_path,
+                                                                   options, count):
+    done = selion("calibrate", "-m", "fabric", *options, **network)
+    assert (done.returncode, done.stderr) == (0, "")
+    table = tomllib.loads((tmp_path / "this-network.toml").read_text())
+    source = table["operations"]["put"]["origin_ns"]["source"]
+    assert source.startswith(f"fitted on {count} measurements of two ranks")
+    assert table["network"]["latency_ns"]["value"] == 1000
+
+
+def test_ranks_that_share_memory_are_no_network(selion, network, tmp_path):
+    done = selion("calibrate", "-m", "fabric", **{**network, "FAKE_MACHINE": "fabric/net/1x2"})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "selion calibrate: The two ranks are on one host and share its memory, so no network "
+        "would be measured; name two hosts, as --hosts a,b.\n")
+    assert not (tmp_path / "this-network.toml").exists()
+
+
+def test_figures_that_contradict_each_other_are_measured_again(selion, network, tmp_path):
+    done = selion("calibrate", "-m", "fabric", "--quick", FAKE_GETS="[400, 3500]", **network)
+    assert (done.returncode, done.stderr) == (0, "")
+    table = tomllib.loads((tmp_path / "this-network.toml").read_text())
+    assert table["network"]["latency_ns"]["value"] == 1500
+    # A fetch_add of 2600 ns is less than both ways.
+    atomic = table["operations"]["atomic"]["origin_ns"]
+    assert atomic["value"] == 0
+    assert "that is -400 ns, and no cost is less than 0" in atomic["source"]
+    lines = (tmp_path / "host-log").read_text().splitlines()
+    assert [lines.count(f"{op} 8") for op in ("put", "get", "fetch_add")] == [2, 2, 1]
+
+
+def test_no_file_is_written_of_figures_that_contradict_each_other(selion, network, tmp_path):
+    done = selion("calibrate", "-m", "fabric", "--quick", FAKE_GETS="[400]", **network)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "selion calibrate: A get of 8 bytes took 400 ns and a put 500 ns, which leaves nothing for "
+        "the way; calibrate again while nothing else runs.\n")
+    assert not (tmp_path / "this-network.toml").exists()
 
 
 @pytest.mark.parametrize("arguments, sentence", [
     (("-m", "threads"), "'threads' is not calibrated; legal is fabric"),
     (("-m", "fabric:3"), "'fabric:3' has 3 ranks, but two are measured: fabric:2"),
     (("-m", "fabric:x2"), "'fabric:x2' puts ranks into one process, but the network between two"),
+    (("-m", "fabric,nosuch=1"), "'fabric,nosuch=1' has options; networks are calibrated without"),
     (("--hosts", "localhost"), "--hosts is for the machine fabric: add -m fabric"),
 ])
 def test_other_machines_are_not_calibrated(selion, arguments: tuple[str, ...], sentence: str):

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 
-from conftest import clean_environment, needs_module, root
+from conftest import clean_environment, command, needs_module, root, seconds
 from selion.cli import catalogue
 from selion.mistake import nearest_name
 
@@ -126,6 +127,38 @@ def test_the_same_of_what_the_library_knows(selion, arguments, sentence):
     assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr
     assert re.search("legal|there (are|is)", done.stderr)
+
+
+@needs_module
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("line", [("machines",), ("machines", "--json"), ("schedule", "barrier"),
+                                  ("doctor",)])
+def test_output_that_cannot_be_written_is_one_sentence(line, unbuffered):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*command, *line], stdout=full, stderr=subprocess.PIPE, text=True,
+                              env=clean_environment(PYTHONUNBUFFERED=unbuffered), timeout=seconds)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"selion {line[0]}: The output cannot be written: No space left on device.\n")
+
+
+@needs_module
+def test_where_no_sentence_can_be_written_the_status_tells():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*command, "machines"], stdout=full, stderr=full,
+                              env=clean_environment(), timeout=seconds)
+    assert done.returncode == 1
+
+
+@needs_module
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_closed_pipe_is_no_mistake(unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as pipe:
+        done = subprocess.run([*command, "machines"], stdout=pipe, stderr=subprocess.PIPE,
+                              env=clean_environment(PYTHONUNBUFFERED=unbuffered), timeout=seconds)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_where_help_is(selion):

@@ -12,7 +12,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from conftest import clean_environment, needs_module, package_parent, root, seconds
+from conftest import (
+    clean_environment,
+    needs_module,
+    package_parent,
+    root,
+    seconds,
+    write_script,
+)
 from selion.doctor import fabric, package, paths, resources
 
 # Makes the compiled module as good as absent.
@@ -250,6 +257,28 @@ reserved, memory shared by ranks 0 to 1, idle ranks sleep"""
         "ranks 0 to 1 by frames over net on eth0, long transfers by frames too")
 
 
+@pytest.mark.parametrize(("content", "found"), [
+    ("import signal; signal.pause()", "'srun --mpi=list' has not ended after 0.2 s"),
+    ("import sys; sys.stdout.buffer.write(b'\\xff pmix')", "there"),
+    ("print('pmi2')", "not there"),
+])
+def test_doctor_asks_slurm_for_pmix(tmp_path, monkeypatch, content, found):
+    write_script(tmp_path / "srun", content)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(fabric, "_limit_seconds", 0.2 if "pause" in content else seconds)
+    (check,) = fabric._slurm_check()
+    assert check.found == found
+    assert check.status == ("ok" if found == "there" else "warn")
+
+
+def test_doctor_tells_that_slurm_is_no_program(tmp_path, monkeypatch):
+    (tmp_path / "srun").write_bytes(b"\x00\x01")
+    (tmp_path / "srun").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (check,) = fabric._slurm_check()
+    assert (check.status, check.found) == ("warn", "srun cannot be started: Exec format error")
+
+
 @needs_module
 def test_doctor_starts_a_job(selion):
     if not shutil.which("mpirun"):
@@ -283,6 +312,15 @@ def test_doctor_names_unknown_variables(selion):
     assert done.returncode == 0
     assert "SELION_MACHIN is set, which nobody reads" in done.stdout
     assert "did you mean SELION_MACHINE?" in done.stdout
+
+
+@needs_module
+@pytest.mark.parametrize("name", ["SELION_HOSTS", "SELION_BIN", "SELION_TEST_HOSTS",
+                                  "SELION_JOB_PLACE"])
+def test_doctor_knows_variables_of_the_package_and_of_tests(selion, tmp_path, name):
+    done = selion("doctor", **{name: "localhost"})
+    assert f"{name}=localhost" in done.stdout
+    assert "which nobody reads" not in done.stdout
 
 
 def test_variables_that_nobody_reads():

@@ -110,6 +110,7 @@ def test_the_launcher_is_run(selion, tmp_path):
 @pytest.mark.parametrize("arguments, sentence", {
     ("--hosts", "localhost", "-m", "processes:2"): "is for the machine fabric, not for",
     ("--hosts", "localhost:x"): "'localhost:x' in the list of hosts is none",
+    ("--hosts", "localhost:" + "9" * 5000): "9' in the list of hosts is none",
     ("--hosts", "localhost,,a"): "'' in the list of hosts is none",
     ("--hosts", "-n,b"): "'-n' in the list of hosts is none",
     ("--hosts", "localhost,localhost"): "is in the list twice",
@@ -138,6 +139,33 @@ def test_no_launcher_is_explained(selion, tmp_path):
     done = selion("run", "--hosts", "localhost", "/bin/true", PATH=path)
     assert done.returncode == 2
     assert f"{path}/mpirun is none of them" in " ".join(done.stderr.split())
+
+
+def test_a_launcher_that_does_not_answer_is_explained(tmp_path, monkeypatch):
+    write_script(tmp_path / "mpirun", "import signal\nsignal.pause()")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(launcher, "_limit_seconds", 0.2)
+    with pytest.raises(Mistake, match="/mpirun --version' has not ended after 0.2 s; put a launch"):
+        launcher.find()
+
+
+def test_a_launcher_that_is_no_program_is_explained(selion, tmp_path):
+    path = tmp_path / "bin" / "mpirun"
+    path.parent.mkdir()
+    path.write_bytes(b"\x00\x01\x02")
+    path.chmod(0o755)
+    done = selion("run", "--hosts", "localhost", "/bin/true", PATH=str(path.parent))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (f"selion run: '{path}' cannot be started: Exec format error; put a "
+                           "launcher that works first on the PATH.\n")
+
+
+def test_a_launcher_may_speak_in_other_bytes(selion, tmp_path):
+    write_script(tmp_path / "bin" / "mpirun", """
+        import sys
+        sys.stdout.buffer.write(b"\\xff mpirun (Open MPI) 4.1.4")
+    """)
+    assert "keepalive" in _line(selion, "-n", "2", PATH=str(tmp_path / "bin"))
 
 
 def test_slurm_needs_as_many_ranks_on_each_host():

@@ -158,6 +158,12 @@ def test_what_only_the_package_reads_is_kept_from_the_program(selion):
             "The machine 'sim:crossbar,ranks=2' has 2 ranks but -n asks for 4; "
             "leave out one of them.",
         ),
+        *(
+            (("-n", "3", "-m", machine), f"'{'9' * 5000}' is not a number of ranks; legal: 1 to "
+                                         "4294967295.")
+            for machine in (f"sim:crossbar,ranks={'9' * 5000}", f"threads:{'9' * 5000}",
+                            f"processes:2x{'9' * 5000}")
+        ),
         (("-n", "0"), "0 ranks were asked for; legal is 1 or more."),
         (("--time-limit", "0"), "The time limit is 0.0 seconds; legal is more than 0."),
         (("--time-limit", "nan"), "The time limit is nan seconds; legal is more than 0."),
@@ -213,8 +219,9 @@ def test_the_time_limit_ends_a_job_that_does_not_listen(tmp_path):
         wait_for_end(pid)
 
 
-def test_a_job_within_its_time_limit(selion):
-    assert selion("run", "--time-limit", "50", "sh", "-c", "exit 5").returncode == 5
+@pytest.mark.parametrize("limit", ["50", "1e300"])
+def test_a_job_within_its_time_limit(selion, limit):
+    assert selion("run", "--time-limit", limit, "sh", "-c", "exit 5").returncode == 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -5,11 +5,14 @@ of their own."""
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
-from conftest import every_schedule, needs_module, root
+from conftest import clean_environment, command, every_schedule, needs_module, root, seconds
 from selion import schedules
 from selion.drawing import schedule_text
 
@@ -209,6 +212,19 @@ def test_mistakes(selion, tmp_path, arguments, sentence):
     assert done.stderr.startswith(f"selion schedule: {sentence}")
     assert done.stderr.endswith(".\n") and done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [b"a\xff.svg", b"a\x01.svg", b"a\n.svg", b"a\xef\xbf\xbe.svg"])
+def test_a_picture_shows_what_can_be_shown_of_its_name(tmp_path, name):
+    line = [*command, "schedule", "barrier", "--algorithm", "flat", "--svg"]
+    done = subprocess.run([*map(os.fsencode, line), name], cwd=tmp_path, env=clean_environment(),
+                          capture_output=True, timeout=seconds)
+    assert (done.returncode, done.stderr) == (0, b"")
+    (picture,) = tmp_path.iterdir()
+    assert os.fsencode(picture.name) == name
+    texts = [each.text for each in ElementTree.parse(picture).iter() if each.text]
+    shown = "selion schedule barrier --ranks 8 --algorithm flat --svg a.svg"
+    assert any(shown in text for text in texts)
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from conftest import needs_module
 from selion import places
 from selion.mistake import Failure, Mistake
 from selion.tuning import cells, check, consistency, meetings, program, session, table
+from selion.tuning.notes import Notes
 from selion.tuning.table import Place
 
 
@@ -113,22 +114,6 @@ def test_machines_grow_with_the_cores():
     assert cells.default_machines(40)[-2:] == ["threads:32", "processes:32"]
 
 
-def test_notes_of_another_network_or_host_do_not_count(tmp_path: Path):
-    path = tmp_path / "table.json.part"
-    cell = cells.Cell("fabric:8", "barrier", 0)
-    network = {"fabric:8": "fabric/net/2x4"}
-    notes = session.Notes(path, "0" * 16, False, network)
-    notes.add(cell, _measured(nodes=1))
-    notes.close(keep=True)
-    for host, networks, known in (("0" * 16, network, [cell]), ("1" * 16, network, []),
-                                  ("0" * 16, {"fabric:8": "fabric/net/4x2"}, [])):
-        text = path.read_text()
-        again = session.Notes(path, host, True, networks)
-        assert list(again.done) == known
-        again.close(keep=True)
-        path.write_text(text)
-
-
 # --- contradictions -------------------------------------------------------------------------------
 
 
@@ -215,7 +200,8 @@ def test_ways_meet_as_often_as_there_is_time(monkeypatch: pytest.MonkeyPatch, tm
         return _measured(slots=130, board=100)
 
     monkeypatch.setattr(program, "measure", measure)
-    notes = session.Notes(tmp_path / "notes", "here", is_resumed=False)
+    notes = Notes(tmp_path / "notes", "here")
+    notes.begin({}, is_resumed=False)
     search = session.Search([cell], notes, 0, False, lambda _: None)
     notes.add(cell, _measured(slots=100, board=110))
     search._meet_all(time.monotonic() - 1)
@@ -304,6 +290,24 @@ def test_no_time_leaves_cells_and_resume_goes_on(tmp_path: Path, selion):
 
 
 @needs_program
+def test_a_table_without_rows_is_not_checked(tmp_path: Path, selion):
+    place = program.place()
+    table.write(tmp_path / "table.json", place.host, {}, {})
+    done = selion("tune", "--check", "-m", "threads:2", "-o", "table.json")
+    assert done.returncode == 2
+    assert done.stderr == "selion tune: 'table.json' has no rows; 'selion tune' writes it.\n"
+
+
+@needs_program
+def test_a_prefix_does_not_stand_before_the_answer(selion):
+    done = selion("explain", "barrier", "-m", "processes:2", SELION_PREFIX="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    few = ("-m", "processes:2", "-c", "barrier", "-o", "table.json")
+    done = selion("tune", "--time", "1s", *few, SELION_PREFIX="on")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@needs_program
 def test_a_damaged_table_is_not_overwritten(tmp_path: Path, selion):
     output = tmp_path / "table.json"
     output.write_text("{}")
@@ -319,6 +323,7 @@ def test_a_damaged_table_is_not_overwritten(tmp_path: Path, selion):
     [
         (("--time", "soon"), "'soon' is no time"),
         (("--time", "0s"), "'0s' is no time"),
+        (("--time", "9" * 5000), "9' is no time"),
         (("-m", "sim:crossbar"), "only real machines are tuned"),
         (("-m", "threads:2,direct=off"), "has options"),
         (("-m", "fabric:2,direct=off"), "has options"),
@@ -342,6 +347,8 @@ def test_what_cannot_be_tuned_is_one_sentence(selion, arguments, why: str):
     [
         (("all_reduc",), "There is no collective 'all_reduc'"),
         (("barrier", "--bytes", "much"), "'much' is no size"),
+        (("barrier", "--bytes", "9" * 5000), "9' is no size; legal are 64, 4K, 1M"),
+        (("barrier", "--bytes", "9" * 20), "BYTES is '99999999999999999999'; legal is"),
         (("barrier", "-m", "threads:0"), '"0" is not a number of ranks'),
     ],
 )

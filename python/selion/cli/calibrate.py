@@ -29,7 +29,7 @@ def _host_file(quick: bool) -> str:
 
 
 def _network_file(hosts: str | None, quick: bool) -> str:
-    found = network_calibration.measure(f"fabric:{_ranks}")
+    found = network_calibration.measure(f"fabric:{_ranks}", quick)
     where = f"on {hosts}" if hosts else "where the launcher put them"
     return network_calibration.machine_file(calibration.measure(quick), found, where, quick)
 
@@ -62,6 +62,8 @@ def command(
     kind = chosen.kind
     if kind not in ("", "fabric"):
         raise Mistake(f"'{machine}' is not calibrated; legal is fabric, or no machine: this host.")
+    if chosen.options:
+        raise Mistake(f"'{machine}' has options; networks are calibrated without any.")
     if chosen.ranks not in (None, _ranks):
         raise Mistake(f"'{machine}' has {chosen.ranks} ranks, but two are measured: fabric:2.")
     if chosen.per_process > 1:

@@ -16,11 +16,14 @@ from selion.mistake import Mistake, did_you_mean, listing
 from selion.tuning import program
 
 
+_most_digits = 20  # of 64 bits; the library judges whether it is too much
+
+
 def _size(text: str) -> int:
     factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     factor = factors.get(text[-1:].upper(), 1)
     number = text[:-1] if factor > 1 else text
-    if not number.isdecimal():
+    if not number.isdecimal() or len(number) > _most_digits:
         raise Mistake(f"'{text}' is no size; legal are 64, 4K, 1M and their like.")
     return int(number) * factor
 

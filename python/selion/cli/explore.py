@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from typing import Annotated
 
 import typer
@@ -14,25 +18,102 @@ import typer
 from selion import job
 from selion.cli import completion
 from selion.cli.options import Program, ProgramArguments, before_a_program
-from selion.cli.output import answers_mistakes
+from selion.cli.output import answers_mistakes, complain
 from selion.mistake import Mistake
 
 context_settings = before_a_program
 
 _modes = ("random", "delays")
 _time_is_over = 124
+_most_seconds = 1e8  # three years, which the system's clocks can count
+_most_seed = 2**64 - 1
+_ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Interrupted(Exception):
+    """@param number of the signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def _seeds(text: str) -> range:
-    found = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    found = re.fullmatch(r"(\d{1,20})(?:-(\d{1,20}))?", text)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
-    if first > last:
-        raise Mistake(f"'{text}' is not a range of seeds such as 1-1000.")
+    if not first <= last <= _most_seed:
+        raise Mistake(f"'{text}' is not a range of seeds such as 1-1000; legal: 0 to {_most_seed}.")
     return range(first, last + 1)
+
+
+class _Runs:
+    """Runs of one program, one after another. Signals are taken only while one is waited for."""
+
+    def __init__(self, line: list[str], time_limit: float) -> None:
+        self._line = line
+        self._seconds = min(time_limit, _most_seconds)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever started us may ignore its children
+        self._heard = {each for each in _ending if signal.getsignal(each) is not signal.SIG_IGN}
+        self._awaited = self._heard | {signal.SIGCHLD}
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._awaited)
+
+    def run(self, machine: str) -> tuple[int, bytes]:
+        """Exit status and output. All processes have ended by then. @error _Interrupted"""
+        for number in signal.sigpending().intersection(self._heard):  # while none was waited for
+            raise _Interrupted(number)
+        with open(os.memfd_create("output"), "w+b") as output:
+            child = job.start(
+                self._line, job.environment({"SELION_MACHINE": machine}), in_child=self._in_child,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            try:
+                has_ended = self._wait(child.pid)
+            finally:
+                # The group's number cannot be given to others before its leader is reaped.
+                job.kill_group(child.pid)
+                status = job.exit_status(child.wait())
+            output.seek(0)
+            return status if has_ended else _time_is_over, output.read()
+
+    def _in_child(self) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+    def _wait(self, child: int) -> bool:
+        """Whether it has ended, and not its time."""
+        end = time.monotonic() + self._seconds
+        while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            event = signal.sigtimedwait(self._awaited, max(0.0, end - time.monotonic()))
+            if event is None:
+                return False
+            if event.si_signo != signal.SIGCHLD:
+                raise _Interrupted(event.si_signo)
+        return True
 
 
 def _replay(machine: str, line: list[str]) -> str:
     return shlex.join(["env", f"SELION_MACHINE={machine}", *line])
+
+
+def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> None:
+    """@param machine with its mode."""
+    runs = _Runs(line, time_limit)
+    for run, seed in enumerate(seeds, 1):
+        spec = f"{machine},seed={seed}"
+        if sys.stderr.isatty() and run % 10 == 1:
+            print(f"\rseed {seed} of {seeds[0]} to {seeds[-1]}", end="", file=sys.stderr)
+        try:
+            status, output = runs.run(spec)
+        except _Interrupted as end:
+            complain("explore", f"Interrupted at seed {seed}; none before it fails.")
+            raise typer.Exit(128 + end.number) from None
+        if status == 2 and run == 1:
+            sys.stderr.buffer.write(output)
+            raise typer.Exit(2)
+        if status != 0:
+            print(output.decode(errors="replace"), end="")
+            print(f"seed {seed} fails with status {status} after {run} run{'s' * (run > 1)}.")
+            print(f"Replay it: {_replay(spec, line)}")
+            raise typer.Exit(1)
+    print(f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}: none fails.")
 
 
 @answers_mistakes("explore")
@@ -57,30 +138,14 @@ def command(
     """Run a program under one order of messages after another, and stop at the first that fails.
 
     A run fails when its exit status is not 0 or its time is over. Its seed replays it, bit for
-    bit. Exit status 0 if no run failed, 1 if one did, 2 if nothing could be run.
+    bit. The program reads no input. Exit status 0 if no run failed, 1 if one did, 2 if nothing
+    could be run, 128 + the number of a signal that ended it.
     """
     if not machine.startswith("sim:"):
         raise Mistake(f"Nobody can choose the orders of '{machine}', a real machine; use sim:NAME.")
     if mode not in _modes:
         raise Mistake(f"'{mode}' is not a mode; the modes are {' and '.join(_modes)}.")
-    chosen = _seeds(seeds)
+    if not (time_limit > 0 and math.isfinite(time_limit)):
+        raise Mistake(f"The time limit is {time_limit} seconds; legal is more than 0.")
     line = [job.find_program(program), *(arguments or [])]
-    for run, seed in enumerate(chosen, 1):
-        spec = f"{machine},explore={mode},seed={seed}"
-        if sys.stderr.isatty() and run % 10 == 1:
-            print(f"\rseed {seed} of {chosen[0]} to {chosen[-1]}", end="", file=sys.stderr)
-        try:
-            done = subprocess.run(line, env=job.environment({"SELION_MACHINE": spec}),
-                                  capture_output=True, timeout=time_limit)
-            status, output = done.returncode, done.stdout + done.stderr
-        except subprocess.TimeoutExpired as late:
-            status, output = _time_is_over, (late.stdout or b"") + (late.stderr or b"")
-        if status == 2 and run == 1:
-            sys.stderr.buffer.write(output)
-            raise typer.Exit(2)
-        if status != 0:
-            print(output.decode(errors="replace"), end="")
-            print(f"seed {seed} fails with status {status} after {run} run{'s' * (run > 1)}.")
-            print(f"Replay it: {_replay(spec, line)}")
-            raise typer.Exit(1)
-    print(f"{len(chosen)} runs, seeds {chosen[0]} to {chosen[-1]}: none fails.")
+    _explore(line, f"{machine},explore={mode}", _seeds(seeds), time_limit)

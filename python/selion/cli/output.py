@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -13,10 +16,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import typer
 
-from selion.mistake import Mistake
+from selion.mistake import Failure, Mistake
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+# Why what is printed cannot be written. A closed pipe is none of them: who reads has had enough.
+_no_output = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def complain(command: str, sentence: str) -> None:
@@ -24,17 +31,43 @@ def complain(command: str, sentence: str) -> None:
     print(f"selion {command}: {sentence}", file=sys.stderr)
 
 
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _give_up_output(command: str, reason: str | None) -> None:
+    """Says why, and lets the interpreter's end write nowhere what is left."""
+    unwritable = [sys.stdout]
+    try:
+        complain(command, f"The output cannot be written: {reason}.")
+    except OSError:
+        unwritable.append(sys.stderr)
+    for stream in unwritable:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def answers_mistakes(name: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Makes a command end with a sentence and its exit status where it would raise a Mistake."""
+    """Makes a command end with a sentence and its exit status where it would raise a Mistake, or
+    cannot print."""
 
     def decorate(command: Callable[_P, _R]) -> Callable[_P, _R]:
         @functools.wraps(command)
         def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             try:
-                return command(*args, **kwargs)
+                try:
+                    return command(*args, **kwargs)
+                finally:
+                    _flush()
             except Mistake as mistake:
                 complain(name, str(mistake))
                 raise typer.Exit(mistake.exit_status) from None
+            except OSError as problem:
+                if problem.filename is not None or problem.errno not in _no_output:
+                    raise
+                _give_up_output(name, problem.strerror)
+                raise typer.Exit(Failure.exit_status) from None
 
         return guarded
 

@@ -27,6 +27,7 @@ from selion.mistake import Mistake
 context_settings = before_a_program
 
 _time_is_over = 124
+_most_seconds = 1e8  # three years, which the system's clocks can count
 
 
 def _changes(
@@ -94,7 +95,8 @@ def command(
     if show:
         print(shlex.join(["env", *(f"{key}={value}" for key, value in changes.items()), *line]))
         return
-    outcome = foreground.run(line, job.environment(changes), time_limit)
+    limit = None if time_limit is None else min(time_limit, _most_seconds)
+    outcome = foreground.run(line, job.environment(changes), limit)
     if outcome.timed_out:
         complain("run", f"The time limit of {time_limit:g} s is over; the job was ended.")
         raise typer.Exit(_time_is_over)

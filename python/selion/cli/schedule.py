@@ -144,7 +144,8 @@ def _show_rank(request: Request, rank: int, as_json: bool) -> None:
 
 
 def _command_line(request: Request, path: Path) -> str:
-    """That draws the same, without what makes no difference; of the path only the name."""
+    """That draws the same, without what makes no difference; of the path only the name, without
+    what a picture cannot show."""
     words = ["selion", "schedule", request.collective, "--ranks", str(request.ranks),
              "--algorithm", request.algorithm]
     if schedules.uses_radix(request.algorithm):
@@ -157,7 +158,8 @@ def _command_line(request: Request, path: Path) -> str:
         words += ["--seed", str(request.seed)]
     if request.root:
         words += ["--root", str(request.root)]
-    return shlex.join([*words, "--svg", path.name])
+    shown = "".join(letter for letter in path.name if letter.isprintable())
+    return shlex.join([*words, "--svg", shown])
 
 
 def _draw(played: Played, path: Path) -> None:
@@ -180,7 +182,7 @@ def _show_all(request: Request, svg: Path | None, as_json: bool) -> None:
         return
     print(f"{schedule_text.title(request)}: {schedule_text.numbers(played)}")
     if svg is not None:
-        print(f"drawn to {svg}")
+        print(f"drawn to {svg}".encode("utf-8", "backslashreplace").decode())
     else:
         print("\n".join(schedule_text.round_lines(played)))
 

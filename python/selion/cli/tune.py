@@ -26,7 +26,8 @@ from selion.study.header import header
 from selion.tuning import cells as all_cells
 from selion.tuning import check, program, table
 from selion.tuning.cells import Cell
-from selion.tuning.session import Found, Notes, Search
+from selion.tuning.notes import Notes
+from selion.tuning.session import Found, Search
 
 _interrupted = 130
 _most_shown = 10  # contradictions
@@ -34,7 +35,7 @@ _units = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def _seconds(text: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smh]?)", text)
     if not found or float(found[1]) == 0:
         raise Mistake(f"'{text}' is no time; legal are 30s, 5m, 1h and their like.")
     return float(found[1]) * _units[found[2]]
@@ -71,29 +72,38 @@ def _checked_collectives(names: list[str] | None) -> list[str]:
     return names or legal
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """@param networks what tables call the network of each machine that has one."""
-
-    cells: list[Cell]
-    networks: dict[str, str]
-
-
-def _wanted(machines: list[str] | None, collectives: list[str] | None) -> _Wanted:
-    names = _checked_collectives(collectives)
-    chosen = machines or all_cells.default_machines(native.usable_cores())
-    ranks: dict[str, int] = {}
-    networks: dict[str, str] = {}
-    for machine in chosen:
+def _checked_machines(machines: list[str] | None) -> list[str]:
+    for machine in machines or []:
         if machine.startswith("sim"):
             raise Mistake(f"'{machine}' is simulated; only real machines are tuned.")
         if "," in machine:
             raise Mistake(f"'{machine}' has options; machines are tuned without any.")
+    return machines or all_cells.default_machines(native.usable_cores())
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be measured, and how."""
+
+    machines: list[str]
+    collectives: list[str]
+    seconds: float
+    end: float
+    is_resumed: bool
+    any_order: bool
+    output: Path | None
+
+
+def _cells(wanted: _Wanted) -> tuple[list[Cell], dict[str, str]]:
+    """The cells, and what tables call the network of each machine that has one."""
+    ranks: dict[str, int] = {}
+    networks: dict[str, str] = {}
+    for machine in wanted.machines:
         team = program.team_of(machine)
         ranks[machine] = team.members
         if spec.parse(machine).kind == "fabric":
             networks[machine] = team.machine
-    return _Wanted(all_cells.cells(ranks, names), networks)
+    return all_cells.cells(ranks, wanted.collectives), networks
 
 
 def _about(seconds: float, found: Found) -> dict[str, Any]:
@@ -126,27 +136,32 @@ def _report(found: Found, path: Path, notes: Path) -> None:
     print(f"{len(found.rows)} rows are in {path}")
 
 
-def _tune(wanted: _Wanted, place: program.Place, options: dict[str, Any]) -> None:
-    path: Path = options["output"] or place.path
-    kept = table.read(path, place.host)
-    notes = Notes(path.with_name(path.name + ".part"), place.host, options["resume"],
-                  wanted.networks)
-    with _progress(len(wanted.cells)) as tell:
-        for cell in wanted.cells:
-            if cell in notes.done:
-                tell(None)
-        found = Search(wanted.cells, notes, options["end"], options["any_order"], tell).run()
-    table.write(path, place.host, {**kept, **found.rows}, _about(options["seconds"], found))
-    notes.close(keep=found.left > 0)
+def _tune(wanted: _Wanted, place: program.Place) -> None:
+    path = wanted.output or place.path
+    table.read(path, place.host)  # a mistake about it is told before anything is measured
+    with Notes(path.with_name(path.name + ".part"), place.host) as notes:
+        cells, networks = _cells(wanted)
+        notes.begin(networks, wanted.is_resumed)
+        with _progress(len(cells)) as tell:
+            for cell in cells:
+                if cell in notes.done:
+                    tell(None)
+            found = Search(cells, notes, wanted.end, wanted.any_order, tell).run()
+        kept = table.read(path, place.host)  # again: it is what has come meanwhile that is kept
+        table.write(path, place.host, {**kept, **found.rows}, _about(wanted.seconds, found))
+        if not found.left:
+            notes.drop(cells)
     _report(found, path, notes.path)
 
 
-def _check(wanted: _Wanted, place: program.Place, options: dict[str, Any]) -> None:
-    path: Path = options["output"] or place.path
+def _check(wanted: _Wanted, place: program.Place) -> None:
+    path = wanted.output or place.path
     if not table.read(path, place.host):
-        raise Mistake(f"'{path}' does not exist; 'selion tune' writes it.")
-    with _progress(len(wanted.cells)) as tell:
-        checked = check.run(wanted.cells, path, options["end"], tell)
+        problem = "has no rows" if path.exists() else "does not exist"
+        raise Mistake(f"'{path}' {problem}; 'selion tune' writes it.")
+    cells, _ = _cells(wanted)
+    with _progress(len(cells)) as tell:
+        checked = check.run(cells, path, wanted.end, tell)
     columns = ["machine", "collective", "bytes", "chosen", "ns", "best", "ns", "beyond %"]
     print_table(columns, [each.columns() for each in checked])
     print(check.sentence(checked))
@@ -202,18 +217,19 @@ def command(
     """
     seconds = _seconds(limit)
     launcher.use_hosts(hosts, machine or [])
-    options = {
-        "seconds": seconds,
-        "end": time.monotonic() + seconds,
-        "resume": resume,
-        "any_order": any_order,
-        "output": output,
-    }
-    wanted = _wanted(machine, collective)
+    wanted = _Wanted(
+        machines=_checked_machines(machine),
+        collectives=_checked_collectives(collective),
+        seconds=seconds,
+        end=time.monotonic() + seconds,
+        is_resumed=resume,
+        any_order=any_order,
+        output=output,
+    )
     place = program.place()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        (_check if check_only else _tune)(wanted, place, options)
+        (_check if check_only else _tune)(wanted, place)
     except KeyboardInterrupt:
         again = "" if check_only else "; 'selion tune --resume' goes on with it"
         complain("tune", f"Interrupted{again}.")

@@ -34,10 +34,16 @@ def _slurm_check() -> list[Check]:
     """Slurm may have been built without PMIx."""
     if not shutil.which("srun"):
         return []
-    done = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True, check=False,
-                          timeout=_limit_seconds)
-    has_pmix = "pmix" in done.stdout + done.stderr
-    return [judged("srun --mpi=pmix", has_pmix, "there" if has_pmix else "not there",
+    try:
+        done = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True, check=False,
+                              errors="replace", timeout=_limit_seconds)
+        has_pmix = "pmix" in done.stdout + done.stderr
+        found = "there" if has_pmix else "not there"
+    except subprocess.TimeoutExpired:
+        has_pmix, found = False, f"'srun --mpi=list' has not ended after {_limit_seconds} s"
+    except OSError as problem:
+        has_pmix, found = False, f"srun cannot be started: {problem.strerror}"
+    return [judged("srun --mpi=pmix", has_pmix, found,
                    ("warn", "start with mpirun within the allocation"))]
 
 

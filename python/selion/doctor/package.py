@@ -12,7 +12,9 @@ from selion.mistake import Failure, Mistake
 from selion.study import catalog
 from selion.version import version
 
-_package_knobs = ("SELION_BIN", "SELION_STUDIES")
+_package_knobs = ("SELION_BIN", "SELION_HOSTS", "SELION_STUDIES")
+#: Of names that the library sets for itself, and that tests set.
+_private = ("SELION_JOB_", "SELION_TEST_")
 
 
 def _module() -> Check:
@@ -48,7 +50,7 @@ def unknown_variables(names: list[str], known: list[str]) -> list[Check]:
     """One warning for each SELION_ variable that nobody reads, with the nearest name."""
     warnings = []
     for name in names:
-        if name in known:
+        if name in known or name.startswith(_private):
             continue
         # Without the prefix, which makes all names look alike.
         near = difflib.get_close_matches(name[7:], [each[7:] for each in known], n=1)

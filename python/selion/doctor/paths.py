@@ -75,7 +75,8 @@ def checks(ranks: int | None, hosts: str | None, moving: Set[str]) -> list[Check
     command.append(str(Path(__file__).with_name("meeting.py")))
     try:
         done = subprocess.run(command, env={**os.environ, "SELION_VERBOSE": "1"}, check=False,
-                              capture_output=True, text=True, timeout=_limit_seconds)
+                              capture_output=True, text=True, errors="replace",
+                              timeout=_limit_seconds)
     except subprocess.TimeoutExpired:
         return [Check("job", "fail", f"has not ended after {_limit_seconds} s",
                       "see docs/howto/find-a-hang.md")]  # fmt: skip

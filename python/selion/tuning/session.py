@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from selion.mistake import Failure
 from selion.tuning import consistency, meetings, program
 from selion.tuning.cells import Cell
 from selion.tuning.consistency import Violation
+from selion.tuning.notes import Notes
 from selion.tuning.table import Place, Row, row_of
 
 _least_seconds = 0.02  # for a cell; to start a job takes about as long
@@ -28,53 +26,6 @@ _longest_meeting = 0.5  # seconds; it is jobs that count
 _longer = 2.0  # a repeat, than the first time
 _least_repeat = 0.05
 _most_repeats = 2  # of a cell
-
-
-class Notes:
-    """Cells that are done, a line each, in a file beside the table; so a search can go on."""
-
-    def __init__(self, path: Path, host: str, is_resumed: bool,
-                 networks: Mapping[str, str] | None = None) -> None:
-        """@param networks what tables call the network of each machine that has one."""
-        self.path = path
-        self.done: dict[Cell, dict[str, Any]] = {}
-        head = json.dumps({"host": host, "networks": dict(networks or {})})
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if is_resumed and path.exists():
-                self._read(head)
-            self._file = path.open("w", encoding="utf-8")
-            self._file.write(head + "\n")
-        except OSError as problem:
-            raise Failure(f"'{path}' cannot be written: {problem.strerror}.") from None
-        for cell, measured in self.done.items():
-            self._write(cell, measured)
-
-    def _read(self, head: str) -> None:
-        """What was noted on another host or network, or only in part, does not count."""
-        lines = self.path.read_text(encoding="utf-8").splitlines()
-        if lines[:1] != [head]:
-            return
-        for line in lines[1:]:
-            try:
-                noted = json.loads(line)
-                self.done[Cell(*noted["cell"])] = noted["measured"]
-            except (ValueError, KeyError, TypeError):
-                return
-
-    def _write(self, cell: Cell, measured: dict[str, Any]) -> None:
-        line = {"cell": [cell.machine, cell.collective, cell.size], "measured": measured}
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
-
-    def add(self, cell: Cell, measured: dict[str, Any]) -> None:
-        self.done[cell] = measured
-        self._write(cell, measured)
-
-    def close(self, keep: bool) -> None:
-        self._file.close()
-        if not keep:
-            self.path.unlink(missing_ok=True)
 
 
 @dataclass

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`selion explore`: what it refuses, and how its runs end. The programs here are scripts; what it
+finds in programs of ranks is in tests/sim/test_exploration.py."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import clean_environment, command, seconds, wait_for_end, write_script
+
+# Notes its process id and the id of a child in the same group, then waits for ever.
+_sleeper = """
+import os, signal
+child = os.fork()
+if child:
+    with open("pids.new", "w") as file:
+        file.write(f"{os.getpid()} {child}")
+    os.rename("pids.new", "pids")
+while True:
+    signal.pause()
+"""
+
+
+def _pids(folder: Path) -> list[int]:
+    return [int(word) for word in (folder / "pids").read_text().split()]
+
+
+def test_every_seed_is_run(selion, tmp_path):
+    write_script(tmp_path / "noting", """
+        import os
+        open("log", "a").write(os.environ["SELION_MACHINE"] + "\\n")
+    """)
+    done = selion("explore", "--seeds", "7-9", "--mode", "delays", "./noting")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "3 runs, seeds 7 to 9: none fails.\n"
+    assert (tmp_path / "log").read_text().splitlines() == [
+        f"sim:crossbar,explore=delays,seed={seed}" for seed in (7, 8, 9)]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--time-limit", "-5"), "The time limit is -5.0 seconds; legal is more than 0."),
+        (("--time-limit", "0"), "The time limit is 0.0 seconds; legal is more than 0."),
+        (("--time-limit", "inf"), "The time limit is inf seconds; legal is more than 0."),
+        (("--time-limit", "nan"), "The time limit is nan seconds; legal is more than 0."),
+        (("--seeds", "9-1"), "'9-1' is not a range of seeds such as 1-1000; legal: 0 to "),
+        (("--seeds", "9" * 5000), "9' is not a range of seeds such as 1-1000; legal: 0 to "),
+        (("--seeds", "1-" + "9" * 5000), "9' is not a range of seeds such as 1-1000; legal: 0 to "),
+        (("--seeds", str(2**64)), "'18446744073709551616' is not a range of seeds such as 1-1000"),
+    ],
+)
+def test_bad_options(selion, options, sentence):
+    done = selion("explore", *options, "true")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_time_limit_of_any_length_is_legal(selion):
+    done = selion("explore", "--time-limit", "1e300", "--seeds", "1-2", "true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_file_that_is_no_program(selion, tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"\x00\x01\x02")
+    path.chmod(0o755)
+    done = selion("explore", "./text")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("selion explore: './text' is neither a binary of this machine nor a "
+                           "script with a '#!' line.\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "status"), [("echo lost; exit 3", 3), ("echo lost; kill -SEGV $$", 139)]
+)
+def test_the_first_that_fails_is_told_with_its_status(selion, script, status):
+    done = selion("explore", "--seeds", "5-9", "sh", "-c", script)
+    assert (done.returncode, done.stderr) == (1, "")
+    lost, told, replay = done.stdout.splitlines()
+    assert (lost, told) == ("lost", f"seed 5 fails with status {status} after 1 run.")
+    assert replay.startswith("Replay it: env SELION_MACHINE=sim:crossbar,explore=random,seed=5 ")
+
+
+def test_a_first_run_that_refuses_is_no_find(selion):
+    done = selion("explore", "sh", "-c", "echo no such machine >&2; exit 2")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "no such machine\n")
+
+
+def test_the_program_reads_no_input(tmp_path):
+    done = subprocess.run(
+        [*command, "explore", "--seeds", "1-2", "sh", "-c", "read line; test -z \"$line\""],
+        env=clean_environment(), input=b"a\nb\n", capture_output=True, timeout=seconds)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_time_limit_ends_a_run_with_its_children(selion, tmp_path):
+    write_script(tmp_path / "sleeper", f"print('waits', flush=True){_sleeper}")
+    done = selion("explore", "--time-limit", "1", "./sleeper")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("waits\nseed 1 fails with status 124 after 1 run.\n")
+    for pid in _pids(tmp_path):
+        wait_for_end(pid)
+
+
+def test_children_do_not_outlive_a_run_that_ends(selion, tmp_path):
+    write_script(tmp_path / "parent", _sleeper.replace("while", "    raise SystemExit\nwhile"))
+    done = selion("explore", "--seeds", "1", "./parent")
+    assert (done.returncode, done.stderr) == (0, "")
+    for pid in _pids(tmp_path):
+        wait_for_end(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_the_run_too(tmp_path, number):
+    write_script(tmp_path / "sleeper", _sleeper)
+    running = subprocess.Popen([*command, "explore", "./sleeper"], cwd=tmp_path,
+                               env=clean_environment(), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "pids").exists():
+        assert running.poll() is None
+        os.sched_yield()
+    running.send_signal(number)
+    out, errors = running.communicate(timeout=seconds)
+    assert (running.returncode, out) == (128 + number, "")
+    assert errors == "selion explore: Interrupted at seed 1; none before it fails.\n"
+    for pid in _pids(tmp_path):
+        wait_for_end(pid)

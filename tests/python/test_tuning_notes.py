@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `selion tune` notes: who may, what counts, and what is kept for another search."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import clean_environment, command, seconds
+from selion import places
+from selion.cli import tune
+from selion.mistake import Failure, Mistake
+from selion.tuning import cells, program, session, table
+from selion.tuning.notes import Notes
+
+_host = "0" * 16
+_scan = cells.Cell("threads:2", "scan", 8)
+_on_network = cells.Cell("fabric:8", "gather", 8)
+
+
+def _of(cell: cells.Cell, **changes: object) -> dict:
+    """What was measured of a cell."""
+    rows = [{"way": way, "ns": ns, "is_out": False} for way, ns in (("slots", 100), ("board", 90))]
+    return {"collective": cell.collective, "machine": "threads", "members": 2, "bytes": cell.size,
+            "rows": rows, **changes}
+
+
+def _note(path: Path, *noted: cells.Cell, networks: dict[str, str] | None = None) -> None:
+    with Notes(path, _host) as notes:
+        notes.begin(networks or {}, is_resumed=False)
+        for cell in noted:
+            notes.add(cell, _of(cell))
+
+
+def _noted(path: Path, host: str = _host, networks: dict[str, str] | None = None) -> set:
+    """What a search goes on with."""
+    with Notes(path, host) as notes:
+        notes.begin(networks or {}, is_resumed=True)
+        return set(notes.done)
+
+
+def test_notes_of_another_network_or_host_do_not_count(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    network = {"fabric:8": "fabric/net/2x4"}
+    _note(path, _on_network, _scan, networks=network)
+    text = path.read_text()
+    for host, networks, known in ((_host, network, {_on_network, _scan}),
+                                  ("1" * 16, network, set()),
+                                  (_host, {"fabric:8": "fabric/net/4x2"}, {_scan})):
+        assert _noted(path, host, networks) == known
+        path.write_text(text)
+
+
+def test_notes_of_other_searches_are_kept(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    _note(path, _on_network, networks={"fabric:8": "fabric/net/2x4"})
+    with Notes(path, _host) as notes:
+        notes.begin({}, is_resumed=False)
+        assert notes.done == {}
+        notes.add(_scan, _of(_scan))
+        notes.drop([_scan])
+    assert _noted(path) == {_on_network}
+    with Notes(path, _host) as notes:
+        notes.begin({}, is_resumed=True)
+        notes.drop([_on_network])
+    assert not path.exists(), "there is nothing to go on with"
+
+
+def test_what_is_measured_anew_counts(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    _note(path, _scan)
+    newer = _of(_scan, members=3)
+    with Notes(path, _host) as notes:
+        notes.begin({}, is_resumed=False)
+        notes.add(_scan, newer)
+    with Notes(path, _host) as notes:
+        notes.begin({}, is_resumed=True)
+        assert notes.done == {_scan: newer}
+
+
+def test_one_search_at_a_time_has_the_notes(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    with Notes(path, _host) as notes:
+        notes.begin({}, is_resumed=False)
+        with pytest.raises(Mistake, match="Another 'selion tune' is under way and has '.*part'; "):
+            Notes(path, _host)
+        notes.add(_scan, _of(_scan))
+    assert _noted(path) == {_scan}
+
+
+def _line(**changes: object) -> bytes:
+    return json.dumps({"cell": ["threads:2", "scan", 8], "measured": _of(_scan)} | changes).encode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe",
+        b"7",
+        b'{"cell": ["thr',
+        b"[" * 100_000,
+        _line(measured=5),
+        _line(cell=5),
+        _line(cell=["threads:2", "scan", [8]]),
+        _line(cell=["threads:2", "scan", 9]),
+        _line(measured=_of(_scan, rows=[])),
+        _line(measured=_of(_scan, rows=[{"way": "slots", "ns": "5", "is_out": False}])),
+        _line(measured=_of(_scan, rows=[{"way": "slots", "ns": -5, "is_out": False}])),
+        _line(measured=_of(_scan, rows={"slots": 5})),
+        _line(measured=_of(_scan, members="two")),
+        _line(measured=_of(_scan, finalists=["direct"])),
+        _line(measured=_of(_scan, finalists=["slots"], jobs=[{"slots": 5}])),
+        _line(measured=_of(_scan, finalists=["slots"], jobs=[5])),
+        _line(measured=_of(_scan, jobs=[{"slots": 5, "board": 5}])),
+    ],
+)
+def test_what_is_no_note_does_not_count(tmp_path: Path, line: bytes):
+    path = tmp_path / "table.json.part"
+    _note(path, _scan)
+    head, scan, _ = path.read_bytes().split(b"\n")
+    barrier = scan.replace(b"scan", b"gather")
+    path.write_bytes(b"\n".join([head, line, barrier, b""]))
+    assert _noted(path) == {cells.Cell("threads:2", "gather", 8)}
+
+
+@pytest.mark.parametrize("text", [b"\xff\n", b"[]\n", b"", b"5\n7\n", b'{"host": 5}\n{}\n'])
+def test_a_file_of_other_things_has_no_notes(tmp_path: Path, text: bytes):
+    path = tmp_path / "table.json.part"
+    path.write_bytes(text)
+    assert _noted(path) == set()
+
+
+def test_jobs_in_which_ways_have_met_are_notes(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    measured = session.settled(_of(_scan), _of(_scan)) | {"finalists": ["slots", "board"]}
+    with Notes(path, _host) as notes:
+        notes.begin({}, is_resumed=False)
+        notes.add(_scan, measured)
+    assert _noted(path) == {_scan}
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def _has_program() -> bool:
+    try:
+        places.study_program("study_tune")
+    except Failure:
+        return False
+    return True
+
+
+needs_program = pytest.mark.skipif(not _has_program(), reason="study_tune is not built")
+
+
+@pytest.fixture
+def at_work(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A search that is under way for the table of this folder, and has a note."""
+    arguments = ("tune", "--time", "50s", "-m", "threads:2", "-c", "gather", "-o", "table.json")
+    running = subprocess.Popen([*command, *arguments], cwd=tmp_path, env=clean_environment(),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    notes = tmp_path / "table.json.part"
+    while not notes.exists() or notes.stat().st_size == 0:
+        assert running.poll() is None
+        os.sched_yield()
+    yield running
+    running.terminate()
+    running.communicate(timeout=seconds)
+
+
+_barrier = ("-m", "threads:2", "-c", "barrier", "-o", "table.json")
+
+
+@needs_program
+def test_two_at_a_time_for_a_table_are_one_too_many(tmp_path: Path, selion, at_work):
+    done = selion("tune", "--time", "1s", *_barrier)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("selion tune: Another 'selion tune' is under way and has "
+                           "'table.json.part'; wait for its end, or choose another --output.\n")
+    at_work.terminate()
+    _, errors = at_work.communicate(timeout=seconds)
+    assert at_work.returncode == 130
+    assert "'selion tune --resume' goes on with it" in errors
+
+
+@needs_program
+def test_a_search_keeps_the_notes_of_another(tmp_path: Path, selion, at_work):
+    at_work.terminate()
+    at_work.communicate(timeout=seconds)
+    noted = (tmp_path / "table.json.part").read_text().splitlines()[1]
+    done = selion("tune", "--time", "2s", *_barrier)
+    assert "1 rows are in table.json" in done.stdout, done.stderr
+    assert noted in (tmp_path / "table.json.part").read_text().splitlines()
+    assert "barrier" not in (tmp_path / "table.json.part").read_text()
+
+
+def test_rows_that_have_come_meanwhile_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    place = program.Place(_host, tmp_path / "table.json")
+    other = table.Place("all_reduce", "threads", 2, 64)
+    table.write(place.path, _host, {}, {})
+
+    def measure(*_: object) -> dict:
+        table.write(place.path, _host, {other: {"slots": 287.0}}, {})
+        return _of(_scan)
+
+    monkeypatch.setattr(program, "team_of", lambda machine: program.Team("threads", 2))
+    monkeypatch.setattr(program, "measure", measure)
+    wanted = tune._Wanted(machines=["threads:2"], collectives=["scan"], seconds=5, any_order=False,
+                          end=time.monotonic() + 5, is_resumed=False, output=None)
+    tune._tune(wanted, place)
+    assert table.read(place.path, _host).keys() > {other}
