@@ -31,9 +31,10 @@ inline void settle(const selion::world& world) {
 }
 
 /// Microseconds of something that is done once; where time is real, the least of several times, of
-/// which there are fewer the longer it takes.
-template <class Body>
-double least_us(const selion::world& world, Body body) {
+/// which there are fewer the longer it takes. @param after called after each time, with whether it
+/// was the least so far
+template <class Body, class After>
+double least_us(const selion::world& world, Body body, After after) {
     constexpr int most_times = 25;
     constexpr std::int64_t enough_ps = 1'000'000'000'000;
     const bool is_real = world.machine().capabilities.real_time;
@@ -43,10 +44,15 @@ double least_us(const selion::world& world, Body body) {
         const std::int64_t start_ps = world.now_ps();
         body();
         const std::int64_t taken_ps = world.now_ps() - start_ps;
+        after(taken_ps < least_ps);
         least_ps = std::min(least_ps, taken_ps);
         all_ps += taken_ps;
     }
     return static_cast<double>(least_ps) * 1e-6;
+}
+template <class Body>
+double least_us(const selion::world& world, Body body) {
+    return least_us(world, body, [](bool) {});
 }
 
 }  // namespace offload

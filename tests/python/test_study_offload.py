@@ -118,6 +118,9 @@ def test_real_workers(study):
     assert total[True] > 290
     steps = values(study("call-overhead", machine="threads:1"), "time_us", "step")
     assert steps["call_no_arguments"] > 0
+    # Of one and the same call: computing is a part of what it takes.
+    ratios = values(study("matmul", "n=16,200", machine="threads:1"), "r_cc", "n")
+    assert all(ratio > 0 for ratio in ratios.values()), ratios
 
 
 def test_training_is_the_same_and_as_quick_as_predicted(study):
