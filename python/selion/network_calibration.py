@@ -26,6 +26,8 @@ _calls = {
     "put": ("put", 8),
     "get": ("get", 8),
     "atomic": ("fetch_add", 8),
+    "barrier": ("barrier", 0),
+    "sum": ("all_reduce", 8),
     "block": ("get", _block),
     "long_block": ("get", _long_block),
 }
@@ -56,6 +58,11 @@ def _both_ways(found: Figures) -> float:
     return found["get"]["median"] - found["put"]["median"]
 
 
+def _beside_a_way(found: Figures, name: str) -> float:
+    """What ranks that meet take beside the time that their messages are under way."""
+    return found[name]["median"] - _both_ways(found) / 2
+
+
 def _moved_bytes(found: Figures) -> float:
     return found["long_block"]["median"] - found["block"]["median"]
 
@@ -81,6 +88,11 @@ def contradiction(found: Figures) -> Contradiction | None:
         return Contradiction(("block", "long_block"), f"A get of {_long_block} bytes took "
                              f"{ns['long_block']} and one of {_block} bytes {ns['block']}, which "
                              "leaves nothing for a byte")
+    for name, words in (("barrier", "A barrier"), ("sum", "An all-reduce of 8 bytes")):
+        if _beside_a_way(found, name) <= 0:
+            return Contradiction(("put", "get", name), f"{words} took {ns[name]}, a get of 8 bytes "
+                                 f"{ns['get']} and a put {ns['put']}, which leaves nothing for "
+                                 "what a message takes to be sent alone")
     return None
 
 
@@ -127,13 +139,16 @@ def _operation(name: str, figure: Mapping[str, float], less_ns: float, on: str) 
 
 def _operations(found: Figures) -> list[str]:
     put = found["put"]
+    way = _both_ways(found) / 2
     started = "a put of 8 bytes, many in a row"
-    same = f"{started}: what any operation takes to be sent"
     return [
         *_operation("put", put, 0, started),
-        *_operation("signal", put, 0, same),
-        *_operation("active_message", put, 0, same),
-        *_operation("get", put, 0, same),
+        *_operation("get", put, 0, f"{started}: what it takes to be sent"),
+        # Many in a row leave together; those for which somebody waits leave alone.
+        *_operation("signal", found["barrier"], way,
+                    "a barrier of the two, in which each sends one; less its way"),
+        *_operation("active_message", found["sum"], way,
+                    "an all-reduce of 8 bytes of the two, in which each sends one; less its way"),
         *_operation("atomic", found["atomic"], _both_ways(found),
                     "a fetch_add of 8 bytes, less both ways" + calibration.no_less(
                         found["atomic"]["median"] - _both_ways(found))),

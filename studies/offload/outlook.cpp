@@ -2,6 +2,7 @@
 // What the source's outlook hopes for: arguments that go to all boards at once, and data that go
 // from board to board.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,18 @@ std::uint32_t read_bytes(const nlohmann::ordered_json& params) {
     throw study::bad_argument("'bytes' is " + std::to_string(bytes) + "; legal: 1 to 1048576.");
 }
 
-selion::worker_pool_options options_for(const selion::world& world) {
-    selion::worker_pool_options options = pool_options(world);
+std::uint32_t read_boards(const nlohmann::ordered_json& params) {
+    constexpr std::uint32_t most_boards = 16;
+    const auto boards = study::parameter<std::uint32_t>(params, "boards");
+    if (boards >= 1 && boards <= most_boards) return boards;
+    throw study::bad_argument("'boards' is " + std::to_string(boards) + "; legal: 1 to 16.");
+}
+
+/// A simulated machine has the boards already.
+selion::worker_pool_options options_for(const selion::world& world, std::uint32_t boards) {
+    const bool is_real = world.machine().capabilities.real_time;
+    selion::worker_pool_options options =
+        pool_options(world, is_real ? std::optional(boards) : std::nullopt);
     options.memory_bytes = std::uint64_t{4} << 20;
     return options;
 }
@@ -28,8 +39,9 @@ selion::worker_pool_options options_for(const selion::world& world) {
 
 measurement read_broadcast(const study::arguments& given) {
     const std::uint32_t bytes = read_bytes(given.params);
-    return [bytes](selion::world& world, const study::row_frame& frame) {
-        selion::worker_pool pool(world, options_for(world));
+    const std::uint32_t boards = read_boards(given.params);
+    return [bytes, boards](selion::world& world, const study::row_frame& frame) {
+        selion::worker_pool pool(world, options_for(world, boards));
         if (!pool.is_host()) return;
         settle(world);
         const std::vector<std::byte> data(bytes);
@@ -41,8 +53,9 @@ measurement read_broadcast(const study::arguments& given) {
 /// Every board passes its data on to the next one.
 measurement read_exchange(const study::arguments& given) {
     const std::uint32_t bytes = read_bytes(given.params);
-    return [bytes](selion::world& world, const study::row_frame& frame) {
-        selion::worker_pool pool(world, options_for(world));
+    const std::uint32_t boards = read_boards(given.params);
+    return [bytes, boards](selion::world& world, const study::row_frame& frame) {
+        selion::worker_pool pool(world, options_for(world, boards));
         if (!pool.is_host()) return;
         settle(world);
         std::vector<selion::worker_array<std::byte>> sources;

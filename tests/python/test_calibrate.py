@@ -258,16 +258,20 @@ def _network_figures(**medians: float) -> dict[str, dict[str, float]]:
             for name, median in medians.items()}
 
 
+_medians = {"put": 500, "get": 2500, "atomic": 2600, "barrier": 1700, "sum": 1800, "block": 4000,
+            "long_block": 262144}
+
+
 def test_a_network_is_a_crossbar_of_what_was_measured():
-    found = _network_figures(put=500, get=2500, atomic=2600, block=4000, long_block=262144)
+    found = _network_figures(**_medians)
     text = network_calibration.machine_file(_found(), found, "on a,b", quick=False)
     table = tomllib.loads(text)
     assert table["machine"]["ranks"]["value"] == 2
     assert table["network"]["kind"] == "crossbar"
     assert table["network"]["latency_ns"]["value"] == 1000
     assert table["network"]["port_ns_per_byte"]["value"] == 1
-    assert table["operations"]["put"]["origin_ns"]["value"] == 500
-    assert table["operations"]["atomic"]["origin_ns"]["value"] == 600
+    origins = {name: each["origin_ns"]["value"] for name, each in table["operations"].items()}
+    assert origins == {"put": 500, "get": 500, "signal": 700, "active_message": 800, "atomic": 600}
     assert "median 2500 ns (5 % 2499, 95 % 2501)" in table["network"]["latency_ns"]["source"]
     assert "on a,b" in table["machine"]["summary"]
 
@@ -275,16 +279,18 @@ def test_a_network_is_a_crossbar_of_what_was_measured():
 @pytest.mark.parametrize(("changes", "names", "sentence"), [
     ({"get": 400}, ("put", "get"), "A get of 8 bytes took 400 ns and a put 500 ns, which leaves "),
     ({"long_block": 4000}, ("block", "long_block"), "A get of 262144 bytes took 4000 ns and one "),
+    ({"barrier": 1000}, ("put", "get", "barrier"), "A barrier took 1000 ns, a get of 8 bytes 2500 "),
+    ({"sum": 900}, ("put", "get", "sum"), "An all-reduce of 8 bytes took 900 ns, a get of 8 bytes "),
 ])
 def test_an_operation_that_leaves_no_cost_is_named(changes, names, sentence):
-    medians = {"put": 500, "get": 2500, "atomic": 2600, "block": 4000, "long_block": 262144}
-    assert network_calibration.contradiction(_network_figures(**medians)) is None
-    doubt = network_calibration.contradiction(_network_figures(**{**medians, **changes}))
+    assert network_calibration.contradiction(_network_figures(**_medians)) is None
+    doubt = network_calibration.contradiction(_network_figures(**{**_medians, **changes}))
     assert doubt.names == names
     assert doubt.sentence.startswith(sentence)
 
 
-_ns = {"put 8": 500, "get 8": 2500, "fetch_add 8": 2600, "get 4096": 4000, "get 262144": 262144}
+_ns = {"put 8": 500, "get 8": 2500, "fetch_add 8": 2600, "barrier 0": 1700, "all_reduce 8": 1800,
+       "get 4096": 4000, "get 262144": 262144}
 
 
 @pytest.fixture

@@ -123,6 +123,14 @@ def test_real_workers(study):
     assert all(ratio > 0 for ratio in ratios.values()), ratios
 
 
+def test_what_only_a_bus_has_is_no_parameter_of_real_workers(study):
+    rows = study("transfer", "direction=read", "bytes=4096", machine="threads:1")
+    assert [row["params"]["host"] for row in rows] == ["-"]
+    rows = study("broadcast", "boards=1,2", "bytes=1024", machine="threads:1")
+    assert [(row["params"]["boards"], row["params"]["option"]) for row in rows] == [(1, "-"),
+                                                                                    (2, "-")]
+
+
 def test_training_is_the_same_and_as_quick_as_predicted(study):
     rows = study("train", "workers=1,2,4", "epochs=5", "batch=479")
     accuracy = values(rows, "accuracy", "workers")

@@ -64,6 +64,7 @@ class Axis:
     legal: Legal
     unit: str = ""
     summary: str = ""
+    of_simulation: bool = False  # it says what a simulated machine is; others have no such thing
 
     def describe_legal(self) -> str:
         return str(self.legal) if str(self.legal) != "any" else f"any {self.type}"
@@ -140,7 +141,7 @@ def read_axis(name: str, table: dict[str, Any]) -> Axis:
 
     @error Mistake (without the file's name) if the table is malformed.
     """
-    unknown = set(table) - {"type", "default", "quick", "legal", "unit", "summary"}
+    unknown = set(table) - {"type", "default", "quick", "legal", "unit", "summary", "of_simulation"}
     if unknown:
         raise Mistake(f"axis '{name}': unknown key {listing(sorted(unknown))}")
     kind = table.get("type")
@@ -151,7 +152,8 @@ def read_axis(name: str, table: dict[str, Any]) -> Axis:
     default = _values(name, "default", kind, table["default"])
     quick = _values(name, "quick", kind, table["quick"]) if "quick" in table else default[:1]
     legal = read_legal(name, kind, table.get("legal"))
-    axis = Axis(name, kind, default, quick, legal, table.get("unit", ""), table.get("summary", ""))
+    axis = Axis(name, kind, default, quick, legal, table.get("unit", ""), table.get("summary", ""),
+                bool(table.get("of_simulation", False)))
     for value in (*default, *quick):
         if not legal.allows(value):
             raise Mistake(f"axis '{name}': {value} is not among its own legal values, {legal}")

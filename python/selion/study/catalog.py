@@ -70,7 +70,8 @@ class Metric:
 @dataclass(frozen=True)
 class Experiment:
     """One grid of points and the metrics measured at each; `data` is what its program reads;
-    `point_seconds` is about what a point takes, to guess how long a run will."""
+    `point_seconds` is about what a point takes, to guess how long a run will; `of_simulation` says
+    that it is about simulated machines alone."""
 
     name: str
     summary: str
@@ -83,6 +84,7 @@ class Experiment:
     metrics: Mapping[str, Metric]
     rules: tuple[Rule, ...]
     point_seconds: float
+    of_simulation: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ _experiment_keys = {
     "axis",
     "metric",
     "rule",
+    "of_simulation",
 }
 _metric_keys = {"unit", "summary", "when", "extra", "without", "tolerance", "optional"}
 
@@ -240,6 +243,7 @@ def _read_experiment(name: str, table: Any, study: Mapping[str, Any]) -> Experim
         },
         _read_rules(study, table.get("rule", ()), axes),
         _read_seconds(table.get("point_seconds", 0.02)),
+        bool(table.get("of_simulation", False)),
     )
 
 

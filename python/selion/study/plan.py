@@ -14,6 +14,10 @@ from selion.study.axes import Axis, Value
 from selion.study.catalog import Experiment, Study
 
 
+#: Where a machine has no such thing.
+_nothing = "-"
+
+
 @dataclass(frozen=True)
 class Request:
     """What the user asked for; empty fields mean the study's own choice."""
@@ -166,11 +170,25 @@ def machine_for(experiment: Experiment, machine: str, params: Mapping[str, Value
     return machine if spec.parse(machine).shape else spec.with_ranks(machine, int(ranks))
 
 
+def _params_on(
+    experiment: Experiment, machine: str, params: Mapping[str, Value]
+) -> Mapping[str, Value]:
+    """Without values that say what a simulated machine is, where the machine is none."""
+    if spec.parse(machine).kind == "sim":
+        return params
+    return {name: _nothing if experiment.axes[name].of_simulation else value
+            for name, value in params.items()}
+
+
 def _point(
     study: Study, experiment: Experiment, machine: str, params: Mapping[str, Value]
 ) -> Point:
+    if experiment.of_simulation and spec.parse(machine).kind != "sim":
+        obstacle = "the experiment is about simulated machines"
+        return Point(study.name, experiment, machine, params, obstacle)
     try:
-        return Point(study.name, experiment, machine_for(experiment, machine, params), params)
+        complete = machine_for(experiment, machine, params)
+        return Point(study.name, experiment, complete, _params_on(experiment, machine, params))
     except Mistake:
         obstacle = "they are of other numbers of ranks"
         return Point(study.name, experiment, machine, params, obstacle)
@@ -194,6 +212,8 @@ def points(study: Study, request: Request) -> list[Point]:
     if all(point.obstacle for point in planned):
         first = planned[0]
         machine_for(first.experiment, first.machine, first.params)  # says what contradicts
+        raise Mistake(f"The machine '{first.machine}' has no point of what was asked for: "
+                      f"{first.obstacle}.")
     once: dict[tuple[str, str, str], Point] = {}
     for point in planned:
         once.setdefault(point.identity, point)
