@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -113,9 +114,14 @@ public:
         const T& value, team_rank root,
         std::source_location site = std::source_location::current()) const {
         const detail::stored<T> own = value;
-        std::vector<detail::stored<T>> all(rank() == root ? size() : 0);
-        gather(std::span(&own, 1), std::span(all), root, site);
-        return detail::values_of<T>(std::move(all));
+        auto all = std::make_unique<std::vector<detail::stored<T>>>(rank() == root ? size() : 0);
+        try {
+            gather(std::span(&own, 1), std::span(*all), root, site);
+        } catch (...) {
+            static_cast<void>(all.release());  // members that are late may still write it
+            throw;
+        }
+        return detail::values_of<T>(std::move(*all));
     }
     /// @param own equally many elements at all members; may be block `rank()` of `all`.
     /// @param all at the root: as many for each member. Elsewhere it is not looked at.

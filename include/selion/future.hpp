@@ -18,6 +18,7 @@
 #include <utility>
 
 #include <selion/detail/export.hpp>
+#include <selion/detail/future_state.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/detail/shared_word.hpp>
 #include <selion/error.hpp>
@@ -41,40 +42,6 @@ private:
 };
 
 namespace detail {
-
-/// What a future and whoever fulfils it share. Recycled by the rank that made it.
-struct future_state {
-    static constexpr std::size_t near_bytes = 48;
-
-    shared_word word{0, 0, 0};         ///< see future.cpp
-    void (*destroy)(void*) = nullptr;  ///< of a value that is there
-    std::byte* far = nullptr;          ///< place of a value larger than `near_bytes`
-    std::function<void()> next;        ///< runs when it is fulfilled
-    std::exception_ptr trouble;
-    future_state* link = nullptr;         ///< in a list of free ones
-    future_state* made_before = nullptr;  ///< of those made for threads that joined the rank
-    alignas(16) std::byte near[near_bytes];
-
-    std::byte* place() { return far != nullptr ? far : near; }
-};
-
-SELION_API future_state& make_state(std::size_t bytes, std::source_location site);
-/// The future lets go of it.
-SELION_API void drop_state(future_state& state) noexcept;
-/// The value, or the trouble, is there: runs what waits for it.
-SELION_API void fulfil(future_state& state);
-/// Lets `next` run when it is fulfilled. @return false if it is already; then `next` is untouched.
-/// @pre there is a state, here and below: the future is neither empty nor taken.
-SELION_API bool continue_with(future_state* state, std::function<void()>& next,
-                              std::source_location site);
-SELION_API bool is_fulfilled(const future_state& state) noexcept;
-SELION_API bool await_state(future_state* state, std::int64_t timeout_ns,
-                            std::source_location site);
-
-struct state_release {
-    void operator()(future_state* state) const noexcept { drop_state(*state); }
-};
-using state_hold = std::unique_ptr<future_state, state_release>;
 
 /// A value that future<void> has in place of none.
 struct nothing {};
@@ -141,8 +108,8 @@ struct future_access {
 }  // namespace detail
 
 /// A value of type T that is there, or will be. Belongs to the thread that got it; a future that is
-/// let go lets its operation go on. One that is fulfilled at once (`make_ready`) holds its value
-/// itself and costs nothing.
+/// let go lets its operation go on. One that outlives its job is empty and may only be let go. One
+/// that is fulfilled at once (`make_ready`) holds its value itself and costs nothing.
 template <class T>
 class [[nodiscard]] future {
 public:
@@ -153,6 +120,14 @@ public:
     explicit future(detail::held<T> value) : value_(std::move(value)) {}
     /// One that whoever has the state fulfils.
     explicit future(detail::future_state& state) : state_(&state) {}
+    future(future&& other) noexcept
+        : value_(std::exchange(other.value_, std::nullopt)), state_(std::move(other.state_)) {}
+    future& operator=(future&& other) noexcept {
+        value_ = std::exchange(other.value_, std::nullopt);
+        state_ = std::move(other.state_);
+        return *this;
+    }
+    ~future() = default;
 
     /// Whether it can be waited for: neither empty nor taken.
     bool is_valid() const noexcept { return value_ || state_; }
@@ -229,6 +204,8 @@ auto future<T>::then(Function function, std::source_location site) {
     using result = typename detail::result_with<Function, T>::type;
     using value = typename detail::future_value<result>::type;
     constexpr bool is_nested = detail::future_value<result>::is_future;
+    static_assert(detail::fits_a_state<detail::held<value>>,
+                  "selion::future: a value is aligned to 16 bytes at most");
     auto own = std::make_shared<future>(std::move(*this));
     detail::future_state& state = detail::make_state(sizeof(detail::held<value>), site);
     future<value> later(state);
@@ -259,6 +236,8 @@ auto future<T>::then(Function function, std::source_location site) {
 template <class... Ts>
 future<std::tuple<detail::held<Ts>...>> when_all(future<Ts>... parts) {
     using all = std::tuple<detail::held<Ts>...>;
+    static_assert(detail::fits_a_state<all>,
+                  "selion::future: a value is aligned to 16 bytes at most");
     detail::future_state& state = detail::make_state(sizeof(all), std::source_location::current());
     future<all> later(state);
     // A part may be fulfilled on another thread of the rank than the one that gathers.

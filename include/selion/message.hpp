@@ -130,13 +130,13 @@ struct portable {
     explicit portable(const Function& from) : function(from) {}
     const Function& get() const { return function; }
 };
-template <class Result, class... Arguments>
-struct portable<Result (*)(Arguments...)> {
-    std::uint64_t code;
-    explicit portable(Result (*from)(Arguments...)) : code(encode_function(from)) {}
-    Result (*get() const)(Arguments...) {
-        return reinterpret_cast<Result (*)(Arguments...)>(decode_checked(code));
-    }
+template <class Pointer>
+struct portable_function {
+    std::uint64_t code = 0;
+    portable_function() = default;
+    explicit portable_function(Pointer from)
+        : code(encode_function(reinterpret_cast<std::uint64_t>(from))) {}
+    Pointer get() const { return reinterpret_cast<Pointer>(decode_checked(code)); }
 
 private:
     static std::uint64_t decode_checked(std::uint64_t code) {
@@ -145,6 +145,15 @@ private:
             end_for_unknown_function(code);
         return address;
     }
+};
+template <class Result, class... Arguments>
+struct portable<Result (*)(Arguments...)> : portable_function<Result (*)(Arguments...)> {
+    using portable_function<Result (*)(Arguments...)>::portable_function;
+};
+template <class Result, class... Arguments>
+struct portable<Result (*)(Arguments...) noexcept>
+    : portable_function<Result (*)(Arguments...) noexcept> {
+    using portable_function<Result (*)(Arguments...) noexcept>::portable_function;
 };
 
 /// A header handler on its way to the target, with its header, in whole words.

@@ -12,7 +12,8 @@
 
 /// Operations for reductions. Any function object `T operator()(T, T)` may stand in their place; it
 /// must be associative, and equal on all ranks. Values are combined in the order of the ranks, so
-/// it need not be commutative. Floating-point sums are associative only nearly: for them and their
+/// it need not be commutative. It must not throw: members that wait for what it was to give would
+/// wait for ever. Floating-point sums are associative only nearly: for them and their
 /// like the association is fixed. The values of several ranks are those of the first 2^k ranks,
 /// combined with those of the others, where 2^k is the largest power of two below their number; and
 /// so on within both. Seven ranks give ((0 1)(2 3))((4 5) 6), on every machine.

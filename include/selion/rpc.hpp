@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <selion/detail/message_function.hpp>
+#include <selion/detail/packed_arguments.hpp>
 #include <selion/future.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/message.hpp>
@@ -25,91 +26,6 @@
 namespace selion {
 
 namespace detail {
-
-template <class T>
-struct span_element {
-    static constexpr bool is_span = false;
-};
-template <class T, std::size_t Extent>
-struct span_element<std::span<T, Extent>> {
-    static constexpr bool is_span = true;
-    using type = std::remove_const_t<T>;
-};
-
-/// How one argument travels: by value; of a span, what it shows.
-template <class T>
-struct packed_argument {
-    static_assert(transferable<T>, "selion::rpc moves bytes: arguments must be trivially copyable");
-    T value;
-};
-template <class T>
-    requires(span_element<T>::is_span)
-struct packed_argument<T> {
-    static_assert(transferable<typename span_element<T>::type>,
-                  "selion::rpc moves bytes: elements of a span must be trivially copyable");
-    std::uint64_t start;
-    std::uint64_t count;
-};
-
-/// Like std::tuple, but a piece of bytes.
-template <class... Ts>
-struct packed_arguments {};
-template <class First, class... Rest>
-struct packed_arguments<First, Rest...> {
-    packed_argument<First> first;
-    [[no_unique_address]] packed_arguments<Rest...> rest;
-};
-
-inline constexpr std::size_t view_alignment = 16;
-constexpr std::size_t padded_view(std::size_t bytes) {
-    return (bytes + view_alignment - 1) / view_alignment * view_alignment;
-}
-
-template <class T>
-std::size_t view_bytes(const T& argument) {
-    if constexpr (span_element<T>::is_span) return padded_view(argument.size_bytes());
-    return 0;
-}
-
-/// Fills in the arguments, and copies what spans show behind each other.
-inline void pack_into(packed_arguments<>&, std::byte*, std::size_t) {}
-template <class First, class... Rest>
-void pack_into(packed_arguments<First, Rest...>& into, std::byte* views, std::size_t at,
-               const First& first, const Rest&... rest) {
-    if constexpr (span_element<First>::is_span) {
-        into.first = {at, first.size()};
-        if (!first.empty()) std::memcpy(views + at, first.data(), first.size_bytes());
-        at += padded_view(first.size_bytes());
-    } else {
-        into.first = {first};
-    }
-    pack_into(into.rest, views, at, rest...);
-}
-
-template <class T>
-auto unpack_one(const packed_argument<T>& from, const std::byte* views) {
-    if constexpr (span_element<T>::is_span) {
-        using element = const typename span_element<T>::type;
-        return std::span<element>(reinterpret_cast<element*>(views + from.start), from.count);
-    } else {
-        return from.value;
-    }
-}
-template <class Function, class... Done>
-decltype(auto) call_unpacked(Function& function, const packed_arguments<>&, const std::byte*,
-                             Done&&... done) {
-    return std::invoke(function, std::forward<Done>(done)...);
-}
-template <class Function, class First, class... Rest, class... Done>
-decltype(auto) call_unpacked(Function& function, const packed_arguments<First, Rest...>& from,
-                             const std::byte* views, Done&&... done) {
-    return call_unpacked(function, from.rest, views, std::forward<Done>(done)...,
-                         unpack_one(from.first, views));
-}
-
-/// What a function sees of an argument: of a span, a view of constant elements.
-template <class T>
-using seen = decltype(unpack_one(std::declval<const packed_argument<T>&>(), nullptr));
 
 SELION_API void reply_with(std::uint32_t origin, std::uint64_t state, const void* value,
                            std::size_t bytes);
@@ -183,19 +99,6 @@ void run_call(delivery& here) {
     }
 }
 
-/// A span argument may be given as anything that a span can show.
-template <class T>
-struct sent_as {
-    using type = std::remove_cvref_t<T>;
-};
-template <class T>
-    requires(!transferable<std::remove_cvref_t<T>> && requires(T& range) { std::span(range); })
-struct sent_as<T> {
-    using type = decltype(std::span(std::declval<std::remove_reference_t<T>&>()));
-};
-template <class T>
-using sent = typename sent_as<T>::type;
-
 /// A rank, and where in the program it was named: what follows may be any number of arguments.
 struct call_target {
     template <std::convertible_to<std::uint32_t> Rank>
@@ -257,6 +160,8 @@ auto rpc(detail::call_target target, Function&& function, Arguments&&... argumen
     using value = typename detail::future_value<result>::type;
     static_assert(std::is_void_v<value> || transferable<detail::held<value>>,
                   "selion::rpc moves bytes: the result must be trivially copyable");
+    static_assert(detail::is_aligned_as_usual<detail::held<value>>,
+                  "selion::rpc: a result is aligned to 16 bytes at most");
     detail::future_state& state = detail::make_state(sizeof(detail::held<value>), target.site);
     future<value> later(state);
     const kept sent_function = function;

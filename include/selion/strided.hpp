@@ -58,16 +58,28 @@ SELION_API void put_pieces(std::span<const erased_piece> pieces, const counters&
 SELION_API void get_pieces(std::span<const erased_piece> pieces, const counters& when,
                            std::source_location site);
 
+SELION_API void expect_pieces_of_one_rank(std::span<const erased_piece> pieces, std::uint64_t first,
+                                          std::source_location site);
+/// The bytes of a row; more than any memory has where that is no number.
+constexpr std::size_t row_bytes(std::size_t elements, std::size_t each) {
+    std::size_t bytes = 0;
+    return __builtin_mul_overflow(elements, each, &bytes) ? SIZE_MAX : bytes;
+}
+
 /// Pieces without their type, some at a time: no list is too long for the stack.
 template <class Piece, class Erase, class Send>
-void in_batches(std::span<const Piece> pieces, const counters& when, Erase erase, Send send) {
+void in_batches(std::span<const Piece> pieces, const counters& when, std::source_location site,
+                Erase erase, Send send) {
     constexpr std::size_t most = 64;
     erased_piece batch[most];
+    const std::uint64_t first = pieces.empty() ? 0 : erase(pieces.front()).there;
     do {
         const std::size_t count = pieces.size() < most ? pieces.size() : most;
         for (std::size_t i = 0; i < count; ++i) batch[i] = erase(pieces[i]);
         pieces = pieces.subspan(count);
-        send(std::span<const erased_piece>(batch, count), pieces.empty() ? when : counters{});
+        const std::span<const erased_piece> some(batch, count);
+        if (!some.empty()) expect_pieces_of_one_rank(some, first, site);
+        send(some, pieces.empty() ? when : counters{});
     } while (!pieces.empty());
 }
 
@@ -85,7 +97,7 @@ void put_strided(global_ptr<T> target, const std::type_identity_t<T>* source, st
                  std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
     detail::put_block(target.bits(), reinterpret_cast<const std::byte*>(source),
-                      {row * sizeof(T), outer, sizeof(T)}, when, site);
+                      {detail::row_bytes(row, sizeof(T)), outer, sizeof(T)}, when, site);
 }
 
 /// Reads a block. Without an origin or completion counter it is there on return.
@@ -95,7 +107,7 @@ void get_strided(std::remove_const_t<T>* target, global_ptr<T> source, std::size
                  std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::get moves bytes: T must be trivially copyable");
     detail::get_block(reinterpret_cast<std::byte*>(target), source.bits(),
-                      {row * sizeof(T), outer, sizeof(T)}, when, site);
+                      {detail::row_bytes(row, sizeof(T)), outer, sizeof(T)}, when, site);
 }
 
 /// Writes a list of pieces to one rank, in order. Completion as for `put_strided`.
@@ -105,7 +117,7 @@ void put_vector(std::span<const put_piece<T>> pieces, const counters& when = {},
                 std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
     detail::in_batches(
-        pieces, when,
+        pieces, when, site,
         [](const put_piece<T>& piece) {
             auto* const here = const_cast<T*>(piece.source.data());
             return detail::erased_piece{piece.target.bits(), reinterpret_cast<std::byte*>(here),
@@ -126,7 +138,7 @@ void get_vector(std::span<const get_piece<T>> pieces, const counters& when = {},
     counters counted = when;
     if (waits) counted.completion = &all;
     detail::in_batches(
-        pieces, counted,
+        pieces, counted, site,
         [](const get_piece<T>& piece) {
             return detail::erased_piece{piece.source.bits(),
                                         reinterpret_cast<std::byte*>(piece.target.data()),

@@ -104,7 +104,7 @@ public:
     /// @error selion::error, status::timed_out, from each collective.
     [[nodiscard]] team with_timeout(std::chrono::nanoseconds timeout) const {
         team same = *this;
-        same.end_after(timeout.count());
+        same.end_after(timeout.count() > 0 ? timeout.count() : 0);
         return same;
     }
 

@@ -116,8 +116,10 @@ std::size_t team_slots::part_bytes(const detail::block_call& call, std::size_t m
     const std::size_t room = slot_bytes / (gives_all(call.what) ? members_.count() : 1);
     const std::size_t step = call.how != nullptr ? call.element_bytes : detail::line_bytes;
     const std::size_t most = most_part == 0 ? room : std::min(room, std::max(most_part, step));
-    if (call.most_bytes() == 0 || call.most_bytes() > most) return most - most % step;
-    return call.most_bytes();
+    if (call.most_bytes() != 0 && call.most_bytes() <= most) return call.most_bytes();
+    const std::size_t whole = most - most % step;
+    // Where members are so many that none of them has a line, what is only moved goes in pieces.
+    return whole == 0 && call.how == nullptr ? std::max<std::size_t>(most, 1) : whole;
 }
 
 /// What is left of a block from the start of a part on, as far as the part goes.

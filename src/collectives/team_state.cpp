@@ -158,7 +158,9 @@ void team_state::run_by_nodes(const detail::block_call& call) {
 void team_state::run_by_messages(const detail::block_call& call, const wanted_schedule& wanted) {
     const bool is_usual =
         !wanted.is_chosen && wanted.request.algorithm == schedule_algorithm::k_nomial;
-    const bool has_own_tree = is_usual || is_own_tree(wanted.request);
+    // Its parcels use the members' slots, where members that share memory may still read the last
+    // collective's.
+    const bool has_own_tree = !members_.are_mapped() && (is_usual || is_own_tree(wanted.request));
     if (has_own_tree && call.what == broadcast) {
         return messages_.broadcast({call.target, call.block_bytes()}, call.root);
     }

@@ -23,6 +23,7 @@ constexpr std::size_t stack_bytes = 64 * 1024;
 
 /// Whether somebody else says what happened; set once before ranks start.
 bool somebody_supervises = false;
+pid_t handling_process = 0;  ///< the ranks' own
 
 /// Whether the fault lies where the stack would grow to: at its pointer, or in the frame above it.
 /// Memory there is mapped unless it is beyond the end of the stack.
@@ -54,7 +55,8 @@ void print_death(const detail::rank_context& rank, int number, const void* addre
 
 void on_fatal_signal(int number, siginfo_t* info, void* interrupted) {
     const detail::rank_context& context = *detail::current_context;
-    if (context.ranks != 0) {
+    // A child that a rank has forked is no rank.
+    if (context.ranks != 0 && getpid() == handling_process) {
         publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(info->si_addr));
         const bool is_beyond =
             number == SIGSEGV && is_beyond_stack(reinterpret_cast<std::uint64_t>(info->si_addr),
@@ -74,6 +76,7 @@ void on_fatal_signal(int number, siginfo_t* info, void* interrupted) {
 void install_crash_handler(bool is_supervised) {
     if (is_sanitized() || !base::knob_is_on(base::knob::crash_report)) return;
     somebody_supervises = is_supervised;
+    handling_process = getpid();
     for (const int number : fatal_signals) {
         if (!is_handled_by(number, SIG_DFL)) continue;
         struct sigaction wanted {};

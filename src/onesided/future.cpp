@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "onesided/message_state.hpp"
@@ -23,9 +25,21 @@ remote_error::remote_error(std::string type, const std::string& text, rank_id wh
 namespace onesided {
 
 void message_state::grow() {
-    constexpr std::size_t block = 64;
-    blocks_.push_back(std::make_unique<detail::future_state[]>(block));
-    for (std::size_t i = 0; i < block; ++i) give_back(blocks_.back()[i]);
+    blocks_.push_back(std::make_unique<detail::future_state[]>(states_in_block));
+    for (std::size_t i = 0; i < states_in_block; ++i) give_back(blocks_.back()[i]);
+}
+
+/// One after another, not each within the one before: a chain may have any length.
+void message_state::run_continuation(std::function<void()> next) {
+    waiting_.push_back(std::move(next));
+    if (runs_continuation_) return;
+    runs_continuation_ = true;
+    while (!waiting_.empty()) {
+        const std::function<void()> first = std::move(waiting_.front());
+        waiting_.pop_front();
+        first();  // takes the value, and so gives the state back
+    }
+    runs_continuation_ = false;
 }
 
 detail::future_state& message_state::take() {
@@ -42,7 +56,20 @@ void message_state::give_back(detail::future_state& state) {
     free_ = &state;
 }
 
+/// Continuations that nobody will run hold futures, and values may too.
+void message_state::let_go(detail::future_state& state) {
+    state.next = nullptr;
+    if (state.destroy != nullptr) std::exchange(state.destroy, nullptr)(state.place());
+    delete[] std::exchange(state.far, nullptr);
+}
+
 message_state::~message_state() {
+    constexpr auto block = states_in_block;
+    for (const auto& states : blocks_) std::for_each_n(states.get(), block, let_go);
+    for (detail::future_state* one = made_from_afar_.load(std::memory_order_relaxed);
+         one != nullptr; one = one->made_before) {
+        let_go(*one);
+    }
     for (detail::future_state* one = made_from_afar_.load(std::memory_order_relaxed);
          one != nullptr;) {
         delete std::exchange(one, one->made_before);
@@ -60,6 +87,7 @@ detail::future_state& message_state::take_from_afar() {
         return taken;
     }
     auto* const made = new detail::future_state;
+    made->is_from_afar = true;
     made->made_before = made_from_afar_.load(std::memory_order_relaxed);
     while (!made_from_afar_.compare_exchange_weak(made->made_before, made,
                                                   std::memory_order_relaxed)) {
@@ -98,7 +126,8 @@ void recycle(future_state& state) {
     std::atomic_ref(state.word.value).store(pending, std::memory_order_relaxed);
     const rank_context& context = *current_context;
     onesided::message_state* const owner = context.messages;
-    if (context.is_foreign_thread) {
+    // The rank's own thread has a list of its own, which others do not look at.
+    if (context.is_foreign_thread || state.is_from_afar) {
         owner->give_back_from_afar(state);
     } else {
         owner->give_back(state);
@@ -118,6 +147,8 @@ future_state& make_state(std::size_t bytes, std::source_location site) {
 bool is_fulfilled(const future_state& state) noexcept { return word_load(state.word) == fulfilled; }
 
 void drop_state(future_state& state) noexcept {
+    // The job is over, and with it the state; or the thread has left its rank.
+    if (current_context->messages == nullptr) return;
     if (current_context->has_one_thread) {
         if (state.word.value == fulfilled) return recycle(state);
         if (state.word.value == pending) state.word.value = unwanted;
@@ -144,8 +175,9 @@ void fulfil(future_state& state) {
         std::atomic_ref(state.word.value).exchange(fulfilled, std::memory_order_acq_rel);
     if (before == unwanted) return recycle(state);
     if (before == continued) {
-        const std::function<void()> next = std::move(state.next);
-        return next();  // takes the value, and so gives the state back
+        std::function<void()> next = std::move(state.next);
+        if (context.is_foreign_thread) return next();
+        return context.messages->run_continuation(std::move(next));
     }
     if (context.spends_time) {
         context.clock->wake(context, state.word);

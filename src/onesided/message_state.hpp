@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <source_location>
 #include <vector>
@@ -33,6 +35,8 @@ public:
     /// By any other thread.
     detail::future_state& take_from_afar();
     void give_back_from_afar(detail::future_state& state);
+    /// Of a future that is fulfilled. By the rank's own thread.
+    void run_continuation(std::function<void()> next);
 
     completion_queue completions;
     /// Deaths of other ranks that the rank knows of: see deaths.hpp.
@@ -58,8 +62,12 @@ public:
                            detail::access_purpose purpose, std::source_location site) = nullptr;
 
 private:
+    static constexpr std::size_t states_in_block = 64;
     void grow();
+    static void let_go(detail::future_state& state);
     std::vector<std::unique_ptr<detail::future_state[]>> blocks_;
+    std::deque<std::function<void()>> waiting_;  ///< continuations
+    bool runs_continuation_ = false;
     detail::future_state* free_ = nullptr;
     std::atomic<detail::future_state*> returned_ = nullptr;  ///< by others
     std::atomic<detail::future_state*> made_from_afar_ = nullptr;

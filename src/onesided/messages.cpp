@@ -198,6 +198,14 @@ void send_call_word(std::uint32_t target, std::uint64_t function, std::uint64_t 
                                   function, state, argument);
 }
 
+/// Whether it goes beside the counters of a message whose data are lent.
+bool has_short_header(const outgoing& message) {
+    const counters& when = message.when;
+    const std::size_t words = 1 + (when.target ? 1 : 0) + (when.completion != nullptr ? 1 : 0) +
+                              (message.state != 0 ? 1 : 0);
+    return message.arguments.size() + words * sizeof(std::uint64_t) <= most_argument_bytes;
+}
+
 void send_any_message(const outgoing& message, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_target(context, message.target, site);
@@ -214,8 +222,9 @@ void send_any_message(const outgoing& message, std::source_location site) {
                                      .arguments = {},
                                      .data = message.data,
                                      .bytes = message.bytes};
+    // A long header goes with the data, which are copied then.
     request.lends_data =
-        when.origin != nullptr && message.bytes != 0 &&
+        when.origin != nullptr && message.bytes != 0 && has_short_header(message) &&
         context.transport->can_lend(context, message.target, message.data, message.bytes);
     argument_writer arguments;
     const auto add_word = [&](message_part part, std::uint64_t word) {
@@ -236,10 +245,6 @@ void send_any_message(const outgoing& message, std::source_location site) {
         arguments.add(message.arguments.data(), message.arguments.size());
         request.arguments = arguments.bytes();
     } else {
-        SELION_EXPECT_AT(!request.lends_data, site,
-                         fmt::format("send: with an origin counter a header may have at most {} "
-                                     "bytes with its handler; this has {}",
-                                     arguments.free_bytes(), message.arguments.size()));
         joined = with_long_arguments(message);
         request.kind |= long_arguments;
         request.data = joined.data();

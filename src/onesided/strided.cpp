@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "onesided/global_address.hpp"
@@ -25,7 +26,15 @@ public:
         SELION_EXPECT_AT(outer_.size() <= most_dimensions, site,
                          fmt::format("a block of {} dimensions; at most {} are possible",
                                      outer_.size(), most_dimensions));
-        for (const stride& dimension : outer_) rows_ *= dimension.count;
+        bool has_all = true;
+        for (const stride& dimension : outer_) {
+            has_all &= !__builtin_mul_overflow(rows_, dimension.count, &rows_);
+        }
+        // A count of 0 makes it a block of no rows, whatever the others are.
+        const bool is_empty = std::ranges::any_of(
+            outer_, [](const stride& dimension) { return dimension.count == 0; });
+        if (is_empty) rows_ = 0;
+        SELION_EXPECT_AT(has_all || is_empty, site, std::string("a block of more than 2^64 rows"));
     }
 
     std::size_t rows_left() const { return rows_; }
@@ -93,15 +102,21 @@ void start_pieces(std::span<const erased_piece> pieces, const counters& when,
                   std::source_location site, Start start) {
     if (pieces.empty()) return start(empty_piece(when, site), when);
     for (const erased_piece& piece : pieces) {
-        SELION_EXPECT_AT(is_of_rank_of(piece.there, pieces.front().there), site,
-                         fmt::format("a list of pieces: one of them belongs to rank {}, the first "
-                                     "one to rank {}; all must belong to one rank",
-                                     rank_of(piece.there), rank_of(pieces.front().there)));
         start(piece, &piece == &pieces.back() ? when : counters{});
     }
 }
 
 }  // namespace
+
+void expect_pieces_of_one_rank(std::span<const erased_piece> pieces, std::uint64_t first,
+                               std::source_location site) {
+    for (const erased_piece& piece : pieces) {
+        SELION_EXPECT_AT(is_of_rank_of(piece.there, first), site,
+                         fmt::format("a list of pieces: one of them belongs to rank {}, the first "
+                                     "one to rank {}; all must belong to one rank",
+                                     rank_of(piece.there), rank_of(first)));
+    }
+}
 
 void put_block(std::uint64_t target, const std::byte* source, const block_shape& shape,
                const counters& when, std::source_location site) {

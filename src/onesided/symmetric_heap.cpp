@@ -35,8 +35,29 @@ symmetric_heap::symmetric_heap(detail::rank_context& context, std::uint64_t runt
     symmetric_.allocate(padded(runtime_bytes, largest_alignment), largest_alignment, top_);
 }
 
+/// Completion handlers may run on a thread beside the rank's own.
+class symmetric_heap::turn {
+public:
+    explicit turn(const symmetric_heap& heap) : used_(heap.is_used_) {
+        // acquire and release: what the one before has changed [heap.turn]
+        while (used_.test_and_set(std::memory_order_acquire)) {
+            used_.wait(true, std::memory_order_relaxed);
+        }
+    }
+    ~turn() {
+        used_.clear(std::memory_order_release);  // [heap.turn]
+        used_.notify_one();
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+
+private:
+    std::atomic_flag& used_;
+};
+
 std::optional<std::uint64_t> symmetric_heap::allocate_symmetric(std::uint64_t bytes,
                                                                 std::uint64_t alignment) {
+    const turn mine(*this);
     if (bytes > top_) return std::nullopt;
     const std::uint64_t aligned = effective_alignment(bytes, alignment);
     const std::uint64_t size = padded(bytes, aligned);
@@ -53,6 +74,12 @@ std::optional<std::uint64_t> symmetric_heap::allocate_symmetric(std::uint64_t by
 
 std::optional<std::uint64_t> symmetric_heap::allocate_own(std::uint64_t bytes,
                                                           std::uint64_t alignment) {
+    const turn mine(*this);
+    return take_own(bytes, alignment);
+}
+
+std::optional<std::uint64_t> symmetric_heap::take_own(std::uint64_t bytes,
+                                                      std::uint64_t alignment) {
     if (bytes > top_) return std::nullopt;
     const std::uint64_t aligned = effective_alignment(bytes, alignment);
     const std::uint64_t size = padded(bytes, aligned);
@@ -69,6 +96,7 @@ std::optional<std::uint64_t> symmetric_heap::allocate_own(std::uint64_t bytes,
 }
 
 bool symmetric_heap::deallocate_symmetric(std::uint64_t offset) {
+    const turn mine(*this);
     if (offset < runtime_bytes_) return false;
     const auto bytes = symmetric_.deallocate(offset);
     if (bytes) give_back(offset, *bytes);
@@ -76,6 +104,11 @@ bool symmetric_heap::deallocate_symmetric(std::uint64_t offset) {
 }
 
 bool symmetric_heap::deallocate_own(std::uint64_t offset) {
+    const turn mine(*this);
+    return return_own(offset);
+}
+
+bool symmetric_heap::return_own(std::uint64_t offset) {
     const auto place = own_starts_.find(offset);
     if (place == own_starts_.end()) return false;
     give_back(offset, *own_.deallocate(place->second));
@@ -85,13 +118,15 @@ bool symmetric_heap::deallocate_own(std::uint64_t offset) {
 
 std::optional<std::uint64_t> symmetric_heap::allocate_for_runtime(std::uint64_t bytes) {
     const std::uint64_t size = padded(bytes, detail::line_bytes);
-    const auto offset = allocate_own(size, detail::line_bytes);
+    const turn mine(*this);
+    const auto offset = take_own(size, detail::line_bytes);
     if (offset) runtime_used_bytes_ += size;
     return offset;
 }
 
 void symmetric_heap::deallocate_for_runtime(std::uint64_t offset, std::uint64_t bytes) {
-    if (deallocate_own(offset)) runtime_used_bytes_ -= padded(bytes, detail::line_bytes);
+    const turn mine(*this);
+    if (return_own(offset)) runtime_used_bytes_ -= padded(bytes, detail::line_bytes);
 }
 
 void symmetric_heap::clear(std::uint64_t offset, std::uint64_t bytes) {
@@ -105,10 +140,12 @@ void symmetric_heap::give_back(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 std::uint64_t symmetric_heap::used_bytes() const {
+    const turn mine(*this);
     return symmetric_.used_bytes() + own_.used_bytes() - runtime_used_bytes_;
 }
 
 std::uint64_t symmetric_heap::free_bytes() const {
+    const turn mine(*this);
     const std::uint64_t reserved = top_ - symmetric_.frontier() - own_.frontier();
     const machine::memory& memory = context_.host->memory();
     return std::min(reserved, memory.limit_bytes() - memory.committed_bytes());

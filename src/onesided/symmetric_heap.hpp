@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,7 +22,7 @@ inline constexpr std::uint64_t block_bytes = detail::line_bytes;
 
 /// One rank's segment 0. Symmetric allocations grow up from its start, those of the rank alone grow
 /// down from its end, until the two meet. Bookkeeping lies outside the segment: no stray put harms
-/// it. Used by one thread at a time.
+/// it. Threads of the rank take turns.
 class symmetric_heap {
 public:
     /// @param runtime_bytes at the start of the segment, kept for the floors above.
@@ -47,10 +48,14 @@ public:
     std::uint64_t free_bytes() const;
 
 private:
+    class turn;
+    std::optional<std::uint64_t> take_own(std::uint64_t bytes, std::uint64_t alignment);
+    bool return_own(std::uint64_t offset);
     void clear(std::uint64_t offset, std::uint64_t bytes);
     void give_back(std::uint64_t offset, std::uint64_t bytes);
 
     detail::rank_context& context_;
+    mutable std::atomic_flag is_used_;  ///< where the rank has several threads
     std::uint64_t runtime_bytes_;
     std::uint64_t runtime_used_bytes_ = 0;  ///< allocated for the runtime
     std::uint64_t top_;

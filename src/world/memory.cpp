@@ -75,6 +75,15 @@ error shortage(rank_context& context, std::string_view what, std::uint64_t bytes
             {.rank = context.rank, .peer = {}, .operation = std::string(what), .bytes = bytes}};
 }
 
+/// All ranks meet: they must not be in different collectives.
+void expect_whole(rank_context& context, std::string_view what, std::source_location site) {
+    SELION_EXPECT_AT(!state_of(context).everybody.is_broken(), site,
+                     fmt::format("{}, which all ranks do together, after a collective of all ranks "
+                                 "has ended in an error: they may be in different ones; what may "
+                                 "fail is for a team of its own, such as world.split(0)",
+                                 what));
+}
+
 /// @return false: a rank has died, so the memory stays what it is; by destructors, who must not
 /// hear of it.
 bool meets_all(rank_context& context, std::source_location site) {
@@ -98,6 +107,7 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     release_writes(context, site);
     const machine::call_scope scope(context, operation::allocate, site);
     const std::uint64_t bytes = checked_bytes(request, site);
+    expect_whole(context, "allocate", site);
     onesided::expect_alive(context, state_of(context).everybody.members(), "allocate");
     compare_call(*current_context, operation::allocate, site);
     onesided::symmetric_heap& heap = state_of(context).heap;
@@ -125,6 +135,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     expect_not_in_completion(*current_context, operation::deallocate, site);
     release_writes(context, site);
     const machine::call_scope scope(context, operation::deallocate, site);
+    expect_whole(context, "deallocate", site);
     // Nobody's last access may fall into memory that is already someone else's.
     let_handlers_return(context);
     if (!meets_all(context, site)) return;

@@ -112,6 +112,37 @@ SPMD_TEST(strided, a_list_of_pieces) {
     world.barrier();
 }
 
+/// More of them than travel together: each counter counts once, when all are here, or read.
+SPMD_TEST(strided, a_list_that_is_got_counts_once) {
+    constexpr std::size_t pieces = 150;
+    spmd::symmetric_array<std::uint64_t> cells(world, 2 * pieces);
+    spmd::symmetric_array<selion::counter> read(world, 1);
+    std::iota(cells.mine(), cells.mine() + 2 * pieces, 1000u * world.rank());
+    world.barrier();
+    const selion::rank_id from = test.neighbour();
+    for (std::uint32_t round = 0; round < test.rounds(20, 2); ++round) {
+        std::vector<std::uint64_t> got(pieces);
+        std::vector<selion::get_piece<std::uint64_t>> wanted;
+        for (std::size_t i = 0; i < pieces; ++i) {
+            wanted.push_back({std::span(got).subspan(i, 1), cells.at(from, 2 * i)});
+        }
+        selion::counter here;
+        selion::counter complete;
+        selion::get_vector(std::span<const selion::get_piece<std::uint64_t>>(wanted),
+                           {.origin = &here, .target = read.at(from), .completion = &complete});
+        here.wait(1);
+        bool is_right = true;
+        for (std::size_t i = 0; i < pieces; ++i) is_right &= got[i] == 1000u * from + 2 * i;
+        test.that(is_right, "all pieces are here when the counter counts");
+        complete.wait(1);
+        read.mine()->wait(1);
+        test.equal(here.value() + complete.value(), 0);
+        world.barrier();
+        test.equal(read.mine()->value(), 0);
+        world.barrier();
+    }
+}
+
 SPMD_TEST(strided, a_list_of_no_pieces_counts) {
     spmd::symmetric_array<selion::counter> counted(world, 1);
     selion::counter done;

@@ -163,12 +163,11 @@ frame_fault batch_reader::next(frame_head& head, std::span<const std::byte>& fol
     head.origin = batch_.origin;
     head.bytes = entry.bytes;
     head.kind = entry.kind;
-    head.flags = entry.flags;
+    // It is taken, and told as taken, with the others.
+    head.flags = entry.flags | batched_flag;
     head.detail = entry.detail;
     head.operands[1] = detail::null_address;
     std::memcpy(head.operands, rest_.data() + sizeof entry, entry.operands * word_bytes);
-    // It is taken, and told as taken, with the others.
-    head.is_batched = 1;
     following = rest_.subspan(before_data, entry.bytes);
     rest_ = rest_.subspan(before_data + whole_words(entry.bytes));
     return head.is_reply() == batch_.is_reply() ? frame_fault::none : frame_fault::kind;

@@ -128,6 +128,18 @@ struct peer_link {
     }
     bool has_waiting() { return requests().has_waiting() || replies().has_waiting(); }
 
+    /// What a frame of the peer is to this rank now. A reply also waits for requests that were sent
+    /// before it and are late: what its handler has put is there before whoever has the answer
+    /// looks.
+    turn turn_of(const frame_head& head) {
+        const turn in_class = of(class_of(head)).turn_of(head.number);
+        const std::uint32_t taken = requests().taken;
+        if (in_class != turn::now || !head.may_follow() || has_reached(taken, head.follows)) {
+            return in_class;
+        }
+        return head.follows - taken <= most_ahead ? turn::later : turn::never;
+    }
+
     /// What the peer may be told of its requests: nothing new while a reply to it waits.
     std::uint32_t requests_to_tell() {
         return replies().has_waiting() ? requests().told : requests().taken;

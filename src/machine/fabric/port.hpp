@@ -213,7 +213,7 @@ private:
     void receive(detail::rank_context& server, std::span<const std::byte> frame);
     void take(detail::rank_context& server, const frame_head& head,
               std::span<const std::byte> following);
-    void take_early(detail::rank_context& server, class_account& account);
+    void take_early(detail::rank_context& server, peer_link& link, class_account& account);
     void take_put(detail::rank_context& server, const frame_head& head,
                   std::span<const std::byte> data);
     void take_get(detail::rank_context& server, const frame_head& head);

@@ -27,7 +27,7 @@ static_assert(argument_bytes_room % 16 == 0);
 
 /// Whether nothing is left to do once the answer is made: the answer says so itself.
 bool is_taken_by_answer(const frame_head& head) {
-    if (head.is_batched != 0) return false;
+    if (head.is_batched()) return false;
     if (head.kind == frame_kind::get) return head.operands[1] == detail::null_address;
     return head.kind == frame_kind::atomic && head.operands[3] != no_ticket;
 }
@@ -92,7 +92,7 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
         const std::lock_guard lock(mutex_);
         peer_link& link = link_to(head.origin);
         hear(server, link, head);
-        if (head.is_counted()) its_turn = link.of(class_of(head)).turn_of(head.number);
+        if (head.is_counted()) its_turn = link.turn_of(head);
         if (!head.is_counted() && head.asks()) {
             link.hear_question(head);
             if (link.owes_account) look_after(head.origin, link);
@@ -121,19 +121,21 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
         take(server, head, frame.subspan(sizeof head));
         note_taken(server, head.origin, head);
     }
-    take_early(server, account);
+    take_early(server, *links_[head.origin], account);
+    if (!head.is_reply()) take_early(server, *links_[head.origin], links_[head.origin]->replies());
 }
 
 /// Frames that have overtaken the one that was just taken.
-void port::take_early(detail::rank_context& server, class_account& account) {
+void port::take_early(detail::rank_context& server, peer_link& link, class_account& account) {
     while (!account.early.empty()) {
-        const auto next = account.early.extract(account.taken + 1);
-        if (next.empty()) return;
-        early_count_.fetch_sub(1, std::memory_order_relaxed);
-        const std::span<const std::byte> frame = next.mapped();
+        const auto found = account.early.find(account.taken + 1);
+        if (found == account.early.end()) return;
         frame_head head;
-        std::memcpy(&head, frame.data(), sizeof head);
-        take(server, head, frame.subspan(sizeof head));
+        std::memcpy(&head, found->second.data(), sizeof head);
+        if (link.turn_of(head) != turn::now) return;
+        const auto next = account.early.extract(found);
+        early_count_.fetch_sub(1, std::memory_order_relaxed);
+        take(server, head, std::span<const std::byte>(next.mapped()).subspan(sizeof head));
         note_taken(server, head.origin, head);
     }
 }

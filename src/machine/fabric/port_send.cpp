@@ -134,6 +134,7 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     head.origin = around_.bounds.own_rank;
     head.number = account.sent + 1;
     head.bytes = static_cast<std::uint32_t>(frame.first.size() + frame.second.size());
+    if (head.may_follow()) head.follows = link.requests().sent;
     const bool asks_at_once = link.asks_at_once && has_reached(account.acked, account.sent);
     if (!completions.empty() || (asks_at_once && needs.account)) head.flags |= asks_flag;
     link.tell(head);

@@ -126,7 +126,8 @@ std::string_view name_of(frame_fault fault) {
 }
 
 frame_fault check_frame(const frame_head& head, const frame_bounds& bounds) {
-    const bool is_known = head.kind <= frame_kind::batch && (head.flags & ~all_flags) == 0;
+    const bool is_known =
+        head.kind <= frame_kind::batch && (head.flags & ~(all_flags | batched_flag)) == 0;
     if (!is_known || !has_class_of_kind(head)) return frame_fault::kind;
     return check_body(head, bounds);
 }
@@ -136,7 +137,7 @@ frame_fault read_frame(std::span<const std::byte> frame, const frame_bounds& bou
     if (frame.size() < sizeof head) return frame_fault::foreign;
     std::memcpy(&head, frame.data(), sizeof head);
     if (head.secret != bounds.secret) return frame_fault::foreign;
-    head.is_batched = 0;
+    if (head.is_batched()) return frame_fault::kind;
     if (head.origin >= bounds.ranks || head.origin == bounds.own_rank) return frame_fault::origin;
     if (head.bytes != frame.size() - sizeof head || frame.size() > frame_bytes) {
         return frame_fault::length;

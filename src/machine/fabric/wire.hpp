@@ -33,6 +33,7 @@ inline constexpr std::uint8_t is_reply_flag = 1;  ///< of the class of replies
 inline constexpr std::uint8_t asks_flag = 2;      ///< an account is wanted at once
 inline constexpr std::uint8_t adds_flag = 4;      ///< the signal is added to, not set
 inline constexpr std::uint8_t all_flags = is_reply_flag | asks_flag | adds_flag;
+inline constexpr std::uint8_t batched_flag = 128;  ///< not on the wire: it has come in a batch
 
 /// No answer is wanted.
 inline constexpr std::uint64_t no_ticket = ~std::uint64_t{0};
@@ -48,11 +49,16 @@ struct frame_head {
     frame_kind kind = frame_kind::account;
     std::uint8_t flags = 0;
     std::uint16_t detail = 0;
-    std::uint32_t is_batched = 0;  ///< not on the wire: it has come in a batch
+    std::uint32_t follows = 0;  ///< of a reply: number of the last request sent before it
     std::uint64_t operands[4] = {};
 
     bool is_counted() const { return kind != frame_kind::account; }
     constexpr bool is_reply() const { return (flags & is_reply_flag) != 0; }
+    bool is_batched() const { return (flags & batched_flag) != 0; }
+    /// Whether what a handler has put is to be there before it: its answer tells of that.
+    bool may_follow() const {
+        return is_reply() && (kind == frame_kind::message || kind == frame_kind::batch);
+    }
     bool asks() const { return (flags & asks_flag) != 0; }
     detail::signal_update update(std::uint64_t amount) const {
         return {amount, (flags & adds_flag) != 0};

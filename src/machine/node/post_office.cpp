@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/post_office.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,6 +12,7 @@
 #include "machine/death_list.hpp"
 #include "machine/node/yield.hpp"
 #include "selion/detail/word_access.hpp"
+#include "selion/error.hpp"
 
 namespace selion::machine::node {
 namespace {
@@ -316,10 +319,21 @@ void post_office::send_waiting(detail::rank_context& context, mail_room& own,
         if (is_dead(context, request.target)) throw death_of(context, request.target, "send");
         const std::uint64_t consumed = detail::word_load(ring.consumed);
         if (try_send(context, own, request)) return;
+        const std::int64_t deadline_ns = context.own.deadline_ns;  // of a collective that sends it
         context.clock->wait(context, {.word = ring.consumed,
                                       .at_least = consumed + 1,
                                       .reason = wait_reason::message,
+                                      .deadline_ns = deadline_ns,
                                       .others = std::span(others).first(count)});
+        if (deadline_ns == no_deadline || context.clock->now_ns() < deadline_ns) continue;
+        if (try_send(context, own, request)) return;
+        throw error(status::timed_out,
+                    fmt::format("rank {} has waited too long for rank {} to take a message",
+                                context.rank, request.target),
+                    {.rank = context.rank,
+                     .peer = request.target,
+                     .operation = "send",
+                     .bytes = request.bytes});
     }
 }
 

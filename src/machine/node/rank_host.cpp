@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "machine/crash_handler.hpp"
@@ -16,6 +17,7 @@
 #include "machine/node/binding.hpp"
 #include "machine/node/fiber_carrier.hpp"
 #include "machine/node/notifier.hpp"
+#include "selion/error.hpp"
 
 namespace selion::machine::node {
 
@@ -89,12 +91,29 @@ int rank_host::run(const job& work, bool may_use_caller) {
         interrupts.emplace(mapping_, office_, contexts_.front(),
                            setting_.bells().of_notifier(process_));
     }
+    // Ranks that have begun wait for those that cannot: there is no way back from an error here.
+    const auto run_or_end = [&](std::uint32_t carrier) {
+        try {
+            run_carrier(work, carrier);
+        } catch (const error& trouble) {
+            end_job({{}, trouble.what(), {}});
+        }
+    };
     if (may_use_caller && carriers == 1) {
-        run_carrier(work, 0);
+        run_or_end(0);
     } else {
         std::vector<std::jthread> threads;
-        for (std::uint32_t c = 0; c < carriers; ++c) {
-            threads.emplace_back([&, c] { run_carrier(work, c); });
+        try {
+            for (std::uint32_t c = 0; c < carriers; ++c) {
+                threads.emplace_back([&run_or_end, c] { run_or_end(c); });
+            }
+        } catch (const std::system_error& trouble) {
+            end_job(
+                {{},
+                 fmt::format("cannot make a thread for ranks ({}); use fewer ranks or carriers, "
+                             "or raise the limits of threads and memory",
+                             trouble.code().message()),
+                 {}});
         }
     }
     interrupts.reset();  // nobody adds calls any more

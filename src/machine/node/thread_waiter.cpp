@@ -35,6 +35,9 @@ bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
         }
         if (request.has_arrived()) return true;
         if (ends_early_) return false;
+        // Messages that come again and again are no reason to stay.
+        const bool has_deadline = request.deadline_ns != no_deadline;
+        if (has_deadline && steady_now_ns() >= request.deadline_ns) return false;
     }
 }
 

@@ -22,31 +22,35 @@ child_output::child_output(child_output&& other) noexcept
       rest_(std::move(other.rest_)) {}
 
 child_output::~child_output() {
-    if (source_ < 0) return;
-    pass_on();
+    while (pass_some()) {
+    }
     if (!rest_.empty()) write_line(rest_ + '\n');
     if (source_ >= 0) close(source_);
 }
 
+/// Others have their turn after so much.
 void child_output::pass_on() {
+    constexpr int most_blocks = 16;
+    for (int i = 0; i < most_blocks && pass_some(); ++i) continue;
+}
+
+/// @return whether there may be more.
+bool child_output::pass_some() {
+    if (source_ < 0) return false;
     std::array<char, 65536> block;
-    bool has_ended = false;
-    while (source_ >= 0 && !has_ended) {
-        const ssize_t bytes = read(source_, block.data(), block.size());
-        if (bytes < 0 && errno == EINTR) continue;
-        if (bytes < 0) break;
-        has_ended = bytes == 0;
-        rest_.append(block.data(), static_cast<std::size_t>(bytes));
-    }
+    const ssize_t bytes = read(source_, block.data(), block.size());
+    if (bytes < 0) return errno == EINTR;
+    rest_.append(block.data(), static_cast<std::size_t>(bytes));
     std::size_t start = 0;
     for (std::size_t end = 0; (end = rest_.find('\n', start)) != std::string::npos;) {
         write_line(std::string_view(rest_).substr(start, end + 1 - start));
         start = end + 1;
     }
     rest_.erase(0, start);
-    if (!has_ended) return;
+    if (bytes != 0) return true;
     close(std::exchange(source_, -1));
     if (!rest_.empty()) write_line(std::exchange(rest_, {}) + '\n');
+    return false;
 }
 
 void child_output::write_line(std::string_view line) {

@@ -20,6 +20,7 @@ public:
     void pass_on();
 
 private:
+    bool pass_some();
     void write_line(std::string_view line);
 
     int source_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "machine/crash_handler.hpp"
 #include "machine/exit_watch.hpp"
 #include "machine/node/doorbell.hpp"
@@ -102,7 +103,10 @@ private:
     [[noreturn]] void run_ranks(const job& work, const job_environment& place) {
         if (getppid() != place.parent) std::_Exit(1);
         result<node::shared_mapping> mapping = node::shared_mapping::attach(place.memory_file);
-        if (!mapping) throw mapping.trouble();
+        if (!mapping) {
+            base::say(mapping.trouble().what());
+            std::_Exit(1);  // what follows the call is the first process's
+        }
         // Sleepers of every process must be registered, whoever created the job.
         if (mapping.value().control().fence_signals == 0) node::register_heavy_fences();
         use(std::move(mapping).value(), place.process);
@@ -122,7 +126,7 @@ private:
             status = ranks_->run(work, true);
         }
         publish(mapping_->process(place.process).has_finished, 1u);
-        std::exit(status);
+        std::exit(exit_status_of(status));
     }
 };
 

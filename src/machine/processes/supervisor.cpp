@@ -185,7 +185,8 @@ void supervisor::collect_ended() {
 /// What a process left behind whose status a handler of the program has taken, as wait tells it.
 int supervisor::noted_status(std::uint32_t process) const {
     const node::process_record& record = mapping_.process(process);
-    return W_EXITCODE(look_at(record.has_finished) != 0 ? look_at(record.status) & 0xff : 1, 0);
+    return W_EXITCODE(
+        look_at(record.has_finished) != 0 ? exit_status_of(look_at(record.status)) : 1, 0);
 }
 
 /// Decides what the end of one process means for the job.

@@ -14,6 +14,11 @@
 
 namespace selion::machine {
 
+/// What a process ends with: the system keeps 8 bits, and what is not 0 stays so.
+constexpr int exit_status_of(int status) {
+    return (status & 0xff) != 0 ? status & 0xff : static_cast<int>(status != 0);
+}
+
 /// The program's first process under `processes`: starts the others, passes signals and output on,
 /// explains hangs, and ends the job when one of them dies. It is no rank.
 class supervisor {

@@ -165,6 +165,30 @@ TEST(link, a_batch_of_replies_tells_what_no_other_frame_may_before_it) {
     EXPECT_EQ(whole.requests_taken, 0u);
 }
 
+TEST(link, a_reply_waits_for_requests_that_were_sent_before_it) {
+    peer_link link;
+    link.requests().taken = 3;
+    frame_head reply;
+    reply.kind = frame_kind::message;
+    reply.flags = is_reply_flag;
+    reply.number = 1;
+    reply.follows = 5;
+    EXPECT_EQ(link.turn_of(reply), turn::later);
+    link.requests().taken = 5;
+    EXPECT_EQ(link.turn_of(reply), turn::now);
+    reply.follows = 0xffff'fff0;  // long ago, as numbers go round
+    EXPECT_EQ(link.turn_of(reply), turn::now);
+    reply.follows = 6 + most_ahead;
+    EXPECT_EQ(link.turn_of(reply), turn::never);
+    reply.kind = frame_kind::get_answer;  // which was made at the request's turn
+    EXPECT_EQ(link.turn_of(reply), turn::now);
+    frame_head request;
+    request.kind = frame_kind::put;
+    request.number = 6;
+    request.follows = 6 + most_ahead;
+    EXPECT_EQ(link.turn_of(request), turn::now);
+}
+
 TEST(link, a_frame_has_its_turn) {
     class_account account;
     account.taken = UINT32_MAX - 1;

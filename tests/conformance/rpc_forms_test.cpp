@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What may be called and passed, and futures in unusual places.
+#include <chrono>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "conformance/spmd.hpp"
+
+namespace {
+
+int quick(int value) noexcept { return value + 1; }
+int twice(int value) { return 2 * value; }
+int apply(int (*function)(int), int value) { return function == nullptr ? -1 : function(value); }
+int apply_quick(int (*function)(int) noexcept, int value) { return function(value); }
+
+selion::arrival take_quickly(const std::uint64_t& address, selion::message_info) noexcept {
+    selion::detail::count_together(
+        *selion::detail::current_context,
+        selion::counter_access::word(*reinterpret_cast<selion::counter*>(address)));
+    return {};
+}
+
+SPMD_TEST(rpc_forms, functions_that_do_not_throw_and_functions_as_arguments) {
+    const selion::rank_id to = test.neighbour();
+    test.equal(selion::rpc(to, quick, 4).get(), 5);
+    test.equal(selion::rpc(to, &quick, 5).get(), 6);
+    test.equal(selion::rpc(to, apply, &twice, 21).get(), 42);
+    test.equal(selion::rpc(to, apply, twice, 4).get(), 8);
+    test.equal(selion::rpc(to, apply_quick, quick, 6).get(), 7);
+    int (*const nothing)(int) = nullptr;
+    test.equal(selion::rpc(to, apply, nothing, 1).get(), -1);
+    // A handler of a message, to the rank itself: its counter is here.
+    selion::counter came;
+    selion::send(selion::rank_id(world.rank()), take_quickly,
+                 reinterpret_cast<std::uint64_t>(&came));
+    came.wait(1);
+    world.barrier();
+}
+
+SPMD_TEST(rpc_forms, texts_travel_with_what_they_show) {
+    const auto length = [](std::string_view text) { return text.size() + 1000 * (text[0] == 'S'); };
+    const std::string long_text(5000, 'S');
+    for (const std::string& text : {std::string("Selion"), long_text}) {
+        const std::string_view view(text);
+        test.equal(selion::rpc(test.neighbour(), length, view).get(), text.size() + 1000);
+    }
+    const std::string_view part = std::string_view(long_text).substr(4000);
+    const auto sum = [](std::span<const int> numbers) {
+        return std::accumulate(numbers.begin(), numbers.end(), 0);
+    };
+    test.equal(selion::rpc(test.neighbour(), length, part).get(), std::size_t{2000});
+    const std::initializer_list<int> few{1, 2, 3};
+    test.equal(selion::rpc(test.neighbour(), sum, few).get(), 6);
+    world.barrier();
+}
+
+SPMD_TEST(rpc_forms, a_future_is_empty_once_it_has_been_given_away) {
+    auto held = selion::make_ready(std::vector<int>{1, 2, 3});
+    auto moved = std::move(held);
+    test.that(!held.is_valid() && !held.is_ready(), "what was moved from is empty");
+    auto size = moved.then([](const std::vector<int>& all) { return all.size(); });
+    test.that(!moved.is_valid(), "its value went on");
+    test.equal(size.get(), std::size_t{3});
+}
+
+SPMD_TEST(rpc_forms, a_chain_may_have_any_length) {
+    constexpr int links = 20'000;
+    auto last = selion::rpc(test.neighbour(), twice, 0);
+    for (int i = 0; i < links; ++i) last = last.then([](int value) { return value + 1; });
+    test.equal(last.get(), links);
+    world.barrier();
+}
+
+SPMD_TEST(rpc_forms, a_job_may_end_while_futures_wait_for_each_other) {
+    auto here = selion::rpc(selion::rank_id(world.rank()), twice, 1);
+    here.wait();
+    auto both = selion::when_all(selion::rpc(test.neighbour(), twice, 2), std::move(here));
+    test.that(both.is_valid(), "it may be let go");
+    world.barrier();
+}
+
+/// Messages that come all the time are no reason to wait longer.
+SPMD_TEST(rpc_forms, a_time_out_passes_while_messages_come) {
+    if (world.size() < 2 || !world.machine().capabilities.real_time) return;
+    const auto over = selion::allocate<selion::signal>(world, 1);
+    const auto never = selion::allocate<selion::signal>(world, 1);
+    world.barrier();
+    if (world.rank() == 0) {
+        const std::int64_t start_ns = world.now();
+        test.that(!selion::wait_until(never, 1, std::chrono::milliseconds(50)), "nothing came");
+        const std::int64_t taken_ns = world.now() - start_ns;
+        selion::notify(over.on(1), selion::signal_set(1));
+        // The sender goes on for seconds, unless it is told.
+        test.that(taken_ns < 2'000'000'000, "the wait has ended in time");
+    }
+    if (world.rank() == 1) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+        while (!selion::wait_until(over, 1, std::chrono::nanoseconds(1)) &&
+               std::chrono::steady_clock::now() < end) {
+            selion::rpc_oneway(0, [] {
+                const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+                while (std::chrono::steady_clock::now() < until) {
+                }
+            });
+        }
+    }
+    world.barrier();
+    selion::deallocate(world, never);
+    selion::deallocate(world, over);
+}
+
+/// Ways that use the same memory for other things, one after the other.
+SPMD_TEST(rpc_forms, ways_of_collectives_do_not_disturb_each_other) {
+    using enum selion::collective_kind;
+    constexpr std::size_t count = 1000;
+    const std::uint32_t ranks = world.size();
+    world.choose(all_reduce, selion::choice_of("messages:k_nomial:2"));
+    world.choose(all_gather, selion::choice_of("slots"));
+    std::vector<std::uint32_t> own(count);
+    std::vector<std::uint32_t> all(count * ranks);
+    std::vector<std::uint32_t> most(count);
+    std::size_t wrong = 0;
+    for (std::uint32_t round = 0; round < test.rounds(100, 3); ++round) {
+        std::ranges::fill(own, round * 1000 + world.rank());
+        world.all_gather(std::span<const std::uint32_t>(own), std::span(all));
+        std::ranges::fill(most, 0xEEEE0000u);
+        world.all_reduce(std::span(most), selion::maximum);
+        for (std::size_t i = 0; i < all.size(); ++i) wrong += all[i] != round * 1000 + i / count;
+    }
+    world.choose(all_reduce, std::nullopt);
+    world.choose(all_gather, std::nullopt);
+    test.equal(wrong, std::size_t{0});
+}
+
+}  // namespace
