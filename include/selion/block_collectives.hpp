@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include <selion/detail/block_call.hpp>
 #include <selion/detail/export.hpp>
+#include <selion/detail/late_target.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/detail/team_view.hpp>
 #include <selion/global_ptr.hpp>
@@ -114,13 +114,8 @@ public:
         const T& value, team_rank root,
         std::source_location site = std::source_location::current()) const {
         const detail::stored<T> own = value;
-        auto all = std::make_unique<std::vector<detail::stored<T>>>(rank() == root ? size() : 0);
-        try {
-            gather(std::span(&own, 1), std::span(*all), root, site);
-        } catch (...) {
-            static_cast<void>(all.release());  // members that are late may still write it
-            throw;
-        }
+        const detail::late_target<std::vector<detail::stored<T>>> all(rank() == root ? size() : 0);
+        gather(std::span(&own, 1), std::span(*all), root, site);
         return detail::values_of<T>(std::move(*all));
     }
     /// @param own equally many elements at all members; may be block `rank()` of `all`.
