@@ -25,6 +25,17 @@ def where_is(program: str) -> dict[str, str]:
     return {"SELION_BIN": str(found), "SELION_STUDIES": str(root / "studies")}
 
 
+def _is_built(program: str) -> bool:
+    try:
+        places.study_program(program)
+    except Failure:
+        return False
+    return True
+
+
+needs_tuner = pytest.mark.skipif(not _is_built("study_tune"), reason="study_tune is not built")
+
+
 class Study:
     """An installed study, as a user runs it."""
 

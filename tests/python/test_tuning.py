@@ -11,22 +11,11 @@ from pathlib import Path
 import pytest
 
 from conftest import needs_module
-from selion import places
-from selion.mistake import Failure, Mistake
+from selion.mistake import Mistake
 from selion.tuning import cells, check, consistency, meetings, program, session, table
 from selion.tuning.notes import Notes
 from selion.tuning.table import Place
-
-
-def _has_program() -> bool:
-    try:
-        places.study_program("study_tune")
-    except Failure:
-        return False
-    return True
-
-
-needs_program = pytest.mark.skipif(not _has_program(), reason="study_tune is not built")
+from studying import needs_tuner
 
 _place = Place("all_reduce", "threads", 2, 64)
 _row = {"slots": 287.0, "board": 346.5}
@@ -247,7 +236,7 @@ def test_how_far_choices_are_from_the_best():
 # --- the commands ---------------------------------------------------------------------------------
 
 
-@needs_program
+@needs_tuner
 def test_tune_then_explain_and_check(tmp_path: Path, selion):
     used = {"XDG_CACHE_HOME": str(tmp_path)}
     few = ("-m", "threads:2", "-c", "all_reduce")
@@ -270,7 +259,7 @@ def test_tune_then_explain_and_check(tmp_path: Path, selion):
     assert checked.returncode in (0, 1) and "of 11 choices are within 10 %" in checked.stdout
 
 
-@needs_program
+@needs_tuner
 def test_no_time_leaves_cells_and_resume_goes_on(tmp_path: Path, selion):
     output = tmp_path / "table.json"
     few = ("-m", "threads:2", "-c", "broadcast", "-o", str(output))
@@ -289,7 +278,7 @@ def test_no_time_leaves_cells_and_resume_goes_on(tmp_path: Path, selion):
     assert list(tmp_path.iterdir()) == [output]
 
 
-@needs_program
+@needs_tuner
 def test_a_table_without_rows_is_not_checked(tmp_path: Path, selion):
     place = program.place()
     table.write(tmp_path / "table.json", place.host, {}, {})
@@ -298,7 +287,7 @@ def test_a_table_without_rows_is_not_checked(tmp_path: Path, selion):
     assert done.stderr == "selion tune: 'table.json' has no rows; 'selion tune' writes it.\n"
 
 
-@needs_program
+@needs_tuner
 def test_a_prefix_does_not_stand_before_the_answer(selion):
     done = selion("explain", "barrier", "-m", "processes:2", SELION_PREFIX="1")
     assert (done.returncode, done.stderr) == (0, "")
@@ -307,7 +296,7 @@ def test_a_prefix_does_not_stand_before_the_answer(selion):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@needs_program
+@needs_tuner
 def test_a_damaged_table_is_not_overwritten(tmp_path: Path, selion):
     output = tmp_path / "table.json"
     output.write_text("{}")
@@ -317,7 +306,7 @@ def test_a_damaged_table_is_not_overwritten(tmp_path: Path, selion):
     assert output.read_text() == "{}"
 
 
-@needs_program
+@needs_tuner
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -341,7 +330,7 @@ def test_what_cannot_be_tuned_is_one_sentence(selion, arguments, why: str):
     assert done.stderr.count("\n") == 1
 
 
-@needs_program
+@needs_tuner
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from conftest import clean_environment, command, seconds
-from selion import places
 from selion.cli import tune
-from selion.mistake import Failure, Mistake
+from selion.mistake import Mistake
 from selion.tuning import cells, program, session, table
 from selion.tuning.notes import Notes
+from studying import needs_tuner
 
 _host = "0" * 16
 _scan = cells.Cell("threads:2", "scan", 8)
@@ -148,17 +148,6 @@ def test_jobs_in_which_ways_have_met_are_notes(tmp_path: Path):
 # --- the command ----------------------------------------------------------------------------------
 
 
-def _has_program() -> bool:
-    try:
-        places.study_program("study_tune")
-    except Failure:
-        return False
-    return True
-
-
-needs_program = pytest.mark.skipif(not _has_program(), reason="study_tune is not built")
-
-
 @pytest.fixture
 def at_work(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A search that is under way for the table of this folder, and has a note."""
@@ -178,7 +167,7 @@ def at_work(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 _barrier = ("-m", "threads:2", "-c", "barrier", "-o", "table.json")
 
 
-@needs_program
+@needs_tuner
 def test_two_at_a_time_for_a_table_are_one_too_many(tmp_path: Path, selion, at_work):
     done = selion("tune", "--time", "1s", *_barrier)
     assert (done.returncode, done.stdout) == (2, "")
@@ -190,7 +179,7 @@ def test_two_at_a_time_for_a_table_are_one_too_many(tmp_path: Path, selion, at_w
     assert "'selion tune --resume' goes on with it" in errors
 
 
-@needs_program
+@needs_tuner
 def test_a_search_keeps_the_notes_of_another(tmp_path: Path, selion, at_work):
     at_work.terminate()
     at_work.communicate(timeout=seconds)
