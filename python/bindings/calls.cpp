@@ -79,15 +79,16 @@ public:
         : state_(selion::detail::make_state(0, std::source_location::current())), done_(state_) {}
 
     bool is_over() const override { return done_.is_ready(); }
+    /// Once, by the rank that waits.
+    void fulfil() { selion::detail::fulfil(state_); }
+
+private:
     bool wait(std::optional<std::chrono::nanoseconds> time) override {
         if (time) return done_.wait(*time);
         done_.wait();
         return true;
     }
-    /// Once, by the rank that waits.
-    void fulfil() { selion::detail::fulfil(state_); }
 
-private:
     selion::detail::future_state& state_;
     selion::future<> done_;
 };

@@ -28,17 +28,22 @@ public:
     collective_under_way(nb::object source, nb::object target, selion::future<> done)
         : source_(std::move(source)), target_(std::move(target)), done_(std::move(done)) {}
 
-    bool is_over() const override { return done_.is_ready(); }
+    bool is_over() const override { return was_taken_ || done_.is_ready(); }
+
+private:
     bool wait(std::optional<std::chrono::nanoseconds> time) override {
-        if (time) return done_.wait(*time);
-        done_.wait();
+        if (was_taken_) return true;
+        if (time && !done_.wait(*time)) return false;
+        if (!time) done_.wait();
+        was_taken_ = true;
+        done_.get();  // throws what has ended it
         return true;
     }
 
-private:
     nb::object source_;
     nb::object target_;
     selion::future<> done_;
+    bool was_taken_ = false;
 };
 
 started follow(nb::object source, nb::object target, selion::future<> done) {

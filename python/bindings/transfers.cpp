@@ -29,8 +29,12 @@ public:
     selion::counter& counter() { return done_; }
     nb::object result() const { return result_; }
 
+    /// Also when a death has ended it, once a wait has told so.
     bool is_over() const override { return done_.value() > 0; }
+
+private:
     bool wait(std::optional<std::chrono::nanoseconds> time) override {
+        if (is_over()) return true;  // a handler may ask, but not wait
         // Stays counted: it may be asked for again.
         if (time) {
             if (!done_.wait(1, *time)) return false;
@@ -41,7 +45,6 @@ public:
         return true;
     }
 
-private:
     nb::object keeps_;
     nb::object result_;
     selion::counter done_;

@@ -25,6 +25,16 @@ bool under_way::is_own() const {
     return selion::detail::current_context->ranks != 0 && caller() == std::pair(job_, rank_);
 }
 
+bool under_way::finish(std::optional<std::chrono::nanoseconds> time) {
+    if (trouble_) std::rethrow_exception(trouble_);
+    try {
+        return wait(time);
+    } catch (...) {
+        if (is_over()) trouble_ = std::current_exception();
+        throw;
+    }
+}
+
 started::started(std::unique_ptr<under_way> what) : what_(std::move(what)) {
     left_alone().remove_if([](const auto& one) { return one->is_own() && one->is_over(); });
 }
@@ -42,10 +52,9 @@ bool started::is_ready() const {
 bool started::wait(std::optional<double> seconds) const {
     expect_own();
     const auto time = time_of(seconds);
-    if (what_->is_over()) return true;
-    enter_call("This call");
+    if (!what_->is_over()) enter_call("This call");
     const nb::gil_scoped_release free;
-    return what_->wait(time);
+    return what_->finish(time);
 }
 
 void started::expect_own() const {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -22,16 +23,22 @@ public:
 
     /// Makes no progress.
     virtual bool is_over() const = 0;
-    /// @param time none: for ever. @return whether it is over.
-    virtual bool wait(std::optional<std::chrono::nanoseconds> time) = 0;
+    /// @param time none: for ever. @return whether it is over. @error what has ended it, also when
+    /// it is asked again.
+    bool finish(std::optional<std::chrono::nanoseconds> time);
 
     /// Whether the calling thread works for the rank that has started it: nobody else may ask, and
     /// nobody at all when the job is over.
     bool is_own() const;
 
+protected:
+    /// As `finish`, which calls it no more once it has thrown and it is over.
+    virtual bool wait(std::optional<std::chrono::nanoseconds> time) = 0;
+
 private:
     std::uint32_t job_;
     std::uint32_t rank_;
+    std::exception_ptr trouble_;  ///< what has ended it
 };
 
 /// What Python holds of it. What is let go goes on, and keeps its memory until it is over.
@@ -42,7 +49,8 @@ public:
     ~started();
 
     bool is_ready() const;
-    /// @param seconds none: for ever. @return whether it is over. @error ValueError
+    /// @param seconds none: for ever. @return whether it is over. @error ValueError; what has
+    /// ended it
     bool wait(std::optional<double> seconds) const;
 
     template <class What>
