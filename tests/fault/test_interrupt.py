@@ -41,6 +41,19 @@ def test_a_signal_ends_the_job(machine: str, number: signal.Signals, whom: str, 
             assert outcome.err == ""
 
 
+def test_a_signal_while_processes_are_started():
+    """Those that are not there yet are started no more."""
+    count = 600
+    with Job("dying", "wait", str(count - 1), "barrier", machine=f"processes:{count}") as job:
+        job.wait_for("^rank ")
+        os.kill(job.process.pid, signal.SIGTERM)
+        outcome = job.end(within=10 * soon)
+    assert outcome.status == -signal.SIGTERM
+    [sentence] = outcome.sentences()
+    assert sentence.startswith("interrupted by ")
+    assert 0 < outcome.out.count("rank ") < count
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_ctrl_c_at_a_terminal(machine: str):
     own, theirs = pty.openpty()

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -15,10 +17,12 @@
 #include "base/log.hpp"
 #include "machine/crash_handler.hpp"
 #include "machine/exit_watch.hpp"
+#include "machine/failure.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/node_machine.hpp"
 #include "machine/process_memory.hpp"
 #include "machine/processes/job_environment.hpp"
+#include "machine/processes/process_limit.hpp"
 #include "machine/processes/supervisor.hpp"
 
 namespace selion::machine {
@@ -86,6 +90,8 @@ public:
 
 private:
     int supervise(const job& work) {
+        const std::string trouble = too_many_processes(setting_.shape);
+        if (!trouble.empty()) throw error(status::bad_argument, trouble);
         hold_standard_files();
         const kept_children children;
         const bool fence_signals = !node::register_heavy_fences();
@@ -111,6 +117,7 @@ private:
         if (mapping.value().control().fence_signals == 0) node::register_heavy_fences();
         use(std::move(mapping).value(), place.process);
         mapping_->close_file();
+        prctl(PR_SET_NAME, program_invocation_short_name);  // not "exe", which was executed
         permit_reading_by(place.parent);
         install_crash_handler(true);
         struct sigaction before {};

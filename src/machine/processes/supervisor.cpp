@@ -49,19 +49,18 @@ supervisor::supervisor(const node::job_setting& setting, const node::shared_mapp
       earlier_(std::move(earlier)),
       handed_file_(handed_file),
       inbox_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}),
-      monitor_(setting, mapping),
-      children_(setting.shape.processes) {}
+      monitor_(setting, mapping) {}
 
 supervisor::~supervisor() {
     for (const child& one : children_) {
-        if (one.id <= 0 || one.has_ended) continue;
+        if (one.has_ended) continue;
         kill(one.id, SIGKILL);
         waitpid(one.id, nullptr, 0);
     }
 }
 
 int supervisor::run() {
-    for (std::uint32_t process = 0; process < children_.size(); ++process) start(process);
+    start_all();
     while (running_ != 0) {
         wait_for_event();
         take_signals();
@@ -88,6 +87,17 @@ int supervisor::run() {
     return status_;
 }
 
+/// All of them, or those that were there when somebody wanted the job to end.
+void supervisor::start_all() {
+    children_.reserve(setting_.shape.processes);
+    while (children_.size() < setting_.shape.processes && kill_at_ns_ == 0) {
+        start(static_cast<std::uint32_t>(children_.size()));
+        take_signals();
+        // Thousands take a while.
+        if (children_.size() % 64 == 0) collect_ended();
+    }
+}
+
 void supervisor::start(std::uint32_t process) {
     std::vector<int> ends;  // of standard output and standard error: read, write, read, write
     if (base::knob_text(base::knob::prefix) && base::knob_is_on(base::knob::prefix)) {
@@ -96,7 +106,7 @@ void supervisor::start(std::uint32_t process) {
             throw error(status::system_failure,
                         fmt::format("cannot make pipes for the output of {} processes ({}); raise "
                                     "`ulimit -n`",
-                                    children_.size(), std::strerror(errno)));
+                                    setting_.shape.processes, std::strerror(errno)));
         }
     }
     const pid_t own_id = getpid();
@@ -105,10 +115,10 @@ void supervisor::start(std::uint32_t process) {
         throw error(status::system_failure,
                     fmt::format("cannot start process {} of {} ({}); raise `ulimit -u` or ask for "
                                 "fewer processes",
-                                process, children_.size(), std::strerror(errno)));
+                                process, setting_.shape.processes, std::strerror(errno)));
     }
     if (id == 0) become(process, own_id, ends);
-    children_[process].id = id;
+    children_.push_back({id, false});
     ++running_;
     if (ends.empty()) return;
     const std::uint32_t each = setting_.shape.ranks_per_process;

@@ -14,11 +14,6 @@
 
 namespace selion::machine {
 
-/// What a process ends with: the system keeps 8 bits, and what is not 0 stays so.
-constexpr int exit_status_of(int status) {
-    return (status & 0xff) != 0 ? status & 0xff : static_cast<int>(status != 0);
-}
-
 /// The program's first process under `processes`: starts the others, passes signals and output on,
 /// explains hangs, and ends the job when one of them dies. It is no rank.
 class supervisor {
@@ -41,6 +36,7 @@ private:
         bool has_ended = false;
     };
 
+    void start_all();
     void start(std::uint32_t process);
     [[noreturn]] void become(std::uint32_t process, pid_t parent,
                              const std::vector<int>& output_ends);
@@ -58,7 +54,7 @@ private:
     int handed_file_;
     node::signal_inbox inbox_;
     node::job_monitor monitor_;
-    std::vector<child> children_;
+    std::vector<child> children_;  ///< those that were started
     std::vector<child_output> outputs_;
     std::uint32_t running_ = 0;
     int status_ = 0;
