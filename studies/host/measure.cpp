@@ -5,19 +5,18 @@
 #include <chrono>
 #include <vector>
 
+#include "harness/blocks.hpp"
+
 namespace host {
 
 namespace {
 
 using namespace std::chrono_literals;
 
-// A clock that is read in about 20 ns adds 0.1 % to a block of this length.
-constexpr std::int64_t block_ns = std::chrono::nanoseconds(20us).count();
 constexpr std::int64_t most_ns = std::chrono::nanoseconds(2s).count();
 constexpr std::size_t most_samples = 101;
 constexpr std::size_t fewest_samples = 7;
 constexpr int warm_up_blocks = 3;
-constexpr std::uint64_t most_calls = std::uint64_t{1} << 24;  // for calls that take no time
 
 /// Time of one block; all ranks that take part get the same answer, and so decide alike.
 std::int64_t time_block(selion::world& world, const repeated_call& call, std::uint64_t count,
@@ -40,14 +39,9 @@ std::int64_t shortest_block(selion::world& world, const repeated_call& call, std
     return shortest;
 }
 
-std::uint64_t calls_per_block(selion::world& world, const repeated_call& call, callers who) {
-    std::uint64_t count = 1;
-    while (count < most_calls && shortest_block(world, call, count, who) < block_ns) count *= 2;
-    return count;
-}
-
 std::vector<double> sample(selion::world& world, const repeated_call& call, callers who) {
-    const std::uint64_t count = calls_per_block(world, call, who);
+    const std::uint64_t count = study::calls_per_block(
+        [&](std::uint64_t calls) { return shortest_block(world, call, calls, who); });
     for (int i = 0; i < warm_up_blocks; ++i) time_block(world, call, count, who);
     std::vector<double> samples;
     std::int64_t spent = 0;

@@ -9,6 +9,8 @@
 
 #include <selion/selion.hpp>
 
+#include "harness/blocks.hpp"
+
 namespace prediction {
 namespace {
 
@@ -168,22 +170,12 @@ timed_call read_call(const nlohmann::ordered_json& params) {
 }
 
 study::spread time_call(selion::world& world, const timed_call& call) {
-    // A clock that is read in about 20 ns adds 0.1 % to a block of this length.
-    constexpr std::int64_t shortest_block_ns = 20'000;
-    constexpr std::int64_t longest_block_ns = 2'000'000;
-    constexpr std::int64_t single_calls = 50;
-    constexpr std::uint64_t most_count = std::uint64_t{1} << 24;
     constexpr int samples = 101;
     const plan what = prepare(world, call);
-    const auto shortest = [&](std::uint64_t count) {
-        const std::int64_t first = time_block(world, what, count);
-        return std::min(first, time_block(world, what, count));
-    };
-    // What ends a block, as the quiet after puts does, is no part of each call.
-    const std::int64_t block_ns =
-        std::clamp(single_calls * shortest(1), shortest_block_ns, longest_block_ns);
-    std::uint64_t count = 1;
-    while (count < most_count && shortest(count) < block_ns) count *= 2;
+    const std::uint64_t count = study::calls_per_block([&](std::uint64_t calls) {
+        const std::int64_t first = time_block(world, what, calls);
+        return std::min(first, time_block(world, what, calls));
+    });
     std::vector<double> each;
     for (int i = 0; i < samples; ++i) {
         each.push_back(static_cast<double>(time_block(world, what, count)) /
