@@ -7,6 +7,8 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "selion/expect.hpp"
@@ -24,9 +26,13 @@ std::atomic<std::size_t> image_count = 0;
 /// Ranks that are threads may name functions of a new image at the same time.
 std::mutex images_change;
 
-struct search {
-    std::uint64_t address;
-    image_place found;
+/// An image that was looked for, and what became of it.
+struct entry {
+    std::uint64_t address;   ///< in it
+    image_place place = {};  ///< of no bytes: no message may name its functions
+    bool is_there = false;
+    std::string path = {};
+    std::string trouble = {};  ///< why none may
 };
 
 /// The program itself has an empty name; libraries are known by the last part of theirs.
@@ -41,7 +47,7 @@ std::uint64_t tag_of(std::string_view path) {
 }
 
 int look_at_image(dl_phdr_info* image, std::size_t, void* user) {
-    search& wanted = *static_cast<search*>(user);
+    entry& wanted = *static_cast<entry*>(user);
     const std::uint64_t start = image->dlpi_addr;
     std::uint64_t end = 0;
     bool has_it = false;
@@ -53,39 +59,74 @@ int look_at_image(dl_phdr_info* image, std::size_t, void* user) {
         end = std::max<std::uint64_t>(end, part.p_vaddr + part.p_memsz);
     }
     if (!has_it) return 0;
-    wanted.found = {start, end, tag_of(image->dlpi_name)};
+    wanted.place = {start, end, tag_of(image->dlpi_name)};
+    wanted.is_there = true;
+    wanted.path = image->dlpi_name;
     return 1;
+}
+
+/// The path of the image that lies at `place` and is called as it was then; nothing if it is gone.
+std::optional<std::string> path_of(const image_place& place) {
+    entry there{place.start};
+    dl_iterate_phdr(look_at_image, &there);
+    const bool is_same =
+        there.is_there && there.place.start == place.start && there.place.tag == place.tag;
+    return is_same ? std::optional(there.path) : std::nullopt;
+}
+
+/// Where to enter an image: the place of one of that name that was unloaded, or a new one.
+/// @param wanted is told what is in the way.
+image_place* room_for(entry& wanted, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        if (images[i].tag != wanted.place.tag) continue;
+        const std::optional<std::string> other = path_of(images[i]);
+        if (!other) return &images[i];
+        wanted.trouble = fmt::format("'{}' cannot be told from it: rename one", *other);
+        return nullptr;
+    }
+    if (count < most_images) return &images[count];
+    wanted.trouble =
+        fmt::format("{} of them are known already, the most that there may be", most_images);
+    return nullptr;
+}
+
+entry enter_image(const void* inside) {
+    entry wanted{reinterpret_cast<std::uint64_t>(inside)};
+    dl_iterate_phdr(look_at_image, &wanted);
+    if (!wanted.is_there) return wanted;
+    const std::lock_guard lock(images_change);
+    const std::size_t count = image_count.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (images[i].tag == wanted.place.tag && images[i].start == wanted.place.start) {
+            return wanted;
+        }
+    }
+    if (image_place* const room = room_for(wanted, count)) {
+        *room = wanted.place;
+        // release: the place before the count [images.count]
+        if (room == &images[count]) image_count.store(count + 1, std::memory_order_release);
+    } else {
+        wanted.place.bytes = 0;
+    }
+    return wanted;
 }
 
 }  // namespace
 
-image_place register_image(const void* inside) {
-    search wanted{reinterpret_cast<std::uint64_t>(inside), {}};
-    dl_iterate_phdr(look_at_image, &wanted);
-    if (wanted.found.bytes == 0) return wanted.found;
-    const std::lock_guard lock(images_change);
-    const std::size_t count = image_count.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < count; ++i) {
-        if (images[i].tag == wanted.found.tag && images[i].start == wanted.found.start) {
-            return wanted.found;
-        }
-    }
-    if (count < most_images) {
-        images[count] = wanted.found;
-        // release: the place before the count [images.count]
-        image_count.store(count + 1, std::memory_order_release);
-    }
-    return wanted.found;
-}
+image_place register_image(const void* inside) { return enter_image(inside).place; }
 
 std::uint64_t encode_foreign_function(std::uint64_t address) {
-    const image_place place = register_image(reinterpret_cast<const void*>(address));
+    const entry found = enter_image(reinterpret_cast<const void*>(address));
     SELION_EXPECT(
-        place.bytes != 0,
+        found.is_there,
         fmt::format("a message names the function at {:#x}, which lies in no part of this "
                     "program",
                     address));
-    return place.tag | (address - place.start);
+    SELION_EXPECT(found.place.bytes != 0,
+                  fmt::format("a message names a function of '{}', but functions are known by the "
+                              "last part of their library's path, and {}",
+                              found.path, found.trouble));
+    return found.place.tag | (address - found.place.start);
 }
 
 std::uint64_t decode_foreign_function(std::uint64_t code) noexcept {
