@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "base/knobs.hpp"
@@ -24,6 +25,9 @@ constexpr std::size_t stack_bytes = 64 * 1024;
 /// Whether somebody else says what happened; set once before ranks start.
 bool somebody_supervises = false;
 pid_t handling_process = 0;  ///< the ranks' own
+/// The thread that tells of its death; 0: none. Others that die meanwhile leave the word to it.
+std::atomic<pid_t> teller = 0;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 /// Whether the fault lies where the stack would grow to: at its pointer, or in the frame above it.
 /// Memory there is mapped unless it is beyond the end of the stack.
@@ -53,10 +57,19 @@ void print_death(const detail::rank_context& rank, int number, const void* addre
                           rank.deaths != nullptr ? "the others go on" : "the job ends"));
 }
 
+/// Ranks that make the same mistake die at the same time, and the first to end the process would
+/// cut the other short. @return whether this thread is to tell: not if it has died in telling.
+bool may_tell() {
+    pid_t first = 0;
+    if (teller.compare_exchange_strong(first, gettid(), std::memory_order_relaxed)) return true;
+    while (first != gettid()) pause();  // until the process ends
+    return false;
+}
+
 void on_fatal_signal(int number, siginfo_t* info, void* interrupted) {
     const detail::rank_context& context = *detail::current_context;
     // A child that a rank has forked is no rank.
-    if (context.ranks != 0 && getpid() == handling_process) {
+    if (context.ranks != 0 && getpid() == handling_process && may_tell()) {
         publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(info->si_addr));
         const bool is_beyond =
             number == SIGSEGV && is_beyond_stack(reinterpret_cast<std::uint64_t>(info->si_addr),
@@ -66,8 +79,9 @@ void on_fatal_signal(int number, siginfo_t* info, void* interrupted) {
         if (!somebody_supervises) print_death(context, number, info->si_addr);
         say_last_words_from_handler();
     }
-    // The handler was installed to run once: returning repeats the fault and ends the process;
-    // a signal that was sent from outside is sent again.
+    // Returning repeats the fault and ends the process; a signal that was sent from outside is
+    // sent again.
+    ::signal(number, SIG_DFL);
     raise(number);
 }
 
@@ -81,7 +95,7 @@ void install_crash_handler(bool is_supervised) {
         if (!is_handled_by(number, SIG_DFL)) continue;
         struct sigaction wanted {};
         wanted.sa_sigaction = on_fatal_signal;
-        wanted.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+        wanted.sa_flags = SA_SIGINFO | SA_ONSTACK;
         sigaction(number, &wanted, nullptr);
     }
 }

@@ -2,7 +2,7 @@
 // dying HOW RANK [FIRST]: all ranks meet, then RANK dies as HOW says, while the others wait in a
 // barrier. Rank 0 does so too, or works without calling Selion ("busy"), and perhaps ignores
 // SIGTERM
-// ("deaf"), or reads standard input ("reading").
+// ("deaf"), or reads standard input ("reading"). "together": all of them die.
 
 #include <signal.h>
 #include <unistd.h>
@@ -56,6 +56,12 @@ int main(int argc, char** argv) {
     const std::string_view how = argc > 1 ? argv[1] : "";
     const unsigned victim = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 0;
     const std::string_view first = argc > 3 ? argv[3] : "barrier";
+    if (first == "together") {
+        return selion::run(argc, argv, [&](selion::world& world) {
+            world.barrier();
+            die(how);
+        });
+    }
     return selion::run(argc, argv, [&](selion::world& world) {
         const auto never = selion::allocate<selion::signal>(world, 1);
         const auto away = selion::allocate<selion::signal>(world, 1);

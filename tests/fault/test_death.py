@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from jobs import (
-    Job, files_used_by, is_alive, is_sanitized, members_of, site, soon, wait_until_gone,
+    Job, files_used_by, is_alive, is_sanitized, members_of, run, site, soon, wait_until_gone,
 )
 
 _source = Path(__file__).resolve().parents[2]
@@ -68,6 +68,17 @@ def test_a_death_is_told(machine: str, how: str):
     else:
         assert sentence.startswith(f"rank 1 of {ranks} ")
         assert f"after barrier #3 at {site('dying.cpp', 'last call')}" in sentence
+
+
+@pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
+@pytest.mark.parametrize("how", ["segv", "abort"])
+@pytest.mark.parametrize("machine", ["threads:4@4", "threads:4@2", "processes:3"])
+def test_one_of_those_that_die_together_is_told_of(machine: str, how: str):
+    for _ in range(20):
+        outcome = run("dying", how, "0", "together", machine=machine)
+        assert outcome.status in deaths[how][1]
+        [sentence] = outcome.sentences()
+        assert re.search(deaths[how][0], sentence)
 
 
 @pytest.mark.parametrize("first", ["busy", "deaf"])
