@@ -67,18 +67,6 @@ std::string disagreement_text(const shared_mapping& mapping, operation what,
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// Why ranks wait though all have begun as many collectives.
-std::string nobody_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
-    const std::string others = disagreement_text(mapping, what, instance);
-    if (!others.empty()) {
-        return fmt::format("\n    absent: nobody, but the ranks disagree: as #{} {}", instance,
-                           others);
-    }
-    return "\n    absent: nobody; who waits goes on once its thread is free, unless the ranks "
-           "disagree in kind, size, root or type (SELION_CHECK_CALLS=on tells most of that at the "
-           "call)";
-}
-
 /// What is said of one rank, of several.
 std::string said_of(std::size_t ranks, std::string activity) {
     if (ranks == 1) return activity;
@@ -91,18 +79,44 @@ std::string said_of(std::size_t ranks, std::string activity) {
     return activity;
 }
 
-/// What the ranks do that others wait for in a collective.
-std::string absentees_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
+/// What the ranks do of which `which` holds, a line for each that several may do.
+template <class Which>
+std::string activities_text(const shared_mapping& mapping, std::string_view label,
+                            const Which& which) {
     std::map<std::string, std::vector<std::uint32_t>> by_activity;
     for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
-        if (!is_absent(state_of(mapping.record(rank)), what, instance)) continue;
+        if (!which(state_of(mapping.record(rank)))) continue;
         by_activity[last_call_text(mapping.record(rank))].push_back(rank);
     }
     std::string text;
     for (const auto& [activity, ranks] : by_activity) {
-        text +=
-            fmt::format("\n    absent: {}: {}", ranks_text(ranks), said_of(ranks.size(), activity));
+        text += fmt::format("\n    {}: {}: {}", label, ranks_text(ranks),
+                            said_of(ranks.size(), activity));
     }
+    return text;
+}
+
+/// Why ranks wait though all have begun as many collectives.
+std::string nobody_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
+    const std::string others = disagreement_text(mapping, what, instance);
+    if (!others.empty()) {
+        return fmt::format("\n    absent: nobody, but the ranks disagree: as #{} {}", instance,
+                           others);
+    }
+    const auto is_running = [](const rank_state& state) {
+        return !(state.is_inside && state.is_waiting) && !state.has_finished;
+    };
+    return "\n    absent: nobody; who waits goes on once its thread is free, unless the ranks "
+           "disagree in kind, size, root or type (SELION_CHECK_CALLS=on tells most of that at the "
+           "call)" +
+           activities_text(mapping, "running", is_running);
+}
+
+/// What the ranks do that others wait for in a collective.
+std::string absentees_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
+    const std::string text = activities_text(mapping, "absent", [&](const rank_state& state) {
+        return is_absent(state, what, instance);
+    });
     return text.empty() ? nobody_text(mapping, what, instance) : text;
 }
 
