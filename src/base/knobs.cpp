@@ -75,7 +75,8 @@ constexpr std::array<knob_entry, 26> table{{
     {knob::verbose, "SELION_VERBOSE", "off", "on, off: say what was chosen, and why"},
 }};
 
-/// Names that the command line, the build and a job's own processes use.
+/// Names that the command line, the build and a job's own processes use; those that end in `_` are
+/// what such names begin with.
 constexpr std::array<std::string_view, 6> reserved{"SELION_HOSTS",   "SELION_JOB_",
                                                    "SELION_STUDIES", "SELION_STUDY_DATA",
                                                    "SELION_BIN",     "SELION_TEST_"};
@@ -138,6 +139,11 @@ std::uint64_t knob_bytes(knob which, std::uint64_t least) {
     return *bytes;
 }
 
+std::int64_t knob_nanoseconds(knob which) {
+    constexpr double most_seconds = 9e9;  // some 285 years
+    return static_cast<std::int64_t>(std::min(knob_seconds(which), most_seconds) * 1e9);
+}
+
 double knob_seconds(knob which) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
     const std::optional<double> seconds = parse_seconds(value);
@@ -153,8 +159,9 @@ std::uint64_t knob_whole(knob which) {
 }
 
 bool is_reserved_name(std::string_view name) {
-    return std::ranges::any_of(reserved,
-                               [&](std::string_view start) { return name.starts_with(start); });
+    return std::ranges::any_of(reserved, [&](std::string_view one) {
+        return one.ends_with('_') ? name.starts_with(one) : name == one;
+    });
 }
 
 std::vector<std::string> unknown_knob_warnings() {

@@ -69,6 +69,8 @@ std::size_t knob_choice(knob which, std::span<const std::string_view> words);
 /// @param least fewer than these are not legal either.
 std::uint64_t knob_bytes(knob which, std::uint64_t least = 1);
 double knob_seconds(knob which);
+/// The same in nanoseconds; what is longer than any job counts as 9e9 s.
+std::int64_t knob_nanoseconds(knob which);
 std::uint64_t knob_whole(knob which);
 
 /// One sentence for each SELION_* variable in the environment that nobody reads.

@@ -37,9 +37,7 @@ std::string with_others_alive(std::string_view sentence) {
 
 }  // namespace
 
-std::int64_t silence_ns() {
-    return static_cast<std::int64_t>(base::knob_seconds(base::knob::fabric_timeout) * 1e9);
-}
+std::int64_t silence_ns() { return base::knob_nanoseconds(base::knob::fabric_timeout); }
 
 void fabric_machine::open_pulses() {
     if (place_.processes_on_host < place_.processes && silence_ns() != 0) {

@@ -74,8 +74,7 @@ void read_knobs(job_setting& setting) {
     setting.message_bytes = base::knob_bytes(knob::message_memory, smallest_message_memory);
     setting.joined_threads = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(base::knob_whole(knob::joined_threads), 4096));
-    setting.hang_timeout_ns =
-        static_cast<std::int64_t>(base::knob_seconds(knob::hang_timeout) * 1e9);
+    setting.hang_timeout_ns = base::knob_nanoseconds(knob::hang_timeout);
     setting.compares_calls = base::knob_is_on(knob::check_calls);
     constexpr std::array<std::string_view, 2> actions{"report", "abort"};
     setting.aborts_on_hang = base::knob_choice(knob::hang_action, actions) == 1;

@@ -100,6 +100,21 @@ TEST_F(knobs_test, a_name_far_from_all_others_is_warned_of_alone) {
                                            testing::Not(HasSubstr("did you mean")))));
 }
 
+TEST_F(knobs_test, names_that_only_begin_like_reserved_ones_are_warned_of) {
+    for (const char* name : {"SELION_BINDING", "SELION_HOSTSS", "SELION_STUDIESX"}) {
+        set(name, "1");
+        EXPECT_THAT(unknown_knob_warnings(), ElementsAre(HasSubstr(name)));
+        unsetenv(name);
+    }
+}
+
+TEST_F(knobs_test, a_time_longer_than_any_job_is_no_time_in_the_past) {
+    set("SELION_HANG_TIMEOUT", "99999999999");
+    EXPECT_EQ(knob_nanoseconds(knob::hang_timeout), 9'000'000'000'000'000'000);
+    set("SELION_HANG_TIMEOUT", "0.5");
+    EXPECT_EQ(knob_nanoseconds(knob::hang_timeout), 500'000'000);
+}
+
 TEST_F(knobs_test, known_and_reserved_names_are_not_warned_of) {
     for (const knob_entry& entry : knob_table()) set(entry.name.data(), "1");
     set("SELION_JOB_PLACE", "1");
