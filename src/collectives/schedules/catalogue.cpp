@@ -10,6 +10,7 @@
 
 #include "base/nearest_name.hpp"
 #include "collectives/schedules/parts.hpp"
+#include "selion/detail/rank_context.hpp"
 #include "selion/error.hpp"
 
 namespace selion {
@@ -154,6 +155,10 @@ maker maker_of(const schedule_request& request) {
 
 void check(const schedule_request& request, std::uint32_t rank) {
     if (request.ranks == 0) refuse("there are no ranks; at least 1 is needed");
+    constexpr std::uint32_t most_ranks = detail::rank_mask;  // an address has room for so many
+    if (request.ranks > most_ranks) {
+        refuse(fmt::format("{} ranks are too many; legal: 1 to {}", request.ranks, most_ranks));
+    }
     if (rank >= request.ranks) {
         refuse(fmt::format("there is no rank {}; ranks are 0 to {}", rank, request.ranks - 1));
     }

@@ -50,6 +50,7 @@ public:
     play(const schedule_request& request, const std::vector<rank_schedule>& own)
         : request_(request), ranks_(request.ranks) {
         result_.blocks = own.front().blocks;
+        expect_blocks();
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
             if (own[rank].blocks != result_.blocks) {
                 fail(fmt::format("rank {} counts {} blocks, rank 0 {}", rank, own[rank].blocks,
@@ -82,6 +83,24 @@ private:
         }
     }
 
+    /// A play that follows no block, or not all of them, would prove nothing.
+    void expect_blocks() const {
+        std::uint64_t wanted = 0;  // any number but 0
+        switch (request_.collective) {
+            case barrier: return;
+            case gather:
+            case all_gather:
+            case scatter:
+            case reduce_scatter: wanted = ranks_; break;
+            case exchange: wanted = std::uint64_t{ranks_} * ranks_; break;
+            default: break;
+        }
+        if (wanted == 0 ? result_.blocks != 0 : result_.blocks == wanted) return;
+        fail(fmt::format("the schedule counts {} blocks; {} of {} ranks has {}", result_.blocks,
+                         name_of(request_.collective), ranks_,
+                         wanted == 0 ? "1 or more" : std::to_string(wanted)));
+    }
+
     void give_start(std::uint32_t rank) {
         player& who = players_[rank];
         who.knows.assign(ranks_, false);
@@ -92,11 +111,16 @@ private:
         }
     }
 
+    std::uint64_t number_of(const block_range& range, std::uint64_t i) const {
+        if (result_.blocks == 0) fail("a message names a block, of which there are none");
+        return (range.first + i) % result_.blocks;
+    }
+
     std::vector<block_value> values_of(const player& who, const schedule_message& message) const {
         std::vector<block_value> values;
         for (const block_range& range : message.blocks) {
             for (std::uint64_t i = 0; i < range.count; ++i) {
-                values.push_back(who.blocks[(range.first + i) % result_.blocks]);
+                values.push_back(who.blocks[number_of(range, i)]);
             }
         }
         return values;
@@ -183,7 +207,7 @@ private:
         std::size_t next = 0;
         for (const block_range& range : message.blocks) {
             for (std::uint64_t i = 0; i < range.count; ++i) {
-                const std::uint64_t block = (range.first + i) % result_.blocks;
+                const std::uint64_t block = number_of(range, i);
                 take_in_block(rank, message, block, values[next++]);
             }
         }

@@ -267,6 +267,8 @@ TEST(schedule, bad_requests_are_refused_with_what_is_legal) {
     EXPECT_EQ(trouble_of({barrier, flat, 4}, 4), "schedule: there is no rank 4; ranks are 0 to 3");
     EXPECT_EQ(trouble_of({barrier, hierarchical, 4, 0, 2, 0}),
               "schedule: a group of 0 ranks is not possible; at least 1 is needed");
+    EXPECT_EQ(trouble_of({broadcast, chain, 3'000'000'000u, 1}),
+              "schedule: 3000000000 ranks are too many; legal: 1 to 1048575");
     for (const std::uint32_t segments : {0u, 4097u}) {
         EXPECT_EQ(
             trouble_of({broadcast, chain, 4, 0, 2, 2, segments}),
@@ -349,6 +351,22 @@ TEST_F(broken, ranks_that_wait_for_each_other) {
     }
     EXPECT_EQ(found_in(request, own),
               "schedule: nobody can go on: rank 0 in step 1 of 2, rank 1 in step 1 of 2");
+}
+
+TEST_F(broken, a_number_of_blocks_that_is_not_the_collective_s) {
+    const auto without_steps = [](std::uint32_t ranks, std::uint64_t blocks) {
+        return std::vector<rank_schedule>(ranks, {.blocks = blocks, .steps = {}});
+    };
+    EXPECT_EQ(found_in({all_gather, ring, 3}, without_steps(3, 0)),
+              "schedule: the schedule counts 0 blocks; all_gather of 3 ranks has 3");
+    EXPECT_EQ(found_in({gather, flat, 4}, without_steps(4, 1)),
+              "schedule: the schedule counts 1 blocks; gather of 4 ranks has 4");
+    EXPECT_EQ(found_in({exchange, pairwise, 4}, without_steps(4, 4)),
+              "schedule: the schedule counts 4 blocks; exchange of 4 ranks has 16");
+    auto forgotten = made({broadcast, chain, 3});
+    for (auto& each : forgotten) each.blocks = 0;
+    EXPECT_EQ(found_in({broadcast, chain, 3}, forgotten),
+              "schedule: the schedule counts 0 blocks; broadcast of 3 ranks has 1 or more");
 }
 
 TEST_F(broken, a_sum_that_lacks_a_rank) {
