@@ -38,7 +38,7 @@ class Explanation:
         ]
         if self.candidates:
             lines += self._table()
-        if not self.is_measured:
+        if self.reason == "model":  # a rule is for what cannot be measured, too
             lines.append("nothing has been measured for it; 'selion tune' does that")
         return "\n".join(lines)
 

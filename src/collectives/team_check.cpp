@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
@@ -16,6 +17,12 @@ namespace {
 /// In the first letter: a second one follows. Whether a script has called may differ from rank to
 /// rank, so member 0's word counts.
 constexpr std::uint64_t has_script = std::uint64_t{1} << 63;
+
+/// What the descriptions of two calls do not tell.
+std::string_view hidden_difference(const call_signature& one, const call_signature& other) {
+    const bool types_differ = one.what == other.what && one.type_hash != other.type_hash;
+    return types_differ ? "; types or operations differ" : "";
+}
 
 }  // namespace
 
@@ -37,6 +44,8 @@ std::string text_of(const placed_call& placed) {
     std::string text(name_of(what));
     if (call.count == varying_count) {
         text += "v";
+    } else if (what == machine::operation::deallocate) {
+        text += fmt::format(" of what starts at offset {}", call.count);
     } else if (what == machine::operation::broadcast) {
         text += fmt::format(" of {} bytes", call.count);
     } else if (call.element_bytes != 0) {
@@ -81,8 +90,6 @@ void team_check::compare(placed_call mine) {
     const bool is_compared = theirs.number == mine.number;
     if (is_compared && mine.call.agrees_with(theirs.call)) return;
     const bool is_everybody = members_.name() == 0;
-    const bool types_differ = is_compared && mine.call.what == theirs.call.what &&
-                              mine.call.type_hash != theirs.call.type_hash;
     context_.host->launcher().end_job(
         context_,
         fmt::format("the ranks disagree about collective #{}{}: rank {} calls {}, rank "
@@ -92,19 +99,20 @@ void team_check::compare(placed_call mine) {
                     context_.rank, text_of(mine), members_.world_rank(other),
                     is_compared ? "calls " + text_of(theirs)
                                 : "something that is not compared, such as arrive() or a split",
-                    types_differ ? "; types or operations differ" : ""));
+                    is_compared ? hidden_difference(mine.call, theirs.call) : ""));
 }
 
 void end_for_other_start(detail::rank_context& context, const collective_name& name,
                          std::uint32_t members, const call_signature& mine, std::uint32_t other,
                          const call_signature& theirs) {
     context.host->launcher().end_job(
-        context, fmt::format("the ranks disagree about started collective #{} of {}: rank {} "
-                             "starts {}, rank {} starts {}",
-                             name.number,
-                             name.team == 0 ? std::string("all ranks")
-                                            : fmt::format("a team of {}", members),
-                             context.rank, text_of(mine), other, text_of(theirs)));
+        context,
+        fmt::format(
+            "the ranks disagree about started collective #{} of {}: rank {} "
+            "starts {}, rank {} starts {}{}",
+            name.number,
+            name.team == 0 ? std::string("all ranks") : fmt::format("a team of {}", members),
+            context.rank, text_of(mine), other, text_of(theirs), hidden_difference(mine, theirs)));
 }
 
 void team_check::compare_started(const collective_name& name, const call_signature& mine) {

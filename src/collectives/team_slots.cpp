@@ -35,7 +35,8 @@ void team_slots::run(const detail::block_call& call, std::size_t most_part) {
     if (call.how != nullptr) combination_.prepare(members_.count(), call.element_bytes);
     if (call.what == all_reduce && call.block_bytes() <= group_result_bytes) {
         if (meeting_.is_in_groups()) return all_reduce_by_groups(call);
-        if (members_.share_processors()) return all_reduce_by_last(call);
+        const bool take_turns = members_.share_processors() || members_.groups() == 1;
+        if (take_turns) return all_reduce_by_last(call);
         if (members_.groups() != members_.count()) return all_reduce_alone(call);
     }
     block_part part{0, part_bytes(call, most_part)};
@@ -96,8 +97,8 @@ void team_slots::all_reduce_alone(const detail::block_call& call) {
     combine_slots(call, call.target, 0, call.count);
 }
 
-/// Where processes share processors, whoever comes last has the values in its cache while the
-/// others have not been on again: it combines for all of them.
+/// Where members share processors, or all of them one carrier, whoever comes last has the values in
+/// its cache while the others have not been on again: it combines for all of them.
 void team_slots::all_reduce_by_last(const detail::block_call& call) {
     ++turn_;
     write_slot(0, {call.source, call.block_bytes()});

@@ -147,7 +147,7 @@ void team_state::run_schedule(const detail::block_call& call, const wanted_sched
 void team_state::run_by_nodes(const detail::block_call& call) {
     ++message_collectives_;
     if (call.what != broadcast) {
-        window_ = {};
+        if (call.what == barrier || call.most_bytes() != 0) window_ = {};  // all have met
     } else if (window_.is_full_with(call.block_bytes(), window_broadcasts)) {
         meeting_.synchronise(machine::wait_reason::collective);
     }

@@ -105,12 +105,22 @@ bool team_tuning::is_for(const tuning_row& row, const tuning_candidate& candidat
            (row.members == members_.count() || !grows_with_members(candidate.choice));
 }
 
+/// Between processes what goes over lines and is longer than a line is copied into the heap, of
+/// which the table knows nothing. The same at all members.
+bool team_tuning::has_room(const collective_choice& choice, const detail::block_call& call) const {
+    constexpr std::uint64_t part_of_heap = 16;
+    if (choice.way != collective_way::lines || shape_.is_one_process) return true;
+    const std::uint64_t most = members_.context().reserve_bytes / part_of_heap;
+    return call.block_bytes() <= line_payload || call.block_bytes() <= most / members_.count();
+}
+
 const collective_choice* team_tuning::find(const detail::block_call& call) {
     if (call.most != 0) return nullptr;  // blocks that differ in length are not measured
     const tuning_row* const row = row_of(call.what, call.block_bytes());
     if (row == nullptr) return nullptr;
     for (const tuning_candidate& candidate : row->candidates) {
-        if (is_for(*row, candidate) && is_possible(candidate.choice.way, members_, call)) {
+        if (is_for(*row, candidate) && is_possible(candidate.choice.way, members_, call) &&
+            has_room(candidate.choice, call)) {
             return &candidate.choice;
         }
     }

@@ -32,6 +32,7 @@ private:
     const tuning_row& predicted_row(collective_kind what, std::size_t bytes);
     const tuning_row* row_from_model(collective_kind what, std::size_t bytes);
     bool is_for(const tuning_row& row, const tuning_candidate& candidate) const;
+    bool has_room(const collective_choice& choice, const detail::block_call& call) const;
 
     const team_members& members_;
     std::array<std::span<const tuning_row>, collective_kinds> rows_;
