@@ -119,10 +119,10 @@ public:
     /// A future that is fulfilled.
     explicit future(detail::held<T> value) : value_(std::move(value)) {}
     /// One that whoever has the state fulfils.
-    explicit future(detail::future_state& state) : state_(&state) {}
-    future(future&& other) noexcept
+    explicit future(detail::future_state& state) : state_(&state, {detail::current_context->job}) {}
+    future(future&& other) noexcept(moves_quietly)
         : value_(std::exchange(other.value_, std::nullopt)), state_(std::move(other.state_)) {}
-    future& operator=(future&& other) noexcept {
+    future& operator=(future&& other) noexcept(moves_quietly) {
         value_ = std::exchange(other.value_, std::nullopt);
         state_ = std::move(other.state_);
         return *this;
@@ -130,21 +130,22 @@ public:
     ~future() = default;
 
     /// Whether it can be waited for: neither empty nor taken.
-    bool is_valid() const noexcept { return value_ || state_; }
+    bool is_valid() const noexcept { return value_ || living_state() != nullptr; }
     /// Whether `get` would return at once. Makes no progress.
     bool is_ready() const noexcept {
-        return value_.has_value() || (state_ && detail::is_fulfilled(*state_));
+        const detail::future_state* const state = living_state();
+        return value_.has_value() || (state != nullptr && detail::is_fulfilled(*state));
     }
 
     /// Waits for the value. Makes progress.
     void wait(std::source_location site = std::source_location::current()) const {
-        if (!is_ready()) static_cast<void>(detail::await_state(state_.get(), -1, site));
+        if (!is_ready()) static_cast<void>(detail::await_state(living_state(), -1, site));
     }
     /// The same for at most `timeout`. @return whether it is there.
     [[nodiscard]] bool wait(std::chrono::nanoseconds timeout,
                             std::source_location site = std::source_location::current()) const {
         const std::int64_t timeout_ns = timeout.count() > 0 ? timeout.count() : 0;
-        return is_ready() || detail::await_state(state_.get(), timeout_ns, site);
+        return is_ready() || detail::await_state(living_state(), timeout_ns, site);
     }
 
     /// Waits for the value and takes it: once. Throws what the operation or a continuation has
@@ -167,7 +168,14 @@ public:
 
 private:
     friend struct detail::future_access;
+    static constexpr bool moves_quietly =
+        std::is_nothrow_move_constructible_v<detail::held<T>> &&
+        std::is_nothrow_move_assignable_v<std::optional<detail::held<T>>>;
 
+    /// Null where the job is over whose rank has made it.
+    detail::future_state* living_state() const noexcept {
+        return state_.get_deleter().job == detail::current_context->job ? state_.get() : nullptr;
+    }
     detail::held<T> take() {
         if (value_) {
             detail::held<T> value = std::move(*value_);
@@ -184,7 +192,7 @@ private:
     }
     /// Runs `next` once the value is there.
     void when_ready(std::function<void()> next, std::source_location site) {
-        if (value_ || !detail::continue_with(state_.get(), next, site)) next();
+        if (value_ || !detail::continue_with(living_state(), next, site)) next();
     }
 
     std::optional<detail::held<T>> value_;
@@ -206,15 +214,19 @@ auto future<T>::then(Function function, std::source_location site) {
     constexpr bool is_nested = detail::future_value<result>::is_future;
     static_assert(detail::fits_a_state<detail::held<value>>,
                   "selion::future: a value is aligned to 16 bytes at most");
-    auto own = std::make_shared<future>(std::move(*this));
+    struct continuation {
+        future first;
+        Function function;
+    };
+    auto own = std::make_shared<continuation>(std::move(*this), std::move(function));
     detail::future_state& state = detail::make_state(sizeof(detail::held<value>), site);
     future<value> later(state);
-    future& first = *own;
-    auto run = [own, &state, function = std::move(function)]() mutable {
+    future& first = own->first;
+    auto run = [own, &state] {
         if constexpr (is_nested) {
             try {
-                auto inner =
-                    std::make_shared<result>(detail::call_with<Function, T>(function, own->take()));
+                auto inner = std::make_shared<result>(
+                    detail::call_with<Function, T>(own->function, own->first.take()));
                 detail::future_access::when_ready(*inner, [inner, &state] {
                     detail::fulfil_with<value>(state, [&] { return inner->get(); });
                 });
@@ -224,7 +236,7 @@ auto future<T>::then(Function function, std::source_location site) {
             }
         } else {
             detail::fulfil_with<value>(state, [&]() -> value {
-                return detail::call_with<Function, T>(function, own->take());
+                return detail::call_with<Function, T>(own->function, own->first.take());
             });
         }
     };

@@ -146,9 +146,10 @@ future_state& make_state(std::size_t bytes, std::source_location site) {
 
 bool is_fulfilled(const future_state& state) noexcept { return word_load(state.word) == fulfilled; }
 
-void drop_state(future_state& state) noexcept {
+void drop_state(future_state* given, std::uint32_t job) noexcept {
     // The job is over, and with it the state; or the thread has left its rank.
-    if (current_context->messages == nullptr) return;
+    if (current_context->messages == nullptr || current_context->job != job) return;
+    future_state& state = *given;
     if (current_context->has_one_thread) {
         if (state.word.value == fulfilled) return recycle(state);
         if (state.word.value == pending) state.word.value = unwanted;

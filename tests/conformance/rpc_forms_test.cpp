@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What may be called and passed, and futures in unusual places.
 #include <chrono>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -64,6 +65,10 @@ SPMD_TEST(rpc_forms, a_future_is_empty_once_it_has_been_given_away) {
     auto size = moved.then([](const std::vector<int>& all) { return all.size(); });
     test.that(!moved.is_valid(), "its value went on");
     test.equal(size.get(), std::size_t{3});
+    auto added = selion::rpc(selion::rank_id(world.rank()), twice, 1)
+                     .then([kept = std::make_unique<int>(40)](int value) { return value + *kept; });
+    test.equal(added.get(), 42);  // a function that can only be moved
+    world.barrier();
 }
 
 SPMD_TEST(rpc_forms, a_chain_may_have_any_length) {

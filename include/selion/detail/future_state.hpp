@@ -38,8 +38,8 @@ template <class T>
 inline constexpr bool fits_a_state = alignof(T) <= 16;
 
 SELION_API future_state& make_state(std::size_t bytes, std::source_location site);
-/// The future lets go of it.
-SELION_API void drop_state(future_state& state) noexcept;
+/// The future lets go of it. @param job whose state it is: what an earlier one had is gone.
+SELION_API void drop_state(future_state* state, std::uint32_t job) noexcept;
 /// The value, or the trouble, is there: runs what waits for it.
 SELION_API void fulfil(future_state& state);
 /// Lets `next` run when it is fulfilled. @return false if it is already; then `next` is untouched.
@@ -51,7 +51,8 @@ SELION_API bool await_state(future_state* state, std::int64_t timeout_ns,
                             std::source_location site);
 
 struct state_release {
-    void operator()(future_state* state) const noexcept { drop_state(*state); }
+    void operator()(future_state* state) const noexcept { drop_state(state, job); }
+    std::uint32_t job = 0;
 };
 using state_hold = std::unique_ptr<future_state, state_release>;
 

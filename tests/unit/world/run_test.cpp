@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <vector>
 
 #include "selion/selion.hpp"
 #include "unit/environment.hpp"
@@ -52,6 +54,29 @@ TEST_F(run_test, returns_a_status_that_a_rank_returned) {
     EXPECT_EQ(run_on("threads:3@3", [](world&) { return 0; }), 0);
     EXPECT_EQ(run_on("threads:3@3", [](world& all) { return all.rank() == 1 ? 7 : 0; }), 7);
     EXPECT_EQ(run_on("threads:4@1", [](world& all) { return all.rank() == 3 ? 9 : 0; }), 9);
+    // The system keeps 8 bits: what is not 0 must not become it.
+    EXPECT_EQ(run_on("threads:2@2", [](world& all) { return all.rank() == 1 ? 256 : 0; }), 1);
+}
+
+TEST_F(run_test, a_future_that_outlives_its_job_is_empty) {
+    for (const char* machine : {"threads:2@2", "threads:2@1"}) {
+        std::vector<future<std::array<long, 32>>> kept(16);
+        for (int job = 0; job < 3; ++job) {
+            EXPECT_EQ(run_on(machine,
+                             [&](world& all) {
+                                 if (all.rank() != 0) return;
+                                 for (auto& one : kept) {
+                                     EXPECT_FALSE(one.is_valid());
+                                     EXPECT_FALSE(one.is_ready());
+                                     one = rpc(1, [] { return std::array<long, 32>{7}; });
+                                     EXPECT_TRUE(one.is_valid());
+                                 }
+                                 for (auto& one : kept) one.wait();
+                             }),
+                      0);
+            EXPECT_FALSE(kept.front().is_valid());
+        }
+    }
 }
 
 TEST_F(run_test, jobs_follow_one_another_in_one_process) {
