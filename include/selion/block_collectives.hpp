@@ -11,8 +11,9 @@
 #include <vector>
 
 #include <selion/detail/block_call.hpp>
+#include <selion/detail/block_checks.hpp>
 #include <selion/detail/export.hpp>
-#include <selion/detail/late_target.hpp>
+#include <selion/detail/late_memory.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/detail/team_view.hpp>
 #include <selion/global_ptr.hpp>
@@ -23,12 +24,15 @@
 namespace selion {
 
 /// Collectives of a team that move or combine blocks of elements, one for each member.
-class block_collectives {
+class block_collectives : protected detail::block_checks {
 public:
     team_rank rank() const noexcept { return view_.rank; }
     std::uint32_t size() const noexcept { return view_.size; }
     /// World rank of a member. @param member 0 .. size() - 1.
-    rank_id world_rank(team_rank member) const {
+    rank_id world_rank(team_rank member,
+                       std::source_location site = std::source_location::current()) const {
+        if (std::uint32_t{member} >= size()) [[unlikely]]
+            end_for_member(member, site);
         return view_.is_everybody() ? std::uint32_t{member} : detail::world_rank_of(view_, member);
     }
 
@@ -39,10 +43,11 @@ public:
         T value, const Operation& operation, team_rank root,
         std::source_location site = std::source_location::current()) const {
         const detail::reduction how = detail::erase_reduction<T>(operation);
-        run(detail::reducing(collective_kind::reduce, std::span<const T>(&value, 1),
-                             at(root, &value), how, root),
+        const detail::moved_value<T> own(value);
+        run(detail::reducing(collective_kind::reduce, std::span<const T>(&*own, 1), at(root, &*own),
+                             how, root),
             site);
-        return rank() == root ? std::optional<T>(value) : std::nullopt;
+        return rank() == root ? std::optional<T>(*own) : std::nullopt;
     }
     /// Combines element by element, in place at the root; the others' data stay as they are.
     template <transferable T, std::size_t Extent, class Operation>
@@ -76,8 +81,9 @@ public:
     template <transferable T, class Operation>
     [[nodiscard]] T scan(T value, const Operation& operation,
                          std::source_location site = std::source_location::current()) const {
-        scan(std::span<T>(&value, 1), operation, site);
-        return value;
+        const detail::moved_value<T> own(value);
+        scan(std::span<T>(&*own, 1), operation, site);
+        return *own;
     }
     /// Element by element, in place.
     template <transferable T, std::size_t Extent, class Operation>
@@ -93,8 +99,9 @@ public:
     [[nodiscard]] T exscan(T value, const Operation& operation,
                            const std::type_identity_t<T>& first,
                            std::source_location site = std::source_location::current()) const {
-        exscan(std::span<T>(&value, 1), operation, first, site);
-        return value;
+        const detail::moved_value<T> own(value);
+        exscan(std::span<T>(&*own, 1), operation, first, site);
+        return *own;
     }
     /// Element by element, in place.
     template <transferable T, std::size_t Extent, class Operation>
@@ -113,9 +120,10 @@ public:
     [[nodiscard]] std::vector<T> gather(
         const T& value, team_rank root,
         std::source_location site = std::source_location::current()) const {
-        const detail::stored<T> own = value;
-        const detail::late_target<std::vector<detail::stored<T>>> all(rank() == root ? size() : 0);
-        gather(std::span(&own, 1), std::span(*all), root, site);
+        detail::stored<T> given = value;
+        const detail::moved_value<detail::stored<T>> own(given);
+        const detail::late_memory<std::vector<detail::stored<T>>> all(rank() == root ? size() : 0);
+        gather(std::span(&*own, 1), std::span(*all), root, site);
         return detail::values_of<T>(std::move(*all));
     }
     /// @param own equally many elements at all members; may be block `rank()` of `all`.
@@ -136,10 +144,11 @@ public:
     template <transferable T>
     [[nodiscard]] std::vector<T> all_gather(
         const T& value, std::source_location site = std::source_location::current()) const {
-        const detail::stored<T> own = value;
-        std::vector<detail::stored<T>> all(size());
-        all_gather(std::span(&own, 1), std::span(all), site);
-        return detail::values_of<T>(std::move(all));
+        detail::stored<T> given = value;
+        const detail::moved_value<detail::stored<T>> own(given);
+        const detail::late_memory<std::vector<detail::stored<T>>> all(size());
+        all_gather(std::span(&*own, 1), std::span(*all), site);
+        return detail::values_of<T>(std::move(*all));
     }
     /// @param own equally many elements at all members; may be block `rank()` of `all`.
     /// @param all as many for each member.
@@ -188,14 +197,14 @@ public:
         std::span<const T> own, team_rank root,
         std::source_location site = std::source_location::current()) const {
         const auto lengths = detail::lengths(all_gather(own.size(), site));
-        varying_blocks<T> all;
-        if (rank() == root) all = varying_blocks<T>(lengths.starts);
+        const detail::late_memory<varying_blocks<T>> all;
+        if (rank() == root) *all = varying_blocks<T>(lengths.starts);
         detail::block_call call = detail::moving(collective_kind::gather, own.data(),
-                                                 at(root, all.values.data()), own.size(), root);
+                                                 at(root, all->values.data()), own.size(), root);
         call.target_starts = lengths.starts.data();
         call.most = lengths.most;
         if (lengths.most != 0) run(call, site);
-        return all;
+        return std::move(*all);
     }
 
     /// `all_gather` of blocks that differ in length. @cost an all_gather of the lengths more.
@@ -203,13 +212,13 @@ public:
     [[nodiscard]] varying_blocks<T> all_gatherv(
         std::span<const T> own, std::source_location site = std::source_location::current()) const {
         const auto lengths = detail::lengths(all_gather(own.size(), site));
-        varying_blocks<T> all(lengths.starts);
+        const detail::late_memory<varying_blocks<T>> all(lengths.starts);
         detail::block_call call = detail::moving(collective_kind::all_gather, own.data(),
-                                                 all.values.data(), own.size(), 0);
+                                                 all->values.data(), own.size(), 0);
         call.target_starts = lengths.starts.data();
         call.most = lengths.most;
         if (lengths.most != 0) run(call, site);
-        return all;
+        return std::move(*all);
     }
 
     /// `scatter` of blocks that differ in length.
@@ -227,13 +236,13 @@ public:
         }
         share(std::as_writable_bytes(std::span(known)), root, site);
         const auto lengths = detail::lengths(known);
-        std::vector<T> own(known[rank()]);
+        const detail::late_memory<std::vector<T>> own(known[rank()]);
         detail::block_call call = detail::moving(collective_kind::scatter, at(root, all.data()),
-                                                 own.data(), own.size(), root);
+                                                 own->data(), own->size(), root);
         call.source_starts = lengths.starts.data();
         call.most = lengths.most;
         if (lengths.most != 0) run(call, site);
-        return own;
+        return std::move(*own);
     }
 
     /// `exchange` of blocks that differ in length.
@@ -250,18 +259,18 @@ public:
         exchange(counts, std::span(come), site);
         const auto sent = detail::lengths(counts);
         const auto received = detail::lengths(come);
-        varying_blocks<T> all(received.starts);
+        const detail::late_memory<varying_blocks<T>> all(received.starts);
         detail::block_call call =
-            detail::moving(collective_kind::exchange, to_each.data(), all.values.data(), 0, 0);
+            detail::moving(collective_kind::exchange, to_each.data(), all->values.data(), 0, 0);
         call.source_starts = sent.starts.data();
         call.target_starts = received.starts.data();
         call.most = longest(sent.most, site);
         if (call.most != 0) run(call, site);
-        return all;
+        return std::move(*all);
     }
 
 protected:
-    explicit block_collectives(const detail::team_view& view) noexcept : view_(view) {}
+    explicit block_collectives(const detail::team_view& view) noexcept : block_checks(view) {}
     const detail::team_view& view() const noexcept { return view_; }
     void end_after(std::int64_t timeout_ns) noexcept {
         view_.timeout_ns = timeout_ns;
@@ -273,16 +282,6 @@ protected:
     T* at(team_rank root, T* data) const {
         return rank() == root ? data : nullptr;
     }
-    SELION_API void expect_blocks(const char* what, std::size_t all, std::size_t own,
-                                  std::source_location site) const;
-    SELION_API void expect_apart(const char* what, const void* own, const void* all,
-                                 std::size_t block_bytes, std::source_location site) const;
-    SELION_API void expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
-                                    const void* from, std::size_t element_bytes,
-                                    std::source_location site) const;
-    SELION_API void expect_counts(const char* what, std::size_t all,
-                                  std::span<const std::size_t> counts,
-                                  std::optional<std::size_t> own, std::source_location site) const;
 
 private:
     void run(const detail::block_call& call, std::source_location site) const {
@@ -291,8 +290,6 @@ private:
     SELION_API void share(std::span<std::byte> data, team_rank root,
                           std::source_location site) const;
     SELION_API std::size_t longest(std::size_t own, std::source_location site) const;
-
-    detail::team_view view_;
 };
 
 }  // namespace selion

@@ -204,7 +204,7 @@ public:
                      std::span<const std::size_t> counts, team_rank root,
                      std::source_location site = std::source_location::current()) const {
         const bool is_root = rank() == root;
-        if (is_root) expect_counts("gatherv", all.size(), counts, own.size(), site);
+        if (is_root) expect_varying("gatherv", own, all, counts, site);
         return start(detail::varying(detail::moving(collective_kind::gather, own.data(),
                                                     at(root, all.data()), own.size(), root),
                                      {}, is_root ? counts : std::span<const std::size_t>()),
@@ -216,7 +216,7 @@ public:
     future<> all_gatherv(std::span<const std::type_identity_t<T>> own, std::span<T> all,
                          std::span<const std::size_t> counts,
                          std::source_location site = std::source_location::current()) const {
-        expect_counts("all_gatherv", all.size(), counts, own.size(), site);
+        expect_varying("all_gatherv", own, all, counts, site);
         return start(detail::varying(detail::moving(collective_kind::all_gather, own.data(),
                                                     all.data(), own.size(), 0),
                                      {}, counts),
@@ -229,7 +229,7 @@ public:
                       std::span<const std::size_t> counts, std::span<T> own, team_rank root,
                       std::source_location site = std::source_location::current()) const {
         const bool is_root = rank() == root;
-        if (is_root) expect_counts("scatterv", all.size(), counts, own.size(), site);
+        if (is_root) expect_varying("scatterv", own, all, counts, site);
         return start(detail::varying(detail::moving(collective_kind::scatter, at(root, all.data()),
                                                     own.data(), own.size(), root),
                                      is_root ? counts : std::span<const std::size_t>(), {}),

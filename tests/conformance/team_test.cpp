@@ -2,9 +2,11 @@
 /// Teams: split by colour and key, by a list, by locality; disjoint, overlapping, one within
 /// another; made and let go many times.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -188,8 +190,40 @@ SPMD_TEST(team, more_than_a_few) {
 }
 
 /// One member does not come: the others get an error in time, and other teams are as before.
+struct long_value {
+    std::array<long, 8192> all{};
+};
+
+/// What the root's call leaves on its stack is overwritten.
+[[gnu::noinline]] void use_the_stack() {
+    volatile long other[8192];
+    for (volatile long& one : other) one = 9;
+}
+
+/// Member 1 is late, and reads what the root has given when the root's call has ended in an error.
+void broadcast_to_one_who_is_late(selion::world& world, spmd::test_run& test) {
+    const selion::team pair = world.split(world.rank() / 2);
+    const bool is_late = pair.rank() == 1;
+    if (is_late) std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    long_value value;
+    value.all.fill(is_late ? 0 : 7);
+    try {
+        value =
+            pair.with_timeout(std::chrono::milliseconds(is_late ? 5000 : 20)).broadcast(value, 0);
+    } catch (const selion::error& trouble) {
+        test.that(trouble.code() == selion::status::timed_out, "it has taken too long");
+        value.all.fill(7);
+    }
+    use_the_stack();
+    test.equal(std::ranges::count(value.all, 7), std::ptrdiff_t{8192});
+    world.barrier();
+}
+
 SPMD_TEST(team, collectives_can_time_out) {
     if (world.size() == 1) return;
+    if (world.machine().capabilities.real_time && world.size() % 2 == 0) {
+        broadcast_to_one_who_is_late(world, test);
+    }
     for (int which = 0; which < 3; ++which) {
         const selion::team all = world.split(0);
         bool has_timed_out = false;

@@ -50,6 +50,9 @@ struct packed_argument {
     static_assert(!std::is_pointer_v<T>,
                   "selion::rpc moves bytes, and an address means nothing on another rank: pass a "
                   "global_ptr, a span of what is there, or the number of it");
+    static_assert(!std::is_member_function_pointer_v<T>,
+                  "selion::rpc moves bytes, and the address of a member function means nothing on "
+                  "another rank: pass a lambda that calls it");
     T value;
 };
 template <class T>
