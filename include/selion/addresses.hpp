@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <source_location>
 #include <vector>
 
@@ -34,10 +35,15 @@ class address_directory {
 public:
     /// Collective.
     /// @param slots of each rank.
-    explicit address_directory(const world& all, std::size_t slots = 1)
-        : all_(&all), cells_(allocate<std::uint64_t>(all, slots)) {}
-    /// Collective.
-    ~address_directory() { deallocate(*all_, cells_); }
+    explicit address_directory(const world& all, std::size_t slots = 1,
+                               std::source_location site = std::source_location::current())
+        : all_(&all),
+          cells_(allocate<std::uint64_t>(all, slots, alignof(std::uint64_t), site)),
+          site_(site) {}
+    /// Collective; but where an exception ends the rank's function nobody is waited for.
+    ~address_directory() {
+        if (std::uncaught_exceptions() <= exceptions_) deallocate(*all_, cells_, site_);
+    }
     address_directory(const address_directory&) = delete;
     address_directory& operator=(const address_directory&) = delete;
 
@@ -54,14 +60,18 @@ public:
 private:
     const world* all_;
     global_ptr<std::uint64_t> cells_;
+    std::source_location site_;
+    int exceptions_ = std::uncaught_exceptions();
 };
 
 /// Collective: every rank gets the address that each rank has passed, by rank.
 template <class T>
-[[nodiscard]] std::vector<global_ptr<T>> exchange_addresses(const world& all, global_ptr<T> own) {
-    address_directory<T> directory(all);
+[[nodiscard]] std::vector<global_ptr<T>> exchange_addresses(
+    const world& all, global_ptr<T> own,
+    std::source_location site = std::source_location::current()) {
+    address_directory<T> directory(all, 1, site);
     directory.publish(own);
-    all.barrier();
+    all.barrier(site);
     std::vector<global_ptr<T>> addresses;
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
         addresses.push_back(directory.look_up(rank));

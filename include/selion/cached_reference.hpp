@@ -107,26 +107,34 @@ public:
         return before;
     }
 
-    /// Read, changed and written, in one: atomic.
-    const cached_reference& operator+=(const T& by) const {
+    /// Read, changed and written, in one: atomic. As for a plain element, the operand is not
+    /// rounded.
+    template <class By>
+    const cached_reference& operator+=(const By& by) const {
         return apply([&](T& e) { e += by; });
     }
-    const cached_reference& operator-=(const T& by) const {
+    template <class By>
+    const cached_reference& operator-=(const By& by) const {
         return apply([&](T& e) { e -= by; });
     }
-    const cached_reference& operator*=(const T& by) const {
+    template <class By>
+    const cached_reference& operator*=(const By& by) const {
         return apply([&](T& e) { e *= by; });
     }
-    const cached_reference& operator/=(const T& by) const {
+    template <class By>
+    const cached_reference& operator/=(const By& by) const {
         return apply([&](T& e) { e /= by; });
     }
-    const cached_reference& operator|=(const T& by) const {
+    template <class By>
+    const cached_reference& operator|=(const By& by) const {
         return apply([&](T& e) { e |= by; });
     }
-    const cached_reference& operator&=(const T& by) const {
+    template <class By>
+    const cached_reference& operator&=(const By& by) const {
         return apply([&](T& e) { e &= by; });
     }
-    const cached_reference& operator^=(const T& by) const {
+    template <class By>
+    const cached_reference& operator^=(const By& by) const {
         return apply([&](T& e) { e ^= by; });
     }
     const cached_reference& operator++() const {

@@ -11,9 +11,11 @@
 
 namespace selion {
 
-/// Types that may be moved between ranks byte by byte.
+/// Types that may be moved between ranks byte by byte. What must not be copied, as a signal and
+/// whatever holds one, is none of them, though some compilers call it trivially copyable.
 template <class T>
-concept transferable = std::is_trivially_copyable_v<T>;
+concept transferable =
+    std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<std::remove_all_extents_t<T>>;
 
 /// Pointer to a `T` in the global address space: 64 bits that name segment, rank and offset, valid
 /// on every rank. Null is all ones. Arithmetic counts elements and stays on the rank.
@@ -79,7 +81,8 @@ public:
         requires(std::is_same_v<std::remove_const_t<T>, Struct> && !std::is_function_v<Member>)
     global_ptr<std::conditional_t<std::is_const_v<T>, const Member, Member>> member(
         Member Struct::*place) const noexcept {
-        alignas(Struct) const std::byte model[sizeof(Struct)]{};  // only its addresses are used
+        // Only its addresses are used; no stack, since it may be large.
+        alignas(Struct) static std::byte model[sizeof(Struct)];
         const auto* object = reinterpret_cast<const Struct*>(model);
         const auto distance = reinterpret_cast<const std::byte*>(&(object->*place)) - model;
         return global_ptr<std::conditional_t<std::is_const_v<T>, const Member, Member>>(

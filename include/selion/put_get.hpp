@@ -55,6 +55,7 @@ template <class T>
 inline void put(global_ptr<T> target, std::span<const std::type_identity_t<T>> source,
                 std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
     if (source.empty()) return;
     detail::check_access(target.bits(), source.size_bytes(), alignof(T), site,
                          detail::access_purpose::write);
@@ -109,9 +110,12 @@ template <class T>
         [[likely]] {
         return *reinterpret_cast<const T*>(address);
     }
-    std::remove_const_t<T> value;
-    detail::get_slow(&value, source.bits(), sizeof(T), site);
-    return value;
+    union arriving {  // needs no default value
+        arriving() {}
+        std::remove_const_t<T> value;
+    } here;
+    detail::get_slow(&here.value, source.bits(), sizeof(T), site);
+    return here.value;
 }
 
 /// Reads consecutive elements into a span of the caller's memory; zero elements do nothing.

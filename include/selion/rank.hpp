@@ -14,6 +14,12 @@ public:
     template <std::integral Integer>
     constexpr rank_id(Integer value) noexcept : value_(static_cast<std::uint32_t>(value)) {}
     constexpr operator std::uint32_t() const noexcept { return value_; }
+    constexpr rank_id& operator++() noexcept { return *this += 1; }
+    template <std::integral Integer>
+    constexpr rank_id& operator+=(Integer step) noexcept {
+        value_ += static_cast<std::uint32_t>(step);
+        return *this;
+    }
 
 private:
     std::uint32_t value_ = 0;
@@ -26,6 +32,12 @@ public:
     template <std::integral Integer>
     constexpr team_rank(Integer value) noexcept : value_(static_cast<std::uint32_t>(value)) {}
     constexpr operator std::uint32_t() const noexcept { return value_; }
+    constexpr team_rank& operator++() noexcept { return *this += 1; }
+    template <std::integral Integer>
+    constexpr team_rank& operator+=(Integer step) noexcept {
+        value_ += static_cast<std::uint32_t>(step);
+        return *this;
+    }
 
 private:
     std::uint32_t value_ = 0;

@@ -102,6 +102,7 @@ void run_call(delivery& here) {
 /// A rank, and where in the program it was named: what follows may be any number of arguments.
 struct call_target {
     template <std::convertible_to<std::uint32_t> Rank>
+        requires(!std::is_same_v<Rank, team_rank>)  // which counts something else
     call_target(Rank number, std::source_location where = std::source_location::current())
         : rank(static_cast<std::uint32_t>(number)), site(where) {}
     std::uint32_t rank;
@@ -113,7 +114,14 @@ template <class Function>
 using sent_function = std::decay_t<Function>;
 
 template <class Function, class... Arguments>
-using call_result = std::invoke_result_t<Function&, seen<Arguments>...>;
+struct call_of {
+    static_assert(std::is_invocable_v<Function&, seen<Arguments>...>,
+                  "selion::rpc: the function does not take these arguments: of a container or a "
+                  "string it gets a std::span<const T>");
+    using result = std::invoke_result<Function&, seen<Arguments>...>;
+};
+template <class Function, class... Arguments>
+using call_result = typename call_of<Function, Arguments...>::result::type;
 
 template <class Function, class... Arguments>
 void send_call(std::uint32_t target, std::uint64_t state, std::source_location site,
@@ -121,6 +129,9 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
     using call = remote_call<Function, Arguments...>;
     static_assert(transferable<Function>,
                   "selion::rpc moves bytes: the function object must be trivially copyable");
+    static_assert(!std::is_member_pointer_v<Function>,
+                  "selion::rpc moves bytes, and the address of a member function means nothing on "
+                  "another rank: pass a lambda that calls it");
     call sending{portable<Function>(function), {}};
     constexpr bool has_views = (span_element<Arguments>::is_span || ...);
     if constexpr (are_few_words<call> && !has_views) {

@@ -14,7 +14,9 @@ namespace selion {
 
 /// What a program asks for before its ranks start. Variables of the environment win.
 struct run_options {
-    std::string machine = {};  ///< spec used when SELION_MACHINE is not set; empty: "threads"
+    /// Spec used where neither SELION_MACHINE nor a cluster's launcher (PMIx: "fabric") says one;
+    /// empty: "threads".
+    std::string machine = {};
     selion::thread_level thread_level = thread_level::single;
 };
 

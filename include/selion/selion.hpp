@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Selion needs C++20: compile with -std=c++20"
+#else
+
 /// Everything: a partitioned global address space for programs in C++20.
+#include <selion/access_replay.hpp>
 #include <selion/addresses.hpp>
 #include <selion/atomic_ref.hpp>
 #include <selion/atomics.hpp>
@@ -53,3 +58,5 @@
 #include <selion/worker_array.hpp>
 #include <selion/worker_pool.hpp>
 #include <selion/world.hpp>
+
+#endif

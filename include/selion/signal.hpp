@@ -67,6 +67,7 @@ inline void put_signal(global_ptr<T> target, const std::type_identity_t<T>& valu
         return;
     }
     static_assert(transferable<T>, "selion::put_signal moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put_signal needs a pointer to mutable elements");
     const T copy = value;
     detail::put_signal_slow({target.bits(), &copy, sizeof(T), announcement.bits(), update}, site);
 }
@@ -82,11 +83,13 @@ inline void put_signal(global_ptr<T> target, std::span<const std::type_identity_
         return;
     }
     static_assert(transferable<T>, "selion::put_signal moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put_signal needs a pointer to mutable elements");
     detail::put_signal_slow(
         {target.bits(), source.data(), source.size_bytes(), announcement.bits(), update}, site);
 }
 
 namespace detail {
+SELION_API void expect_own_signal(std::uint64_t signal, std::source_location site);
 SELION_API void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least,
                                  std::source_location site);
 SELION_API bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least,
@@ -99,7 +102,8 @@ SELION_API bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least,
 inline void wait_until(global_ptr<signal> own, std::uint64_t at_least,
                        std::source_location site = std::source_location::current()) {
     const detail::rank_context& context = *detail::current_context;
-    if (std::byte* address = detail::local_address(context, own.bits())) {
+    std::byte* const address = detail::local_address(context, own.bits());
+    if (address != nullptr && own.rank() == context.rank) {
         const detail::shared_word& word = reinterpret_cast<signal*>(address)->word();
         if (detail::word_arrives_soon(context, word, at_least)) return;
     }
@@ -116,6 +120,7 @@ inline void wait_until(global_ptr<signal> own, std::uint64_t at_least,
 /// Value of a signal of the caller, with the visibility that `wait_until` gives.
 [[nodiscard]] inline std::uint64_t read_signal(
     global_ptr<signal> own, std::source_location site = std::source_location::current()) {
+    if constexpr (SELION_CHECK_LEVEL >= 2) detail::expect_own_signal(own.bits(), site);
     if (std::byte* address = detail::local_address(*detail::current_context, own.bits()))
         [[likely]] {
         return detail::word_load(reinterpret_cast<signal*>(address)->word());

@@ -60,6 +60,7 @@ template <class T>
 inline void put(global_ptr<T> target, std::span<const std::type_identity_t<T>> source,
                 const counters& when, std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
     const detail::put_request what{target.bits(),      source.data(), source.size_bytes(),
                                    when.target.bits(), {1, true},     when.origin,
                                    when.completion};
@@ -143,6 +144,7 @@ template <class T>
 inline void store(global_ptr<T> target, const std::type_identity_t<T>& value,
                   std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::store moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::store needs a pointer to mutable elements");
     const T copy = value;
     detail::store_bytes(target.bits(), &copy, sizeof(T), site);
 }
@@ -150,6 +152,7 @@ template <class T>
 inline void store(global_ptr<T> target, std::span<const std::type_identity_t<T>> source,
                   std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::store moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::store needs a pointer to mutable elements");
     detail::store_bytes(target.bits(), source.data(), source.size_bytes(), site);
 }
 

@@ -50,15 +50,39 @@ public:
     const spread_reference& operator=(const spread_reference& other) const {
         return *this = other.get();
     }
-    /// Read, changed and written: not atomic.
-    const spread_reference& operator+=(const T& by) const { return change(get() + by); }
-    const spread_reference& operator-=(const T& by) const { return change(get() - by); }
-    const spread_reference& operator*=(const T& by) const { return change(get() * by); }
-    const spread_reference& operator/=(const T& by) const { return change(get() / by); }
-    const spread_reference& operator%=(const T& by) const { return change(get() % by); }
-    const spread_reference& operator&=(const T& by) const { return change(get() & by); }
-    const spread_reference& operator|=(const T& by) const { return change(get() | by); }
-    const spread_reference& operator^=(const T& by) const { return change(get() ^ by); }
+    /// Read, changed and written: not atomic. As for a plain element, the operand is not rounded.
+    template <class By>
+    const spread_reference& operator+=(const By& by) const {
+        return change(get() + by);
+    }
+    template <class By>
+    const spread_reference& operator-=(const By& by) const {
+        return change(get() - by);
+    }
+    template <class By>
+    const spread_reference& operator*=(const By& by) const {
+        return change(get() * by);
+    }
+    template <class By>
+    const spread_reference& operator/=(const By& by) const {
+        return change(get() / by);
+    }
+    template <class By>
+    const spread_reference& operator%=(const By& by) const {
+        return change(get() % by);
+    }
+    template <class By>
+    const spread_reference& operator&=(const By& by) const {
+        return change(get() & by);
+    }
+    template <class By>
+    const spread_reference& operator|=(const By& by) const {
+        return change(get() | by);
+    }
+    template <class By>
+    const spread_reference& operator^=(const By& by) const {
+        return change(get() ^ by);
+    }
     const spread_reference& operator++() const { return *this += T{1}; }
     const spread_reference& operator--() const { return *this -= T{1}; }
 

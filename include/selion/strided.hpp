@@ -96,6 +96,7 @@ void put_strided(global_ptr<T> target, const std::type_identity_t<T>* source, st
                  std::span<const stride> outer, const counters& when = {},
                  std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
     detail::put_block(target.bits(), reinterpret_cast<const std::byte*>(source),
                       {detail::row_bytes(row, sizeof(T)), outer, sizeof(T)}, when, site);
 }
@@ -116,6 +117,7 @@ template <class T>
 void put_vector(std::span<const put_piece<T>> pieces, const counters& when = {},
                 std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
     detail::in_batches(
         pieces, when, site,
         [](const put_piece<T>& piece) {

@@ -28,13 +28,17 @@ shared_word& own_word(rank_context& context, std::uint64_t signal, std::source_l
     expect_range(signal, sizeof(shared_word), alignof(shared_word), site);
     const auto rank = rank_of(signal);
     SELION_EXPECT_AT(rank == context.rank, site,
-                     fmt::format("wait_until: the signal belongs to rank {}; a rank waits only for "
-                                 "signals in its own memory",
+                     fmt::format("the signal belongs to rank {}; a rank waits only for signals in "
+                                 "its own memory, and reads only those",
                                  rank));
     return *reinterpret_cast<shared_word*>(mapped_address(context, signal));
 }
 
 }  // namespace
+
+void expect_own_signal(std::uint64_t signal, std::source_location site) {
+    static_cast<void>(own_word(context_of_caller(site), signal, site));
+}
 
 void end_for_stray_thread(std::source_location site) {
     end_job_for_bug(

@@ -48,20 +48,24 @@ std::uint64_t checked_bytes(const allocation_request& request, std::source_locat
 struct agreement {
     std::uint64_t most_bytes;
     std::uint64_t least_bytes;
-    std::uint64_t most_alignment;
-    std::uint64_t least_alignment;
+    std::uint64_t highest_offset;
+    std::uint64_t lowest_offset;
     std::uint32_t worst_rank;  ///< of those that have no room
     std::uint32_t failures;
+    std::uint16_t most_alignment;
+    std::uint16_t least_alignment;
 };
 
 agreement agree(rank_context& context, const agreement& mine) {
     constexpr auto both = [](const agreement& a, const agreement& b) {
         return agreement{std::max(a.most_bytes, b.most_bytes),
                          std::min(a.least_bytes, b.least_bytes),
-                         std::max(a.most_alignment, b.most_alignment),
-                         std::min(a.least_alignment, b.least_alignment),
+                         std::max(a.highest_offset, b.highest_offset),
+                         std::min(a.lowest_offset, b.lowest_offset),
                          a.failures != 0 ? a.worst_rank : b.worst_rank,
-                         a.failures + b.failures};
+                         a.failures + b.failures,
+                         std::max(a.most_alignment, b.most_alignment),
+                         std::min(a.least_alignment, b.least_alignment)};
     };
     agreement all = mine;
     state_of(context).everybody.combine(reinterpret_cast<std::byte*>(&all), 1,
@@ -82,14 +86,20 @@ void expect_whole(rank_context& context, std::string_view what, std::source_loca
                                  "has ended in an error: they may be in different ones; what may "
                                  "fail is for a team of its own, such as world.split(0)",
                                  what));
+    SELION_EXPECT_AT(!state_of(context).everybody.has_arrived(), site,
+                     fmt::format("{}, which all ranks do together, between arrive() and wait() of "
+                                 "the world",
+                                 what));
 }
 
-/// @return false: a rank has died, so the memory stays what it is; by destructors, who must not
-/// hear of it.
-bool meets_all(rank_context& context, std::source_location site) {
+/// @param bits what each gives back. @return false: a rank has died, so the memory stays what it
+/// is; by destructors, who must not hear of it.
+bool meets_all(rank_context& context, std::uint64_t bits, std::source_location site) {
     if (context.deaths != nullptr && context.deaths->declared() != 0) return false;
     try {
-        compare_call(*current_context, operation::deallocate, site);
+        collectives::call_signature mine = signature_of(operation::deallocate);
+        mine.count = bits & offset_mask;
+        compare_call(*current_context, state_of(context).everybody, mine, site);
         state_of(context).everybody.meeting().synchronise(machine::wait_reason::collective);
     } catch (const error& trouble) {
         if (trouble.code() != status::rank_dead) throw;
@@ -112,13 +122,20 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     compare_call(*current_context, operation::allocate, site);
     onesided::symmetric_heap& heap = state_of(context).heap;
     const auto offset = heap.allocate_symmetric(bytes, request.alignment);
-    const agreement all = agree(context, {bytes, bytes, request.alignment, request.alignment,
-                                          context.rank, offset ? 0u : 1u});
+    const std::uint64_t own_offset = offset.value_or(0);
+    const auto alignment = static_cast<std::uint16_t>(request.alignment);
+    const agreement all = agree(context, {bytes, bytes, own_offset, own_offset, context.rank,
+                                          offset ? 0u : 1u, alignment, alignment});
     SELION_EXPECT_AT(all.most_bytes == all.least_bytes && all.most_alignment == all.least_alignment,
                      site,
                      fmt::format("allocate is collective and symmetric, but one rank asks for {} "
                                  "bytes and another for {} (this one for {})",
                                  all.most_bytes, all.least_bytes, bytes));
+    SELION_EXPECT_AT(all.failures != 0 || all.highest_offset == all.lowest_offset, site,
+                     fmt::format("allocate is symmetric, but one rank's memory would start at "
+                                 "offset {} and another's at {}: the ranks have not given the same "
+                                 "allocations back with deallocate",
+                                 all.lowest_offset, all.highest_offset));
     if (all.failures == 0) return global_address(context.rank, *offset);
     error trouble = shortage(context, "allocate", bytes);
     if (!offset) throw trouble;
@@ -138,7 +155,7 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
     expect_whole(context, "deallocate", site);
     // Nobody's last access may fall into memory that is already someone else's.
     let_handlers_return(context);
-    if (!meets_all(context, site)) return;
+    if (!meets_all(context, bits, site)) return;
     const bool was_live = state_of(context).heap.deallocate_symmetric(bits & offset_mask);
     SELION_EXPECT_AT(was_live, site,
                      fmt::format("deallocate: no live collective allocation starts at offset {}",

@@ -16,11 +16,13 @@
 #include "base/log.hpp"
 #include "collectives/call_book.hpp"
 #include "machine/call_record.hpp"
+#include "machine/failure.hpp"
 #include "machine/registry.hpp"
 #include "machine/workers/worker_environment.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/error.hpp"
+#include "selion/expect.hpp"
 #include "world/end_of_job.hpp"
 #include "world/network_start.hpp"
 #include "world/record_file.hpp"
@@ -199,9 +201,12 @@ int run_checked(const run_options& options, const rank_function& body) {
 }  // namespace
 
 int run_job(int, char**, const run_options& options, const rank_function& body) {
+    SELION_EXPECT_AT(current_context->ranks == 0 && machine::active_machine() == nullptr, body.site,
+                     std::string("run: a job is under way in this process, which runs one at a "
+                                 "time: call run again when it is over, or start a program"));
     try {
         if (machine::workers::serve_if_worker()) std::exit(EXIT_SUCCESS);
-        return run_checked(options, body);
+        return machine::exit_status_of(run_checked(options, body));
     } catch (const error& trouble) {
         base::say(trouble.what());
         return trouble.code() == status::bad_argument ? usage_status : EXIT_FAILURE;

@@ -5,6 +5,7 @@
 #include <selion/selion.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <span>
 #include <stdexcept>
@@ -151,7 +152,12 @@ void mistake_alone(selion::world& world, std::string_view what) {
             const selion::global_ptr<int> odd(world.rank(), number.offset() + 2);
             selion::fetch_add(odd, 1);  // site: unaligned
         }
-        if (what == "signal") selion::wait_until(signal.on(0), 1);  // site: signal
+        if (what == "signal") selion::wait_until(signal.on(0), 1);        // site: signal
+        if (what == "signal_there") selion::wait_until(signal.on(0), 0);  // site: signal_there
+        if (what == "read_foreign")
+            static_cast<void>(selion::read_signal(signal.on(0)));              // site: read_foreign
+        if (what == "member") static_cast<void>(world.world_rank(99));         // site: member
+        if (what == "nested") selion::run(0, nullptr, [](selion::world&) {});  // site: nested
         if (what == "foreign") {
             std::thread([&] { selion::put(number, 1); }).join();  // site: foreign
         }
@@ -242,6 +248,16 @@ void mistake_together(selion::world& world, std::string_view what) {
             world.barrier();  // site: barrier
         }
     }
+    if (what == "given_back") {
+        const auto first = selion::allocate<int>(world, 16);
+        const auto second = selion::allocate<int>(world, 32);
+        selion::deallocate(world, is_odd ? first : second);
+        static_cast<void>(selion::allocate<int>(world, 16));
+    }
+    if (what == "allocate_between") {
+        world.arrive();
+        static_cast<void>(selion::allocate<int>(world, 1));  // site: allocate_between
+    }
     if (what == "amounts")
         static_cast<void>(selion::allocate<int>(world, is_odd ? 8 : 4));  // site: amounts
 }
@@ -257,6 +273,12 @@ void mistake_about_teams(selion::world& world, std::string_view what) {
         std::vector<int> all(4);
         if (world.rank() != 0)
             first.exchange(std::span(own), std::span(all));  // site: strange_exchange
+    }
+    if (what == "strange_gather") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        const auto start = first.split_phase();
+        const std::span<int> none;
+        if (world.rank() != 0) start.all_gatherv({}, none, {}).get();  // site: strange_gather
     }
     if (what == "broken" && world.rank() != 0) {
         try {
@@ -315,9 +337,24 @@ void mistake_about_blocks(selion::world& world, std::string_view what) {
     if (what == "started_lengths") {
         const std::vector<std::size_t> counts(world.size(), world.rank() == 0 ? 1 : 2);
         std::vector<int> room(counts[0] * world.size());
-        auto started = world.split_phase().all_gatherv(std::span(room).first(counts[0]),
-                                                       std::span(room), std::span(counts));
+        const std::vector<int> own(counts[0]);
+        auto started =
+            world.split_phase().all_gatherv(std::span(own), std::span(room), std::span(counts));
         started.get();
+    }
+    if (what == "others_block") {
+        const std::vector<std::size_t> three(world.size(), 3);
+        const std::span counts(three);
+        const std::span own = world.rank() == 0 ? all.subspan(3, 3) : all.first(3);
+        const auto start = world.split_phase();
+        start.scatterv(all, counts, own, 0).get();  // site: others_block
+    }
+    if (what == "wrapping") {
+        std::vector<std::size_t> lengths(world.size());
+        lengths[0] = values.size() + 1;
+        lengths[1] = SIZE_MAX;
+        const std::span<const int> given(values);
+        static_cast<void>(world.exchangev(given, std::span(lengths)));  // site: wrapping
     }
     if (what == "lengths" || what == "sum") {
         const std::vector<std::size_t> counts(world.size() + (what == "lengths" ? 1 : 0), 2);

@@ -19,7 +19,11 @@ alone = {
     "null": (r"the global pointer is null$", 1),
     "offset": (r"4 bytes at offset (\d+) of rank 1 leave the symmetric heap, which ends at \1$", 2),
     "unaligned": (r"offset \d+ of rank 1 is not a multiple of 4, the alignment of the element$", 2),
-    "signal": (r"belongs to rank 0; a rank waits only for signals in its own memory$", 1),
+    "signal": (r"belongs to rank 0; a rank waits only for signals in its own memory, and ", 1),
+    "signal_there": (r"belongs to rank 0; a rank waits only for signals in its own memory, ", 1),
+    "read_foreign": (r"belongs to rank 0; a rank waits only for signals in its own memory, ", 2),
+    "member": (r"world_rank: member 99 of a team of \d; legal: 0 to {last}$", 1),
+    "nested": (r"run: a job is under way in this process, which runs one at a time: ", 1),
     "send": (r"send: there is no rank 99; ranks are 0 to {last}$", 1),
     "rpc": (r"send: there is no rank 99; ranks are 0 to {last}$", 1),
     "quiet": (r"quiet: there is no rank 99; ranks are 0 to {last}$", 1),
@@ -53,6 +57,10 @@ together = {
     "reduce_root": r"reduce: root 99 is no member; members are 0 to {last}$",
     "stranger": r"barrier of a team that rank \d is no member of$",
     "strange_exchange": r"exchange of a team that the rank is no member of$",
+    "strange_gather": r"all_gatherv of a team that the rank is no member of$",
+    "allocate_between": r"allocate, which all ranks do together, between arrive\(\) and wait\(\) ",
+    "others_block": r"scatterv: the own block lies within all of them, but not where that of rank ",
+    "wrapping": r"exchangev: the lengths add up to 18446744073709551615; \d+ elements are given$",
     "broken": r"barrier of a team whose last collective ended in an error: its members may be in ",
     "between": r"all_reduce between arrive\(\) and wait\(\) of its team$",
     "barrier_between": r"barrier between arrive\(\) and wait\(\) of its team$",
@@ -124,6 +132,16 @@ def test_a_mistake_of_a_foreign_thread(machine: str, what: str):
 @pytest.mark.parametrize("machine", machines)
 def test_a_mistake_of_all_ranks_is_told_once(machine: str, what: str):
     expect(machine, what, together[what], rf"rank \d of {machines[machine]}")
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("machine", [*machines, "sim:crossbar,ranks=3"])
+def test_ranks_that_give_back_different_memory(machine: str):
+    [line, *_] = complaint(machine, "given_back")
+    told_at_once = (r"the ranks disagree about collective #\d+: rank \d calls deallocate of what "
+                    r"starts at offset \d+ at .*, rank \d calls deallocate of what starts at ")
+    told_later = r"allocate is symmetric, but one rank's memory would start at offset \d+ and "
+    assert re.search(f"{told_at_once}|{told_later}", line)
 
 
 def test_a_collective_without_a_rank_that_has_returned():
