@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "selion/error.hpp"
@@ -61,7 +62,8 @@ bool is_bus_bound(const offload_work& work, const offload_setting& setting, std:
     return bus.count() > 0 && time_with(work, setting, workers) <= bus * rounding;
 }
 
-/// Side of the blocks whose computing just covers the transfers of all workers.
+/// Side of the blocks whose computing just covers the transfers of all workers; 0: no block does
+/// that could be meant.
 std::uint32_t block_that_keeps_busy(const offload_work& work, const offload_setting& setting,
                                     std::uint32_t block) {
     const transfers moved(work, setting);
@@ -70,7 +72,8 @@ std::uint32_t block_that_keeps_busy(const offload_work& work, const offload_sett
     // The share of computing grows with the side.
     const double factor = moved.bus() / computing;
     constexpr double step = 8;
-    return static_cast<std::uint32_t>(std::ceil(block * factor / step) * step);
+    const double side = std::ceil(block * factor / step) * step;
+    return side <= std::numeric_limits<std::uint32_t>::max() ? static_cast<std::uint32_t>(side) : 0;
 }
 
 /// Calls of a chunk each, one round of all workers after another.
@@ -84,6 +87,12 @@ model_time chunked_time(const chunk_cost& cost, std::size_t items, std::size_t c
     const double calls = std::ceil(static_cast<double>(items) / count);
     // Before the first worker begins its arguments have to be there.
     return transfer + round_time(round, setting) * std::ceil(calls / workers);
+}
+
+/// In two digits; from 100 on in all of them.
+std::string text_of_speedup(double times) {
+    constexpr double most_of_two_digits = 99.5;
+    return times < most_of_two_digits ? fmt::format("{:.2g}", times) : fmt::format("{:.0f}", times);
 }
 
 const char* count_word(std::uint32_t workers) { return workers == 1 ? "worker" : "workers"; }
@@ -133,10 +142,10 @@ std::string offload_verdict(const offload_work& work, const offload_setting& set
     const std::uint32_t most = std::max(most_workers, setting.workers);
     const offload_prediction found = predict_offload(work, setting, most);
     std::string text = fmt::format(
-        "{} {}: {:.0f} % of the time is transfer; {:.2g} times as fast as one", setting.workers,
-        count_word(setting.workers), 100 * found.transfer_share, found.speedup);
+        "{} {}: {:.0f} % of the time is transfer; {} times as fast as one", setting.workers,
+        count_word(setting.workers), 100 * found.transfer_share, text_of_speedup(found.speedup));
     if (found.saturates_at == 0) {
-        return text + fmt::format("; the host's transfers do not hold up to {} {}", most,
+        return text + fmt::format("; the host's transfers do not saturate with up to {} {}", most,
                                   count_word(most));
     }
     text +=

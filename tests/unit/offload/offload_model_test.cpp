@@ -72,7 +72,17 @@ TEST(offload_model, says_it_in_words) {
               "workers; best with 6; use blocks of at least 104 × 104");
     EXPECT_EQ(selion::offload_verdict(work_of(1, 1, 500), pipelined, 16, 64),
               "8 workers: 3 % of the time is transfer; 8 times as fast as one; the host's "
-              "transfers do not hold up to 16 workers");
+              "transfers do not saturate with up to 16 workers");
+    const offload_setting many{.workers = 128, .pattern = call_pattern::pipelined};
+    EXPECT_EQ(selion::offload_verdict(work_of(1, 1, 1e5), many, 16),
+              "128 workers: 0 % of the time is transfer; 128 times as fast as one; the host's "
+              "transfers do not saturate with up to 128 workers");
+}
+
+TEST(offload_model, proposes_no_blocks_that_nobody_could_mean) {
+    const offload_setting alone{.pattern = call_pattern::pipelined};
+    const std::string text = selion::offload_verdict(work_of(1, 1, 1e-9), alone, 16, 64);
+    EXPECT_EQ(text.find("blocks"), std::string::npos) << text;
 }
 
 TEST(offload_model, refuses_what_makes_no_sense) {
