@@ -71,10 +71,9 @@ struct held_argument {
     value held;
 
     static held_argument take(routine_call_frame& frame, std::size_t& at) {
-        held_argument taken;
-        std::memcpy(&taken.held, frame.words + at, sizeof(value));
+        const std::uint64_t* const words = frame.words + at;
         at += what.frame_words();
-        return taken;
+        return {value_of_bytes<value>(words)};
     }
     P pass() { return static_cast<P>(held); }
     void give_back(std::uint64_t* results, std::size_t& at) const {

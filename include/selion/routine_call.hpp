@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -59,9 +58,7 @@ public:
     R result() const {
         const std::uint64_t* const words = detail::result_words(hold_.call());
         if constexpr (!std::is_void_v<R>) {
-            R value;
-            std::memcpy(&value, words, sizeof value);
-            return value;
+            return detail::value_of_bytes<R>(words);
         }
     }
     /// Waits, and returns what the routine has returned.

@@ -97,6 +97,18 @@ public:
     /// Starts the program, and waits until it is ready. @error system_failure
     SELION_API explicit spc_server(const std::string& program,
                                    std::uint64_t memory_bytes = board_memory);
+    spc_server(spc_server&&) noexcept = default;
+    /// The slave before goes with the other: its call is waited for there, with its arguments.
+    spc_server& operator=(spc_server&& other) noexcept {
+        in_.swap(other.in_);
+        out_.swap(other.out_);
+        entries_.swap(other.entries_);
+        std::swap(read_, other.read_);
+        std::swap(is_done_, other.is_done_);
+        pool_.swap(other.pool_);
+        call_.swap(other.call_);
+        return *this;
+    }
 
     /// Sends arguments and number of a routine to the slave, and returns. One call at a time.
     /// @error bad_argument: the one before has not been waited for.
@@ -152,7 +164,7 @@ SELION_SPC_ARGUMENT(f64, double)
 #undef SELION_SPC_ARGUMENT
 
 /// Serves calls of the host: number 0 goes to `calls[0]`. Returns when the host has done with it.
-/// @param argument_bytes most bytes of a call's arguments.
+/// @param argument_bytes most bytes of a call's arguments, both ways together.
 /// @return exit status for `main`; 1, with a sentence, if no host has started this program.
 SELION_API int SPC_EVENT_LOOP(std::span<const SPC_CALL> calls, std::size_t argument_bytes);
 

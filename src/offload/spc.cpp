@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/log.hpp"
-#include "base/units.hpp"
 #include "selion/error.hpp"
 
 namespace selion::spc {
@@ -38,6 +37,15 @@ std::size_t bytes_of(detail::element type) {
     throw error(status::bad_argument, sentence);
 }
 
+/// The list of arguments at the start of a call's block.
+std::vector<entry> entries_of(std::span<const std::byte> in) {
+    std::uint64_t count = 0;
+    std::memcpy(&count, in.data(), sizeof count);
+    std::vector<entry> entries(count);
+    if (count != 0) std::memcpy(entries.data(), in.data() + sizeof count, count * sizeof(entry));
+    return entries;
+}
+
 /// What the event loop's entry in the list of routines leads to.
 struct served_calls {
     std::span<const SPC_CALL> calls;
@@ -48,10 +56,13 @@ struct served_calls {
             refuse(fmt::format("there is no routine {}; the slave has {}, from 0 on", number,
                                calls.size()));
         }
-        if (in.size() + out.size() > argument_bytes) {
-            refuse(fmt::format("the call's arguments are {} long; the slave's event loop takes {}",
-                               base::bytes_text(in.size() + out.size()),
-                               base::bytes_text(argument_bytes)));
+        std::uint64_t bytes = 0;
+        for (const entry& each : entries_of(in)) bytes += each.count * bytes_of(each.type);
+        if (bytes > argument_bytes) {
+            refuse(
+                fmt::format("the call's arguments are {} bytes long; the slave's event loop "
+                            "takes {}",
+                            bytes, argument_bytes));
         }
         spc_arguments arguments(in, out);
         calls[number](arguments);
@@ -98,14 +109,9 @@ void spc_args::put(spc_direction direction, detail::element type, const void* da
     entries_.push_back(made);
 }
 
-spc_arguments::spc_arguments(std::span<const std::byte> in, std::span<std::byte> out) : out_(out) {
-    std::uint64_t count = 0;
-    std::memcpy(&count, in.data(), sizeof count);
-    entries_.resize(count);
-    if (count != 0) {
-        std::memcpy(entries_.data(), in.data() + sizeof count, count * sizeof(entry));
-    }
-    in_ = in.subspan(aligned(sizeof count + count * sizeof(entry)));
+spc_arguments::spc_arguments(std::span<const std::byte> in, std::span<std::byte> out)
+    : out_(out), entries_(entries_of(in)) {
+    in_ = in.subspan(aligned(sizeof(std::uint64_t) + entries_.size() * sizeof(entry)));
     // What goes both ways lies where it comes back from.
     std::uint64_t place = 0;
     for (entry& each : entries_) {

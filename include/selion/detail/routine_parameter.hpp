@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -38,6 +41,14 @@ SELION_API std::string text_of(const routine_parameter& parameter);
 /// Words of arguments and of results that a call has room for.
 inline constexpr std::size_t most_frame_words = 28;
 inline constexpr std::size_t most_result_words = 13;
+
+/// The value whose bytes are there. Its type need not have a default constructor.
+template <class T>
+T value_of_bytes(const void* from) {
+    std::array<std::byte, sizeof(T)> bytes;
+    std::memcpy(bytes.data(), from, sizeof(T));
+    return std::bit_cast<T>(bytes);
+}
 
 template <class T>
 constexpr value_kind value_kind_of() {
