@@ -31,9 +31,10 @@ public:
     SELION_API std::uint32_t number() const noexcept;
     /// Whether the caller has given up; a routine that takes long may look and return.
     SELION_API bool is_cancelled() const noexcept;
-    /// Writes a text to the host's standard output, in one piece.
+    /// Writes a text to the host's standard output: in one piece, or, of a rank, in pieces of 1
+    /// MiB.
     SELION_API void print(std::string_view text);
-    /// Contents of a file of the host. @error bad_argument: it cannot be read.
+    /// Contents of a file of the host. @error bad_argument: it cannot be read, or is a folder.
     SELION_API std::string read_file(const std::string& path);
 
 private:

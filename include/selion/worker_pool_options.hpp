@@ -24,8 +24,8 @@ struct worker_pool_options {
     /// at least 1; of ranks: all but the host.
     std::optional<std::uint32_t> workers = {};
     worker_kind kind = worker_kind::thread;
-    /// Of each worker, for arguments and `worker_array`s; 0: 64 MiB, or what a rank's heap has left
-    /// if that is less.
+    /// Of each worker, for arguments and `worker_array`s, at most 2^47; 0: 64 MiB, of ranks 4 MiB
+    /// or what their heaps have left if that is less.
     std::uint64_t memory_bytes = 0;
     /// Memory of the host that workers see as well, for `worker_pool::shared_array`; 0: none.
     std::uint64_t shared_bytes = 0;

@@ -21,10 +21,12 @@ namespace {
 
 constexpr rank_id host = 0;
 
+constexpr std::size_t print_bytes = 1 << 20;  ///< a message holds more, but not any length
+
 /// A part of a file of the host's.
 struct file_part {
     std::array<char, 4096> bytes;
-    std::uint32_t count;
+    std::int64_t count;  ///< negative: the number of an error
 };
 
 void print_on_host(std::span<const char> text) {
@@ -32,12 +34,8 @@ void print_on_host(std::span<const char> text) {
 }
 
 file_part read_on_host(std::span<const char> path, std::uint64_t offset) {
-    const std::string content = machine::workers::read_here({path.data(), path.size()});
     file_part part{};
-    if (offset >= content.size()) return part;
-    part.count = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(content.size() - offset, part.bytes.size()));
-    std::memcpy(part.bytes.data(), content.data() + offset, part.count);
+    part.count = machine::workers::read_part_here({path.data(), path.size()}, offset, part.bytes);
     return part;
 }
 
@@ -68,17 +66,23 @@ public:
         return is_given_up();
     }
     void print(std::string_view text) override {
-        rpc(host, print_on_host, std::span<const char>(text.data(), text.size())).get();
+        const std::span<const char> all(text.data(), text.size());
+        for (std::size_t start = 0; start < all.size(); start += print_bytes) {
+            const std::size_t count = std::min(print_bytes, all.size() - start);
+            rpc(host, print_on_host, all.subspan(start, count)).get();
+        }
     }
     std::string read_file(const std::string& path) override {
-        std::string content;
-        while (true) {
+        constexpr std::size_t part_bytes = sizeof(file_part::bytes);
+        const auto read = [&](std::uint64_t offset, std::span<char> into) {
             const file_part part =
-                rpc(host, read_on_host, std::span<const char>(path), std::uint64_t{content.size()})
-                    .get();
-            content.append(part.bytes.data(), part.count);
-            if (part.count < part.bytes.size()) return content;
-        }
+                rpc(host, read_on_host, std::span<const char>(path), offset).get();
+            if (part.count > 0) {
+                std::memcpy(into.data(), part.bytes.data(), static_cast<std::size_t>(part.count));
+            }
+            return part.count;
+        };
+        return machine::workers::read_parts(path, part_bytes, read);
     }
 
 private:

@@ -213,11 +213,12 @@ private:
     std::size_t packed_end_ = 0;  ///< in the slot
 };
 
-/// What every rank has left, or less. Collective.
-std::uint64_t choose_memory(const worker_pool_options& options, selion::world& world) {
+/// What every rank has left, or less. Collective. @param slots_bytes that calls themselves need.
+std::uint64_t choose_memory(const worker_pool_options& options, selion::world& world,
+                            std::uint64_t slots_bytes) {
     if (options.memory_bytes != 0) return options.memory_bytes;
     const heap_usage heap = world.heap();
-    const std::uint64_t used = heap.used_bytes + heap.runtime_bytes + heap_margin;
+    const std::uint64_t used = heap.used_bytes + heap.runtime_bytes + heap_margin + slots_bytes;
     const std::uint64_t left = heap.reserved_bytes > used ? heap.reserved_bytes - used : 0;
     return world.all_reduce(std::min(left, standard_rank_memory), minimum);
 }
@@ -244,7 +245,8 @@ rank_part make_rank_group(const worker_pool_options& options, selion::world& wor
     detail::rank_context& context = *detail::current_context;
     const std::uint32_t workers = choose_workers(options, world);
     const std::uint32_t slots = options.depth != 0 ? options.depth : standard_depth;
-    const rank_layout layout(workers, slots, choose_memory(options, world));
+    const std::uint64_t slots_bytes = rank_layout(workers, slots, 0).bytes();
+    const rank_layout layout(workers, slots, choose_memory(options, world, slots_bytes));
     const auto start = allocate<std::byte>(world, layout.bytes(), detail::line_bytes);
     const rank_memory memory{start, layout, options.measures};
     rank_part part;

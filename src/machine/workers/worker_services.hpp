@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,5 +30,13 @@ namespace selion::machine::workers {
 void print_here(std::string_view text);
 /// @error bad_argument: it cannot be read.
 std::string read_here(const std::string& path);
+/// Reads a file of this computer from `offset` on until `into` is full or the file ends.
+/// @return bytes that have been read; or, negative, the number of the error.
+std::int64_t read_part_here(const std::string& path, std::uint64_t offset, std::span<char> into);
+/// A file, part by part. @param read as `read_part_here`, wherever the file is.
+/// @error bad_argument: it cannot be read.
+std::string read_parts(
+    const std::string& path, std::size_t part_bytes,
+    const std::function<std::int64_t(std::uint64_t offset, std::span<char> into)>& read);
 
 }  // namespace selion::machine::workers
