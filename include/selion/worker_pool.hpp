@@ -42,6 +42,7 @@ public:
     worker_pool(const worker_pool&) = delete;
     worker_pool& operator=(const worker_pool&) = delete;
     /// Waits for the calls that are under way, and says which have failed without anybody asking.
+    /// Worker processes then have 10 s to end by themselves before they are killed.
     SELION_API ~worker_pool();
 
     /// Number of workers.

@@ -45,6 +45,7 @@ public:
         : workers_(plan_for(options)), context_(context) {}
 
     std::uint32_t size() const override { return workers_.size(); }
+    bool is_own() const override { return workers_.is_own(); }
     const std::vector<routine_shape>& routines() const override { return workers_.routines(); }
     std::uint64_t memory_bytes() const override { return workers_.memory(0).size(); }
 

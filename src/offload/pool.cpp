@@ -14,6 +14,14 @@ namespace {
 
 constexpr std::uint32_t most_depth = machine::workers::ring_slots;
 constexpr std::uint32_t most_workers = 4096;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;  // a process has no more addresses
+
+void expect_bytes(std::uint64_t bytes, const char* name) {
+    if (bytes <= most_bytes) return;
+    throw error(
+        status::bad_argument,
+        fmt::format("a worker pool with {} {}; at most {} are possible", name, bytes, most_bytes));
+}
 
 void expect_legal(const worker_pool_options& options) {
     if (options.depth > most_depth) {
@@ -27,6 +35,8 @@ void expect_legal(const worker_pool_options& options) {
         throw error(status::bad_argument, fmt::format("a pool of {} workers; 1 to {} are possible",
                                                       *options.workers, most_workers));
     }
+    expect_bytes(options.memory_bytes, "memory_bytes");
+    expect_bytes(options.shared_bytes, "shared_bytes");
     if (options.kind != worker_kind::process && !options.program.empty()) {
         throw error(status::bad_argument,
                     "a worker pool with a program of its own wants worker_kind::process");

@@ -252,7 +252,8 @@ void pool_state::let_go(pending_call& call) {
     const bool is_under_way =
         call.now == pending_call::phase::waiting || call.now == pending_call::phase::sent;
     // The caller's memory may be gone after this.
-    if (is_under_way && !call.is_settled && call.uses_callers_memory() && workers_ != nullptr) {
+    if (is_under_way && !call.is_settled && call.uses_callers_memory() && workers_ != nullptr &&
+        workers_->is_own()) {
         await_quietly(call);
     }
     call.is_kept = false;
@@ -311,6 +312,11 @@ void pool_state::close() {
     if (workers_ != nullptr) {
         wait_all();
         workers_.reset();
+    if (workers_ != nullptr && !workers_->is_own()) {
+        // Those of the process that has forked this one: they are left as they are.
+        static_cast<void>(workers_.release());
+        return;
+    }
     }
     ranks_memory_.reset();
     if (!unseen_) return;

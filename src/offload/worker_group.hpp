@@ -56,6 +56,8 @@ class worker_group {
 public:
     virtual ~worker_group() = default;
     virtual std::uint32_t size() const = 0;
+    /// Whether they are workers of this process, and not of the one that has forked it.
+    virtual bool is_own() const { return true; }
     virtual const std::vector<routine_shape>& routines() const = 0;
     virtual std::uint64_t memory_bytes() const = 0;
     /// Whether a worker that computes must not be disturbed.

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
+#include "base/log.hpp"
 #include "machine/node/binding.hpp"
 #include "machine/workers/worker_loop.hpp"
 #include "selion/machines.hpp"
@@ -15,7 +18,8 @@
 namespace selion::machine::workers {
 namespace {
 
-constexpr std::chrono::milliseconds patience_at_end{500};
+/// For what a program does when it ends: writes files, joins threads.
+constexpr std::chrono::seconds patience_at_end{10};
 constexpr std::int64_t patience_at_start_ns = 60'000'000'000;
 
 /// Where somebody else needs the processor: about as long as it takes to wake a sleeper. Who yields
@@ -50,6 +54,7 @@ bool is_ready(const worker_area& area) {
 
 local_group::local_group(group_plan plan)
     : plan_(std::move(plan)),
+      maker_(getpid()),
       memory_(make_memory(plan_)),
       own_(own_routines()),
       threads_(plan_.are_processes ? 0 : plan_.workers),
@@ -71,6 +76,8 @@ local_group::local_group(group_plan plan)
 
 local_group::~local_group() { stop_all(); }
 
+bool local_group::is_own() const { return getpid() == maker_; }
+
 void local_group::start(std::uint32_t worker) {
     last_turns_[worker] = 0;
     const node::unbound_scope free_to_move;
@@ -79,9 +86,16 @@ void local_group::start(std::uint32_t worker) {
             std::make_unique<worker_process>(worker, plan_.command, memory_->file());
         return;
     }
-    threads_[worker] = std::thread([this, worker] {
-        serve_calls({area(worker), memory_->head(), nullptr, worker, false}, own_);
-    });
+    try {
+        threads_[worker] = std::thread([this, worker] {
+            serve_calls({area(worker), memory_->head(), nullptr, worker, false}, own_);
+        });
+    } catch (const std::system_error& trouble) {
+        throw error(status::system_failure,
+                    fmt::format("cannot start worker {}, a thread: {}; make a pool of fewer, or "
+                                "raise `ulimit -u`",
+                                worker, trouble.code().message()));
+    }
 }
 
 void local_group::tell_processor() const {
@@ -119,8 +133,15 @@ void local_group::stop_all() {
     for (std::thread& one : threads_) {
         if (one.joinable()) one.join();
     }
-    for (const auto& one : processes_) {
-        if (one != nullptr) one->join(patience_at_end);
+    const std::int64_t deadline_ns =
+        node::steady_now_ns() + std::chrono::nanoseconds(patience_at_end).count();
+    for (std::uint32_t worker = 0; worker < processes_.size(); ++worker) {
+        if (processes_[worker] == nullptr) continue;
+        const std::chrono::nanoseconds left(deadline_ns - node::steady_now_ns());
+        if (processes_[worker]->join(std::chrono::duration_cast<std::chrono::milliseconds>(left)))
+            continue;
+        base::say(fmt::format("worker {} had not ended {} s after its pool, and is killed", worker,
+                              patience_at_end.count()));
     }
     processes_.clear();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,12 +41,15 @@ public:
     explicit local_group(group_plan plan);
     local_group(const local_group&) = delete;
     local_group& operator=(const local_group&) = delete;
-    /// @pre no call is under way.
+    /// Processes that have not ended 10 s later are killed, and that is said.
+    /// @pre no call is under way, and `is_own`.
     ~local_group();
 
     std::uint32_t size() const { return plan_.workers; }
     bool measures() const { return plan_.measures; }
     bool are_processes() const { return plan_.are_processes; }
+    /// Whether this process has made it, and not the one that has forked this one.
+    bool is_own() const;
     /// What the workers' program can do; numbers of calls are places in it.
     const std::vector<routine_shape>& routines() const { return routines_; }
 
@@ -89,6 +94,7 @@ private:
     void stop_all();
 
     group_plan plan_;
+    pid_t maker_;
     node::patience patience_{};
     std::shared_ptr<pool_memory> memory_;
     std::vector<const detail::routine_entry*> own_;

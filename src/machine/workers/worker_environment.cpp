@@ -68,9 +68,12 @@ std::optional<worker_environment> worker_environment::take() {
     worker_environment found;
     if (!(words >> found.memory_file >> found.lifeline >> found.worker >> found.parent)) return {};
     if (found.parent != getppid()) {
-        // Its host has died already; or it is a child of a worker, and not meant.
-        if (kill(found.parent, 0) != 0) _exit(EXIT_FAILURE);
-        return {};
+        if (kill(found.parent, 0) != 0) _exit(EXIT_FAILURE);  // its host has died already
+        // As an ordinary program it could make a pool of its own, and so on without end.
+        throw error(status::system_failure,
+                    fmt::format("this program was started as worker {}, but not by the pool "
+                                "itself: let the program that the pool starts `exec` it",
+                                found.worker));
     }
     return found;
 }

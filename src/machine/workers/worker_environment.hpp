@@ -18,6 +18,7 @@ struct worker_environment {
     /// "NAME=value".
     std::string to_variable() const;
     /// The calling process's place, if it is a worker. The variable is taken away.
+    /// @error system_failure: it was started by a child of the host, which it cannot serve.
     static std::optional<worker_environment> take();
     static bool owns(std::string_view variable);
 };
