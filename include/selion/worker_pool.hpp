@@ -102,7 +102,8 @@ public:
 
     /// Waits until every call is done. Throws nothing: failures stay with their calls.
     SELION_API void wait_all();
-    /// Takes results and sends waiting calls, without waiting.
+    /// Takes results and sends waiting calls. Waits for no call; but where a worker has died, until
+    /// its successor is there.
     SELION_API void progress();
     /// Waits until one of several calls is done. @return its index, the lowest if there are
     /// several. @error bad_argument: there are no calls.
@@ -124,6 +125,7 @@ public:
     /// Waits for all; throws what the first failed call has thrown, when all have ended.
     template <class Start>
     void share_out(std::size_t total, std::size_t least, Start start) {
+        expect_open();
         std::vector<decltype(start(total, total))> calls;
         std::exception_ptr trouble;
         const std::size_t most_calls = std::size_t{size()} * depth();
@@ -173,8 +175,8 @@ public:
         return {*state_,
                 detail::allocate_on(*state_, worker, detail::array_bytes(count, sizeof(T)))};
     }
-    /// The same elements in each worker's memory: sent once where the machine can.
-    /// @error out_of_memory
+    /// The same elements in each worker's memory: sent once where the machine can. Workers that
+    /// have died without a successor go without. @error out_of_memory
     template <class Range>
     auto replicate(const Range& elements) {
         const std::span shown(elements);
@@ -225,6 +227,8 @@ private:
             if (!trouble) trouble = std::current_exception();
         }
     }
+    /// @error bad_argument: calls are not made from here.
+    SELION_API void expect_open() const;
     SELION_API void rest();
     SELION_API bool wants_trial(std::span<const chunk_trial> trials, std::size_t end,
                                 std::size_t total) const;

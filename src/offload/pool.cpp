@@ -106,6 +106,7 @@ void worker_pool::wait_all() { (*state_).wait_all(); }
 void worker_pool::progress() { (*state_).poll(); }
 std::span<std::byte> worker_pool::shared_memory() const { return (*state_).shared(); }
 std::shared_ptr<void> worker_pool::shared_life() const { return (*state_).shared_life(); }
+void worker_pool::expect_open() const { (*state_).expect_open(); }
 void worker_pool::rest() {
     (*state_).rest(machine::no_deadline);
     (*state_).progress();

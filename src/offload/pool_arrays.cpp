@@ -25,9 +25,15 @@ worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes) {
     expect_open();
     expect_on_worker(worker);
     worker_place& place = places_[worker];
-    if (place.gone) std::rethrow_exception(place.gone);
-    const auto extent =
-        place.memory.allocate(padded(bytes), place_alignment, workers_->memory_bytes());
+    const auto find = [&] {
+        if (place.gone) std::rethrow_exception(place.gone);
+        return place.memory.allocate(padded(bytes), place_alignment, workers_->memory_bytes());
+    };
+    auto extent = find();
+    if (!extent && !place.sent.empty()) {  // arguments of its calls are in the way
+        await_calls_of(place);
+        extent = find();
+    }
     if (!extent) {
         throw error(
             status::out_of_memory,
@@ -99,19 +105,25 @@ void pool_state::copy(const worker_range& from, const worker_range& to, std::uin
 }
 
 std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t bytes) {
+    constexpr std::uint32_t no_generation = 0;  // of a worker that never was
+    wait_all();
+    if (least_loaded() == any_worker) std::rethrow_exception(places_.front().gone);
     std::vector<worker_range> ranges;
-    std::vector<std::uint64_t> offsets;
-    for (worker_place& place : places_) await_calls_of(place);
+    std::vector<offload::memory_place> targets;
     try {
         for (std::uint32_t worker = 0; worker < size(); ++worker) {
+            if (places_[worker].gone) {
+                ranges.push_back({worker, no_generation, 0, bytes, this});
+                continue;
+            }
             ranges.push_back(allocate(worker, bytes));
-            offsets.push_back(ranges.back().offset);
+            targets.push_back({worker, ranges.back().offset});
         }
     } catch (...) {
         for (const worker_range& each : ranges) free(each);
         throw;
     }
-    workers_->write_all(offsets, data, bytes);
+    workers_->write_all(targets, data, bytes);
     return ranges;
 }
 
@@ -130,7 +142,7 @@ std::byte* pool_state::allocate_shared(std::uint64_t bytes) {
 }
 
 void pool_state::free_shared(const void* data) {
-    if (workers_ == nullptr) return;
+    expect_open();
     const auto offset =
         static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - workers_->shared().data());
     if (!shared_.deallocate(offset)) {

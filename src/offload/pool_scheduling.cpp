@@ -154,14 +154,6 @@ std::uint32_t pool_state::least_loaded() const {
     return best;
 }
 
-/// The oldest call that only this worker can have, else the oldest of the others. Who fetches a
-/// result from where it lies does not wait for work that was queued before.
-pending_call* pool_state::next_for(std::uint32_t worker) {
-    const std::deque<pending_call*>& pinned = places_[worker].pinned;
-    if (!pinned.empty()) return pinned.front();
-    return waiting_.empty() ? nullptr : waiting_.front();
-}
-
 /// Workers with least to do come first.
 void pool_state::send_waiting() {
     for (std::uint32_t load = 0; load < depth_; ++load) {
@@ -173,18 +165,22 @@ void pool_state::send_waiting() {
     }
 }
 
+/// The oldest call that only this worker can have, else the oldest of the others that it can have.
+/// Who fetches a result from where it lies does not wait for work that was queued before.
 /// @return whether a call was taken from those that wait.
 bool pool_state::send_next(std::uint32_t worker) {
-    pending_call* const call = next_for(worker);
-    if (call == nullptr) return false;
-    remove_waiting(*call);
-    if (send(worker, *call) || call->is_settled) return true;
-    // There is no room for its arguments until others are done.
-    std::deque<pending_call*>& queue =
-        call->wanted_worker == any_worker ? waiting_ : places_[worker].pinned;
-    queue.push_front(call);
-    call->now = pending_call::phase::waiting;
-    ++waiting_count_;
+    constexpr std::size_t most_looked_at = 64;  // of those that are not for this worker
+    const bool has_own = !places_[worker].pinned.empty();
+    const std::deque<pending_call*>& queue = has_own ? places_[worker].pinned : waiting_;
+    for (std::size_t i = 0; i < std::min(queue.size(), most_looked_at); ++i) {
+        pending_call& call = *queue[i];
+        switch (offer(worker, call)) {
+            case offer_end::sent:
+            case offer_end::failed: return true;
+            case offer_end::must_wait: return false;
+            case offer_end::not_here: break;
+        }
+    }
     return false;
 }
 
@@ -199,63 +195,100 @@ void pool_state::remove_waiting(pending_call& call) {
     --waiting_count_;
 }
 
-/// @return false: it cannot go now; or it has failed, and is settled.
-bool pool_state::send(std::uint32_t worker, pending_call& call) {
+/// Sends a call if the worker can have it. Once it is sent, or has failed, it waits no longer.
+pool_state::offer_end pool_state::offer(std::uint32_t worker, pending_call& call) {
     const std::int64_t since_ps = stamp_ps();
+    const bool is_lost = has_lost_array(worker, call);
+    const bool fits = !is_lost && allocate_spans(worker, call);
+    if (!fits && !is_lost && !places_[worker].sent.empty()) return offer_end::must_wait;
+    if (!fits && call.wanted_worker == any_worker) {
+        for (std::uint32_t other = 0; other < size(); ++other) {
+            if (other != worker && can_have(other, call)) return offer_end::not_here;
+        }
+    }
+    if (call.now == pending_call::phase::waiting) remove_waiting(call);
+    if (!fits) {
+        end(call, misfit(worker, call));
+        return offer_end::failed;
+    }
+    send(worker, call, since_ps);
+    return offer_end::sent;
+}
+
+void pool_state::send(std::uint32_t worker, pending_call& call, std::int64_t since_ps) {
     worker_place& place = places_[worker];
     call.worker = worker;
     call.turn = place.last_turn + 1;
-    if (call.span_count != 0 && !place_spans(worker, call)) return false;
+    place_spans(worker, call);
     place.last_turn = call.turn;
     call.now = pending_call::phase::sent;
     place.sent.push_back(&call);
     workers_->send(worker, {call.turn, call.routine, std::span(call.words).first(call.word_count)});
     note(profile_.in, since_ps);
+}
+
+bool pool_state::has_lost_array(std::uint32_t worker, const pending_call& call) const {
+    for (std::uint32_t i = 0; i < call.span_count; ++i) {
+        const pending_call::span_use& use = call.spans[i];
+        if (!use.is_array) continue;
+        const std::uint32_t generation =
+            use.replicas.empty() ? use.generation : use.replicas[worker].generation;
+        if (generation != places_[worker].generation) return true;
+    }
+    return false;
+}
+
+/// Now, or when it has done what it has.
+bool pool_state::can_have(std::uint32_t worker, pending_call& call) {
+    const worker_place& place = places_[worker];
+    if (place.gone || has_lost_array(worker, call)) return false;
+    if (!place.sent.empty()) return true;
+    const bool fits = allocate_spans(worker, call);
+    free_spans(worker, call);
+    return fits;
+}
+
+/// Room in the worker's memory for spans that travel; all of them or none.
+bool pool_state::allocate_spans(std::uint32_t worker, pending_call& call) {
+    for (std::uint32_t i = 0; i < call.span_count; ++i) {
+        pending_call::span_use& use = call.spans[i];
+        if (use.is_array || workers_->place_of_host(use.data, use.bytes)) continue;
+        const auto extent = places_[worker].memory.allocate(padded(use.bytes), place_alignment,
+                                                            workers_->memory_bytes());
+        if (!extent) {
+            free_spans(worker, call);
+            return false;
+        }
+        use.offset = extent->start;
+        use.is_allocated = true;
+    }
     return true;
 }
 
-bool pool_state::place_spans(std::uint32_t worker, pending_call& call) {
-    worker_place& place = places_[worker];
-    for (std::uint32_t i = 0; i < call.span_count; ++i) {
-        pending_call::span_use& use = call.spans[i];
-        if (!use.replicas.empty()) {
-            use.offset = use.replicas[worker].offset;
-            use.generation = use.replicas[worker].generation;
-        }
-        const bool is_lost = use.is_array && use.generation != place.generation;
-        if (is_lost) {
-            free_spans(worker, call);
-            end(call, std::make_exception_ptr(error(
-                          status::rank_dead,
-                          fmt::format("an argument of routine \"{}\" lay in the memory of worker "
-                                      "{}, which has died since",
-                                      call.name, worker))));
-            return false;
-        }
-        const bool is_near = !use.is_array && workers_->place_of_host(use.data, use.bytes);
-        if (use.is_array || is_near) continue;
-        const auto extent =
-            place.memory.allocate(padded(use.bytes), place_alignment, workers_->memory_bytes());
-        if (extent) {
-            use.offset = extent->start;
-            use.is_allocated = true;
-            continue;
-        }
-        free_spans(worker, call);
-        if (!place.sent.empty()) return false;
-        end(call, std::make_exception_ptr(error(
-                      status::out_of_memory,
-                      fmt::format("the arguments of routine \"{}\" do not fit in the memory of "
-                                  "worker {}: {} of {} are used by arrays",
-                                  call.name, worker, base::bytes_text(place.memory.used_bytes()),
-                                  base::bytes_text(workers_->memory_bytes())))));
-        return false;
+/// Why a worker that has nothing to do cannot have a call.
+std::exception_ptr pool_state::misfit(std::uint32_t worker, const pending_call& call) const {
+    if (has_lost_array(worker, call)) {
+        return std::make_exception_ptr(
+            error(status::rank_dead,
+                  fmt::format("an argument of routine \"{}\" lay in the memory of worker {}, which "
+                              "has died since",
+                              call.name, worker)));
     }
+    return std::make_exception_ptr(
+        error(status::out_of_memory,
+              fmt::format("the arguments of routine \"{}\" do not fit in the memory of worker {}: "
+                          "{} of {} are used by arrays",
+                          call.name, worker, base::bytes_text(places_[worker].memory.used_bytes()),
+                          base::bytes_text(workers_->memory_bytes()))));
+}
+
+/// Writes into the frame where the worker finds spans.
+void pool_state::place_spans(std::uint32_t worker, pending_call& call) {
     for (std::uint32_t i = 0; i < call.span_count; ++i) {
         pending_call::span_use& use = call.spans[i];
+        if (!use.replicas.empty()) use.offset = use.replicas[worker].offset;
         call.words[use.word] = place_span(worker, call, use);
     }
-    return true;
 }
 
 /// Sends a span, if it has to travel. @return where the worker finds it.

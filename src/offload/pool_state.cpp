@@ -163,7 +163,7 @@ void pool_state::expect_fits(const pending_call& call) const {
     for (std::uint32_t i = 0; i < call.span_count; ++i) {
         const pending_call::span_use& use = call.spans[i];
         const bool travels = !use.is_array && !workers_->place_of_host(use.data, use.bytes);
-        if (travels) bytes += use.bytes;
+        if (travels) bytes += padded(use.bytes);
     }
     if (bytes <= workers_->memory_bytes()) return;
     throw error(status::bad_argument,
@@ -195,8 +195,10 @@ void pool_state::start(pending_call& call) {
     }
     if (waiting_count_ == 0) {
         collect_from(worker);
-        if (places_[worker].sent.size() < depth_ && send(worker, call)) return;
-        if (call.is_settled) return;
+        if (places_[worker].sent.size() < depth_) {
+            const offer_end end = offer(worker, call);
+            if (end == offer_end::sent || end == offer_end::failed) return;
+        }
     }
     call.now = pending_call::phase::waiting;
     ++waiting_count_;
@@ -258,10 +260,7 @@ void pool_state::let_go(pending_call& call) {
     }
     call.is_kept = false;
     if (call.now == pending_call::phase::made) call.now = pending_call::phase::ended;
-    if (call.is_settled && call.trouble && !call.is_awaited) {
-        if (!unseen_) unseen_ = call.trouble;
-        ++unseen_count_;
-    }
+    if (call.is_settled && call.trouble && !call.is_awaited) note_unseen(call);
     recycle_if_done(call);
 }
 
@@ -269,6 +268,13 @@ void pool_state::recycle_if_done(pending_call& call) {
     if (call.is_kept || call.now != pending_call::phase::ended) return;
     call.trouble = nullptr;
     call.next_free = std::exchange(free_records_, &call);
+}
+
+/// What the caller has given up it need not be told.
+void pool_state::note_unseen(const pending_call& call) {
+    if (call.is_cancelled) return;
+    if (!unseen_) unseen_ = call.trouble;
+    ++unseen_count_;
 }
 
 /// For the caller it is over.
@@ -279,9 +285,7 @@ void pool_state::settle(pending_call& call, std::exception_ptr trouble) {
     ++counts_.calls;
     if (!call.trouble) return;
     ++counts_.failed;
-    if (call.is_kept) return;
-    if (!unseen_) unseen_ = call.trouble;
-    ++unseen_count_;
+    if (!call.is_kept) note_unseen(call);
 }
 
 /// It is over, and no worker has it.
@@ -308,15 +312,15 @@ void pool_state::serve() {
 }
 
 void pool_state::close() {
-    serve();
-    if (workers_ != nullptr) {
-        wait_all();
-        workers_.reset();
     if (workers_ != nullptr && !workers_->is_own()) {
         // Those of the process that has forked this one: they are left as they are.
         static_cast<void>(workers_.release());
         return;
     }
+    serve();
+    if (workers_ != nullptr) {
+        wait_all();
+        workers_.reset();
     }
     ranks_memory_.reset();
     if (!unseen_) return;

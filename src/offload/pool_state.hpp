@@ -45,6 +45,8 @@ public:
     offload_setting setting() const;
     bool is_open() const { return workers_ != nullptr; }
     bool is_host() const { return is_host_; }
+    /// @error bad_argument: calls are not made from here, or no longer.
+    void expect_open() const;
 
     pending_call& begin(const call_options& options);
     void name_routine(pending_call& call, std::string_view name,
@@ -74,13 +76,16 @@ public:
                std::uint64_t bytes);
     void read(const worker_range& range, std::uint64_t offset, void* data, std::uint64_t bytes);
     void copy(const worker_range& from, const worker_range& to, std::uint64_t bytes);
-    /// The same bytes in the memory of each worker.
+    /// The same bytes in the memory of each worker; the ranges of places without a worker are lost.
     std::vector<worker_range> replicate(const void* data, std::uint64_t bytes);
     std::span<std::byte> shared() const {
         expect_open();
         return workers_->shared();
     }
-    std::shared_ptr<void> shared_life() const { return workers_->shared_life(); }
+    std::shared_ptr<void> shared_life() const {
+        expect_open();
+        return workers_->shared_life();
+    }
     std::byte* allocate_shared(std::uint64_t bytes);
     void free_shared(const void* data);
 
@@ -95,8 +100,14 @@ private:
         std::exception_ptr gone;  ///< why no worker is here any more
     };
     class ended_news;
+    /// What comes of a call that a worker could have.
+    enum class offer_end {
+        sent,
+        must_wait,  ///< there is no room for its arguments until others are done
+        not_here,   ///< but another worker can have it, now or later
+        failed,     ///< no worker can have it: it has ended
+    };
 
-    void expect_open() const;
     void expect_fits(const pending_call& call) const;
     void expect_on_worker(std::uint32_t worker) const;
     void await_calls_of(worker_place& place);
@@ -112,10 +123,15 @@ private:
     void finish(std::uint32_t worker, pending_call& call);
     void take_results(std::uint32_t worker, pending_call& call, const offload::ended_call& ended);
     void send_waiting();
-    pending_call* next_for(std::uint32_t worker);
     bool send_next(std::uint32_t worker);
-    bool send(std::uint32_t worker, pending_call& call);
-    bool place_spans(std::uint32_t worker, pending_call& call);
+    offer_end offer(std::uint32_t worker, pending_call& call);
+    void send(std::uint32_t worker, pending_call& call, std::int64_t since_ps);
+    /// Whether one of its arrays lay in the memory of a worker that was there before.
+    bool has_lost_array(std::uint32_t worker, const pending_call& call) const;
+    bool can_have(std::uint32_t worker, pending_call& call);
+    bool allocate_spans(std::uint32_t worker, pending_call& call);
+    void place_spans(std::uint32_t worker, pending_call& call);
+    std::exception_ptr misfit(std::uint32_t worker, const pending_call& call) const;
     std::uint64_t place_span(std::uint32_t worker, const pending_call& call,
                              pending_call::span_use& use);
     void free_spans(std::uint32_t worker, pending_call& call);
@@ -130,6 +146,8 @@ private:
     void give_up(pending_call& call);
     void await_quietly(pending_call& call);
 
+    /// Nobody asks for a call that has failed.
+    void note_unseen(const pending_call& call);
     void settle(pending_call& call, std::exception_ptr trouble);
     void end(pending_call& call, std::exception_ptr trouble);
     void recycle_if_done(pending_call& call);

@@ -84,13 +84,13 @@ public:
                std::size_t bytes) override {
         put(memory_at(worker, offset), std::span(static_cast<const std::byte*>(data), bytes));
     }
-    void write_all(std::span<const std::uint64_t> offsets, const void* data,
+    void write_all(std::span<const memory_place> places, const void* data,
                    std::size_t bytes) override {
         std::vector<std::uint64_t> far;
-        for (std::uint32_t worker = 0; worker < offsets.size(); ++worker) {
-            const std::uint64_t target = memory_at(worker, offsets[worker]).bits();
+        for (const memory_place& each : places) {
+            const std::uint64_t target = memory_at(each.worker, each.offset).bits();
             if (bytes == 0 || detail::mapped_address(context_, target) != nullptr) {
-                write(worker, offsets[worker], data, bytes);
+                write(each.worker, each.offset, data, bytes);
             } else {
                 far.push_back(target);
             }

@@ -80,12 +80,10 @@ public:
     virtual std::shared_ptr<void> shared_life() const { return nullptr; }
     virtual void write(std::uint32_t worker, std::uint64_t offset, const void* data,
                        std::size_t bytes) = 0;
-    /// The same bytes to each worker, at once where the machine can. @param offsets one for each.
-    virtual void write_all(std::span<const std::uint64_t> offsets, const void* data,
+    /// The same bytes to several places, at once where the machine can.
+    virtual void write_all(std::span<const memory_place> places, const void* data,
                            std::size_t bytes) {
-        for (std::uint32_t worker = 0; worker < offsets.size(); ++worker) {
-            write(worker, offsets[worker], data, bytes);
-        }
+        for (const memory_place& each : places) write(each.worker, each.offset, data, bytes);
     }
     virtual void read(std::uint32_t worker, std::uint64_t offset, void* data,
                       std::size_t bytes) = 0;

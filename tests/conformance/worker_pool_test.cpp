@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct worker_place {
     std::int32_t row;
     std::int32_t column;
     double weight;
+};
+
+/// Without a default constructor.
+struct worker_number {
+    explicit worker_number(std::int32_t given) : value(given) {}
+    std::int32_t value;
 };
 
 const selion::routine nothing{"nothing", [] {}};
@@ -55,6 +62,8 @@ const selion::routine processors{"processors", [] {
                                      sched_getaffinity(0, sizeof allowed, &allowed);
                                      return static_cast<std::uint32_t>(CPU_COUNT(&allowed));
                                  }};
+const selion::routine next_number{"next_number",
+                                  [](worker_number one) { return worker_number(one.value + 1); }};
 const selion::routine who{"who", [](selion::worker& self) { return self.number(); }};
 
 /// Runs a body on the host of a pool; the ranks of a pool of ranks serve meanwhile.
@@ -154,6 +163,7 @@ SPMD_TEST(worker_pool, exceptions_come_back) {
         }
         test.equal(pool.call({.worker = 0}, twice, 2).get(), 4);
         test.equal(pool.counts().failed, 1U);
+        test.equal(pool.call(next_number, worker_number(3)).get().value, 4);
     });
 }
 
@@ -329,6 +339,58 @@ SPMD_TEST(worker_pool, chosen_chunks_are_about_as_quick_as_the_best) {
         }
         // The first calls come one after another.
         test.that(chosen_ps <= best_ps + best_ps / 16, "the chosen chunks take long");
+    });
+}
+
+SPMD_TEST(worker_pool, calls_go_where_there_is_room_for_them) {
+    on_every_kind(test, world, 2, [&](worker_pool& pool) {
+        if (pool.size() < 2) return;
+        constexpr std::size_t most = 1 << 18;  // elements that fill a worker's memory
+        const std::vector<std::int32_t> half(most / 2, 1);
+        auto kept = std::make_optional(pool.allocate<std::int32_t>(0, most / 4 * 3));
+        std::vector<routine_call<std::int64_t>> calls;
+        for (int i = 0; i < 4; ++i) calls.push_back(pool.call(sum, half));
+        for (auto& call : calls) test.equal(call.get(), static_cast<std::int64_t>(most / 2));
+        const std::string pinned = refusal([&] { pool.call({.worker = 0}, sum, half).wait(); });
+        const auto also = pool.allocate<std::int32_t>(1, most / 4 * 3);
+        const std::string any = refusal([&] { pool.call(sum, half).wait(); });
+        // Threads read them where they lie.
+        if (pinned != "nothing was refused") {
+            test.that(pinned.find("do not fit in the memory of worker 0") != std::string::npos,
+                      pinned);
+            test.that(any.find("do not fit in the memory of worker") != std::string::npos, any);
+        }
+        kept.reset();
+        test.equal(pool.call(sum, half).get(), static_cast<std::int64_t>(most / 2));
+    });
+}
+
+SPMD_TEST(worker_pool, arrays_wait_for_the_room_of_arguments) {
+    on_every_kind(test, world, 1, [&](worker_pool& pool) {
+        const std::vector<std::int32_t> numbers(200'000, 2);
+        auto call = pool.call(sum, numbers);
+        const auto array = pool.allocate<std::int32_t>(0, 200'000);
+        test.equal(array.size(), 200'000U);
+        test.equal(call.get(), 400'000);
+    });
+}
+
+SPMD_TEST(worker_pool, ranks_that_serve_call_nothing) {
+    if (world.size() < 2) return;
+    worker_pool pool(world, {.kind = worker_kind::rank, .memory_bytes = 1 << 16});
+    if (pool.is_host()) return;
+    const std::vector<std::int32_t> numbers(10);
+    std::int32_t number = 0;
+    const auto is_refused = [&](auto attempt) {
+        const std::string what = refusal(attempt);
+        test.that(what.find("this rank is a worker of the pool") != std::string::npos, what);
+    };
+    is_refused([&] { static_cast<void>(pool.call(nothing)); });
+    is_refused([&] { static_cast<void>(pool.replicate(numbers)); });
+    is_refused([&] { static_cast<void>(pool.shared_life()); });
+    is_refused([&] { pool.free_shared(std::span(&number, 1)); });
+    is_refused([&] {
+        pool.share_out(3, 1, [&](std::size_t, std::size_t) { return pool.call(nothing); });
     });
 }
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -12,8 +13,8 @@ import pytest
 from jobs import clean_environment, programs, run
 
 
-def lines(*arguments: str, machine: str = "threads:1") -> list[str]:
-    outcome = run("workers", *arguments, machine=machine)
+def lines(*arguments: str, machine: str = "threads:1", **changes: str) -> list[str]:
+    outcome = run("workers", *arguments, machine=machine, **changes)
     assert outcome.status == 0, outcome.err
     return outcome.out.splitlines()
 
@@ -44,7 +45,13 @@ def test_failures_that_nobody_has_asked_for():
 
 
 def test_pools_that_cannot_be():
-    told = dict(line.split(": ", 1) for line in lines("refusals"))
+    outcome = run("workers", "refusals", machine="threads:1")
+    assert outcome.status == 0, outcome.err
+    assert outcome.sentences() == [
+        "this program was started as worker 0, but not by the pool itself: let the program that "
+        "the pool starts `exec` it"
+    ]
+    told = dict(line.split(": ", 1) for line in outcome.out.splitlines())
     assert told == {
         "none": "a pool of 0 workers; 1 to 4096 are possible",
         "deep": "a worker pool with depth 65; 1 to 64 calls may be under way on one worker",
@@ -53,10 +60,80 @@ def test_pools_that_cannot_be():
         "program": "worker 0 ended with status 0 before it was ready; a worker's program calls "
         "selion::run or selion::serve_as_worker",
         "missing": "cannot start worker 0, /nowhere/worker: No such file or directory",
+        "wrapper": "worker 0 ended with status 1 before it was ready; a worker's program calls "
+        "selion::run or selion::serve_as_worker",
+        "memory": "a worker pool with memory_bytes 18446744073709551615; at most 140737488355328 "
+        "are possible",
+        "shared": "a worker pool with shared_bytes 18446744073709551615; at most 140737488355328 "
+        "are possible",
         "thread": "a worker pool with a program of its own wants worker_kind::process",
-        "large": "the workers' program has no routine \"nothing\"; it has complain, id, report, "
-        "rest, until_cancelled",
+        "large": "the workers' program has no routine \"nothing\"; it has complain, id, length_of, "
+        "report, rest, shout, three, total, until_cancelled",
+        "padded": "the arguments of routine \"three\" are 4.1 KiB long; a worker's memory has "
+        "4 KiB: send them in parts, or set memory_bytes",
     }
+
+
+def test_a_thread_that_cannot_be_started():
+    (told,) = lines("threads")
+    assert re.fullmatch(
+        r"threads: cannot start worker \d+, a thread: Resource temporarily unavailable; make a "
+        r"pool of fewer, or raise `ulimit -u`",
+        told,
+    )
+
+
+def test_replicas_outlive_a_worker():
+    gone = 'an argument of routine "total" lay in the memory of worker 1, which has died since'
+    told = lines("lost-replica")
+    assert told[:6] == ["call: done"] * 6
+    assert told[6] in (f"none left: {gone}", f"none left: {gone.replace('worker 1', 'worker 0')}")
+    assert told[7] == "replaced 2"
+
+
+def test_a_pool_goes_on_with_the_workers_that_are_left(tmp_path):
+    told = lines("lost-successor", str(tmp_path / "worker"))
+    assert all("cannot start worker 0, " in line for line in told[:2])
+    assert told[2:] == ["any: done"] * 3
+
+
+files = pytest.mark.parametrize(
+    "what, machine",
+    [("files", "threads:1"), *(("rank-files", each) for each in ("threads:2", "processes:2"))],
+)
+
+
+@files
+def test_files_that_can_be_read_and_others(tmp_path, what, machine):
+    file = tmp_path / "file"
+    file.write_bytes(bytes(3 << 20))
+    start = 'read: routine "length_of" on worker 0 ended with an exception of type selion::error: '
+    assert lines(what, str(file), machine=machine) == [
+        str(3 << 20),
+        start + 'cannot read "/nowhere/file": No such file or directory',
+        start + 'cannot read "/proc": Is a directory',
+        start + 'cannot read "": No such file or directory',
+    ]
+
+
+def test_ranks_print_more_than_a_message_holds():
+    assert lines("rank-shouts", machine="threads:2") == ["!" * (5 << 20)]
+
+
+def test_slots_of_calls_are_part_of_a_small_heap():
+    assert lines("rank-depth", machine="threads:2", SELION_HEAP="1M") == ["call: done"]
+
+
+def test_slaves_take_what_they_say_and_can_be_exchanged():
+    assert lines("spc", str(programs / "spc_slave")) == [
+        f"sum {(65536 - 8) // 4}",
+        "all: done",
+        'more: routine "selion.spc" on worker 0 ended with an exception of type selion::error: '
+        "the call's arguments are 65540 bytes long; the slave's event loop takes 65536",
+        "new: an SPC server is waited for that has no call",
+        "sum 5",
+        "own: done",
+    ]
 
 
 @pytest.mark.parametrize("machine", ["threads:1", "processes:2"])

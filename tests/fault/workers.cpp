@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools of workers whose calls take too long, die, or are not asked for. Argument: what to do.
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <selion/selion.hpp>
+#include <selion/spc.hpp>
 
 namespace {
 
@@ -31,6 +37,19 @@ const selion::routine report{
         const std::string text = self.read_file("/proc/version");
         self.print(text.substr(0, static_cast<std::size_t>(length)) + "\n");
     }};
+
+const selion::routine length_of{
+    "length_of", [](selion::worker& self, std::span<const char> path) {
+        return std::uint64_t{self.read_file({path.data(), path.size()}).size()};
+    }};
+const selion::routine shout{"shout", [](selion::worker& self, std::uint64_t length) {
+                                self.print(std::string(length, '!') + "\n");
+                            }};
+const selion::routine total{"total", [](std::span<const std::int32_t> data) {
+                                return std::accumulate(data.begin(), data.end(), std::int64_t{0});
+                            }};
+const selion::routine three{
+    "three", [](std::span<const char>, std::span<const char>, std::span<const char>) {}};
 
 /// Tells why a call has failed.
 template <class Attempt>
@@ -66,6 +85,77 @@ void lose_arrays(selion::world& world) {
     show("read", [&] { array.read(0, back); });
 }
 
+/// Ends a worker, and waits until it has ended; the pool has not seen it then.
+void end_worker(worker_pool& pool, std::uint32_t worker) {
+    const auto process = static_cast<pid_t>(pool.call({.worker = worker}, id).get());
+    kill(process, SIGKILL);
+    siginfo_t end{};
+    waitid(P_PID, static_cast<id_t>(process), &end, WEXITED | WNOWAIT);
+}
+
+/// What lies on another worker as well is not lost.
+void lose_replica(selion::world& world) {
+    worker_pool pool(world, {.workers = 2, .kind = worker_kind::process});
+    const std::vector<std::int32_t> ones(100, 1);
+    const auto everywhere = pool.replicate(ones);
+    end_worker(pool, 0);
+    std::vector<selion::routine_call<std::int64_t>> calls;
+    for (int i = 0; i < 6; ++i) calls.push_back(pool.call(total, everywhere));
+    for (auto& call : calls) show("call", [&] { call.wait(); });
+    end_worker(pool, 1);
+    show("none left", [&] { pool.call(total, everywhere).wait(); });
+    std::printf("replaced %llu\n", static_cast<unsigned long long>(pool.counts().replaced));
+}
+
+/// The workers' program is a name that is taken away.
+void lose_successor(selion::world& world, const std::string& name) {
+    std::filesystem::create_symlink(std::filesystem::read_symlink("/proc/self/exe"), name);
+    worker_pool pool(world, {.workers = 2, .kind = worker_kind::process, .program = {name}});
+    std::filesystem::remove(name);
+    end_worker(pool, 0);
+    const std::vector<std::int32_t> ones(100, 1);
+    show("own", [&] { pool.call({.worker = 0}, total, ones).wait(); });
+    show("own", [&] { pool.call({.worker = 0}, total, ones).wait(); });
+    const auto everywhere = pool.replicate(ones);
+    for (int i = 0; i < 3; ++i) show("any", [&] { pool.call(total, everywhere).wait(); });
+}
+
+void read_files(worker_pool& pool, const std::string& file) {
+    std::printf("%llu\n", static_cast<unsigned long long>(pool.call(length_of, file).get()));
+    for (const std::string path : {"/nowhere/file", "/proc", ""}) {
+        show("read", [&] { pool.call(length_of, path).wait(); });
+    }
+}
+
+/// The slave takes 65,536 bytes.
+void call_slave(const std::string& slave) {
+    using namespace selion::spc;
+    const std::vector<std::int32_t> data(65536, 1);
+    spc_server board(slave);
+    const auto call_with = [&](std::int32_t count) {
+        spc_args arguments;
+        arguments.put_i32(SPC_IN, count);
+        arguments.put_vi32(SPC_IN, data.data(), static_cast<std::size_t>(count));
+        arguments.put_i32(SPC_OUT);
+        board.call(0, arguments);
+    };
+    const auto read = [&] {
+        std::int32_t sum = 0;
+        board.wait();
+        board.get_i32(&sum);
+        std::printf("sum %d\n", sum);
+    };
+    call_with((65536 - 8) / 4);
+    show("all", read);
+    call_with((65536 - 8) / 4 + 1);
+    show("more", read);
+    call_with(16);
+    board = spc_server(slave);  // the call goes with the other
+    show("new", read);
+    call_with(5);
+    show("own", read);
+}
+
 void wait_for_ever(selion::world& world) {
     worker_pool pool(world, {.workers = 2, .kind = worker_kind::process});
     for (std::uint32_t i = 0; i < 2; ++i) {
@@ -79,29 +169,81 @@ void make_pool(selion::world& world, const std::vector<std::string>& program) {
     worker_pool pool(world, {.workers = 1, .kind = worker_kind::process, .program = program});
 }
 
-void refuse(selion::world& world) {
+/// Addresses of this process, in bytes.
+rlim_t addresses() {
+    std::ifstream pages("/proc/self/statm");
+    rlim_t count = 0;
+    pages >> count;
+    return count * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
+void make_too_many_threads(selion::world& world) {
+    rlimit before{};
+    getrlimit(RLIMIT_AS, &before);
+    const rlimit few{addresses() + (rlim_t{1} << 30), before.rlim_max};
+    setrlimit(RLIMIT_AS, &few);
+    show("threads", [&] { worker_pool pool(world, {.workers = 2000, .memory_bytes = 4096}); });
+    setrlimit(RLIMIT_AS, &before);
+}
+
+void refuse(selion::world& world, const std::string& self) {
     show("none", [&] { worker_pool pool(world, {.workers = 0}); });
     show("deep", [&] { worker_pool pool(world, {.workers = 1, .depth = 65}); });
     show("rank", [&] { worker_pool pool(world, {.kind = worker_kind::rank}); });
     show("program", [&] { make_pool(world, {"/bin/true"}); });
     show("missing", [&] { make_pool(world, {"/nowhere/worker"}); });
+    // "nothing": a program that goes on as it would without a host ends at once.
+    show("wrapper", [&] { make_pool(world, {"/bin/sh", "-c", "\"$0\" nothing; exit $?", self}); });
+    show("memory", [&] { worker_pool pool(world, {.memory_bytes = ~std::uint64_t{0}}); });
+    show("shared", [&] { worker_pool pool(world, {.shared_bytes = ~std::uint64_t{0}}); });
     show("thread", [&] { worker_pool pool(world, {.workers = 1, .program = {"/bin/true"}}); });
     show("large", [&] {
         worker_pool pool(world, {.workers = 1, .kind = worker_kind::process, .memory_bytes = 4096});
         const std::vector<double> data(1000);
         pool.call("nothing", data).wait();
     });
+    show("padded", [&] {
+        worker_pool pool(world, {.workers = 1, .kind = worker_kind::process, .memory_bytes = 4096});
+        const std::vector<char> first(1000);
+        const std::vector<char> second(3000);
+        const std::vector<char> third(96);
+        pool.call(three, first, second, third).wait();
+    });
 }
 
-int run(const std::string& what, selion::world& world) {
+/// On ranks; rank 0 is the host.
+void serve(const std::string& what, const std::string& file, selion::world& world) {
+    worker_pool pool(world, {.kind = worker_kind::rank, .depth = what == "rank-depth" ? 64U : 0U});
+    if (!pool.is_host()) return;
+    if (what == "rank-services") pool.call({.worker = pool.size() - 1}, report, 5).wait();
+    if (what == "rank-files") read_files(pool, file);
+    if (what == "rank-shouts") pool.call(shout, std::uint64_t{5} << 20).wait();
+    if (what == "rank-depth") show("call", [&] { pool.call(rest, 0).wait(); });
+}
+
+void run_unseen(selion::world& world) {
+    worker_pool pool(world, {.workers = 1});
+    for (int i = 0; i < 3; ++i) static_cast<void>(pool.call(complain));
+    const auto busy = pool.call(rest, 50);
+    auto given_up = pool.call(rest, 1);
+    given_up.cancel();
+}
+
+int run(const std::string& what, const std::string& self, const std::string& file,
+        selion::world& world) {
     if (what == "timeout-process") time_out(world, worker_kind::process);
     if (what == "timeout-thread") time_out(world, worker_kind::thread);
     if (what == "lost-arrays") lose_arrays(world);
     if (what == "wait") wait_for_ever(world);
-    if (what == "refusals") refuse(world);
-    if (what == "unseen") {
-        worker_pool pool(world, {.workers = 1});
-        for (int i = 0; i < 3; ++i) static_cast<void>(pool.call(complain));
+    if (what == "refusals") refuse(world, self);
+    if (what == "threads") make_too_many_threads(world);
+    if (what == "lost-replica") lose_replica(world);
+    if (what == "lost-successor") lose_successor(world, file);
+    if (what == "spc") call_slave(file);
+    if (what == "unseen") run_unseen(world);
+    if (what == "files") {
+        worker_pool pool(world, {.workers = 1, .kind = worker_kind::process});
+        read_files(pool, file);
     }
     if (what == "services") {
         for (const worker_kind kind : {worker_kind::thread, worker_kind::process}) {
@@ -109,10 +251,7 @@ int run(const std::string& what, selion::world& world) {
             pool.call(report, 5).wait();
         }
     }
-    if (what == "rank-services") {
-        worker_pool pool(world, {.kind = worker_kind::rank});
-        if (pool.is_host()) pool.call({.worker = pool.size() - 1}, report, 5).wait();
-    }
+    if (what.starts_with("rank-")) serve(what, file, world);
     return 0;
 }
 
@@ -120,6 +259,7 @@ int run(const std::string& what, selion::world& world) {
 
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
+    const std::string file = argc > 2 ? argv[2] : "";
     return selion::run(argc, argv, {.machine = "threads:1"},
-                       [&](selion::world& world) { return run(what, world); });
+                       [&](selion::world& world) { return run(what, argv[0], file, world); });
 }
