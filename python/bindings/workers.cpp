@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -83,36 +84,73 @@ struct array_owner {
     std::uint64_t place;
 };
 
-using call = selion::routine_call<reply>;
+/// Ends what may wait for workers, while other Python threads go on.
+struct unlocked_end {
+    template <class T>
+    void operator()(T* own) const {
+        const nb::gil_scoped_release others;
+        delete own;
+    }
+};
+template <class T>
+using unlocked = std::unique_ptr<T, unlocked_end>;
+using unlock = nb::call_guard<nb::gil_scoped_release>;
+
+/// A call of a pool. Its methods are called without the interpreter's lock where they may wait.
+class pool_call {
+public:
+    explicit pool_call(selion::routine_call<reply> started)
+        : call_(new selion::routine_call<reply>(std::move(started))) {}
+
+    /// @param looks stays awake for some time before it sleeps.
+    /// @return whether it is done, or has failed.
+    bool wait_for(double seconds, bool looks) const {
+        const auto nanoseconds = static_cast<std::int64_t>(seconds * 1e9);
+        const selion::detail::call_hold& hold = call_->hold();
+        return selion::detail::wait_call(hold.pool(), hold.call(), nanoseconds, looks);
+    }
+    reply get() const { return call_->get(); }
+    bool is_done() const { return call_->is_done(); }
+    void cancel() const { call_->cancel(); }
+    std::uint32_t worker() const { return call_->worker(); }
+
+private:
+    unlocked<selion::routine_call<reply>> call_;
+};
+
 using bytes_array = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>, nb::c_contig>;
 
 /// A pool of worker processes. Calls of it must not overlap: `selion.offload.Pool` sees to that.
+/// Calls that wait for a worker are never too many: Python's executors do not wait when they
+/// submit.
 class process_pool {
 public:
     process_pool(std::uint32_t workers, std::vector<std::string> command,
                  std::uint64_t shared_bytes, std::uint32_t depth, double spin_s)
-        : pool_({.workers = workers,
-                 .kind = selion::worker_kind::process,
-                 .memory_bytes = 1 << 16,
-                 .shared_bytes = shared_bytes,
-                 .depth = depth,
-                 .spin = spin_s < 0 ? std::optional<std::chrono::nanoseconds>()
-                                    : std::chrono::nanoseconds(static_cast<long>(spin_s * 1e9)),
-                 .program = std::move(command)}) {}
+        : pool_(new selion::worker_pool(selion::worker_pool_options{
+              .workers = workers,
+              .kind = selion::worker_kind::process,
+              .memory_bytes = 1 << 16,
+              .shared_bytes = shared_bytes,
+              .depth = depth,
+              .most_waiting = std::numeric_limits<std::uint32_t>::max(),
+              .spin = spin_s < 0 ? std::optional<std::chrono::nanoseconds>()
+                                 : std::chrono::nanoseconds(static_cast<long>(spin_s * 1e9)),
+              .program = std::move(command)})) {}
 
-    std::uint32_t size() const { return pool_.size(); }
+    std::uint32_t size() const { return pool_->size(); }
 
     std::uint64_t allocate(std::uint64_t bytes) {
         for (const std::uint64_t place : freed_->take()) free(place);
-        return static_cast<std::uint64_t>(pool_.shared_array<std::byte>(bytes).data() - start());
+        return static_cast<std::uint64_t>(pool_->shared_array<std::byte>(bytes).data() - start());
     }
-    void free(std::uint64_t place) { pool_.free_shared(std::span(start() + place, 1)); }
+    void free(std::uint64_t place) { pool_->free_shared(std::span(start() + place, 1)); }
 
     /// @return where it lies in shared memory; -1: elsewhere.
     std::int64_t place_of(nb::handle source) const {
         const buffer bytes(source, buffer::use::read);
         const auto* const from = static_cast<const std::byte*>(bytes.data());
-        const std::span<std::byte> all = pool_.shared_memory();
+        const std::span<std::byte> all = pool_->shared_memory();
         if (from < all.data() || from + bytes.bytes() > all.data() + all.size()) return -1;
         return from - all.data();
     }
@@ -127,7 +165,7 @@ public:
     }
     /// An array of the block's bytes; the block is free when nobody has it any more.
     bytes_array own(std::uint64_t block, std::uint64_t place, std::uint64_t bytes) {
-        auto* const keeps = new array_owner{pool_.shared_life(), freed_, block};
+        auto* const keeps = new array_owner{pool_->shared_life(), freed_, block};
         const nb::capsule owner(keeps, [](void* own) noexcept {
             auto* const done = static_cast<array_owner*>(own);
             done->freed->add(done->place);
@@ -136,46 +174,35 @@ public:
         return bytes_array(start() + place, {bytes}, owner);
     }
 
-    /// Waits if too many wait already.
-    call start_call(std::uint64_t place) {
-        const nb::gil_scoped_release others;
-        return pool_.call(python_call, selion::in_out(pool_.shared_memory()), place,
-                          std::uint64_t{0});
+    /// @param started gets the call as its attribute `_started`, before Python looks for signals:
+    /// an exception of these would let go of it, and wait for it.
+    void start_call(std::uint64_t place, nb::object started) {
+        started.attr("_started") = send({}, place, 0);
     }
     /// Has a worker put what it keeps for a ticket in a place.
-    call fetch(const call& from, std::uint64_t place, std::uint64_t ticket) {
-        const nb::gil_scoped_release others;
-        return pool_.call({.worker = from.worker()}, python_call,
-                          selion::in_out(pool_.shared_memory()), place, ticket);
+    pool_call fetch(const pool_call& from, std::uint64_t place, std::uint64_t ticket) {
+        return send({.worker = from.worker()}, place, ticket);
     }
-    void progress() { pool_.progress(); }
+    void progress() { pool_->progress(); }
     std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> counts() const {
-        const selion::pool_counts told = pool_.counts();
+        const selion::pool_counts told = pool_->counts();
         return {told.calls, told.failed, told.replaced};
     }
 
 private:
-    std::byte* start() const { return pool_.shared_memory().data(); }
+    std::byte* start() const { return pool_->shared_memory().data(); }
+    pool_call send(const selion::call_options& options, std::uint64_t place, std::uint64_t ticket) {
+        const nb::gil_scoped_release others;
+        return pool_call(pool_->call(options, python_call, selion::in_out(pool_->shared_memory()),
+                                     place, ticket));
+    }
 
-    selion::worker_pool pool_;
+    unlocked<selion::worker_pool> pool_;
     std::shared_ptr<garbage> freed_ = std::make_shared<garbage>();
 };
 
-/// @param looks stays awake for some time before it sleeps.
-/// @return whether it is done, or has failed.
-bool wait_for(const call& which, double seconds, bool looks) {
-    const nb::gil_scoped_release others;
-    const auto nanoseconds = static_cast<std::int64_t>(seconds * 1e9);
-    const selion::detail::call_hold& hold = which.hold();
-    return selion::detail::wait_call(hold.pool(), hold.call(), nanoseconds, looks);
-}
-
-std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> reply_of(call& which) {
-    {
-        const nb::gil_scoped_release others;
-        which.wait();
-    }
-    const reply answer = which.result();
+std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> reply_of(const pool_call& which) {
+    const reply answer = which.get();
     return {answer.status, answer.bytes, answer.ticket};
 }
 
@@ -228,17 +255,17 @@ void add_workers(nb::module_& module) {
     module.def("offload_verdict", &verdict, nb::arg("send"), nb::arg("fetch"), nb::arg("compute"),
                nb::arg("workers"), nb::arg("pattern"), nb::arg("same_for_all"), nb::arg("most"),
                nb::arg("block"), "A prediction in a sentence.");
-    documented<call>(module, "PoolCall")
-        .def("wait", &wait_for, nb::arg("seconds"), nb::arg("looks"))
-        .def("reply", &reply_of)
-        .def("is_done", &call::is_done)
-        .def("cancel", &call::cancel)
-        .def_prop_ro("worker", &call::worker);
+    documented<pool_call>(module, "PoolCall")
+        .def("wait", &pool_call::wait_for, nb::arg("seconds"), nb::arg("looks"), unlock())
+        .def("reply", &reply_of, unlock())
+        .def("is_done", &pool_call::is_done, unlock())
+        .def("cancel", &pool_call::cancel, unlock())
+        .def_prop_ro("worker", &pool_call::worker);
     documented<process_pool>(module, "ProcessPool")
         .def(nb::init<std::uint32_t, std::vector<std::string>, std::uint64_t, std::uint32_t,
                       double>(),
              nb::arg("workers"), nb::arg("command"), nb::arg("shared_bytes"), nb::arg("depth"),
-             nb::arg("spin"))
+             nb::arg("spin"), unlock())
         .def_prop_ro("size", &process_pool::size)
         .def_prop_ro("counts", &process_pool::counts)
         .def("allocate", &process_pool::allocate, nb::arg("bytes"))
@@ -247,9 +274,9 @@ void add_workers(nb::module_& module) {
         .def("write", &process_pool::write, nb::arg("place"), nb::arg("source"))
         .def("read", &process_pool::read, nb::arg("place"), nb::arg("bytes"))
         .def("own", &process_pool::own, nb::arg("block"), nb::arg("place"), nb::arg("bytes"))
-        .def("call", &process_pool::start_call, nb::arg("place"))
+        .def("call", &process_pool::start_call, nb::arg("place"), nb::arg("started"))
         .def("fetch", &process_pool::fetch, nb::arg("done"), nb::arg("place"), nb::arg("ticket"))
-        .def("progress", &process_pool::progress);
+        .def("progress", &process_pool::progress, unlock());
     module.def("serve_worker", &serve, nb::arg("handler"),
                "In a process that was started as a worker: hands each message to `handler` until "
                "its pool ends. False, at once, in any other process.");

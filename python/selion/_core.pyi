@@ -920,8 +920,8 @@ class ProcessPool:
         """Bytes from a place on."""
     def own(self, block: int, place: int, bytes: int) -> NDArray[np.uint8]:
         """Bytes of a block as an array, which keeps it."""
-    def call(self, place: int) -> PoolCall:
-        """Has a worker handle the message in a place."""
+    def call(self, place: int, started: Any) -> None:
+        """Has a worker handle the message in a place; the call becomes `started._started`."""
     def fetch(self, done: PoolCall, place: int, ticket: int) -> PoolCall:
         """Has the worker of a call put what it keeps for a ticket in a place."""
     def progress(self) -> None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +28,11 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for a program: ours without what only this package reads, with `changes`."""
     inherited = {key: value for key, value in os.environ.items() if key not in _package_variables}
     return {**inherited, **(changes or {})}
+
+
+def import_path() -> str:
+    """Where modules are looked for, as JSON, for another interpreter. As here, only texts count."""
+    return json.dumps([entry for entry in sys.path if isinstance(entry, str)])
 
 
 def find_program(name: str) -> str:

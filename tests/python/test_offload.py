@@ -27,18 +27,6 @@ def add(left, right=0):
     return left + right
 
 
-def total(array):
-    return float(array.sum())
-
-
-def double(array):
-    return array * 2
-
-
-def fill(array, value):
-    array[...] = value
-
-
 def where_and_pid(array):
     return array.__array_interface__["data"][0], os.getpid()
 
@@ -57,6 +45,18 @@ def shared_pool():
         yield pool
 
 
+def seen_within(path, seconds):
+    """Whether a file is made within that time."""
+    end = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.005)
+    return path.exists()
+
+
+def tell_whether_seen(path, seconds):
+    path.with_suffix(".told").write_text(str(seen_within(path, seconds)))
+
+
 def test_results_come_back(shared_pool):
     assert shared_pool.submit(add, 2, right=3).result() == 5
     assert shared_pool.submit(add, "a", "b").result() == "ab"
@@ -71,54 +71,6 @@ def test_map_keeps_the_order(shared_pool):
     chunked = shared_pool.map(add, range(50), range(40), chunksize=7)
     assert list(chunked) == [2 * i for i in range(40)]
     assert list(shared_pool.map(add, [])) == []
-
-
-@pytest.mark.parametrize("count", [0, 1, 1000, 1 << 17])
-def test_arrays_travel(shared_pool, count):
-    array = np.arange(count, dtype=np.float64)
-    assert shared_pool.submit(total, array).result() == array.sum()
-    doubled = shared_pool.submit(double, array).result()
-    assert np.array_equal(doubled, 2 * array)
-    if count:
-        doubled[0] = 5  # it is the caller's own
-    strided = shared_pool.submit(total, np.arange(20.0).reshape(4, 5)[:, ::2]).result()
-    assert strided == np.arange(20.0).reshape(4, 5)[:, ::2].sum()
-
-
-def test_arrays_of_the_pool_are_not_copied(shared_pool):
-    array = shared_pool.array((30, 20), np.int32)
-    assert array.shape == (30, 20) and array.sum() == 0
-    shared_pool.submit(fill, array, 4).result()
-    assert (array == 4).all()
-    shared_pool.submit(fill, array[3:5], 1).result()
-    assert array.sum() == 28 * 20 * 4 + 2 * 20
-    copied = np.zeros(10)
-    shared_pool.submit(fill, copied, 4).result()
-    assert copied.sum() == 0
-
-
-def test_shared_memory_is_given_back():
-    with Pool(workers=1, shared_bytes=8 << 20) as pool:
-        big = np.ones((1 << 20) // 8)
-        for _ in range(40):  # five times as much as there is
-            assert pool.submit(double, big).result()[0] == 2
-        kept = [pool.submit(double, big).result() for _ in range(3)]
-        gc.collect()
-        with pytest.raises(MemoryError, match="shared_bytes"):
-            pool.array(8 << 20)
-    assert all(each[-1] == 2 for each in kept)  # also when the pool has ended
-
-
-def test_arguments_live_until_the_call_is_done():
-    with Pool(workers=1, shared_bytes=1 << 20) as pool:
-        pool.submit(time.sleep, 0.05)
-        totals = []
-        for value in range(8):
-            array = pool.array(8192)
-            array.fill(value)
-            totals.append(pool.submit(total, array))
-            del array
-        assert [each.result() for each in totals] == [8192 * value for value in range(8)]
 
 
 class Scaled:
@@ -145,16 +97,6 @@ def test_more_functions_than_are_kept():
         functions = [lambda value, i=i: value + i for i in range(600)]
         for _ in range(2):
             assert [pool.submit(each, 1).result() for each in functions] == list(range(1, 601))
-
-
-def test_arrays_beside_what_pickle_cannot_name(shared_pool):
-    array = np.arange(5.0)
-
-    def apply(data, function):
-        return function(data), (lambda: data)
-
-    doubled, again = shared_pool.submit(apply, array, lambda data: data * 2).result()
-    assert doubled.tolist() == [0, 2, 4, 6, 8] and again().tolist() == array.tolist()
 
 
 def big_or_die(count):
@@ -199,27 +141,6 @@ def test_a_call_that_is_given_up():
             waiting[-1].result()
         assert [each.result() for each in waiting[:-1]] == list(range(5))
         assert not waiting[0].cancel()
-
-
-def test_failed_calls_leave_nothing():
-    with Pool(workers=1, shared_bytes=1 << 20) as pool:
-        for _ in range(50):
-            with pytest.raises(MemoryError):
-                pool.submit(total, np.ones(60_000), np.ones(100_000))
-            with pytest.raises(MemoryError):
-                pool.submit(np.ones, 200_000).result()
-        assert pool.submit(total, np.ones(80_000)).result() == 80_000
-        with pytest.raises(Mistake, match="negative"):
-            pool.array(-1)
-
-
-def fail_with(array):
-    raise ValueError(array)
-
-
-def test_exceptions_carry_arrays(shared_pool):
-    raised = shared_pool.submit(fail_with, np.arange(4)).exception()
-    assert raised.args[0].tolist() == [0, 1, 2, 3]
 
 
 def test_objects_of_the_main_program(tmp_path):
@@ -409,3 +330,138 @@ def test_a_call_that_is_over_is_done():
         short = pool.submit(add, 1)
         time.sleep(0.5)
         assert short.done()
+
+
+def test_submit_does_not_wait_for_room(tmp_path):
+    file = tmp_path / "submitted"
+    with Pool(workers=1) as pool:
+        slow = pool.submit(seen_within, file, 10)
+        calls = [pool.submit(add, i) for i in range(1500)]
+        file.touch()
+        assert slow.result(20)
+        assert [each.result(20) for each in calls] == list(range(1500))
+
+
+def test_threads_go_on_while_a_pool_is_let_go(tmp_path):
+    file = tmp_path / "made"
+    pool = Pool(workers=1)
+    pool.submit(add, 1).result(20)
+    call = pool.submit(tell_whether_seen, file, 5)
+    begun = threading.Event()
+    other = threading.Thread(target=lambda: begun.wait() and file.touch())
+    other.start()
+    begun.set()
+    del call, pool
+    gc.collect()  # waits for the call
+    other.join()
+    assert file.with_suffix(".told").read_text() == "True"
+
+
+def test_threads_go_on_while_a_pool_starts_and_a_worker_is_replaced():
+    looks = []
+    is_over = threading.Event()
+
+    def look():
+        while not is_over.wait(0.001):
+            looks.append(time.monotonic())
+
+    other = threading.Thread(target=look)
+    other.start()
+    try:
+        before = time.monotonic()
+        with Pool(workers=1) as pool:
+            started = time.monotonic()
+            dying = pool.submit(end)
+            while not dying.done():
+                time.sleep(0.001)
+            replaced = time.monotonic()
+    finally:
+        is_over.set()
+        other.join()
+    # An interpreter's start takes far longer than one round of the thread.
+    assert sum(before < each < started for each in looks) > 3
+    assert sum(started < each < replaced for each in looks) > 3
+
+
+def test_callbacks_may_wait_for_others_who_use_the_pool(shared_pool):
+    seen = []
+
+    def call_back(_):
+        other = threading.Thread(target=lambda: seen.append(shared_pool.submit(abs, -1).result()))
+        other.start()
+        other.join(10)
+        seen.append(other.is_alive())
+
+    call = shared_pool.submit(add, 1)
+    call.add_done_callback(call_back)
+    assert call.result(20) == 1
+    cancelled = [shared_pool.submit(time.sleep, 0.1) for _ in range(8)][-1]
+    cancelled.add_done_callback(call_back)
+    assert cancelled.cancel()
+    end = time.monotonic() + 30
+    while len(seen) < 4 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert sorted(seen, key=str) == [1, 1, False, False]
+
+
+def write_at_exit(path):
+    import atexit
+
+    def write():
+        time.sleep(0.8)
+        path.write_text("kept")
+
+    atexit.register(write)
+
+
+def test_workers_have_time_to_end(tmp_path):
+    with Pool(workers=1) as pool:
+        pool.submit(write_at_exit, tmp_path / "file").result()
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_a_child_of_the_host_leaves_its_workers_alone(tmp_path):
+    program = tmp_path / "forking.py"
+    program.write_text(
+        "import os, sys, time\nfrom selion.offload import Pool\n"
+        "pool = Pool(workers=1)\n"
+        "pid = pool.submit(os.getpid).result()\n"
+        "slow = pool.submit(time.sleep, 0.5)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n    sys.exit(0)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+        "slow.result()\n"
+        "assert pool.submit(os.getpid).result() == pid and pool.replaced == 0\n"
+        "pool.shutdown()\n"
+    )
+    subprocess.run([sys.executable, program], check=True, timeout=60)
+
+
+def test_paths_that_importlib_ignores(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path, b"bytes"])
+    with Pool(workers=1) as pool:
+        assert pool.submit(add, 1, 2).result() == 3
+
+
+@pytest.mark.parametrize("spin", [float("nan"), float("inf"), -1, 1e12])
+def test_times_that_make_no_sense(spin):
+    with pytest.raises(Mistake, match="legal is 0 to 1e\\+09, or None"):
+        Pool(workers=1, spin=spin)
+
+
+def test_an_interrupt_leaves_the_pool_as_it_is():
+    program = (
+        "import os, signal, sys, threading, time\nfrom selion.offload import Pool\n"
+        "pool = Pool(workers=1)\npool.submit(abs, 1).result()\n"
+        "pool.submit(time.sleep, 1)\ncount = 0\n"
+        "threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    while True:\n        pool.submit(abs, count)\n        count += 1\n"
+        "except KeyboardInterrupt:\n    print(count > 0)\n"
+        "assert pool.submit(abs, -3).result() == 3\n"
+        "pool.shutdown(cancel_futures=True)\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert (told.returncode, told.stdout) == (0, "True\n"), told.stderr

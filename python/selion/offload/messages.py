@@ -10,12 +10,17 @@ host makes for it.
 from __future__ import annotations
 
 import builtins
+import io
 import pickle
 import struct
+from collections import ChainMap
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import cloudpickle
+import numpy as np
+from numpy.typing import NDArray
 
 # Function: number, place and length of its pickled form. Length of the pickled arguments, room for
 # a result from the block's start on, and how many buffers follow.
@@ -33,22 +38,82 @@ most_functions = 256  # that host and workers keep
 
 _alignment = 64
 
+_of_written_out = b"_reconstruct"  # in pickled bytes: an array whose elements are among them
 
-def dumps(value: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
+
+Shares = Callable[[NDArray[np.uint8]], bool]
+
+
+def dumps(
+    value: Any, is_shared: Shares | None = None
+) -> tuple[bytes, list[pickle.PickleBuffer]]:
     """Pickled bytes and buffers: by the standard library; by cloudpickle what that cannot name.
 
     Such are lambdas, and what a program's main file defines, which is no module elsewhere.
+
+    :param is_shared: whether both sides see some bytes: then an array with gaps there goes as
+        these bytes and its strides; others that have gaps are copied into the payload
     """
     buffers: list[pickle.PickleBuffer] = []
     try:
         payload = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-        if b"__main__" not in payload:
+        is_by_name = b"__main__" not in payload
+        if is_by_name and (is_shared is None or _of_written_out not in payload):
             return payload, buffers
     except (pickle.PicklingError, AttributeError, TypeError):
         pass
     buffers = []
-    payload = bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append))
-    return payload, buffers
+    written = io.BytesIO()
+    own: dict[type, Callable[[Any], Any]] = {}
+    if is_shared is not None:
+        own[np.ndarray] = lambda array: _reduce(array, is_shared)
+    _Careful(written, own, buffers.append).dump(value)
+    return written.getvalue(), buffers
+
+
+class _Careful(cloudpickle.Pickler):  # type: ignore[misc]  # it brings no types
+    """Cloudpickle's, with further reductions."""
+
+    def __init__(
+        self,
+        file: io.BytesIO,
+        reductions: dict[type, Callable[[Any], Any]],
+        buffer_callback: Callable[[pickle.PickleBuffer], Any],
+    ) -> None:
+        self.dispatch_table = ChainMap(reductions, cloudpickle.Pickler.dispatch_table)
+        super().__init__(file, protocol=5, buffer_callback=buffer_callback)
+
+
+def _reduce(array: NDArray[Any], is_shared: Shares) -> Any:
+    """As `ndarray.__reduce_ex__`, which has gaps written out: they would lose where they lie."""
+    base = array.base
+    has_gaps = not (array.flags.c_contiguous or array.flags.f_contiguous)
+    if not has_gaps or not isinstance(base, np.ndarray):
+        return array.__reduce_ex__(5)
+    if not base.flags.c_contiguous or base.dtype.hasobject:
+        return array.__reduce_ex__(5)
+    whole = base.reshape(-1).view(np.uint8)
+    if not is_shared(whole):
+        return array.__reduce_ex__(5)
+    start = _address(array) - _address(whole)  # of the first element, which strides lead away from
+    ways = [(count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True)]
+    low = start + sum(way for way in ways if way < 0)
+    high = start + sum(way for way in ways if way > 0) + array.itemsize
+    return _restride, (whole[low:high], array.dtype, array.shape, start - low, array.strides)
+
+
+def _address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _restride(
+    memory: NDArray[np.uint8],
+    kind: np.dtype[Any],
+    shape: tuple[int, ...],
+    offset: int,
+    strides: tuple[int, ...],
+) -> NDArray[Any]:
+    return np.ndarray(shape, kind, memory, offset, strides)
 
 
 def aligned(bytes_: int) -> int:

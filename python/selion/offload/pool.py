@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import json
 import math
+import operator
 import os
 import pickle
 import sys
@@ -18,13 +19,13 @@ from concurrent import futures
 from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
-import cloudpickle
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from selion import native
+from selion import job, native
 from selion.mistake import Mistake
 from selion.offload import messages
+from selion.offload.functions import Chunk, Function, chunks
 
 _start = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -33,10 +34,15 @@ _start = (
 _block_bytes = 4096
 _slice_s = 0.001
 _longest_pause_s = 0.001
+_most_spin_s = 1e9  # in nanoseconds still an integer of 64 bits
 
 
 class WorkerDied(ConnectionError):
     """A worker ended while it ran a function; another one has taken its place."""
+
+
+class _Skipped(CancelledError):
+    """No worker had begun a call when it was cancelled."""
 
 
 class _Waiters(list[Any]):
@@ -94,6 +100,9 @@ class _Call(Future[Any]):
         return self.cancelled() if super().done() else self._pool._cancel(self)
 
 
+_Outcome = tuple[_Call, Any, BaseException | None]
+
+
 class Pool(Executor):
     """Worker processes that run functions.
 
@@ -117,15 +126,18 @@ class Pool(Executor):
         count = len(os.sched_getaffinity(0)) if workers is None else workers
         if count < 1:
             raise Mistake(f"a pool of {count} workers; it needs 1 at least.")
-        command = [sys.executable, "-c", _start, json.dumps(sys.path)]
+        if spin is not None and not 0 <= spin <= _most_spin_s:
+            raise Mistake(f"spin is {spin} seconds; legal is 0 to {_most_spin_s:g}, or None.")
+        command = [sys.executable, "-c", _start, job.import_path()]
         self._core = native.load().ProcessPool(
             count, command, shared_bytes, depth, -1.0 if spin is None else spin
         )
         self._lock = threading.RLock()
         self._collector_lock = threading.Lock()
         self._pending: deque[_Call] = deque()
+        self._outcomes: deque[_Outcome] = deque()  # of calls that are over, to be told
         self._blocks: list[int] = []
-        self._functions: dict[Any, _Function] = {}
+        self._functions: dict[Any, Function] = {}
         self._numbers = itertools.count(1)
         self._most_in_work = count * depth
         self._collector: threading.Thread | None = None
@@ -136,10 +148,11 @@ class Pool(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
         """Has a worker call `fn(*args, **kwargs)`.
 
-        Arrays from `array` are not copied, and what the function writes to them is seen here;
-        others are copied once. The function is pickled when it is first called: changes of what
-        it refers to are not seen later. A function must not keep an argument's memory: it is
-        used again when the call is done.
+        Returns at once, however many calls wait. Arrays from `array`, and parts of them, are not
+        copied, and what the function writes to them is seen here; others are copied once. The
+        function is pickled when it is first called: changes of what it refers to are not seen
+        later. A function must not keep an argument's memory: it is used again when the call is
+        done.
         """
         call = _Call(self)
         with self._lock:
@@ -163,19 +176,23 @@ class Pool(Executor):
             raise ValueError("chunksize must be >= 1.")
         if chunksize == 1:
             return super().map(fn, *iterables, timeout=timeout)
-        chunks = _chunks(zip(*iterables), chunksize)  # noqa: B905 - as the standard library's
-        results = super().map(_Chunk(fn), chunks, timeout=timeout)
+        parts = chunks(zip(*iterables), chunksize)  # noqa: B905 - as the standard library's
+        results = super().map(Chunk(fn), parts, timeout=timeout)
         return (each for chunk in results for each in chunk)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Ends the pool. Arrays of the pool stay readable as long as somebody has them."""
+        """Ends the pool. Arrays of the pool stay readable as long as somebody has them.
+
+        :param wait: until all calls are done and the workers have ended, which have 10 s for what
+            programs do at their end
+        """
         with self._lock:
             self._is_shut = True
             if self._core is None:
                 return
-            if cancel_futures:
-                for call in list(self._pending):
-                    call.cancel()
+            given_up = list(self._pending) if cancel_futures else []
+        for call in given_up:
+            call.cancel()
         if not wait and self._pending:
             self._start_collector()
             return
@@ -186,7 +203,8 @@ class Pool(Executor):
                 break
             self._drive(first, None)
         with self._lock:
-            self._core = None
+            core, self._core = self._core, None
+        del core  # waits for the workers
 
     # --- more than an executor ------------------------------------------------------------------
 
@@ -201,19 +219,23 @@ class Pool(Executor):
         return int(self._own().counts[2])
 
     def array(self, shape: int | Sequence[int], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """An array in shared memory, set to zero. As an argument it is not copied."""
+        """An array in shared memory, all bytes zero. As an argument it is not copied.
+
+        MemoryError: there is no room for it.
+        """
         kind = np.dtype(dtype)
-        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        sizes = tuple(map(operator.index, (shape,) if hasattr(shape, "__index__") else shape))
         if any(size < 0 for size in sizes):
             raise Mistake(f"an array of shape {sizes}; no size can be negative.")
         length = math.prod(sizes) * kind.itemsize
+        if length > sys.maxsize:
+            raise MemoryError(f"an array of shape {sizes} has {length} bytes: no memory has them")
         with self._lock:
             core = self._own()
             place = core.allocate(max(length, 1))
-            whole = core.own(place, place, length)
-        made: NDArray[Any] = whole.view(kind).reshape(sizes)
-        made.fill(0)
-        return made
+            whole: NDArray[np.uint8] = core.own(place, place, length)
+        whole.fill(0)
+        return whole.view(kind).reshape(sizes)
 
     # --- inside ---------------------------------------------------------------------------------
 
@@ -230,7 +252,7 @@ class Pool(Executor):
             found: list[pickle.PickleBuffer] = []
             payload = b""
             if args or kwargs:
-                payload, found = messages.dumps((args, kwargs))
+                payload, found = messages.dumps((args, kwargs), self._shares)
             buffers = tuple(self._place(each, lent) for each in found)
             request = messages.Request(*function.place, _block_bytes, payload, buffers)
             packed = request.pack()
@@ -243,12 +265,20 @@ class Pool(Executor):
             core.write(block, packed)
             call._lent = tuple(lent)
             call._held = (function, found)
-            call._started = core.call(block)
+            core.call(block, call)
         except BaseException:
             call._lent = tuple(lent)
-            self._give_back(call)
+            if call._started is None:
+                self._give_back(call)
+            else:  # interrupted, and on its way already
+                call._started.cancel()
+                self._pending.append(call)
             raise
         self._pending.append(call)
+
+    def _shares(self, memory: NDArray[np.uint8]) -> bool:
+        """Whether bytes lie in the pool's memory."""
+        return bool(self._core.place_of(memory) >= 0)
 
     def _place(self, buffer: pickle.PickleBuffer, lent: list[int]) -> tuple[int, int]:
         """Where workers find a buffer: where it is, or in a copy."""
@@ -260,16 +290,16 @@ class Pool(Executor):
             self._core.write(place, raw)
         return place, raw.nbytes
 
-    def _function(self, fn: Any) -> _Function:
+    def _function(self, fn: Any) -> Function:
         """Where a function lies, which is pickled when it is first called."""
         try:
             known = self._functions.get(fn)
         except TypeError:  # it has no hash
-            return _Function(self._core, 0, fn)
+            return Function(self._core, 0, fn)
         if known is None:
             while len(self._functions) >= messages.most_functions:
                 del self._functions[next(iter(self._functions))]
-            known = self._functions[fn] = _Function(self._core, next(self._numbers), fn)
+            known = self._functions[fn] = Function(self._core, next(self._numbers), fn)
         return known
 
     def _drive(self, call: _Call, timeout: float | None) -> None:
@@ -281,15 +311,19 @@ class Pool(Executor):
             if not self._lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
                 raise TimeoutError
             try:
-                if Future.done(call):
-                    return
-                looks = call._started.wait(min(left, _slice_s), looks)
-                if looks:
-                    self._settle(call)
-                if Future.done(call):
-                    return
+                if call._started is not None:
+                    looks = call._started.wait(min(left, _slice_s), looks)
+                    if looks:
+                        self._settle(call)
+                is_over = call._started is None
             finally:
                 self._lock.release()
+            self._tell()
+            if is_over and not Future.done(call):
+                with contextlib.suppress(CancelledError):
+                    Future.exception(call, left)  # another thread is about to tell it
+            if Future.done(call):
+                return
             if left <= 0:
                 raise TimeoutError
 
@@ -297,41 +331,57 @@ class Pool(Executor):
         """For who asks again and again; between two times somebody else has to look."""
         if self._lock.acquire(blocking=False):
             try:
-                if not Future.done(call) and call._started.wait(0.0, False):
+                if call._started is not None and call._started.wait(0.0, False):
                     self._settle(call)
             finally:
                 self._lock.release()
+            self._tell()
         if not Future.done(call):
             self._start_collector()
 
     def _settle(self, call: _Call) -> None:
-        """Takes the result of a call that is done, or begins to fetch it. With the lock."""
+        """Takes the result of a call that is done, or begins to fetch it. With the lock.
+
+        The outcome is told by `_tell`.
+        """
         if call._started is None or not call._started.is_done():
             return  # somebody who was told of another one has been here
         value: Any = None
         trouble: BaseException | None = None
-        if not call.cancelled():
-            try:
-                found = self._result(call)
-                if found is None:
-                    return
-                status, value = found
-                trouble = None if status == messages.returned else value
-            except ValueError as refused:
-                trouble = CancelledError(str(refused)) if call._is_given_up else refused
-            except ConnectionError as death:
-                trouble = WorkerDied(str(death))
-            except BaseException as other:
-                trouble = other
-        self._pending.remove(call)
         try:
-            if call.set_running_or_notify_cancel():
-                if trouble is None:
-                    call.set_result(value)
-                else:
-                    call.set_exception(trouble)
-        finally:
-            self._give_back(call)
+            found = self._result(call)
+            if found is None:
+                return
+            status, value = found
+            trouble = None if status == messages.returned else value
+        except ValueError as refused:
+            trouble = _Skipped(str(refused)) if call._is_given_up else refused
+        except ConnectionError as death:
+            trouble = WorkerDied(str(death))
+        except BaseException as other:
+            trouble = other
+        self._pending.remove(call)
+        self._outcomes.append((call, value, trouble))
+        self._give_back(call)
+
+    def _tell(self) -> None:
+        """Tells the outcomes of calls that are over. Without the lock.
+
+        Whoever is called back may wait for a thread that wants it.
+        """
+        while self._outcomes:
+            try:
+                call, value, trouble = self._outcomes.popleft()
+            except IndexError:  # another thread tells it
+                return
+            if isinstance(trouble, _Skipped):
+                Future.cancel(call)
+            if not call.set_running_or_notify_cancel():
+                continue
+            if trouble is None:
+                call.set_result(value)
+            else:
+                call.set_exception(trouble)
 
     def _result(self, call: _Call) -> tuple[int, Any] | None:
         """Status and value of a call that is done; None: a long value is being fetched now."""
@@ -376,22 +426,12 @@ class Pool(Executor):
 
     def _cancel(self, call: _Call) -> bool:
         with self._lock:
-            if Future.done(call):
-                return call.cancelled()
-            if call._fetched is not None:  # it has returned, and its value is on the way
-                return False
-            call._is_given_up = True
-            call._started.cancel()
-            if not call._started.is_done():
-                return False
-            try:
-                call._started.reply()
-            except ValueError:  # no worker had it
-                Future.cancel(call)
-            except Exception:  # how it has ended is told to who asks
-                pass
-            self._settle(call)
-            return call.cancelled()
+            if call._started is not None and call._fetched is None:  # else its value is on the way
+                call._is_given_up = True
+                call._started.cancel()
+                self._settle(call)
+        self._tell()
+        return call.cancelled()
 
     def _start_collector(self) -> None:
         """For those who wait without driving the pool.
@@ -408,10 +448,19 @@ class Pool(Executor):
 
     def _collect_once(self) -> int:
         """Settles what is done. How much that was."""
+        done: list[_Call] = []
+        others = 0
         with self._lock:
-            done = [call for call in self._pending if call._started.is_done()]
+            for call in self._pending:  # oldest first, as workers get them
+                if call._started.is_done():
+                    done.append(call)
+                else:
+                    others += 1
+                if others > self._most_in_work:
+                    break
             for call in done:
                 self._settle(call)
+        self._tell()
         return len(done)
 
     def _collector_may_end(self) -> bool:
@@ -426,44 +475,6 @@ class Pool(Executor):
     def _collector_has_failed(self) -> None:
         with self._collector_lock:
             self._collector = None
-
-
-class _Function:
-    """A function in shared memory, as long as somebody has this."""
-
-    def __init__(self, core: Any, number: int, fn: Any) -> None:
-        pickled = cloudpickle.dumps(fn, protocol=5)
-        block = core.allocate(len(pickled))
-        self._memory = core.own(block, block, len(pickled))
-        core.write(block, pickled)
-        self.place = (number, block, len(pickled))
-
-
-class _Chunk:
-    """A function over several tuples of arguments. As good as any other of the same function."""
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self._fn = fn
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Chunk) and self._fn == other._fn
-
-    def __hash__(self) -> int:
-        return hash((_Chunk, self._fn))
-
-    def __call__(self, chunk: list[tuple[Any, ...]]) -> list[Any]:
-        return [self._fn(*each) for each in chunk]
-
-
-def _chunks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    chunk: list[Any] = []
-    for each in items:
-        chunk.append(each)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 def _collect(pool: weakref.ref[Pool]) -> None:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions as a pool sends them to its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cloudpickle
+
+
+class Function:
+    """A function in shared memory, as long as somebody has this."""
+
+    def __init__(self, core: Any, number: int, fn: Any) -> None:
+        pickled = cloudpickle.dumps(fn, protocol=5)
+        block = core.allocate(len(pickled))
+        self._memory = core.own(block, block, len(pickled))
+        core.write(block, pickled)
+        self.place = (number, block, len(pickled))
+
+
+class Chunk:
+    """A function over several tuples of arguments. As good as any other of the same function."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._fn = fn
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chunk) and self._fn == other._fn
+
+    def __hash__(self) -> int:
+        return hash((Chunk, self._fn))
+
+    def __call__(self, chunk: list[tuple[Any, ...]]) -> list[Any]:
+        return [self._fn(*each) for each in chunk]
+
+
+def chunks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    chunk: list[Any] = []
+    for each in items:
+        chunk.append(each)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
