@@ -13,7 +13,6 @@ Nothing of it has a name in a file system, and the job ends with the caller.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import pickle
@@ -39,6 +38,7 @@ _start = (
     "from selion.rank import main; main()"
 )
 _grace_seconds = 3.0
+_longest_wait_s = 3600.0  # at once; the kernel counts milliseconds in 32 bits
 _of_a_rank = re.compile(r"selion: (rank (\d+) of \d+\b.*; the job ends)$")
 _of_an_end = "selion: interrupted by "
 _of_the_machine = re.compile(r'selion: (machine ".*)$')
@@ -75,7 +75,7 @@ class _Job:
                 if left <= 0:
                     return False
                 is_over = False
-                for key, _ in chosen.select(None if left == math.inf else left):
+                for key, _ in chosen.select(min(left, _longest_wait_s)):
                     if key.data is None:
                         is_over = True
                     elif not key.data():
@@ -88,7 +88,9 @@ class _Job:
         sources = [(self.socket.fileno(), self._take)]
         sources += [(stream.fileno(), stream.forward) for stream in self.streams]
         for source, take in sources:
-            while select.select([source], [], [], 0)[0] and take():
+            look = select.poll()  # any descriptor: select() knows those below 1024
+            look.register(source, select.POLLIN)
+            while look.poll(0) and take():
                 pass
 
     def end(self) -> None:
@@ -133,7 +135,7 @@ def _started(payload: bytes, options: Options) -> Iterator[_Job]:
                     sys.executable,
                     "-c",
                     _start,
-                    json.dumps(sys.path),
+                    job.import_path(),
                     str(given),
                     str(there.fileno()),
                     str(os.getpid()),

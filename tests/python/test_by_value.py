@@ -385,3 +385,29 @@ def test_the_command_runs_python_files(selion, job):
     assert done.stdout.splitlines() == ["y processes:3"] * 3
     shown = selion("run", "--show", "-m", "processes:2", str(path)).stdout.split()
     assert shown[-2:] == [sys.executable, str(path)]
+
+
+def test_many_open_files_lose_no_results(program):
+    out = program.expect_no_fault(
+        """
+        import resource
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), most))
+        files = []
+        while len(files) < 1100:  # select() knows descriptors below 1024
+            files.append(os.open("/dev/null", os.O_RDONLY))
+        print(selion.run(lambda world: 3, machine="processes:2"))
+        """
+    )
+    assert out == "[3, 3]\n"
+
+
+def test_long_time_limits_and_paths_that_importlib_ignores(program):
+    out = program.expect_no_fault(
+        """
+        import pathlib
+        sys.path.append(pathlib.Path("/tmp"))
+        print(selion.run(lambda world: 3, machine="processes:2", time_limit=1e9))
+        """
+    )
+    assert out == "[3, 3]\n"
