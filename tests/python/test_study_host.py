@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import clean_environment, root, seconds
+from conftest import clean_environment, needs_module, root, seconds
 from selion import places
 from selion.mistake import Failure
 
@@ -61,10 +61,11 @@ def test_nothing_is_published(selion):
     assert "The study 'host' has no published figures to compare with." in done.stdout
 
 
+@needs_module
 def test_a_machine_that_is_not_there(selion):
     done = selion("study", "host", "--quick", "--machine", "treads:2", **_where)
-    assert done.returncode == 1
-    assert "did you mean threads?" in done.stderr
+    assert done.returncode == 2
+    assert "did you mean 'threads'?" in done.stderr
 
 
 @pytest.mark.parametrize(

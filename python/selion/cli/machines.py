@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from selion import native
+from selion import known_machines, native
 from selion.cli import completion
 from selion.cli.output import answers_mistakes, print_json
-from selion.mistake import Mistake, listing, unknown
+from selion.mistake import listing
 
 
 def _as_data(kind: Any) -> dict[str, Any]:
@@ -79,11 +79,8 @@ def _simulated_text(name: str, names: list[str]) -> str:
     is_file = "/" in name or name.endswith(".toml")
     plain = name.removeprefix("sim:").partition(",")[0]
     if not (is_file or name.startswith("sim:") or f"sim:{plain}" in names):
-        raise unknown(name, "a machine", names)
-    try:
-        return str(native.load().explain_machine(name))
-    except ValueError as problem:
-        raise Mistake(str(problem)) from None
+        raise known_machines.unknown_machine(name, names)
+    return known_machines.explain(name)
 
 
 @answers_mistakes("machines")

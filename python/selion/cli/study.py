@@ -60,7 +60,7 @@ class _Run:
                     if not (self.of_all or isinstance(problem, Failure)):
                         raise
                     self.failures[study] = str(problem)
-                    if isinstance(problem, Failure):
+                    if session.rows and isinstance(problem, Failure):
                         kept = f"{session.folder}/results.jsonl"
                         self.failures[study] += f"\nWhat was measured is kept in {kept}."
                     bar.abandon(study)

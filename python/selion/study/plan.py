@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from selion import spec
+from selion import known_machines, spec
 from selion.mistake import Mistake, listing, unknown
 from selion.study.axes import Axis, Value
 from selion.study.catalog import Experiment, Study
@@ -201,6 +201,8 @@ def points(study: Study, request: Request) -> list[Point]:
     machine can have any of the points; or if a machine has no part in the one experiment asked for.
     """
     settings = split_settings(request.settings)
+    for machine in dict.fromkeys(request.machines):
+        known_machines.check(machine)
     if request.experiment:
         _check_machines(study.experiment(request.experiment), request)
     planned = [

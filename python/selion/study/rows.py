@@ -179,15 +179,25 @@ class ResultFile:
         return Results(objects[0], objects[1:], bool(rest)) if objects else Results()
 
     def begin(self, header: Row) -> None:
-        """Starts anew; an earlier file is kept beside it as results.previous.jsonl.
+        """Starts anew. Rows of an earlier file are kept beside it as results.previous.jsonl, which
+        a file without rows does not replace.
 
         @error Mistake, Failure
         """
         with _usable(self.path):
-            if self.path.exists() and not self.path.is_dir():
+            if self._lacks_rows():
+                self.path.unlink()
+            elif self.path.exists() and not self.path.is_dir():
                 self.path.replace(self.path.with_name("results.previous.jsonl"))
             self._open()
         self.append([header])
+
+    def _lacks_rows(self) -> bool:
+        """Whether there is a file, with nothing but a header."""
+        if not self.path.is_file():
+            return False
+        first, _, rest = self.path.read_bytes().partition(b"\n")
+        return not rest and (not first or _is_header(_parsed(first)))
 
     def go_on(self, header: Row, rows: Sequence[Row]) -> None:
         """Keeps `rows` (and the header they were written under) and appends after them.

@@ -44,6 +44,8 @@ class Session:
     request: Request
     folder: Path
     points: Sequence[Point] = field(init=False)
+    rows: list[Row] = field(init=False, default_factory=list)
+    """Those of the file, old and new, once it runs; also of a run that fails."""
 
     def __post_init__(self) -> None:
         self.points = points(self.study, self.request)
@@ -52,7 +54,7 @@ class Session:
         self._published = Published(self.study)
 
     def run(self, watcher: Watcher, go_on: bool, jobs: int = 1) -> list[Row]:
-        """Runs what is to be run and returns the rows of the file, old and new.
+        """Runs what is to be run and returns `rows`.
 
         @param go_on keep the complete points of an earlier run instead of starting anew.
         @param jobs points of simulated machines that are run at a time; rows stay in the order of
@@ -68,6 +70,7 @@ class Session:
             by_identity = {point.identity: point for point in self.points}
             kept = [row for row in found.rows if finished.keeps(row, by_identity)]
             self._start(file, found.header, kept, watcher)
+            self.rows = kept
             missing = []
             for point in self.points:
                 if point.obstacle:
