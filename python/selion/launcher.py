@@ -24,6 +24,14 @@ _open_mpi_4 = ("--mca", "oob_tcp_keepalive_time", "4", "--mca", "oob_tcp_keepali
                "--mca", "oob_tcp_keepalive_probes", "3")
 
 
+#: What Open MPI says at length, by words in it, and the same in a sentence.
+_refusals = {
+    "an attempt to run as root": "mpirun of Open MPI starts nothing for root; run this as another "
+    "user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.",
+    "There are not enough slots": "mpirun of Open MPI starts as many ranks here as there are "
+    "cores; say how many, as in --hosts localhost:4.",
+}
+
 #: Hosts on which jobs of the machine fabric are started; for this package only.
 hosts_variable = "SELION_HOSTS"
 
@@ -132,6 +140,11 @@ def find() -> Launcher:
     there = f"{listing(others)} is none of them" if others else "none is on the PATH"
     raise Mistake("The machine fabric needs a launcher with PMIx, mpirun of Open MPI, prterun or "
                   f"srun, and {there}; install one (Debian: openmpi-bin).")
+
+
+def refusal_in(said: str) -> str | None:
+    """A sentence for a launcher's page on why it starts nothing; None where it has not said so."""
+    return next((told for words, told in _refusals.items() if words in said), None)
 
 
 def _passed(environment: Mapping[str, str]) -> list[str]:

@@ -31,6 +31,8 @@ def _output(program: str, arguments: Sequence[str], **changes: str) -> bytes:
     if child.returncode == _usage_status:
         raise Mistake(said.removeprefix(f"{program}: ").removeprefix("selion: "))
     if child.returncode != 0:
+        if refusal := launcher.refusal_in(said):
+            raise Failure(refusal)
         raise Failure(
             f"The measuring program ended with exit status {job.exit_status(child.returncode)}: "
             f"{said or 'it said nothing'}"

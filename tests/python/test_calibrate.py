@@ -216,6 +216,36 @@ def test_an_answer_that_is_no_json_object_is_a_sentence(selion, tmp_path, answer
                         "legal is a JSON object.\n", done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        (
+            "mpirun has detected an attempt to run as root.",
+            "mpirun of Open MPI starts nothing for root; run this as another user, or set "
+            "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.",
+        ),
+        (
+            "There are not enough slots available in the system to satisfy the 2",
+            "mpirun of Open MPI starts as many ranks here as there are cores; say how many, as in "
+            "--hosts localhost:4.",
+        ),
+    ],
+)
+def test_a_page_of_the_launcher_becomes_a_sentence(selion, tmp_path, page, sentence):
+    script = f"""
+        import sys
+        if "--version" in sys.argv:
+            print("mpirun (Open MPI) 4.1.4")
+        else:
+            sys.exit("-----\\n" + {page!r} + "\\n\\nMore words.\\n-----")
+    """
+    write_script(tmp_path / "bin" / "mpirun", script)
+    write_script(tmp_path / "bin" / "study_tune", "")
+    found = str(tmp_path / "bin")
+    done = selion("calibrate", "-m", "fabric", PATH=found, SELION_BIN=found)
+    assert (done.returncode, done.stderr) == (1, f"selion calibrate: {sentence}\n")
+
+
 # --- this host ------------------------------------------------------------------------------------
 
 

@@ -98,6 +98,26 @@ def test_the_version_and_what_was_built_how(selion):
             ("bench", "simulatr"),
             "'simulatr' is not a benchmark (did you mean 'simulator'?); legal: simulator, ",
         ),
+        (
+            ("run", "-np", "4", "true"),
+            "selion run: 'p' is no value of '-n' / '--ranks'; legal: a whole number, as in '-n 4'.",
+        ),
+        (
+            ("run", "-n", "1e9", "true"),
+            "selion run: '1e9' is no value of '-n' / '--ranks'; legal: a whole number.\n",
+        ),
+        (
+            ("run", "--time-limit", "x", "true"),
+            "selion run: 'x' is no value of '--time-limit'; legal: a number.\n",
+        ),
+        (
+            ("study", "--repetitions", "0"),
+            "selion study: '0' is no value of '--repetitions'; legal: 1 or more.\n",
+        ),
+        (
+            ("run", "-n", "4", "--ranks=5", "true"),
+            "selion run: '-n' / '--ranks' is given 2 times; give it once.\n",
+        ),
     ],
 )
 def test_mistakes_name_the_nearest_and_list_the_legal(selion, arguments, sentence):
@@ -116,6 +136,7 @@ def test_mistakes_name_the_nearest_and_list_the_legal(selion, arguments, sentenc
             "legal: fabric, processes, sim, threads",
         ),
         (("machines", "--explain", "sim:niagra2"), "did you mean niagara2?"),
+        (("machines", "--explain", "crosbar"), "is not a machine (did you mean 'sim:crossbar'?)"),
         (("schedule", "all_reduc"), "did you mean 'all_reduce'?"),
         (("schedule", "all_reduce", "--algorithm", "rng"), "did you mean 'ring'?"),
         (("explain", "all_reduc"), "(did you mean 'all_reduce'?); legal: "),
@@ -161,9 +182,21 @@ def test_a_closed_pipe_is_no_mistake(unbuffered):
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_where_help_is(selion):
-    done = selion("bench", "--quik")
-    assert done.stderr.splitlines()[-1] == "Try 'selion bench --help'."
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("bench", "--quik"), ("run", "-m"), ("machines", "--explain"), ("report", "--out")],
+)
+def test_where_help_is(selion, name, option):
+    done = selion(name, option)
+    assert done.stderr.startswith(f"selion {name}: ")
+    assert done.stderr.splitlines()[-1] == f"Try 'selion {name} --help'."
+
+
+def test_options_that_are_lists_or_flags_may_be_repeated(selion):
+    done = selion("run", "-v", "-v", "--show", "env")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = selion("study", "one-sided", "--set", "op=put", "--set", "op=get", **_where)
+    assert "--set names 'op' twice" in done.stderr
 
 
 @pytest.mark.parametrize(

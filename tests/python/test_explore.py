@@ -49,6 +49,12 @@ def test_every_seed_is_run(selion, tmp_path):
         (("--time-limit", "0"), "The time limit is 0.0 seconds; legal is more than 0."),
         (("--time-limit", "inf"), "The time limit is inf seconds; legal is more than 0."),
         (("--time-limit", "nan"), "The time limit is nan seconds; legal is more than 0."),
+        (
+            ("-m", "sim:crossbar,seed=4"),
+            "The machine 'sim:crossbar,seed=4' has 'seed=4', which selion explore chooses; leave "
+            "it out, or write --seeds 4.",
+        ),
+        (("-m", "sim:crossbar,explore=delays"), "leave it out, or write --mode delays."),
         (("--seeds", "9-1"), "'9-1' is not a range of seeds such as 1-1000; legal: 0 to "),
         (("--seeds", "9" * 5000), "9' is not a range of seeds such as 1-1000; legal: 0 to "),
         (("--seeds", "1-" + "9" * 5000), "9' is not a range of seeds such as 1-1000; legal: 0 to "),

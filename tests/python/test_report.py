@@ -202,7 +202,9 @@ def test_a_damaged_file_is_told_on_standard_error_and_on_the_page(selion: Selion
 def test_all_forms(selion: Selion, tmp_path: Path):
     write(tmp_path / "out", "s", [header, row(published=25.0), row(params={"ints": 2}, value=20.0)])
     for out in ("r.html", "r.md"):
-        assert selion("report", "out", "-o", out).returncode == 0
+        done = selion("report", "out", "-o", out)
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"{out}: 1 study, 1 plot")
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", text)
     assert pictures and all((tmp_path / name).is_file() for name in pictures)

@@ -62,6 +62,17 @@ def test_a_file_that_is_not_executable(selion, tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", ["run", "explore", "cache-advice"])
+def test_source_code(selion, tmp_path, name):
+    (tmp_path / "job.cpp").write_text("int main() {}\n")
+    done = selion(name, "./job.cpp")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"selion {name}: './job.cpp' is source code; compile it, and name the program that this "
+        "makes.\n",
+    )
+
+
 def test_a_file_that_is_no_program(selion, tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"\x00\x01\x02")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from selion import cache_advice, job
+from selion import cache_advice
 from selion.cache_advice import Costs, Space
 from selion.cli.options import (
     AsJson,
@@ -16,6 +16,7 @@ from selion.cli.options import (
     Ranks,
     before_a_program,
     chosen_machine,
+    program_path,
 )
 from selion.cli.output import answers_mistakes, print_json, print_table
 
@@ -92,7 +93,7 @@ def command(
     invalidation and with room for all copies. What waiting costs is fitted on the two runs, which
     have blocks of different sizes. Counting slows the program down.
     """
-    line = [job.find_program(program), *(arguments or [])]
+    line = [program_path(program), *(arguments or [])]
     chosen = chosen_machine(machine, ranks)
     spaces, costs = cache_advice.advise(line, {"SELION_MACHINE": chosen} if chosen else {})
     if as_json:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from selion.cli.usage import UsageError, name_of
 from selion.mistake import did_you_mean, listing
 
 
@@ -53,12 +55,31 @@ words_key = "selion.words"
 """Where a context has the words behind the command while somebody types."""
 
 
+class OneCommand(TyperCommand):
+    """Takes each option once, but for those that are lists; no mistake is without its context."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            if not ctx.resilient_parsing:
+                self._refuse_repeats(ctx, args)
+            return super().parse_args(ctx, args)
+        except UsageError as problem:
+            problem.ctx = problem.ctx or ctx
+            raise
+
+    def _refuse_repeats(self, ctx: Any, args: list[str]) -> None:
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for param, times in Counter(given).items():
+            if times > 1 and not (param.multiple or getattr(param, "is_flag", False)):
+                ctx.fail(f"{name_of(param)} is given {times} times; give it once.")
+
+
 def load(name: str) -> Any:
     """The whole command, from its file."""
     module = importlib.import_module(f"selion.cli.{entries[name].module}")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     settings = {"help_option_names": ["-h", "--help"], **getattr(module, "context_settings", {})}
-    alone.command(name, context_settings=settings)(module.command)
+    alone.command(name, cls=OneCommand, context_settings=settings)(module.command)
     return typer.main.get_command(alone)
 
 

@@ -17,13 +17,14 @@ import typer
 
 from selion import job
 from selion.cli import completion
-from selion.cli.options import Program, ProgramArguments, before_a_program
+from selion.cli.options import Program, ProgramArguments, before_a_program, program_path
 from selion.cli.output import answers_mistakes, complain
 from selion.mistake import Mistake
 
 context_settings = before_a_program
 
 _modes = ("random", "delays")
+_ours = {"explore": "--mode", "seed": "--seeds"}  # options of the machine, and what gives them here
 _time_is_over = 124
 _most_seconds = 1e8  # three years, which the system's clocks can count
 _most_seed = 2**64 - 1
@@ -89,6 +90,17 @@ class _Runs:
         return True
 
 
+def _check_machine(machine: str) -> None:
+    """@error Mistake for one that is real, or whose orders are chosen already."""
+    if not machine.startswith("sim:"):
+        raise Mistake(f"Nobody can choose the orders of '{machine}', a real machine; use sim:NAME.")
+    for option in machine.split(",")[1:]:
+        key, _, value = option.partition("=")
+        if key in _ours:
+            raise Mistake(f"The machine '{machine}' has '{option}', which selion explore chooses; "
+                          f"leave it out, or write {_ours[key]} {value}.")
+
+
 def _replay(machine: str, line: list[str]) -> str:
     return shlex.join(["env", f"SELION_MACHINE={machine}", *line])
 
@@ -141,11 +153,10 @@ def command(
     bit. The program reads no input. Exit status 0 if no run failed, 1 if one did, 2 if nothing
     could be run, 128 + the number of a signal that ended it.
     """
-    if not machine.startswith("sim:"):
-        raise Mistake(f"Nobody can choose the orders of '{machine}', a real machine; use sim:NAME.")
+    _check_machine(machine)
     if mode not in _modes:
         raise Mistake(f"'{mode}' is not a mode; the modes are {' and '.join(_modes)}.")
     if not (time_limit > 0 and math.isfinite(time_limit)):
         raise Mistake(f"The time limit is {time_limit} seconds; legal is more than 0.")
-    line = [job.find_program(program), *(arguments or [])]
+    line = [program_path(program), *(arguments or [])]
     _explore(line, f"{machine},explore={mode}", _seeds(seeds), time_limit)

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import PurePath
 from typing import Annotated
 
 import typer
 
-from selion import spec
+from selion import job, spec
 from selion.cli import completion
+from selion.mistake import Mistake
 
 # Everything after a program is the program's.
 before_a_program = {"allow_interspersed_args": False}
@@ -37,6 +39,19 @@ Hosts = Annotated[
                       "launcher starts the ranks."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+_sources = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
+
+
+def program_path(name: str) -> str:
+    """The path of a program, looked up as a shell would.
+
+    @error Mistake if there is none that can be executed, or it is source code.
+    """
+    if PurePath(name).suffix in _sources and os.path.isfile(name) and not os.access(name, os.X_OK):
+        raise Mistake(f"'{name}' is source code; compile it, and name the program that this makes.")
+    return job.find_program(name)
 
 
 def chosen_machine(machine: str | None, ranks: int | None) -> str | None:

@@ -20,6 +20,7 @@ from selion.cli.options import (
     Ranks,
     before_a_program,
     chosen_machine,
+    program_path,
 )
 from selion.cli.output import answers_mistakes, complain
 from selion.mistake import Mistake
@@ -48,7 +49,7 @@ def _line(program: str, arguments: list[str]) -> list[str]:
     """The command: a Python file runs with this interpreter, whether or not it is executable."""
     if program.endswith(".py") and os.path.isfile(program):
         return [sys.executable, program, *arguments]
-    return [job.find_program(program), *arguments]
+    return [program_path(program), *arguments]
 
 
 @answers_mistakes("run")

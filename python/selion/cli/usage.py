@@ -9,8 +9,15 @@ import typer
 
 from selion.mistake import did_you_mean, listing
 
+_kinds = {"int": "a whole number", "float": "a number"}
+
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What all mistakes of a command line derive from; it has an exit status."""
+
+
+def name_of(param: Any) -> str:
+    """As in '-n' / '--ranks'."""
+    return " / ".join(f"'{each}'" for each in param.opts)
 
 
 def _options(problem: Any) -> list[str]:
@@ -23,12 +30,28 @@ def _options(problem: Any) -> list[str]:
     return names
 
 
+def _of_value(problem: Any) -> str:
+    """What is said of a value that is not of its option's type; empty for all other mistakes."""
+    errors = getattr(problem.__cause__, "errors", None)  # Pydantic's
+    if errors is None:
+        return ""
+    first = errors()[0]
+    legal = _kinds.get(first["type"].partition("_")[0])
+    if first["type"] == "greater_than_equal":
+        legal = f"{first['ctx']['ge']} or more"
+    if legal is None:
+        return ""
+    if first["input"] == "p" and "-n" in problem.param.opts:  # -np of MPI's launchers
+        legal += ", as in '-n 4'"
+    return f"'{first['input']}' is no value of {name_of(problem.param)}; legal: {legal}."
+
+
 def _told(problem: Any) -> str:
     wrong = getattr(problem, "option_name", "")
     if type(problem).__name__ == "NoSuchOption" and problem.ctx is not None:
         legal = _options(problem)
         return f"'{wrong}' is not an option{did_you_mean(wrong, legal)}; legal: {listing(legal)}."
-    return str(problem.format_message())
+    return _of_value(problem) or str(problem.format_message())
 
 
 def sentences(problem: Any) -> str:

@@ -33,6 +33,10 @@ def make(folders: Sequence[Path], title: str) -> Report:
     return Report(title, sections, fields, [*collected.notes, *notes])
 
 
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
 def write(report: Report, form: str, out: Path | None) -> Written:
     """@param form "html", "md" or "png".
 
@@ -40,11 +44,12 @@ def write(report: Report, form: str, out: Path | None) -> Written:
     @error Failure if it cannot be written, or if a library for this form is missing.
     """
     plots = sum(len(section.charts) for section in report.sections)
-    words = f"{len(report.sections)} studies, {plots} plots"
+    studies = _counted(len(report.sections), "study", "studies")
+    words = f"{studies}, {_counted(plots, 'plot', 'plots')}"
     if form == "png":
         place = out or Path("plots")
         count = pictures_of_plots.write(report, place)
-        return Written(place, f"{len(report.sections)} studies, {count} pictures")
+        return Written(place, f"{studies}, {_counted(count, 'picture', 'pictures')}")
     if form == "md":
         place = out or Path("report.md")
         folder = place.parent / f"{place.stem}-plots"
