@@ -20,8 +20,12 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     extents: tuple[int, ...]
     try:
         extents = (operator.index(shape),)
-    except TypeError:
-        extents = tuple(operator.index(extent) for extent in shape)
+    except TypeError as no_number:
+        try:
+            each = iter(shape)
+        except TypeError:
+            raise no_number from None
+        extents = tuple(operator.index(extent) for extent in each)
     if any(extent < 0 for extent in extents):
         raise ValueError(f"The shape {extents} has a negative extent.")
     return extents

@@ -26,8 +26,14 @@ _Result = TypeVar("_Result")
 _cure = "set SELION_MACHINE=processes:N, or leave it unset for one process per core"
 
 
-def check_machine(machine: str) -> None:
-    """@error Mistake for one whose ranks cannot be Python's."""
+def _cure_of_argument(machine: str) -> str:
+    """What to pass instead of a machine that was named in the call."""
+    ranks = spec.parse(machine).ranks
+    return f"pass machine='processes{'' if ranks is None else f':{ranks}'}'"
+
+
+def check_machine(machine: str, cure: str = _cure) -> None:
+    """@param cure what else to ask for. @error Mistake for one whose ranks cannot be Python's."""
     wanted = spec.parse(machine)
     if wanted.kind == "sim" and "context=fibers" in wanted.options:
         raise Mistake(
@@ -37,10 +43,10 @@ def check_machine(machine: str) -> None:
     if wanted.kind == "threads":
         raise Mistake(
             "Ranks in Python are processes, because threads of one interpreter wait for each "
-            f"other; the machine is '{machine}': {_cure}."
+            f"other; the machine is '{machine}': {cure}."
         )
     if wanted.per_process > 1:
-        cure = "launch a process for each" if wanted.kind == "fabric" else _cure
+        cure = "launch a process for each" if wanted.kind == "fabric" else cure
         raise Mistake(
             f"Ranks in Python have a process each, but '{machine}' puts several into one: {cure}."
         )
@@ -48,7 +54,8 @@ def check_machine(machine: str) -> None:
 
 def _check_script() -> None:
     """Ranks are started by running the same command again, which must lead to the same call."""
-    if hasattr(sys, "ps1") or "ipykernel" in sys.modules or sys.argv[:1] == ["-"]:
+    is_from_standard_input = sys.argv[:1] in (["-"], [""])
+    if hasattr(sys, "ps1") or "ipykernel" in sys.modules or is_from_standard_input:
         raise Mistake(
             "selion.run starts the ranks by running this program again, which an interactive "
             "session or a script on standard input does not allow: write a file and run that, or "
@@ -210,7 +217,12 @@ def run(
     if machine is not None:
         if thread_level not in _levels:
             raise ValueError(f"thread_level is '{thread_level}'; legal: {listing(_levels)}.")
-        check_machine(machine)
+        if not isinstance(machine, str):
+            raise TypeError(
+                f"machine is {machine!r}, of type {type(machine).__name__}; legal: a str such as "
+                "'processes:2'."
+            )
+        check_machine(machine, _cure_of_argument(machine))
         from selion import by_value
 
         options = by_value.Options(machine, thread_level, time_limit, dict(environment or {}))

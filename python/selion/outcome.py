@@ -14,10 +14,13 @@ _own_frames = ("selion.launch", "selion.rank")
 
 
 def failure_of(raised: BaseException) -> str:
-    """Type and text of an exception, in a line."""
+    """Type and text of an exception, in a line. A sentence that only leads to the lines below it,
+    as in "incompatible function arguments. The following types are supported:", is left out."""
     told = traceback.TracebackException(type(raised), raised, None)
     told.__notes__ = None
-    return list(told.format_exception_only())[-1].strip().split("\n")[0]
+    line, _, below = list(told.format_exception_only())[-1].strip().partition("\n")
+    sentences, _, last = line.rpartition(". ")
+    return sentences if below and sentences and last.endswith(":") else line
 
 
 def traceback_of(raised: BaseException) -> str:

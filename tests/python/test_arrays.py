@@ -62,6 +62,11 @@ _mistakes = [
     ("world.broadcast(1, 1)", "ValueError: The root is 1; legal: 0 to 0."),
     ("world.broadcast({})", "TypeError: broadcast sends None, a bool"),
     ("world.allocate(-1)", "ValueError: The shape (-1,) has a negative extent."),
+    (
+        "world.allocate(3 / world.size)",
+        "TypeError: 'float' object cannot be interpreted as an integer",
+    ),
+    ("world.allocate((2, 1.5))", "TypeError: 'float' object cannot be interpreted as an integer"),
     ("world.allocate(1, object)", "TypeError: dtype object holds references"),
     ("world.allocate(1, 'U')", "TypeError: dtype <U0 has no size"),
     ("world.allocate((2**40, 2**40))", "ValueError: The"),

@@ -30,7 +30,7 @@ class Program:
         text = head + textwrap.dedent(text)
         path = self._folder / "program.py"
         path.write_text(text)
-        line = {"file": [str(path)], "-c": ["-c", text], "-": ["-"]}[way]
+        line = {"file": [str(path)], "-c": ["-c", text], "-": ["-"], "": []}[way]
         running = subprocess.Popen(
             [sys.executable, *line],
             env=clean_environment(),
@@ -40,7 +40,7 @@ class Program:
             stderr=subprocess.PIPE,
             text=True,
         )
-        if way == "-":
+        if way in ("-", ""):
             running.stdin.write(text)
         running.stdin.close()
         running.stdin = None
@@ -84,7 +84,7 @@ def test_results_in_the_order_of_ranks(program, machine):
     assert out == machine[-1] + "\n"
 
 
-@pytest.mark.parametrize("way", ["file", "-c", "-"])
+@pytest.mark.parametrize("way", ["file", "-c", "-", ""])
 def test_from_anywhere(program, way):
     out = program.expect_no_fault(
         """
@@ -100,6 +100,13 @@ def test_from_anywhere(program, way):
         way,
     )
     assert out == "[0, 1] [0, 1000]\n[None, None]\n"
+
+
+@pytest.mark.parametrize("way", ["-", ""])
+def test_a_script_on_standard_input_cannot_be_run_again(program, way):
+    status, out, errors = program.run("selion.run(lambda world: print('ran'))", way)
+    assert (status, out) == (1, "")
+    assert "or a script on standard input does not allow: write a file and run that, or" in errors
 
 
 def test_functions_of_modules_beside_the_program(program, tmp_path):
@@ -272,7 +279,19 @@ def test_a_rank_that_leaves_without_trouble(program):
 
 
 _mistakes = [
-    ("f, machine='threads:2'", "Mistake: Ranks in Python are processes, because"),
+    (
+        "f, machine='threads:3@2'",
+        "Mistake: Ranks in Python are processes, because threads of one interpreter wait for each "
+        "other; the machine is 'threads:3@2': pass machine='processes:3'.",
+    ),
+    ("f, machine='threads'", "Mistake: Ranks in Python are processes, because threads of one "
+     "interpreter wait for each other; the machine is 'threads': pass machine='processes'."),
+    (
+        "f, machine='processes:2x2'",
+        "Mistake: Ranks in Python have a process each, but 'processes:2x2' puts several into one: "
+        "pass machine='processes:4'.",
+    ),
+    ("f, machine=2", "TypeError: machine is 2, of type int; legal: a str such as 'processes:2'."),
     ("f, machine='processes:x'", 'Mistake: machine "processes:x": "" is not a number'),
     ("f, machine='cray'", 'Mistake: machine "cray"'),
     ("f, machine='processes:2', time_limit=0", "Mistake: The time limit is 0 seconds; legal"),
@@ -311,6 +330,20 @@ def test_mistakes_are_told_in_a_sentence(program):
     )
     for line, (_, sentence) in zip(out.splitlines(), _mistakes, strict=True):
         assert line.startswith(sentence), line
+
+
+def test_a_sentence_that_leads_to_lines_below_is_no_end_of_the_first_line(program):
+    out = program.expect_no_fault(
+        """
+        def main(world):
+            raise TypeError("f(): wrong arguments. The following are supported:\\n    1. f(int)")
+        try:
+            selion.run(main, machine="processes:1")
+        except selion.RankFailed as failure:
+            print(failure)
+        """
+    )
+    assert out == "Rank 0 of 1 raised TypeError: f(): wrong arguments\n"
 
 
 # --- ends of the job ------------------------------------------------------------------------------
