@@ -13,6 +13,10 @@ enum side { from_left, from_right };
 
 int main(int argc, char** argv) {
     return selion::run(argc, argv, [](selion::world& world) {
+        if (world.size() > all_cells) {  // each rank needs one
+            if (world.rank() == 0) std::printf("%u ranks, %zu cells\n", world.size(), all_cells);
+            return 2;
+        }
         const std::uint32_t right = (world.rank() + 1) % world.size();
         const std::uint32_t left = (world.rank() + world.size() - 1) % world.size();
 
@@ -55,5 +59,6 @@ int main(int argc, char** argv) {
         if (world.rank() == 0) std::printf("heat %.6f, hottest cell %.12f\n", sum, hottest);
         selion::deallocate(world, arrived);
         selion::deallocate(world, halo);
+        return 0;
     });
 }
