@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -68,6 +69,7 @@ public:
 
     /// @return the status to exit with, or nothing: go on.
     [[nodiscard]] std::optional<int> read(int argc, char** argv) const {
+        std::vector<const option*> given;
         for (int i = 1; i < argc; ++i) {
             const std::string_view argument = argv[i];
             if (argument == "--help") {
@@ -83,6 +85,10 @@ public:
             if (equals == std::string_view::npos && i + 1 == argc) {
                 return refuse(found->name + " needs a value");
             }
+            if (std::ranges::find(given, found) != given.end()) {
+                return refuse(found->name + " is given twice; give it once");
+            }
+            given.push_back(found);
             const std::string value(equals == std::string_view::npos ? argv[++i]
                                                                      : argument.substr(equals + 1));
             const std::string wanted = found->take(value);

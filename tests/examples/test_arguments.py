@@ -13,6 +13,7 @@ mistakes = [
     ("ring", ["--rounds", "0"], "--rounds must be a whole number from 1 to 1000000000, not '0'"),
     ("ring", ["--rounds=-1"], "--rounds must be a whole number from 1 to 1000000000, not '-1'"),
     ("ring", ["--rounds"], "--rounds needs a value"),
+    ("ring", ["--rounds", "5", "--rounds=7"], "--rounds is given twice; give it once"),
     ("heat", ["--size", "2"], "--size must be a whole number from 3 to 4096, not '2'"),
     ("heat", ["--steps", "1e3"], "--steps must be a whole number from 1 to 1000000, not '1e3'"),
     ("heat", ["--picture="], "--picture must be a name, not ''"),
