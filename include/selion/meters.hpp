@@ -39,7 +39,7 @@ private:
 /// What one meter of one rank has gathered.
 struct meter_reading {
     std::string name;        ///< the user's, or "put", "get", "barrier", "wait: signal", …
-    std::string unit;        ///< "events" or "ns"
+    std::string unit;        ///< "events", "ns", "ps", or that of what a program counts
     std::int64_t count = 0;  ///< events, or times the timer ran
     std::int64_t total = 0;  ///< sum of amounts; for timers nanoseconds
     std::int64_t bytes = 0;  ///< moved by operations of this name
