@@ -39,7 +39,7 @@ _start = (
 )
 _grace_seconds = 3.0
 _longest_wait_s = 3600.0  # at once; the kernel counts milliseconds in 32 bits
-_of_a_rank = re.compile(r"selion: (rank (\d+) of \d+\b.*; the job ends)$")
+_of_a_rank = re.compile(r"selion: (rank (\d+) of \d+(?:\b.*; the job ends|: .*))$")
 _of_an_end = "selion: interrupted by "
 _of_the_machine = re.compile(r'selion: (machine ".*)$')
 

@@ -15,6 +15,15 @@ namespace {
 /// into the slow path, which explains.
 constinit rank_context nobody;
 
+/// "file.cpp:12" of the program: a script's, where the C++ that calls is not the program's own.
+std::string place_of_call(const rank_context& context, std::source_location site) {
+    const bool is_script = context.ranks != 0 && context.call != nullptr &&
+                           !context.is_foreign_thread && !context.own.in_handler &&
+                           !machine::is_in_program(machine::encode_site(site));
+    const std::string place = is_script ? machine::script_place(*context.call) : std::string();
+    return place.empty() ? fmt::format("{}:{}", site.file_name(), site.line()) : place;
+}
+
 }  // namespace
 
 constinit thread_local rank_context* current_context = &nobody;
@@ -26,7 +35,7 @@ void end_job_for_bug(const std::string& sentence, std::source_location site) {
                                 ? fmt::format("rank {} of {}", context.rank, context.ranks)
                                 : std::string("a thread of the program");
     const std::string text =
-        fmt::format("{}: {}\n  called at {}:{}", who, sentence, site.file_name(), site.line());
+        fmt::format("{}: {}\n  called at {}", who, sentence, place_of_call(context, site));
     if (host != nullptr) host->launcher().end_job(context, text, site);
     machine::announce({{}, text, site});
     _exit(1);
