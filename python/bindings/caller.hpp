@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,14 +17,19 @@
 
 namespace bindings {
 
+/// Raises RuntimeError.
+[[noreturn]] inline void refuse_now(const char* sentence) {
+    PyErr_SetString(PyExc_RuntimeError, sentence);
+    throw nanobind::python_error();
+}
+
 /// Raises in a thread that works for no rank: the library would end the whole job.
 inline void expect_rank() {
     if (selion::detail::current_context->ranks != 0) [[likely]]
         return;
-    PyErr_SetString(PyExc_RuntimeError,
-                    "This thread works for no rank: call selion from the function that selion.run "
-                    "calls, or join it with 'with world.joined_thread():'.");
-    throw nanobind::python_error();
+    refuse_now(
+        "This thread works for no rank: call selion from the function that selion.run calls, or "
+        "join it with 'with world.joined_thread():'.");
 }
 
 /// Raises also in a function that another rank has called, where the library would end the job.
@@ -32,21 +38,25 @@ inline void expect_may_wait(const char* what) {
     expect_rank();
     if (!selion::detail::current_context->own.in_handler) [[likely]]
         return;
-    PyErr_SetString(PyExc_RuntimeError,
-                    (std::string(what) +
-                     " waits for other ranks, which a function must not do that another rank has "
-                     "called: return what the caller needs, and let it wait.")
-                        .c_str());
-    throw nanobind::python_error();
+    const std::string sentence =
+        std::string(what) +
+        " waits for other ranks, which a function must not do that another rank has called: return "
+        "what the caller needs, and let it wait.";
+    refuse_now(sentence.c_str());
 }
 
-/// Raises also where a team has been freed.
-inline void expect_caller(const selion::team& team) {
-    expect_may_wait("This call");
+/// Raises where a team has been freed, and what is asked of it waits for nobody.
+inline void expect_member(const selion::team& team) {
+    expect_rank();
     if (team.is_member()) [[likely]]
         return;
-    PyErr_SetString(PyExc_RuntimeError, "This team has been freed.");
-    throw nanobind::python_error();
+    refuse_now("This team has been freed, or its job is over.");
+}
+
+/// The same before what waits.
+inline void expect_caller(const selion::team& team) {
+    expect_may_wait("This call");
+    expect_member(team);
 }
 
 /// The same before a call that reports of hangs and deaths know; notes where it is made.
@@ -71,6 +81,36 @@ void expect_may_read(selion::global_ptr<T> place) {
 inline std::pair<std::uint32_t, std::uint32_t> caller() {
     const selion::detail::rank_context& context = *selion::detail::current_context;
     return {context.job, context.rank};
+}
+
+/// The job that something was made in. A simulated job ends in a process that goes on, and what is
+/// kept of it refers to nothing then, or to what a later job has there.
+class own_job {
+public:
+    /// Raises where the calling thread works for no rank of that job.
+    void expect() const {
+        expect_rank();
+        if (selion::detail::current_context->job == number_) [[likely]]
+            return;
+        refuse_now("The job that this belongs to is over.");
+    }
+
+private:
+    std::uint32_t number_ = caller().first;
+};
+
+/// Carries out a collective without the GIL. Members that come late may read and write what it was
+/// given even after it has ended in an error: that stays for ever then.
+/// @param memory objects whose memory that is; null ones do not count.
+template <class Call>
+decltype(auto) without_gil(std::initializer_list<nanobind::handle> memory, const Call& call) {
+    try {
+        const nanobind::gil_scoped_release free;
+        return call();
+    } catch (...) {
+        for (const nanobind::handle each : memory) each.inc_ref();
+        throw;
+    }
 }
 
 /// Gives the GIL away around what takes no time, except in a simulation: there other ranks, which

@@ -43,7 +43,8 @@ void deliver(const head& came, selion::message_info about) {
         const nb::bytes data(about.data.data(), about.data.size());
         receiver()(came.kind, std::uint32_t{about.origin}, came.number, came.total, data);
     } catch (const nb::python_error& trouble) {
-        throw std::runtime_error(nb::cast<std::string>(nb::str(trouble.value())));
+        const nb::object words = nb::module_::import_("selion.calls").attr("words_of");
+        throw std::runtime_error(nb::cast<std::string>(words(trouble.value())));
     }
 }
 
@@ -100,8 +101,9 @@ started make_promise() {
 
 void fulfil(const started& which) { which.as<promise>().fulfil(); }
 
-bool progress(const selion::world&) {
+bool progress(const selion::world& all) {
     expect_may_wait("progress");
+    expect_member(all);
     const nb::gil_scoped_release free;
     return selion::progress();
 }
@@ -119,6 +121,7 @@ void add_calls(nb::module_& module, documented<selion::world, selion::team>& wor
     const auto pass_on = [](const char* name) {
         return [name](nb::handle all, nb::handle rank, nb::handle function, const nb::args& args,
                       const nb::kwargs& named) {
+            expect_member(nb::cast<const selion::world&>(all));
             return nb::module_::import_("selion.calls")
                 .attr(name)(all, rank, function, args, named);
         };

@@ -33,6 +33,7 @@ void raise_index(const std::string& sentence) { throw nb::index_error(sentence.c
 global_array::global_array(const selion::world& all, nb::object shape, nb::object dtype)
     : all_(all), shape_(std::move(shape)), dtype_(std::move(dtype)), ranks_(all.size()) {
     enter_call("Allocating an array");
+    expect_member(all);
     item_bytes_ = nb::cast<std::size_t>(dtype_.attr("itemsize"));
     scalar_type_ = dtype_.attr("type");
     kind_ = number_kind_of(nb::cast<std::string>(dtype_.attr("str")));
@@ -112,7 +113,7 @@ nb::object global_array::item(std::int64_t rank, std::int64_t offset) const {
 }
 
 void global_array::expect_alive() const {
-    expect_rank();
+    job_.expect();
     if (!own_) [[unlikely]]
         throw nb::value_error("The array has been given back with free().");
 }
@@ -175,9 +176,10 @@ void global_array::expect_dtype(nb::handle array) const {
 
 nb::object global_array::new_array(std::int64_t offset, std::optional<std::int64_t> count) const {
     if (offset == 0 && !count) return bindings::new_array(shape_, dtype_);
-    const std::int64_t rest = static_cast<std::int64_t>(count_) - offset;
-    const std::int64_t wanted = count.value_or(rest);
-    if (offset < 0 || wanted < 0 || wanted > rest) raise_range(offset, wanted);
+    const auto all = static_cast<std::int64_t>(count_);
+    if (offset < 0 || offset > all) raise_range(offset, count.value_or(0));
+    const std::int64_t wanted = count.value_or(all - offset);
+    if (wanted < 0 || wanted > all - offset) raise_range(offset, wanted);
     return bindings::new_array(nb::int_(wanted), dtype_);
 }
 

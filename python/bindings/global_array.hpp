@@ -12,6 +12,7 @@
 #include <selion/world.hpp>
 
 #include "buffer.hpp"
+#include "caller.hpp"
 #include "documented.hpp"
 #include "numbers.hpp"
 
@@ -52,7 +53,8 @@ public:
     nb::object item(std::int64_t rank, std::int64_t offset) const;
     void free();
 
-    /// @error ValueError after free(), and where the calling thread works for no rank.
+    /// @error ValueError after free(), RuntimeError where the calling thread works for no rank of
+    /// the array's job.
     void expect_alive() const;
     bool is_alive() const { return static_cast<bool>(own_); }
     /// Where elements of a rank's part begin. @error IndexError
@@ -75,6 +77,7 @@ private:
     bool put_number(PyObject* number, std::int64_t rank, std::int64_t offset) const;
 
     const selion::world& all_;
+    own_job job_;
     nb::object shape_;
     nb::object dtype_;
     nb::object scalar_type_;  ///< NumPy's scalars of that dtype

@@ -36,8 +36,15 @@ selion::meter_kind kind_of(std::string_view kind) {
     throw nb::value_error(sentence.c_str());
 }
 
-selion::meter make_meter(const nb::str& name, std::string_view event, std::string_view kind) {
+/// Raises also in threads that have joined: a meter counts what the rank's own thread does.
+void expect_own_thread() {
     expect_rank();
+    if (!selion::detail::current_context->is_foreign_thread) return;
+    refuse_now("A meter belongs to the rank's own thread; this one has joined the rank.");
+}
+
+selion::meter make_meter(const nb::str& name, std::string_view event, std::string_view kind) {
+    expect_own_thread();
     const selion::meter_kind which = kind_of(kind);
     const char* const own = kept(name);
     const yield_to_simulated_ranks free;
@@ -46,14 +53,14 @@ selion::meter make_meter(const nb::str& name, std::string_view event, std::strin
 
 /// Both look at a clock or at counts, for which other simulated ranks may have to come first.
 void start(selion::meter& own) {
-    expect_rank();
+    expect_own_thread();
     if (own.is_running()) throw nb::value_error("The meter runs already.");
     const yield_to_simulated_ranks free;
     own.start();
 }
 
 void stop(selion::meter& own) {
-    expect_rank();
+    expect_own_thread();
     if (!own.is_running()) throw nb::value_error("The meter does not run.");
     const yield_to_simulated_ranks free;
     own.stop();
@@ -112,8 +119,11 @@ void add_meters(nb::module_& module, documented<selion::world, selion::team>& wo
     world
         .def(
             "meter",
-            [](const selion::world&, const nb::str& name, std::string_view event,
-               std::string_view kind) { return make_meter(name, event, kind); },
+            [](const selion::world& all, const nb::str& name, std::string_view event,
+               std::string_view kind) {
+                expect_member(all);
+                return make_meter(name, event, kind);
+            },
             nb::arg("name"), nb::arg("event") = "clock", nb::arg("kind") = "software")
         .def("meter_events", [](const selion::world&) {
             expect_rank();

@@ -21,8 +21,7 @@ int call_rank(nb::handle rank_main, selion::world& all) {
         throw std::runtime_error("ranks in Python need a process each: SELION_MACHINE=processes:N");
     }
     const nb::gil_scoped_acquire hold;
-    const living_world lives(all);
-    const auto failure = nb::cast<std::string>(rank_main(nb::cast(&all, nb::rv_policy::reference)));
+    const auto failure = nb::cast<std::string>(rank_main(world_object(all)));
     // Leaves the rank as an exception of C++, which ends the job for the other ranks too.
     if (!failure.empty()) throw std::runtime_error(failure);
     return 0;
@@ -39,6 +38,7 @@ selion::thread_level level_named(std::string_view name) {
 
 int run(nb::callable rank_main, const std::string& machine, const std::string& thread_level) {
     const selion::run_options options{machine, level_named(thread_level)};
+    const lasting_job lasts;
     const nb::gil_scoped_release free;
     std::string name = "python";
     char* argv[] = {name.data(), nullptr};
@@ -51,6 +51,7 @@ int run(nb::callable rank_main, const std::string& machine, const std::string& t
 void add_run(nb::module_& module) {
     module.def("run", &run, nb::arg("rank_main"), nb::arg("machine"), nb::arg("thread_level"),
                "Runs rank_main(world) -> failure once on every rank; see selion.run.");
+    module.def("leave_rank", &leave_rank, "This process, a child of a rank's, is no rank.");
 }
 
 }  // namespace bindings

@@ -25,6 +25,7 @@ class signals {
 public:
     signals(const selion::world& all, std::int64_t count) : all_(all), count_(count) {
         enter_call("Allocating signals");
+        expect_member(all);
         if (count < 1) throw nb::value_error("Signals are 1 or more.");
         const nb::gil_scoped_release free;
         own_ = selion::allocate<selion::signal>(all_, static_cast<std::size_t>(count));
@@ -83,7 +84,7 @@ public:
 
 private:
     void expect_alive(std::int64_t index) const {
-        expect_rank();
+        job_.expect();
         if (!own_) throw nb::value_error("The signals have been given back with free().");
         if (index < 0 || index >= count_) {
             raise_index("The signal is " + std::to_string(index) + "; legal: 0 to " +
@@ -92,6 +93,7 @@ private:
     }
 
     const selion::world& all_;
+    own_job job_;
     std::int64_t count_;
     selion::global_ptr<selion::signal> own_;
 };
@@ -136,9 +138,10 @@ void add_signals(nb::module_& module) {
         .def("__reduce__", [](nb::handle self) {
             return nb::module_::import_("selion.registry").attr("reduced")(self);
         });
-    module.def("put_signal", &put_signal, nb::arg("array"), nb::arg("values"), nb::arg("rank"),
-               nb::arg("signal"), nb::arg("offset"), nb::arg("add").none(), nb::arg("set").none(),
-               nb::arg("index"), "Writes values, then raises a signal of that rank.");
+    module.def("put_signal", &put_signal, nb::arg("array"), nb::arg("values").none(),
+               nb::arg("rank"), nb::arg("signal"), nb::arg("offset"), nb::arg("add").none(),
+               nb::arg("set").none(), nb::arg("index"),
+               "Writes values, then raises a signal of that rank.");
 }
 
 }  // namespace bindings

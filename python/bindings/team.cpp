@@ -15,11 +15,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "broadcast.hpp"
 #include "caller.hpp"
+#include "living.hpp"
 #include "module.hpp"
 #include "reduce.hpp"
 
@@ -45,10 +47,13 @@ std::list<parked_team>& parked_teams() {
 /// parked.
 class subteam : public team {
 public:
-    explicit subteam(team made) : team(std::move(made)) {}
+    explicit subteam(team made) : team(std::move(made)) { all().insert(this); }
     subteam(subteam&& other) noexcept
-        : team(std::move(other)), is_held_(std::exchange(other.is_held_, false)) {}
+        : team(std::move(other)), is_held_(std::exchange(other.is_held_, false)) {
+        all().insert(this);
+    }
     ~subteam() {
+        all().erase(this);
         const bool may_be_last = is_held_ && is_member() && !view().is_everybody();
         if (!may_be_last || is_parked()) return;
         parked_teams().push_back({view().state, std::move(*this)});
@@ -56,19 +61,25 @@ public:
     void free() {
         expect_caller(*this);
         std::list<parked_team> others;
-        std::list<parked_team>& all = parked_teams();
-        const auto same = std::ranges::find(all, view().state, &parked_team::state);
-        if (same != all.end()) others.splice(others.end(), all, same);
+        std::list<parked_team>& parked = parked_teams();
+        const auto same = std::ranges::find(parked, view().state, &parked_team::state);
+        if (same != parked.end()) others.splice(others.end(), parked, same);
         const nb::gil_scoped_release free;
         others.clear();
-        team::operator=(subteam(selion::detail::team_view{view().context}));
+        let_go();
+    }
+    void let_go() { team::operator=(no_team(view().context)); }
+
+    /// All that Python has.
+    static std::unordered_set<subteam*>& all() {
+        static auto* const own = new std::unordered_set<subteam*>;  // outlives Python
+        return *own;
     }
 
 private:
-    explicit subteam(const selion::detail::team_view& nobody) : team(nobody) {}
     bool is_parked() const {
-        std::list<parked_team>& all = parked_teams();
-        return std::ranges::find(all, view().state, &parked_team::state) != all.end();
+        std::list<parked_team>& parked = parked_teams();
+        return std::ranges::find(parked, view().state, &parked_team::state) != parked.end();
     }
 
     bool is_held_ = true;
@@ -180,12 +191,12 @@ selion::sync_mode mode_named(std::string_view name) {
 }
 
 nb::object with_modes(const team& all, std::string_view entry, std::string_view exit) {
-    expect_caller(all);
+    expect_member(all);
     return as_object(all.with({mode_named(entry), mode_named(exit)}));
 }
 
 nb::object with_timeout(const team& all, double seconds) {
-    expect_caller(all);
+    expect_member(all);
     if (!(seconds >= 0 && seconds <= 9e9)) {
         throw nb::value_error("A time-out is a number of seconds; legal: 0 to 9e9.");
     }
@@ -194,13 +205,13 @@ nb::object with_timeout(const team& all, double seconds) {
 }
 
 std::uint32_t world_rank(const team& all, std::int64_t member) {
-    expect_caller(all);
+    expect_member(all);
     expect_members(all, {member});
     return all.world_rank(static_cast<std::uint32_t>(member));
 }
 
 std::optional<std::uint32_t> rank_of(const team& all, std::uint32_t rank) {
-    expect_caller(all);
+    expect_member(all);
     const auto found = all.rank_of(rank);
     if (!found) return std::nullopt;
     return std::uint32_t{*found};
@@ -236,6 +247,11 @@ void add_ways_to_make_teams(documented<team>& all_members) {
 }
 
 }  // namespace
+
+void end_teams() {
+    parked_teams().clear();
+    for (subteam* const each : subteam::all()) each->let_go();
+}
 
 nb::object make_survivors(const selion::world& all) {
     enter_call(all);

@@ -82,6 +82,7 @@ nb::object result_of(const started& which) { return which.as<transfer>().result(
 /// @param member of the world; none: all of them
 void quiet(const selion::world& all, std::optional<std::uint32_t> rank) {
     expect_may_wait("quiet");
+    expect_member(all);
     if (rank && *rank >= all.size()) {
         raise_index("The rank is " + std::to_string(*rank) + "; legal: 0 to " +
                     std::to_string(all.size() - 1) + ".");
@@ -90,8 +91,8 @@ void quiet(const selion::world& all, std::optional<std::uint32_t> rank) {
     rank ? selion::quiet(*rank) : selion::quiet();
 }
 
-void fence(const selion::world&) {
-    expect_rank();
+void fence(const selion::world& all) {
+    expect_member(all);
     const yield_to_simulated_ranks free;
     selion::fence();
 }
@@ -99,7 +100,7 @@ void fence(const selion::world&) {
 }  // namespace
 
 void add_transfers(nb::module_& module, documented<selion::world, selion::team>& world) {
-    module.def("start_put", &start_put, nb::arg("array"), nb::arg("values"), nb::arg("rank"),
+    module.def("start_put", &start_put, nb::arg("array"), nb::arg("values").none(), nb::arg("rank"),
                nb::arg("offset"), "Starts to write values into a rank's part.");
     module.def("start_get", &start_get, nb::arg("array"), nb::arg("rank"), nb::arg("offset"),
                nb::arg("count").none(), nb::arg("out").none(),

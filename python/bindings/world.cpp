@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <selion/charge.hpp>
@@ -21,30 +22,49 @@ namespace bindings {
 
 namespace {
 
-std::unordered_set<const selion::world*>& living_worlds() {
-    static auto* const all = new std::unordered_set<const selion::world*>;  // outlives Python
+/// Of the ranks in this process.
+std::vector<nb::object>& worlds() {
+    static auto* const all = new std::vector<nb::object>;  // outlives Python
     return *all;
 }
 
 /// Any thread may ask, also one that has not joined.
 const selion::world& expect_living(const selion::world& all) {
-    if (living_worlds().contains(&all)) [[likely]]
+    if (all.is_member()) [[likely]]
         return all;
-    PyErr_SetString(PyExc_RuntimeError, "The job of this world is over.");
-    throw nb::python_error();
+    refuse_now("The job of this world is over.");
+}
+
+void end_worlds() {
+    for (const nb::object& each : std::exchange(worlds(), {})) {
+        static_cast<selion::team&>(nb::cast<selion::world&>(each)) =
+            no_team(selion::detail::current_context);
+    }
 }
 
 /// `with world.joined_thread():`
 class joined_thread {
 public:
     explicit joined_thread(const selion::world& all) : all_(all) {}
+    joined_thread(const joined_thread&) = delete;
+    joined_thread& operator=(const joined_thread&) = delete;
+    ~joined_thread() {
+        // Only the thread itself can leave. The garbage collector runs on any.
+        if (!is_in()) static_cast<void>(scope_.release());
+    }
     void enter() {
+        if (scope_) refuse_now("A thread is within this block: call joined_thread() for each.");
         expect_may_join();
         scope_ = std::make_unique<selion::rank_scope>(all_);
+        thread_ = PyThread_get_thread_ident();
     }
-    void leave() { scope_.reset(); }
+    void leave() {
+        if (!is_in()) refuse_now("This thread has not entered the block that it leaves.");
+        scope_.reset();
+    }
 
 private:
+    bool is_in() const { return scope_ && thread_ == PyThread_get_thread_ident(); }
     /// Raises where the library would end the job.
     void expect_may_join() const {
         const char* trouble = nullptr;
@@ -57,24 +77,23 @@ private:
         } else if (selion::detail::current_context->ranks != 0) {
             trouble = "This thread works for a rank already.";
         }
-        if (trouble == nullptr) return;
-        PyErr_SetString(PyExc_RuntimeError, trouble);
-        throw nb::python_error();
+        if (trouble != nullptr) refuse_now(trouble);
     }
 
     const selion::world& all_;
     std::unique_ptr<selion::rank_scope> scope_;
+    unsigned long thread_ = 0;  ///< that has entered
 };
 
 std::int64_t now(const selion::world& all) {
-    expect_rank();
+    expect_member(all);
     const yield_to_simulated_ranks free;
     return all.now();
 }
 
-void charge(const selion::world&, std::uint64_t flops, std::uint64_t int_ops, std::uint64_t loads,
-            std::uint64_t stores, std::uint64_t copied_bytes, double ns) {
-    expect_rank();
+void charge(const selion::world& all, std::uint64_t flops, std::uint64_t int_ops,
+            std::uint64_t loads, std::uint64_t stores, std::uint64_t copied_bytes, double ns) {
+    expect_member(all);
     if (!(ns >= 0 && ns < 9e15)) {
         throw nb::value_error("ns is the time to spend; legal: 0 to 9e15 nanoseconds.");
     }
@@ -88,7 +107,7 @@ void charge(const selion::world&, std::uint64_t flops, std::uint64_t int_ops, st
 }
 
 std::vector<std::uint32_t> dead_ranks(const selion::world& all) {
-    expect_caller(all);
+    expect_member(all);
     const nb::gil_scoped_release free;
     const std::vector<selion::rank_id> dead = all.dead_ranks();
     return {dead.begin(), dead.end()};
@@ -96,8 +115,21 @@ std::vector<std::uint32_t> dead_ranks(const selion::world& all) {
 
 }  // namespace
 
-living_world::living_world(const selion::world& all) : all_(all) { living_worlds().insert(&all); }
-living_world::~living_world() { living_worlds().erase(&all_); }
+lasting_job::~lasting_job() {
+    if (selion::detail::current_context->ranks != 0) return;  // a rank has asked for a job
+    end_teams();
+    end_worlds();
+}
+
+void leave_rank() {
+    static constinit selion::detail::rank_context nobody;
+    selion::detail::current_context = &nobody;
+    end_worlds();
+}
+
+nb::object world_object(const selion::world& all) {
+    return worlds().emplace_back(nb::cast(all, nb::rv_policy::copy));
+}
 
 documented<selion::world, selion::team> add_world(nb::module_& module) {
     using selion::world;
@@ -137,14 +169,14 @@ documented<selion::world, selion::team> add_world(nb::module_& module) {
         .def("dead_ranks", &dead_ranks)
         .def("survivors", &make_survivors)
         .def(
-            "joined_thread", [](const world& all) { return joined_thread(all); },
+            "joined_thread", [](const world& all) { return std::make_unique<joined_thread>(all); },
             nb::keep_alive<0, 1>())
         .def("__reduce__",
              [](nb::handle self) {
                  return nb::module_::import_("selion.registry").attr("reduced")(self);
              })
         .def("__repr__", [](const world& all) {
-            if (!living_worlds().contains(&all)) {
+            if (!all.is_member()) {
                 return std::string("<selion.World of a job that is over>");
             }
             return "<selion.World rank " + std::to_string(all.rank()) + " of " +

@@ -190,8 +190,11 @@ def play_schedule(
 def run(rank_main: Callable[[World], str], machine: str, thread_level: str) -> int:
     """Runs rank_main(world) -> failure once on every rank; see selion.run."""
 
+def leave_rank() -> None:
+    """This process, a child of a rank's, is no rank."""
+
 class JoinedThread:
-    """Lets the calling thread work for its rank within a with block."""
+    """Lets the calling thread work for its rank within a with block: one for each thread."""
 
     def __enter__(self) -> None: ...
     def __exit__(
@@ -260,6 +263,7 @@ class Team:
         """Combines one value of every member, in their order; all return the same result.
 
         "plus", "times", "minimum" or "maximum": the last two give NaN where any member has it.
+        Integers have 64 bits, or as many as an array's elements: sums and products wrap.
 
         Arrays are combined element by element into a new one, or into `out`, a contiguous array of
         the same dtype and number of elements, which may be the array itself: then nothing is
@@ -275,7 +279,8 @@ class Team:
         """At `root` every member's value, in order: a list, or of arrays one array; elsewhere None.
 
         Values are None, bools, ints, floats, or arrays of one dtype and shape; so in all_gather,
-        scatter and exchange. `out`, at the root, is a contiguous array with room for all.
+        scatter and exchange. Bytes are taken for an array of uint8. `out`, at the root, is a
+        contiguous array with room for all.
         """
     @overload
     def all_gather(self, value: Any) -> Any: ...
@@ -416,7 +421,9 @@ class Team:
     def with_timeout(self, seconds: float) -> Subteam:
         """The same team, whose collectives raise TimeoutError when they have taken so long.
 
-        The team is not usable after that: make a new one.
+        The team is not usable after that: make a new one. Members that come late may still read
+        what the call was given, and write to its `out`: such memory is never given back, and is to
+        be left alone. Collectives of `split_phase` have no time-out.
         """
     @property
     def split_phase(self) -> SplitPhase:
@@ -539,6 +546,8 @@ class World(Team):
     ) -> Meter:
         """A meter of this rank. Events: `meter_events`; "mesh_wait:east" names a part of one.
 
+        It is for the rank's own thread: RuntimeError in one that has joined.
+
         @error ValueError for an unknown event, or a third hardware meter; NotImplementedError, with
         the reason, where this machine cannot count it.
         """
@@ -547,8 +556,10 @@ class World(Team):
     def joined_thread(self) -> JoinedThread:
         """Context in which a thread that the rank started may use selion; see `thread_level`.
 
-        @error RuntimeError on entry: at thread level "single", on a simulated machine, or where the
-        thread works for a rank already.
+        Each thread needs one of its own.
+
+        @error RuntimeError on entry: at thread level "single", on a simulated machine, where the
+        thread works for a rank already, or while another thread is within this context.
         """
 
 class MeterSummary:

@@ -93,9 +93,19 @@ def _own() -> _Mail:
     return _mail.setdefault(_core.caller(), _Mail())
 
 
-def forget() -> None:
-    """The job is over."""
-    _mail.clear()
+def forget(but: int = 0) -> None:
+    """All jobs are over, or all but one."""
+    for place in [place for place in _mail if place[0] != but or not but]:
+        del _mail[place]
+
+
+class _Ends(RuntimeError):
+    """Its text is why the job ends."""
+
+
+def words_of(exception: BaseException) -> str:
+    """What is said where an exception ends the job."""
+    return str(exception) if isinstance(exception, _Ends) else outcome.failure_of(exception)
 
 
 def call(
@@ -103,14 +113,15 @@ def call(
 ) -> Future[Any]:
     """What `World.call` does."""
     own = _own()
-    future: Future[Any] = Future(_core.make_promise())
     request = _request(own, rank, function, args, named)
+    future: Future[Any] = Future(_core.make_promise())
     number = next(own.count)
     own.waiting[number] = future
     try:
         _send_request(own, rank, _wanted, number, request)
     except BaseException:
         del own.waiting[number]
+        _core.fulfil(future._promise)  # which nothing else will do
         raise
     return future
 
@@ -223,9 +234,17 @@ def _run(own: _Mail, kind: int, origin: int, number: int, message: bytes) -> Non
             exception.__traceback__ = exception.__traceback__.tb_next
         if kind == _unwanted:
             outcome.Printing().raised(registry.world(), exception)
-            raise RuntimeError(outcome.failure_of(exception)) from None  # which ends the job
-        answer = _raised, Raised.pickled(exception)
+            raise _Ends(outcome.failure_of(exception)) from None
+        answer = _raised, Raised.pickled(_told(exception))
     _send(origin, answer[0], number, answer[1])
+
+
+def _told(exception: BaseException) -> Exception:
+    """What comes out of a caller's `result`: never what would have the caller leave as well."""
+    if isinstance(exception, Exception):
+        return exception
+    told = RuntimeError(f"The called function has raised {outcome.failure_of(exception)}.")
+    return told.with_traceback(exception.__traceback__)
 
 
 def _unpack(own: _Mail, origin: int, message: bytes) -> tuple[Callable[..., Any], Any, Any]:

@@ -22,11 +22,17 @@ _set_death_signal = 1  # PR_SET_PDEATHSIG
 
 # Variables that only this package reads; the runtime would warn about them.
 _package_variables = ("SELION_BIN", "SELION_HOSTS", "SELION_STUDIES")
+_of_a_rank = "SELION_JOB_"
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a program: ours without what only this package reads, with `changes`."""
-    inherited = {key: value for key, value in os.environ.items() if key not in _package_variables}
+    """The environment for a program: ours without what only this package reads, and without what
+    makes this process a rank, with `changes`."""
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in _package_variables and not key.startswith(_of_a_rank)
+    }
     return {**inherited, **(changes or {})}
 
 

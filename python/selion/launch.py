@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -52,6 +53,15 @@ def check_machine(machine: str, cure: str = _cure) -> None:
         )
 
 
+def _expect_no_launcher(machine: str) -> None:
+    """@error Mistake for a machine whose ranks cannot be sent a function."""
+    if spec.parse(machine).kind == "fabric":
+        raise Mistake(
+            f"Ranks of the machine '{machine}' are started by a launcher, which cannot be sent a "
+            "function: leave machine= out, and start the program by 'selion run -m fabric'."
+        )
+
+
 def _check_script() -> None:
     """Ranks are started by running the same command again, which must lead to the same call."""
     is_from_standard_input = sys.argv[:1] in (["-"], [""])
@@ -71,6 +81,9 @@ def _flush() -> None:
 
 def _finish() -> None:
     """What the interpreter does at its end: the process of a rank ends by the runtime's hand."""
+    # Of concurrent.futures, whose threads end by nothing else.
+    for call in reversed(getattr(threading, "_threading_atexits", ())):
+        call()
     # A rank is the main thread of its process, or one of the threads that the main one waits for.
     ranks = (threading.current_thread(), threading.main_thread())
     for thread in threading.enumerate():
@@ -89,6 +102,32 @@ def _end_early(code: object) -> None:
     os._exit(status & 0xFF or 1)
 
 
+def _expect_rank(own: int, world: World, raised: BaseException | None) -> None:
+    """Ends a process that is not `own`: a child that a rank has forked, and that has not left."""
+    if os.getpid() == own:
+        return
+    if isinstance(raised, SystemExit):
+        Printing().left(world, raised.code)
+        _end_early(raised.code)
+    elif raised is not None:
+        traceback.print_exception(raised)
+        _end_early(1)
+    _finish()
+    os._exit(0)
+
+
+def _called(function: Callable[[World], Any], world: World) -> Any:
+    """Calls a rank's function, which only the rank itself returns from."""
+    own = os.getpid()
+    try:
+        value = function(world)
+    except BaseException as raised:
+        _expect_rank(own, world, raised)
+        raise
+    _expect_rank(own, world, None)
+    return value
+
+
 def _rank_main(
     function: Callable[[World], Any], outcome: Printing, *, has_own_process: bool
 ) -> Callable[[World], str]:
@@ -102,7 +141,7 @@ def _rank_main(
 
         try:
             registry.enter(world)
-            outcome.returned(world, function(world))
+            outcome.returned(world, _called(function, world))
         except SystemExit as end:
             outcome.left(world, end.code)
             _end_early(end.code)
@@ -118,10 +157,12 @@ def _rank_main(
 
 
 def _forget() -> None:
-    from selion import calls, registry
+    """What there is of jobs that are over: of all but the calling thread's, where it has one."""
+    from selion import _core, calls, registry
 
-    calls.forget()
-    registry.forget()
+    job, _ = _core.caller()
+    calls.forget(job)
+    registry.forget(job)
 
 
 def run_ranks(
@@ -203,6 +244,9 @@ def run(
     time: they share what they import and, in the form without `machine`, global variables. Time is
     the machine's; what Python computes takes none of it unless `World.charge` says how much.
 
+    Without `machine` a simulated job that fails ends this process, with its status, where it fails:
+    there is no SystemExit, and nothing after the call runs.
+
     @param machine "processes:N" or "sim:NAME"; see `selion machines`.
     @param thread_level "single": only the rank's own thread calls selion; "serialized" or
         "multiple": threads that it starts may join with `world.joined_thread()`.
@@ -223,6 +267,7 @@ def run(
                 "'processes:2'."
             )
         check_machine(machine, _cure_of_argument(machine))
+        _expect_no_launcher(machine)
         from selion import by_value
 
         options = by_value.Options(machine, thread_level, time_limit, dict(environment or {}))

@@ -14,13 +14,15 @@ _own_frames = ("selion.launch", "selion.rank")
 
 
 def failure_of(raised: BaseException) -> str:
-    """Type and text of an exception, in a line. A sentence that only leads to the lines below it,
-    as in "incompatible function arguments. The following types are supported:", is left out."""
+    """Type and text of an exception, in a line that can be encoded. A sentence that only leads to
+    the lines below it, as in "incompatible function arguments. The following types are supported:",
+    is left out."""
     told = traceback.TracebackException(type(raised), raised, None)
     told.__notes__ = None
     line, _, below = list(told.format_exception_only())[-1].strip().partition("\n")
     sentences, _, last = line.rpartition(". ")
-    return sentences if below and sentences and last.endswith(":") else line
+    kept = sentences if below and sentences and last.endswith(":") else line
+    return kept.encode(errors="backslashreplace").decode()
 
 
 def traceback_of(raised: BaseException) -> str:

@@ -7,16 +7,20 @@ an argument of `World.call` that is one becomes the target's own. So does the wo
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from selion import _core
+from selion import _core, spec
 
 if TYPE_CHECKING:
     from selion._core import GlobalArray, Signal, World
 
 _Place = tuple[int, int]  # job and rank
+_Job = tuple[str, int, int]  # who has started it, and how many it had started before
+
+os.register_at_fork(after_in_child=lambda: _core.leave_rank())
 
 
 class _Rank:
@@ -24,6 +28,7 @@ class _Rank:
 
     def __init__(self) -> None:
         self.world: World | None = None
+        self.job: _Job | None = None
         self.made: list[GlobalArray | Signal | None] = []  # None: it has been given back
         self.numbers: dict[int, int] = {}  # of these, by identity
         self.has_begun = False
@@ -51,6 +56,20 @@ def enter(world: World) -> None:
         first()  # more may come meanwhile
 
 
+def _job_of(own: _Rank) -> _Job:
+    """What only a rank's job has, the same at all of its ranks."""
+    if own.job is None:
+        number, _ = _core.caller()
+        earlier = os.environ.get("SELION_JOB_EARLIER", "").split()
+        kind = spec.parse(own.world.machine).kind if own.world else ""
+        if kind == "fabric":
+            starter = os.environ.get("PMIX_NAMESPACE", "")
+        else:
+            starter = str(os.getpid() if kind == "sim" else os.getppid())
+        own.job = starter, len(earlier), number
+    return own.job
+
+
 def has_begun(otherwise: Callable[[], None]) -> bool:
     """Whether the calling rank has; if not, what is to be done when it does, in its turn."""
     own = _own()
@@ -60,9 +79,10 @@ def has_begun(otherwise: Callable[[], None]) -> bool:
         return own.has_begun
 
 
-def forget() -> None:
-    """The job is over."""
-    _ranks.clear()
+def forget(but: int = 0) -> None:
+    """All jobs are over, or all but one."""
+    for place in [place for place in _ranks if place[0] != but or not but]:
+        del _ranks[place]
 
 
 def note(made: Any) -> Any:
@@ -81,22 +101,23 @@ def let_go(freed: Any) -> None:
         own.made[number] = None
 
 
-def world() -> World:
-    """The world of the calling rank."""
-    found = _own().world
-    if found is None:
+def world(job: _Job | None = None) -> World:
+    """The world of the calling rank. @param job that it must be of; None: any"""
+    own = _own()
+    found = own.world
+    if found is None or job not in (None, _job_of(own)):
         raise RuntimeError(
             "A World, a GlobalArray or a Signal means something to ranks of its own job only."
         )
     return found
 
 
-def made(number: int) -> Any:
+def made(number: int, job: _Job) -> Any:
     """What has that number on the calling rank."""
+    rank = world(job).rank
     own = _own().made
     if number < len(own) and own[number] is not None:
         return own[number]
-    rank = world().rank  # raises where there is no job
     if number < len(own):
         raise ValueError(f"Rank {rank} has given array {number} back with free().")
     raise ValueError(f"Rank {rank} has not made array {number} yet: let a barrier come before the "
@@ -107,9 +128,9 @@ def reduced(value: Any) -> tuple[Any, ...]:
     """What pickle writes of a World, a GlobalArray or a Signal."""
     own = _own()
     if value is own.world:
-        return world, ()
+        return world, (_job_of(own),)
     number = own.numbers.get(id(value))
     if number is not None and own.made[number] is value:
-        return made, (number,)
+        return made, (number, _job_of(own))
     raise TypeError(f"This {type(value).__name__} belongs to another rank, was made by hand, or "
                     "has been given back.")

@@ -27,8 +27,8 @@ class Program:
 
     def start(self, text: str, way: str = "file") -> subprocess.Popen[str]:
         head = "import os, sys, signal, time, threading, io\nimport numpy as np\nimport selion\n"
-        text = head + textwrap.dedent(text)
-        path = self._folder / "program.py"
+        self.text = text = head + textwrap.dedent(text)
+        self.path = path = self._folder / "program.py"
         path.write_text(text)
         line = {"file": [str(path)], "-c": ["-c", text], "-": ["-"], "": []}[way]
         running = subprocess.Popen(
@@ -124,6 +124,64 @@ def test_within_a_rank(program):
         """
     )
     assert out == "[[2, 2]]\n"
+
+
+def test_a_job_within_a_rank_ends_with_it(program):
+    running = program.start(
+        """
+        def inner(world):
+            print(os.getpid(), os.getppid(), flush=True)
+            time.sleep(100)
+        def outer(world):
+            selion.run(inner, machine="processes:2")
+        selion.run(outer, machine="processes:1")
+        """
+    )
+    pids = {int(word) for _ in range(2) for word in running.stdout.readline().split()}
+    running.kill()
+    running.communicate(timeout=seconds)
+    assert len(pids) == 3
+    for pid in pids:
+        wait_for_end(pid)
+
+
+@pytest.mark.parametrize("machine", ["processes:1", "sim:crossbar,ranks=1"])
+def test_what_belongs_to_a_job_does_not_reach_another(program, machine):
+    """A rank that has a world of its own gets none from a job that it starts."""
+    out = program.expect_no_fault(
+        f"""
+        def outer(world):
+            part = world.allocate(2)
+            for inner in (lambda world: world, lambda world: world.allocate(2)):
+                try:
+                    selion.run(inner, machine={machine!r})
+                except selion.RankFailed as error:
+                    print(error)
+            return world.call(1 - world.rank, lambda part: part.local.size, part).result()
+        print(selion.run(outer, machine="processes:2"))
+        """
+    )
+    *told, results = out.splitlines()
+    assert results == "[2, 2]" and len(told) == 4
+    assert all("something to ranks of its own job only" in line for line in told)
+
+
+def test_a_mistake_names_its_line_in_the_program(program):
+    status, out, errors = program.run(
+        """
+        def main(world):
+            both = np.zeros((2, 4))
+            world.all_gather(both[0], out=both)
+        try:
+            selion.run(main, machine="processes:2")
+        except selion.RankFailed as failure:
+            print(failure.rank, failure)
+        """
+    )
+    assert status == 0
+    assert out.startswith("1 Rank 1 of 2: all_gather: the own block lies within all of them"), out
+    line = program.text.split("\n").index("    world.all_gather(both[0], out=both)") + 1
+    assert errors == f"  called at {program.path}:{line}\n"
 
 
 def test_from_threads_side_by_side(program):
@@ -294,6 +352,7 @@ _mistakes = [
     ("f, machine=2", "TypeError: machine is 2, of type int; legal: a str such as 'processes:2'."),
     ("f, machine='processes:x'", 'Mistake: machine "processes:x": "" is not a number'),
     ("f, machine='cray'", 'Mistake: machine "cray"'),
+    ("f, machine='fabric:2'", "Mistake: Ranks of the machine 'fabric:2' are started by a launcher"),
     ("f, machine='processes:2', time_limit=0", "Mistake: The time limit is 0 seconds; legal"),
     ("f, machine='processes:2', thread_level='x'", "ValueError: thread_level is 'x'; legal: si"),
     ("f, time_limit=3", "Mistake: time_limit and environment need machine="),

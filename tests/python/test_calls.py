@@ -366,6 +366,60 @@ def test_results_are_kept(job):
     )
 
 
+def test_a_function_that_would_have_its_caller_leave(job):
+    out = job.expect_no_fault(
+        """
+        if world.rank == 0:
+            for leaves in (lambda: sys.exit(0), lambda: sys.exit(3)):
+                try:
+                    world.call(1, leaves).result()
+                except RuntimeError as error:
+                    print(error)
+        world.barrier()
+        """,
+        "processes:2",
+    )
+    assert out.splitlines() == [
+        f"The called function has raised SystemExit: {status}." for status in (0, 3)
+    ]
+
+
+def test_calls_that_cannot_be_made_leave_nothing(job):
+    """No promise: a weak reference tells, because what is never fulfilled stays."""
+    job.expect_no_fault(
+        """
+        from selion import _core, calls
+        made = []
+        make = _core.make_promise
+        _core.make_promise = lambda: made.append(make()) or made[-1]
+        for arguments in ((0, print, threading.Lock()), (7, print), (0, 3)):
+            try:
+                world.call(*arguments)
+            except (TypeError, IndexError):
+                pass
+            else:
+                raise AssertionError
+        assert len(made) == 1 and made[0].is_ready
+        assert not calls._own().waiting
+        """,
+        "processes:1",
+    )
+
+
+def test_a_rank_that_asks_for_a_job_keeps_what_it_has(job):
+    job.expect_no_fault(
+        """
+        from selion import launch, registry
+        part = world.allocate(2)
+        launch._forget()
+        assert registry.world() is world
+        assert world.call(1 - world.rank, lambda part: part.size, part).result() == 2
+        world.barrier()
+        """,
+        "processes:2",
+    )
+
+
 def test_calls_that_come_before_a_rank_begins_keep_their_order():
     from selion import registry
 
@@ -400,7 +454,7 @@ def test_what_has_been_given_back_is_not_kept(job):
             else:
                 raise AssertionError
         try:
-            registry.made(0)
+            registry.made(0, registry._job_of(registry._own()))
         except ValueError as error:
             assert str(error) == "Rank 0 has given array 0 back with free()."
         """,

@@ -218,6 +218,27 @@ def test_what_the_interpreter_does_at_its_end(job):
     ]
 
 
+def test_a_pool_of_threads_that_goes_on(job):
+    """The interpreter ends its threads, which have nothing else to end them."""
+    out = job.expect_no_fault(
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        global pool
+        pool = ThreadPoolExecutor(1)
+        print(pool.submit(sum, [1, 2]).result())
+        """,
+        "processes:1",
+    )
+    assert out == "3\n"
+
+
+def test_an_exception_that_cannot_be_encoded(job):
+    status, _, errors = job.run("raise ValueError('a\\udcffb')", "processes:1")
+    assert status == 1
+    assert "rank 0 of 1" in errors and "ValueError: a\\udcffb" in errors
+    assert "bad_cast" not in errors
+
+
 def test_ctrl_c_while_ranks_wait(job):
     running = job.start(
         """
@@ -380,87 +401,41 @@ def test_a_thread_that_may_not_join(job, machine, level, says):
     assert says in out
 
 
-def test_what_is_kept_of_a_simulated_job(job):
-    """It refers to nothing, and says so. Threads that have not joined may ask a living world."""
+def test_threads_that_share_what_lets_them_join(job):
     out = job.expect_no_fault(
         """
-        thread = threading.Thread(target=lambda: print(world.rank, world.size, world.machine))
-        thread.start(), thread.join()
-        global kept
-        kept = world, world.allocate(3), world.joined_thread()
+        joined, has_joined, may_leave = world.joined_thread(), threading.Event(), threading.Event()
+        def first():
+            with joined:
+                has_joined.set()
+                may_leave.wait()
+                assert world.now() > 0
+        def tell(call):
+            try:
+                call()
+            except RuntimeError as error:
+                print(error)
+        def second():
+            has_joined.wait()
+            tell(joined.__enter__)
+            tell(lambda: joined.__exit__(None, None, None))
+            may_leave.set()
+        threads = [threading.Thread(target=work) for work in (first, second)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        again = threading.Thread(target=first)
+        again.start(), again.join()
         """,
-        "sim:crossbar,ranks=1",
-        after="""
-world, array, joined = kept
-print(repr(world))
-for call in ("world.rank", "world.size", "world.machine", "world.barrier()", "array.local",
-             "array.get(0)", "joined.__enter__()"):
-    try:
-        eval(call)
-    except RuntimeError as error:
-        print(error)
-print(array)
-""",
+        "processes:1",
+        options=", thread_level='multiple'",
     )
-    first, *lines = out.splitlines()
-    assert first == "0 1 sim:crossbar,ranks=1,context=threads"
-    assert lines[0] == "<selion.World of a job that is over>" and len(lines) == 9
-    assert lines[1:4] == ["The job of this world is over."] * 3 == [lines[7]] * 3
-    assert all("This thread works for no rank" in line for line in lines[4:7])
+    assert out.splitlines() == [
+        "A thread is within this block: call joined_thread() for each.",
+        "This thread has not entered the block that it leaves.",
+    ]
 
 
 def test_a_thread_level_that_is_not_there(job):
     status, _, errors = job.run("pass", options=", thread_level='many'", after="")
     assert status == 1
     assert "thread_level is 'many'; legal: single, serialized, multiple." in errors
-
-
-# --- meters ---------------------------------------------------------------------------------------
-
-
-def test_a_meter_of_time(job):
-    out = job.expect_no_fault(
-        """
-        meter = world.meter("piece")
-        for _ in range(3):
-            with meter as running:
-                world.charge(ns=1000)
-                assert running is meter and meter.is_running
-        assert (meter.runs, meter.name, meter.event, meter.unit) == (3, "piece", "clock", "ns")
-        all = meter.summary(world)
-        assert all.least <= all.mean <= all.most and len(all.by_member) == world.size
-        assert all.by_member[world.rank] == meter.value
-        print(meter.value, meter.overhead, all.sum)
-        meter.reset()
-        assert meter.value == 0
-        """,
-        "sim:crossbar,ranks=2",
-    )
-    assert out.splitlines() == ["3000.0 0.0 6000.0"] * 2
-
-
-def test_a_meter_says_what_it_cannot(job):
-    job.expect_no_fault(
-        """
-        events = {each.name: each for each in world.meter_events()}
-        assert events["clock"].is_available and events["mesh_wait"].reason
-        assert "east" in events["mesh_wait"].parts
-        for arguments, kind, says in [
-            (("a", "clocks"), ValueError, "did you mean 'clock'"),
-            (("b", "mesh_wait:east"), NotImplementedError, "not available here"),
-            (("c", "clock", "soft"), ValueError, "legal: software, hardware"),
-        ]:
-            try:
-                world.meter(*arguments)
-            except kind as mistake:
-                assert says in str(mistake), mistake
-            else:
-                raise AssertionError(arguments)
-        meter = world.meter("d")
-        try:
-            meter.stop()
-        except ValueError as mistake:
-            assert "does not run" in str(mistake)
-        """,
-        "processes:2",
-    )
