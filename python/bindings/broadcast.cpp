@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "buffer.hpp"
 #include "caller.hpp"
@@ -100,9 +99,20 @@ nb::object array_of(nb::handle value, bool is_root) {
     return array;
 }
 
-void broadcast_bytes(const selion::team& all, std::span<std::byte> data, std::uint32_t root) {
-    const nb::gil_scoped_release free;
-    all.broadcast(data, root);
+/// @param memory the object whose memory `data` is.
+void broadcast_bytes(const selion::team& all, nb::handle memory, std::span<std::byte> data,
+                     std::uint32_t root) {
+    without_gil({memory}, [&] { all.broadcast(data, root); });
+}
+
+/// A string of bytes from the root.
+nb::object taken_bytes(const selion::team& all, std::uint64_t bytes, std::uint32_t root) {
+    nb::object result =
+        nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
+    if (!result.is_valid()) throw nb::python_error();
+    auto* data = reinterpret_cast<std::byte*>(PyBytes_AS_STRING(result.ptr()));
+    broadcast_bytes(all, result, {data, bytes}, root);
+    return result;
 }
 
 /// Why an array of this member cannot take what the root sends; empty: it can.
@@ -120,8 +130,7 @@ std::string why_unfit(nb::handle array, const announcement& head) {
 
 /// Takes the data all the same, so that others need not wait for this member.
 void throw_away(const selion::team& all, const announcement& head, std::uint32_t root) {
-    std::vector<std::byte> unwanted(head.bits);
-    broadcast_bytes(all, unwanted, root);
+    static_cast<void>(taken_bytes(all, head.bits, root));
 }
 
 nb::object broadcast_array(const selion::team& all, nb::handle value, nb::handle array,
@@ -141,22 +150,16 @@ nb::object broadcast_array(const selion::team& all, nb::handle value, nb::handle
         throw_away(all, head, root);
         throw nb::value_error(trouble.c_str());
     }
-    broadcast_bytes(all, {numpy_fields::of(array).data, head.bits}, root);
+    broadcast_bytes(all, array, {numpy_fields::of(array).data, head.bits}, root);
     return nb::borrow(value);
 }
 
 nb::object broadcast_string(const selion::team& all, nb::handle value, std::uint64_t bytes,
                             std::uint32_t root) {
-    if (all.rank() == root) {
-        const buffer data(value, buffer::use::read);
-        broadcast_bytes(all, {data.data(), data.bytes()}, root);
-        return nb::borrow(value);
-    }
-    nb::object result =
-        nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
-    auto* data = reinterpret_cast<std::byte*>(PyBytes_AS_STRING(result.ptr()));
-    broadcast_bytes(all, {data, bytes}, root);
-    return result;
+    if (all.rank() != root) return taken_bytes(all, bytes, root);
+    const buffer data(value, buffer::use::read);
+    broadcast_bytes(all, value, {data.data(), data.bytes()}, root);
+    return nb::borrow(value);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
     throw nb::python_error();
 }
 
-/// A view of a tensor; it keeps the tensor.
+/// A view of a tensor; it keeps what the tensor has given, to which DLPack ties the memory.
 template <class Kind>
 nb::object view_of(nb::handle tensor, const char* complaint) {
     nb::ndarray<Kind> found;
@@ -31,7 +31,10 @@ nb::object view_of(nb::handle tensor, const char* complaint) {
               "The memory of this " + std::string(Py_TYPE(tensor.ptr())->tp_name) + complaint);
     }
     const std::vector<std::size_t> shape(found.shape_ptr(), found.shape_ptr() + found.ndim());
-    return nb::cast(nb::ndarray<nb::numpy, Kind>(found.data(), found.ndim(), shape.data(), tensor,
+    const nb::capsule given(new nb::ndarray<Kind>(found), [](void* kept) noexcept {
+        delete static_cast<nb::ndarray<Kind>*>(kept);
+    });
+    return nb::cast(nb::ndarray<nb::numpy, Kind>(found.data(), found.ndim(), shape.data(), given,
                                                  found.stride_ptr(), found.dtype()));
 }
 

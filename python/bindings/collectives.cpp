@@ -41,11 +41,12 @@ void move_blocks(const selion::team& all, std::string_view what, nb::handle sour
     const block_memory from(source, buffer::use::read);
     const block_memory to(target, buffer::use::write);
     const std::span<const std::byte> given = from.bytes();
-    const nb::gil_scoped_release free;
-    if (what == "gather") return all.gather(given, to.bytes(), root);
-    if (what == "all_gather") return all.all_gather(given, to.bytes());
-    if (what == "scatter") return all.scatter(given, to.bytes(), root);
-    all.exchange(given, to.bytes());
+    without_gil({source, target}, [&] {
+        if (what == "gather") return all.gather(given, to.bytes(), root);
+        if (what == "all_gather") return all.all_gather(given, to.bytes());
+        if (what == "scatter") return all.scatter(given, to.bytes(), root);
+        all.exchange(given, to.bytes());
+    });
 }
 
 /// Calls the function of that name in selion.collectives.
@@ -124,10 +125,7 @@ nb::object all_gather(nb::handle self, nb::handle value, nb::handle out) {
     filled into(out, own, all.size(), "all_gather");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = bytes_of(into.array());
-    {
-        const nb::gil_scoped_release free;
-        all.all_gather(given, taken);
-    }
+    without_gil({own, into.array()}, [&] { all.all_gather(given, taken); });
     return into.result();
 }
 
@@ -144,10 +142,7 @@ nb::object exchange(nb::handle self, nb::handle values, nb::handle out) {
     filled into(out, own, std::nullopt, "exchange");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = bytes_of(into.array());
-    {
-        const nb::gil_scoped_release free;
-        all.exchange(given, taken);
-    }
+    without_gil({own, into.array()}, [&] { all.exchange(given, taken); });
     return into.result();
 }
 
@@ -165,10 +160,7 @@ nb::object gather(nb::handle self, nb::handle value, std::int64_t root, nb::hand
     if (all.rank() == to) into.emplace(out, own, all.size(), "gather");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = into ? bytes_of(into->array()) : std::span<std::byte>();
-    {
-        const nb::gil_scoped_release free;
-        all.gather(given, taken, to);
-    }
+    without_gil({own, into ? into->array() : nb::handle()}, [&] { all.gather(given, taken, to); });
     return into ? into->result() : nb::none();
 }
 
@@ -194,10 +186,7 @@ nb::object scatter(nb::handle self, nb::handle values, std::int64_t root, nb::ha
         }
         source = bytes_of(given);
     }
-    {
-        const nb::gil_scoped_release free;
-        all.scatter(source, taken, from);
-    }
+    without_gil({given, into}, [&] { all.scatter(source, taken, from); });
     return nb::borrow(out);
 }
 

@@ -21,6 +21,7 @@ struct numpy_fields {
     int flags;
 
     static constexpr int c_contiguous = 0x1;
+    static constexpr int aligned = 0x100;
     static constexpr int writeable = 0x400;
 
     static const numpy_fields& of(nanobind::handle array) {
@@ -28,6 +29,7 @@ struct numpy_fields {
     }
 
     bool is_contiguous() const noexcept { return (flags & c_contiguous) != 0; }
+    bool is_aligned() const noexcept { return (flags & aligned) != 0; }
     bool is_writeable() const noexcept { return (flags & writeable) != 0; }
     std::size_t size() const noexcept {
         std::size_t count = 1;

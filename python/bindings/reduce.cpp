@@ -93,20 +93,28 @@ void with_numbers(nb::handle array, std::string_view what, const Then& then) {
 void combine_array(const selion::team& all, nb::handle array, const combination& how) {
     with_numbers(array, how.what, [&]<class T>(std::span<T> values) {
         with_operation(how.operation, [&](const auto& operation) {
-            const nb::gil_scoped_release free;
-            if (how.what == "reduce") return all.reduce(values, operation, how.root);
-            if (how.what == "scan") return all.scan(values, operation);
-            if (how.what == "exscan") return all.exscan(values, operation, T{});
-            all.all_reduce(values, operation);
+            without_gil({array}, [&] {
+                if (how.what == "reduce") return all.reduce(values, operation, how.root);
+                if (how.what == "scan") return all.scan(values, operation);
+                if (how.what == "exscan") return all.exscan(values, operation, T{});
+                all.all_reduce(values, operation);
+            });
         });
     });
+}
+
+/// As `need_out`, where numbers are combined.
+nb::object need_aligned_out(nb::handle out, nb::handle dtype) {
+    nb::object array = need_out(out, dtype);
+    if (numpy_fields::of(array).is_aligned()) return array;
+    throw nb::value_error("out is not aligned to its elements.");
 }
 
 /// Copies an array to where it is combined. @param out None: into a new array.
 nb::object combinable(nb::handle value, nb::handle out, std::string_view what) {
     if (out.is_none()) return value.attr("copy")(nb::str("C"));
     const numpy_fields& source = numpy_fields::of(value);
-    nb::object array = need_out(out, nb::handle(source.dtype));
+    nb::object array = need_aligned_out(out, nb::handle(source.dtype));
     const numpy_fields& target = numpy_fields::of(array);
     if (target.size() != source.size()) {
         const std::string sentence =
@@ -132,7 +140,8 @@ bool gives_only(const selion::team& all, const combination& how) {
 nb::object combined_array(const selion::team& all, nb::handle value, const combination& how,
                           nb::handle out) {
     if (gives_only(all, how)) {  // whose data stay as they are
-        const bool is_whole = numpy_fields::of(value).is_contiguous();
+        const numpy_fields& fields = numpy_fields::of(value);
+        const bool is_whole = fields.is_contiguous() && fields.is_aligned();
         combine_array(all, is_whole ? nb::borrow(value) : combinable(value, nb::none(), how.what),
                       how);
         return nb::none();
@@ -188,8 +197,8 @@ nb::object dealt_array(const selion::team& all, nb::handle values) {
             " members, or an array whose first extent is a multiple of that.";
         throw nb::value_error(sentence.c_str());
     }
-    if (fields.is_contiguous()) return array;
-    return nb::module_::import_("numpy").attr("ascontiguousarray")(array);
+    if (fields.is_contiguous() && fields.is_aligned()) return array;
+    return array.attr("copy")(nb::str("C"));
 }
 
 /// A member's part of such an array: a new one.
@@ -252,7 +261,7 @@ nb::object reduce_scatter(nb::handle self, nb::handle values, std::string_view o
             .attr("reduce_scatter")(self, values, operation);
     }
     const nb::handle dtype(numpy_fields::of(dealt).dtype);
-    const nb::object part = out.is_none() ? new_part(all, dealt) : need_out(out, dtype);
+    const nb::object part = out.is_none() ? new_part(all, dealt) : need_aligned_out(out, dtype);
     const auto bytes_of = [](nb::handle array) {
         const numpy_fields& fields = numpy_fields::of(array);
         return std::span(fields.data, fields.size() * item_bytes(array));
@@ -262,8 +271,7 @@ nb::object reduce_scatter(nb::handle self, nb::handle values, std::string_view o
         with_operation(operation, [&](const auto& how) {
             const std::span own(reinterpret_cast<T*>(numpy_fields::of(part).data),
                                 given.size() / all.size());
-            const nb::gil_scoped_release free;
-            all.reduce_scatter(given, own, how);
+            without_gil({dealt, part}, [&] { all.reduce_scatter(given, own, how); });
         });
     });
     return out.is_none() ? part : nb::borrow(out);

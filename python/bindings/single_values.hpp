@@ -8,9 +8,15 @@
 /// Numbers that ranks exchange one at a time.
 namespace bindings {
 
-/// NumPy's numbers as Python's.
+/// NumPy's numbers as Python's. Its dates and times stay, of which some would become integers.
 inline nanobind::object plain(nanobind::handle value) {
-    return nanobind::hasattr(value, "dtype") ? value.attr("item")() : nanobind::borrow(value);
+    if (!nanobind::hasattr(value, "dtype")) return nanobind::borrow(value);
+    static const nanobind::handle times = [] {  // never given back: it may outlive the interpreter
+        const auto numpy = nanobind::module_::import_("numpy");
+        return nanobind::make_tuple(numpy.attr("datetime64"), numpy.attr("timedelta64")).release();
+    }();
+    const bool is_time = PyObject_IsInstance(value.ptr(), times.ptr()) == 1;
+    return is_time ? nanobind::borrow(value) : value.attr("item")();
 }
 
 inline std::int64_t as_int64(nanobind::handle value) {

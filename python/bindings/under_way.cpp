@@ -10,8 +10,9 @@ namespace bindings {
 
 namespace {
 
-/// Those that nobody waits for. Their memory must stay until they are over, and what another job
-/// has left for ever; the list, until the process ends, when there is no interpreter.
+/// Those that nobody waits for. Their memory must stay until they are over; for ever where another
+/// job has left it, or where they have ended in an error, because others may still write it. The
+/// list stays until the process ends, when there is no interpreter.
 std::list<std::unique_ptr<under_way>>& left_alone() {
     static auto* const all = new std::list<std::unique_ptr<under_way>>;
     return *all;
@@ -20,6 +21,8 @@ std::list<std::unique_ptr<under_way>>& left_alone() {
 }  // namespace
 
 under_way::under_way() : job_(caller().first), rank_(caller().second) {}
+
+bool under_way::is_done_with() const { return is_own() && is_over() && !trouble_; }
 
 bool under_way::is_own() const {
     return selion::detail::current_context->ranks != 0 && caller() == std::pair(job_, rank_);
@@ -36,12 +39,11 @@ bool under_way::finish(std::optional<std::chrono::nanoseconds> time) {
 }
 
 started::started(std::unique_ptr<under_way> what) : what_(std::move(what)) {
-    left_alone().remove_if([](const auto& one) { return one->is_own() && one->is_over(); });
+    left_alone().remove_if([](const auto& one) { return one->is_done_with(); });
 }
 
 started::~started() {
-    const bool is_over = !what_ || (what_->is_own() && what_->is_over());
-    if (!is_over) left_alone().push_back(std::move(what_));
+    if (what_ && !what_->is_done_with()) left_alone().push_back(std::move(what_));
 }
 
 bool started::is_ready() const {

@@ -31,6 +31,9 @@ public:
     /// nobody at all when the job is over.
     bool is_own() const;
 
+    /// Whether nobody will touch its memory any more, and the calling thread may let it go.
+    bool is_done_with() const;
+
 protected:
     /// As `finish`, which calls it no more once it has thrown and it is over.
     virtual bool wait(std::optional<std::chrono::nanoseconds> time) = 0;

@@ -31,10 +31,9 @@ moved_blocks moved(selion::varying_blocks<std::byte> all) {
     return {std::move(all.values), std::move(all.starts)};
 }
 
-moved_blocks move_unlocked(const selion::team& all, std::string_view what,
-                           std::span<const std::byte> given, const lengths& counts,
-                           std::uint32_t root) {
-    const nb::gil_scoped_release free;
+moved_blocks move_given(const selion::team& all, std::string_view what,
+                        std::span<const std::byte> given, const lengths& counts,
+                        std::uint32_t root) {
     if (what == "gatherv") return moved(all.gatherv(given, root));
     if (what == "all_gatherv") return moved(all.all_gatherv(given));
     if (what == "exchangev") return moved(all.exchangev(given, counts));
@@ -51,7 +50,8 @@ std::pair<nb::bytes, lengths> move_varying(const selion::team& all, std::string_
     if (!source.is_none()) from.emplace(source, buffer::use::read);
     const auto given = from ? std::span<const std::byte>(from->data(), from->bytes())
                             : std::span<const std::byte>();
-    moved_blocks found = move_unlocked(all, what, given, counts, root);
+    moved_blocks found =
+        without_gil({source}, [&] { return move_given(all, what, given, counts, root); });
     return {nb::bytes(found.values.data(), found.values.size()), std::move(found.starts)};
 }
 

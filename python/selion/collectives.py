@@ -20,9 +20,14 @@ _cell = np.dtype([("kind", "u1"), ("bits", "V8")])
 _none, _truth, _integer, _floating = range(4)
 
 
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's. Its dates and times stay, of which some would become ints."""
+    is_number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
+    return value.item() if is_number else value
+
+
 def _pack(value: Any, what: str) -> tuple[int, bytes]:
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = _plain(value)
     if value is None:
         return _none, bytes(8)
     if isinstance(value, bool):
@@ -76,6 +81,8 @@ def array_of(value: Any) -> _Array | None:
 
 def root_in(team: Team, root: Any) -> int:
     """The root's number. @error ValueError when there is no such member."""
+    if team.size == 0:
+        team.rank_of(0)  # raises: the team has been freed
     number = operators.index(root)
     if not 0 <= number < team.size:
         raise ValueError(f"The root is {number}; legal: 0 to {team.size - 1}.")
@@ -134,16 +141,14 @@ def scatter(team: Team, values: Any, root: Any) -> Any:
     """What `Team.scatter` does."""
     number = root_in(team, root)
     # Others must know what comes: the root tells shape and dtype first.
-    given, trouble = None, None
+    given, told, trouble = None, None, None
     if team.rank == number:
         try:
             given = shared(team, values, "scatter")
-        except (TypeError, ValueError, OverflowError) as mistake:
+            share = (len(given) // team.size, *given.shape[1:])
+            told = repr((np.lib.format.dtype_to_descr(given.dtype), share)).encode()
+        except Exception as mistake:  # others wait for what comes
             trouble = mistake
-    told = None
-    if given is not None:
-        share = (len(given) // team.size, *given.shape[1:])
-        told = repr((np.lib.format.dtype_to_descr(given.dtype), share)).encode()
     told = team.broadcast(told, number)
     if trouble is not None:
         raise trouble
@@ -182,7 +187,7 @@ def combinable(value: Any, what: str) -> _Array:
     found = array_of(value)
     if found is not None:
         return found.copy("C")
-    number = value.item() if isinstance(value, np.generic) else value
+    number = _plain(value)
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise TypeError(f"{what} combines an int, a float or a NumPy array of numbers.")
     if isinstance(number, int):

@@ -7,6 +7,9 @@
 
 All members of a team start the same ones in the same order. Many may be under way. Arguments that
 are arrays are read and written until the future is ready: leave them alone until then.
+
+A team's time-out does not count for them; `wait` and `result` take one of their own, after which
+the collective goes on.
 """
 
 from __future__ import annotations
@@ -52,7 +55,7 @@ class SplitPhase:
     """Most of a team's collectives. They take what `Team`'s methods of these names do but `out`: a
     result comes in new memory, but for the array of a broadcast. What needs to be told before it
     can move is for `Team` alone: single values of a broadcast, scatter, and blocks that differ; so
-    is reduce_scatter."""
+    is reduce_scatter. The time-out of `Team.with_timeout` does not count."""
 
     def __init__(self, team: Team) -> None:
         self._team = team
@@ -69,7 +72,8 @@ class SplitPhase:
         """Fills an array, of the same dtype and shape everywhere, with the root's."""
         number = collectives.root_in(self._team, root)
         view = collectives.array_of(array)
-        if view is not None and self._team.rank != number:
+        is_root = self._team.rank == number
+        if view is not None and not is_root:
             view = as_array(array, True)
         if view is None:
             raise TypeError(
@@ -77,6 +81,10 @@ class SplitPhase:
                 "which tells the others first what comes."
             )
         collectives.expect_no_references(view, "broadcast")
+        if is_root:
+            view = np.asarray(view, order="C")
+        elif not view.flags.c_contiguous or not view.flags.writeable:
+            raise ValueError("broadcast fills a contiguous array that may change.")
         return self._move("broadcast", None, view, number, lambda: array)
 
     def _combine(self, what: str, value: Any, operation: str, root: int) -> Future[Any]:
@@ -86,6 +94,7 @@ class SplitPhase:
         return Future(started, lambda: data if is_array else data[0].item())
 
     def all_reduce(self, value: Any, operation: str = "plus") -> Future[Any]:
+        """Combines one value of every member; the result is the same at all, as `Team`'s."""
         return self._combine("all_reduce", value, operation, 0)
 
     def reduce(self, value: Any, operation: str = "plus", root: Any = 0) -> Future[Any]:
@@ -97,9 +106,11 @@ class SplitPhase:
         return Future(combined._started, lambda: None)
 
     def scan(self, value: Any, operation: str = "plus") -> Future[Any]:
+        """Combines the values of members 0 to this one, in their order."""
         return self._combine("scan", value, operation, 0)
 
     def exscan(self, value: Any, operation: str = "plus", first: Any = None) -> Future[Any]:
+        """Combines the values of the members before this one; the result of member 0 is `first`."""
         combined = self._combine("exscan", value, operation, 0)
         if self._team.rank != 0:
             return combined
@@ -115,11 +126,14 @@ class SplitPhase:
         return self._move("gather", own, target, number, lambda: collectives.returned(target))
 
     def all_gather(self, value: Any) -> Future[Any]:
+        """Every member's value, in order: a list, or of arrays one array of shape (size, ...)."""
         own = collectives.block_of(value, "all_gather")
         target = collectives.room_for_all(self._team, own)
         return self._move("all_gather", own, target, 0, lambda: collectives.returned(target))
 
     def exchange(self, values: Any) -> Future[Any]:
+        """Value r, or part r of an array's first extent, goes to member r; the result is what each
+        has sent here, in order."""
         given = collectives.shared(self._team, values, "exchange")
         got = np.empty_like(given)
         return self._move("exchange", given, got, 0, lambda: collectives.returned(got))

@@ -77,9 +77,9 @@ def scatterv(team: Team, values: Any, root: Any) -> Any:
     if team.rank == number:
         try:
             blocks = _packed_for_all(team, values, "scatterv")
-        except (TypeError, ValueError) as mistake:
+        except Exception as mistake:  # others would wait for what never comes
             trouble = mistake
-    is_sound = team.broadcast(trouble is None, number)  # others would wait for what never comes
+    is_sound = team.broadcast(trouble is None, number)
     if trouble is not None:
         raise trouble
     if not is_sound:

@@ -145,6 +145,50 @@ def test_global_arrays_are_arrays(job):
     )
 
 
+def test_memory_that_only_what_was_given_keeps(job):
+    """DLPack ties it to what `__dlpack__` returns, which may be another object's."""
+    job.expect_no_fault(
+        """
+        class Fresh:
+            def __init__(self, own): self.own = own
+            def __dlpack__(self, **how): return (self.own * 1.0).__dlpack__(**how)
+            def __dlpack_device__(self): return self.own.__dlpack_device__()
+
+        for _ in range(3):
+            found = selion._core.as_array(Fresh(np.full(1 << 20, 7.0)))
+            others = [np.zeros(1 << 20) for _ in range(3)]
+            assert (found == 7.0).all()
+        part = world.allocate(1 << 20)
+        part.put(Fresh(np.full(1 << 20, 7.0)), 0)
+        assert (part.local == 7.0).all()
+        """,
+        "processes:1",
+    )
+
+
+@pytest.mark.parametrize("call", ["all_reduce({})", "scan({})", "reduce({}, root=1 - r)",
+                                  "reduce_scatter({})"])
+def test_numbers_that_are_not_aligned(job, call):
+    job.expect_no_fault(
+        f"""
+        r, n = world.rank, world.size
+        odd = np.frombuffer(bytearray(8 * 4 + 1), "u1")[1:].view("f8")
+        assert odd.flags.c_contiguous and not odd.flags.aligned
+        odd[...] = 1.5
+        expected = world.{call.format("np.full(4, 1.5)")}
+        found = world.{call.format("odd")}
+        assert found is None and expected is None or found.tolist() == expected.tolist()
+        try:
+            world.all_reduce(np.zeros(4), out=odd)
+        except ValueError as refusal:
+            assert str(refusal) == "out is not aligned to its elements."
+        else:
+            raise AssertionError
+        """,
+        "processes:2",
+    )
+
+
 refused = {
     "part.put(FarAway(np.zeros(4)), 0)": "BufferError: The memory of this FarAway is a device's; "
     "move it to the host first.",

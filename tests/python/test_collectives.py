@@ -138,6 +138,24 @@ def test_blocks_that_differ(job, machine):
     )
 
 
+def test_a_scatter_of_what_cannot_be_told(job):
+    """Others hear of it, and do not wait."""
+    out = job.expect_no_fault(
+        """
+        overlapping = np.dtype({"names": ["a", "b"], "formats": ["i4", "i4"], "offsets": [0, 2]})
+        given = np.zeros(2, overlapping)
+        for scatter, values in ((world.scatter, given), (world.scatterv, [given] * 2)):
+            try:
+                scatter(values)
+            except ValueError as error:
+                print(world.rank, "nothing that can be scattered" in str(error))
+        world.barrier()
+        """,
+        "processes:2",
+    )
+    assert sorted(out.splitlines()) == ["0 False"] * 2 + ["1 True"] * 2
+
+
 refused = {
     "world.gather(1, 7)": "ValueError: The root is 7; legal: 0 to 1.",
     "world.gather('text')": "TypeError: gather moves None, bools, ints, floats and NumPy arrays; "

@@ -100,6 +100,98 @@ def test_a_collective_may_time_out(job):
     )
 
 
+_late = """
+import gc, time
+r = world.rank
+team = world.split(0)
+team.exchange(np.zeros(16384))  # from now on blocks are copied from process to process
+hasty = team.with_timeout(1 if r else 0.2)
+late = world.signal()
+
+def unlike(size, value):
+    found = [np.full(size, value) for _ in range(40)]
+    late.notify(1)
+    world.barrier()
+    for each in found:
+        assert (each == value).all(), set(each.tolist())
+
+if r == 1:
+    late.wait_until(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "size"),
+    [
+        ("gather(np.full(8192, 2.0))", 16384),
+        ("all_gather(np.full(8192, 2.0))", 16384),
+        ("exchange(np.full(16384, 2.0))", 16384),
+        ("broadcast(np.full(32768 * (2 - r), 2.0)[:: 2 - r], 0)", 32768),
+        ("reduce(np.full(8192, 2.0))", 8192),
+        ("all_reduce(np.full(8192, 2.0))", 8192),
+        ("scan(np.full(8192, 2.0))", 8192),
+        ("reduce_scatter(np.full(16384, 2.0))", 8192),
+        ("gatherv(np.full(8192, 2.0))", 16384),
+    ],
+)
+def test_late_members_meet_no_other_memory(job, call, size):
+    """What a member that has given up had given and got stays where it is."""
+    body = f"""
+        {_late.strip().replace(chr(10), chr(10) + ' ' * 8)}
+        try:
+            hasty.{call}
+        except TimeoutError:
+            pass
+        if r == 0:
+            gc.collect()
+            unlike({size}, 7.0)
+        else:
+            world.barrier()
+        """
+    job.expect_no_fault(body, "processes:2")
+
+
+def test_late_members_get_what_was_given(job):
+    """Of a strided array, which is copied first."""
+    out = job.expect_no_fault(
+        f"""
+        {_late.strip().replace(chr(10), chr(10) + ' ' * 8)}
+        if r == 0:
+            try:
+                hasty.scatter(np.full(32768, 2.0)[::2], out=np.zeros(8192))
+            except TimeoutError:
+                pass
+            unlike(16384, 99.0)
+        else:
+            into = np.zeros(8192)
+            try:
+                hasty.scatter(None, out=into)
+            except TimeoutError:
+                pass
+            world.barrier()
+            print(set(into.tolist()) <= {{0.0, 2.0}})
+        """,
+        "processes:2",
+    )
+    assert out == "True\n"
+
+
+def test_teams_that_are_dropped_in_job_after_job(job):
+    """What is left of them says nothing of teams at the same addresses later."""
+    job.expect_no_fault(
+        """
+        teams = [world.split(0) for _ in range(3)]
+        assert [team.all_reduce(1) for team in teams] == [3] * 3
+        del teams
+        again = world.split(0)
+        assert again.all_reduce(1) == 3
+        again.free()
+        """,
+        "sim:crossbar,ranks=3",
+        after="for _ in range(30):\n    selion.run(main)",
+    )
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_two_phases(job, machine):
     job.expect_no_fault(
@@ -226,7 +318,16 @@ refused = {
     "world.split_phase.gather(1, 2)": "ValueError: The root is 2; legal: 0 to 1.",
     "world.split_phase.all_reduce('a')": "TypeError: all_reduce combines an int, a float or a ",
     "world.split_phase.all_reduce(1, 'minus')": "ValueError: The operation is 'minus'; legal: plus",
-    "team = world.split(0); team.free(); team.barrier()": "RuntimeError: This team has been freed.",
+    "team = world.split(0); team.free(); team.barrier()": "RuntimeError: This team has been "
+    "freed, or its job is over.",
+    "team = world.split(0); team.free(); team.gatherv(b'')": "RuntimeError: This team has been fr",
+    "team = world.split(0); team.free(); team.scatterv([])": "RuntimeError: This team has been fre",
+    "team = world.split(0); team.free(); team.split_phase.gather(1)": "RuntimeError: This team ha",
+    "team = world.split(0); team.free(); team.split_phase.broadcast(b'')": "RuntimeError: This te",
+    "world.split_phase.broadcast(np.zeros(4)[::2], 1 - world.rank)": "ValueError: broadcast fills "
+    "a contiguous array that may change.",
+    "world.broadcast(np.datetime64(5, 'ns'))": "TypeError: broadcast sends None, a bool, int",
+    "world.all_gather(np.timedelta64(5, 'ns'))": "TypeError: all_gather moves None, bools, ints",
     "world.split_phase.barrier().wait(-1)": "ValueError: A time-out is a number of seconds; legal",
 }
 
