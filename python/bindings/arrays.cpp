@@ -45,7 +45,8 @@ void add_arrays(nb::module_& module) {
         .def_prop_ro("ndim", &global_array::dimensions)
         .def_prop_ro("nbytes", &global_array::bytes)
         .def_prop_ro("local", &global_array::local)
-        .def("put", &global_array::put, nb::arg("values"), nb::arg("rank"), nb::arg("offset") = 0)
+        .def("put", &global_array::put, nb::arg("values").none(), nb::arg("rank"),
+             nb::arg("offset") = 0)
         .def("get", &global_array::get, nb::arg("rank"), nb::arg("offset") = 0,
              nb::arg("count") = nb::none(), nb::kw_only(), nb::arg("out") = nb::none())
         .def("item", &global_array::item, nb::arg("rank"), nb::arg("offset") = 0)
@@ -54,7 +55,7 @@ void add_arrays(nb::module_& module) {
             [](nb::handle self, nb::handle values, nb::handle rank, nb::handle offset) {
                 return by_name("start_put", self, values, rank, offset);
             },
-            nb::arg("values"), nb::arg("rank"), nb::arg("offset") = 0)
+            nb::arg("values").none(), nb::arg("rank"), nb::arg("offset") = 0)
         .def(
             "start_get",
             [](nb::handle self, nb::handle rank, nb::handle offset, nb::handle count,
@@ -68,7 +69,7 @@ void add_arrays(nb::module_& module) {
                 return nb::module_::import_("selion._core")
                     .attr("put_signal")(self, values, rank, signal, offset, add, set, index);
             },
-            nb::arg("values"), nb::arg("rank"), nb::arg("signal"), nb::arg("offset") = 0,
+            nb::arg("values").none(), nb::arg("rank"), nb::arg("signal"), nb::arg("offset") = 0,
             nb::kw_only(), nb::arg("add").none() = nb::none(), nb::arg("set").none() = nb::none(),
             nb::arg("index") = 0)
         .def("free",

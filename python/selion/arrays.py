@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import warnings
 from typing import Any
 
@@ -28,12 +29,19 @@ def shape_of(shape: Any) -> tuple[int, ...]:
         extents = tuple(operator.index(extent) for extent in each)
     if any(extent < 0 for extent in extents):
         raise ValueError(f"The shape {extents} has a negative extent.")
+    if any(extent > sys.maxsize for extent in extents):
+        raise ValueError(f"The shape {extents} has more elements than can be counted.")
     return extents
 
 
 def movable_dtype(dtype: Any) -> np.dtype[Any]:
     """@error TypeError for elements that cannot be moved as bytes."""
     kind: np.dtype[Any] = np.dtype(dtype)
+    if kind.subdtype is not None:
+        raise TypeError(
+            f"dtype {kind} is an array itself; let the shape end with its extents, {kind.shape}, "
+            f"and pass its elements' dtype, {kind.base}."
+        )
     if kind.hasobject:
         raise TypeError(f"dtype {kind} holds references to Python objects, which cannot be moved.")
     if kind.itemsize == 0:
@@ -69,17 +77,39 @@ def conform(values: Any, dtype: np.dtype[Any]) -> _Array:
 
 def _converted(array: _Array, dtype: np.dtype[Any]) -> _Array:
     source, target = array.dtype.kind, dtype.kind
+    if source == "O" and all(type(each) is int for each in array.flat):  # beyond 64 bits
+        if target in "fc":
+            return _converted(_as_floats(array, dtype), dtype)
+        source = "i"
     if source in "iu" and target in "iu":
         _expect_in_range(array, dtype)
         return array.astype(dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is lost becomes an error below
-        converted = array.astype(dtype)
+        try:
+            converted = array.astype(dtype)
+        except (TypeError, ValueError):
+            raise _unfit(array, dtype) from None
     if source in "iufc" and target in ("c" if source == "c" else "fc"):  # precision may be lost
         _expect_finite(array, converted)
     elif not (np.can_cast(array.dtype, dtype, "safe") or np.array_equal(converted, array)):
-        raise TypeError(f"Values of dtype {array.dtype} do not fit an array of dtype {dtype}.")
+        raise _unfit(array, dtype)
     return converted
+
+
+def _unfit(array: _Array, dtype: np.dtype[Any]) -> TypeError:
+    return TypeError(f"Values of dtype {array.dtype} do not fit an array of dtype {dtype}.")
+
+
+def _as_floats(array: _Array, dtype: np.dtype[Any]) -> _Array:
+    """Of ints. @error OverflowError for those that no float64 comes near to."""
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        most = np.finfo(dtype).max
+        raise OverflowError(
+            f"An int does not fit an array of dtype {dtype}; legal: -{most} to {most}."
+        ) from None
 
 
 def _expect_in_range(array: _Array, dtype: np.dtype[Any]) -> None:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from selion import _core, arrays, layout, registry
 from selion._core import GlobalArray, World
-from selion.spread_index import Part, beyond, part_of
+from selion.spread_index import Part, is_integer, part_of, whole_index
 
 _Array = NDArray[Any]
 
@@ -141,12 +142,7 @@ class SpreadArray:
             raise IndexError(
                 f"{len(index)} indices are given; the array has {len(self._shape)} dimensions."
             )
-        whole = []
-        for d, extent in enumerate(self._shape):
-            number = operator.index(index[d])
-            if not -extent <= number < extent:
-                raise beyond(number, extent, d)
-            whole.append(number + extent if number < 0 else number)
+        whole = [whole_index(index[d], extent, d) for d, extent in enumerate(self._shape)]
         return self._how.place_of(whole)
 
     # --- elements and parts ---------------------------------------------------------------------
@@ -159,7 +155,7 @@ class SpreadArray:
         return self.read(index)
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        """Values are broadcast to the part as NumPy does."""
+        """Values are broadcast to the part as NumPy does; they may be of the array itself."""
         element = self._element(index)
         if element is not None:
             if np.ndim(values) != 0:
@@ -177,17 +173,17 @@ class SpreadArray:
             raise ValueError(
                 f"Values of shape {shape} do not fit a part of shape {part.shape}."
             ) from None
-        self._move(part, np.ascontiguousarray(part.turned(given)), is_written=True)
+        source = np.ascontiguousarray(part.turned(given))
+        if np.may_share_memory(source, self.local):  # to which ranks write, this one as well
+            source = source.copy()
+        self._move(part, source, is_written=True)
 
     def _element(self, index: Any) -> tuple[Any, ...] | None:
         """The indices, if they are of one element."""
         all_of_them = index if isinstance(index, tuple) else (index,)
         if len(all_of_them) != len(self._shape):
             return None
-        for each in all_of_them:
-            if isinstance(each, slice) or each is ...:
-                return None
-        return all_of_them
+        return all_of_them if all(is_integer(each) for each in all_of_them) else None
 
     def read(self, index: Any = ..., out: Any = None) -> _Array:
         """What `a[index]` returns; with `out`, a contiguous array of its shape and the same dtype,
@@ -200,7 +196,7 @@ class SpreadArray:
             into = np.empty(part.shape, self.dtype)
         else:
             into = self._checked_out(out, part.shape)
-        if any(part.is_backward):
+        if any(part.is_backward) or np.may_share_memory(into, self.local):
             got = np.empty(part.shape, self.dtype)
             self._move(part, got, is_written=False)
             into[...] = part.turned(got)
@@ -257,8 +253,8 @@ def _layout_of(shape: tuple[int, ...], dealt: layout.Layout, ranks: int) -> _cor
     none = [0] * len(shape)
     if isinstance(dealt, layout.Runs):
         run = operator.index(dealt.length)
-        if run < 0:
-            raise ValueError(f"A run has {run} elements; legal: 0 or more.")
+        if not 0 <= run <= sys.maxsize:
+            raise ValueError(f"A run has {run} elements; legal: 0 to {sys.maxsize}.")
         return _core.make_layout(shape, none, none, run, ranks)
     if isinstance(dealt, layout.Tiles):
         numbers = [operator.index(n) for n in dealt.extents]
@@ -271,8 +267,8 @@ def _layout_of(shape: tuple[int, ...], dealt: layout.Layout, ranks: int) -> _cor
             f"A layout is made by tiles, runs or on_grid of selion.layout; this is "
             f"{type(dealt).__name__}."
         )
-    if any(n < 0 for n in (*numbers, *grid)):
-        raise ValueError(f"A layout has no negative numbers; this has {dealt}.")
+    if not all(0 <= n <= sys.maxsize for n in (*numbers, *grid)):
+        raise ValueError(f"Numbers of a layout are 0 to {sys.maxsize}; this has {dealt}.")
     return _core.make_layout(shape, numbers, grid, -1, ranks)
 
 

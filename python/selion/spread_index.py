@@ -58,6 +58,34 @@ def part_of(index: Any, shape: tuple[int, ...]) -> Part:
     return part
 
 
+def is_integer(index: Any) -> bool:
+    """Whether it means one index. True and False do not: with NumPy they are masks."""
+    if isinstance(index, (bool, np.bool_)):
+        return False
+    try:
+        operator.index(index)
+    except TypeError:
+        return False
+    return True
+
+
+def _integer(index: Any) -> int:
+    """@error TypeError for what is no index."""
+    if is_integer(index):
+        return operator.index(index)
+    raise TypeError(
+        f"Indices of a spread array are integers, slices and '...'; this is {type(index).__name__}."
+    )
+
+
+def whole_index(index: Any, extent: int, dimension: int) -> int:
+    """The index from the front. @error TypeError, IndexError"""
+    number = _integer(index)
+    if not -extent <= number < extent:
+        raise beyond(number, extent, dimension)
+    return number + extent if number < 0 else number
+
+
 def beyond(number: int, extent: int, dimension: int) -> IndexError:
     """What to raise for an index that is out of range."""
     return IndexError(
@@ -69,14 +97,5 @@ def _range_of(index: Any, extent: int, dimension: int) -> range:
     """The indices of a dimension that an integer or a slice means."""
     if isinstance(index, slice):
         return range(*index.indices(extent))
-    try:
-        number = operator.index(index)
-    except TypeError:
-        raise TypeError(
-            "Indices of a spread array are integers, slices and '...'; this is "
-            f"{type(index).__name__}."
-        ) from None
-    if not -extent <= number < extent:
-        raise beyond(number, extent, dimension)
-    number %= extent
+    number = whole_index(index, extent, dimension)
     return range(number, number + 1)

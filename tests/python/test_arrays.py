@@ -217,6 +217,39 @@ def test_what_may_be_put(job):
     )
 
 
+def test_what_is_refused(job):
+    job.expect_refusals(
+        """
+        part, whole = world.allocate(4), world.allocate(4, "i4")
+        """,
+        {
+            "world.allocate(2**70)": "ValueError: The shape (1180591620717411303424,) has more ele",
+            "world.allocate(4, np.dtype(('i4', (3,))))": "TypeError: dtype ('<i4', (3,)) is an arr",
+            "part.put(None, 0)": "TypeError: Values of dtype object do not fit an array of dtype f",
+            "whole.put(None, 0)": "TypeError: Values of dtype object do not fit an array of dtype ",
+            "whole.put('a', 0)": "TypeError: Values of dtype <U1 do not fit an array of dtype int3",
+            "whole.put(10**23, 0)": "OverflowError: 100000000000000000000000 does not fit an array",
+            "part.put(10**400, 0)": "OverflowError: An int does not fit an array of dtype float64;",
+            "part.get(0, 10)": "IndexError: Offset 10 and 0 elements reach beyond the array; each ",
+            "part.get(0, -2**63)": "IndexError: Offset -9223372036854775808 and 0 elements reach ",
+            "part.get(0, -2**63, 1)": "IndexError: Offset -9223372036854775808 and 1 elements rea",
+            "part.get(0, 2, 3)": "IndexError: Offset 2 and 3 elements reach beyond the array; each",
+        },
+    )
+
+
+def test_integers_beyond_64_bits(job):
+    job.expect_no_fault(
+        """
+        part, small = world.allocate(2), world.allocate(1, "f4")
+        part.put([10**23, -(2**80)], 0)
+        small.put(10**23, 0)
+        assert part.local.tolist() == [1e23, -(2.0**80)] and small.local[0] == np.float32(1e23)
+        """,
+        "processes:1",
+    )
+
+
 def test_large_arrays(job):
     job.expect_no_fault(
         """

@@ -132,8 +132,18 @@ refused = {
     "world.spread(5, layout=tiles(2, 2))": "ValueError: The layout has another number of",
     "world.spread(5, layout='cyclic')": "TypeError: A layout is made by tiles, runs or on_grid of "
     "selion.layout; this is str.",
-    "world.spread(5, layout=runs(-1))": "ValueError: A run has -1 elements; legal: 0 or more.",
-    "world.spread(5, layout=tiles(-1))": "ValueError: A layout has no negative numbers",
+    "world.spread(5, layout=runs(-1))": "ValueError: A run has -1 elements; legal: 0 to 92",
+    "world.spread(5, layout=runs(2**70))": "ValueError: A run has 1180591620717411303424 elements;",
+    "world.spread(5, layout=tiles(-1))": "ValueError: Numbers of a layout are 0 to 92",
+    "world.spread(5, layout=tiles(2**70))": "ValueError: Numbers of a layout are 0 to 92",
+    "world.spread(2**70)": "ValueError: The shape (1180591620717411303424,) has more elements than",
+    "world.spread(4, np.dtype(('i4', (3,))))": "TypeError: dtype ('<i4', (3,)) is an array itself;",
+    "b[[1, 2]]": "TypeError: Indices of a spread array are integers, slices and '...'; this is li",
+    "b[np.ones(4, bool)]": "TypeError: Indices of a spread array are integers, slices and '...'; t",
+    "b[None]": "TypeError: Indices of a spread array are integers, slices and '...'; this is None",
+    "b[1.0]": "TypeError: Indices of a spread array are integers, slices and '...'; this is float.",
+    "b[True]": "TypeError: Indices of a spread array are integers, slices and '...'; this is bool.",
+    "b.__setitem__(0, None)": "TypeError: Values of dtype object do not fit an array of dtype floa",
     "world.spread(5, object)": "TypeError: dtype object holds references",
     "world.spread(0)": "ValueError: ",
     "a[4, 0]": "IndexError: Index 4 is out of range: dimension 0 has 4 elements.",
@@ -157,10 +167,31 @@ def test_what_is_refused(job):
     job.expect_refusals(
         """
         from selion.layout import tiles, runs
-        a, gone = world.spread((4, 4)), world.spread(4)
+        a, b, gone = world.spread((4, 4)), world.spread(4), world.spread(4)
         gone.free()
         """,
         refused,
+    )
+
+
+def test_what_overlaps_is_as_with_numpy(job):
+    """Values of the array itself, and reads into it."""
+    job.expect_no_fault(
+        """
+        a = world.spread(12, np.int64)
+        model = np.arange(12)
+        for change in (lambda x, own: x.__setitem__(slice(1, None), own[:-1]),
+                       lambda x, own: x.__setitem__(slice(None, None, 2), own[:6]),
+                       lambda x, own: x.__setitem__(slice(None, None, -1), own)):
+            a.local[...] = model
+            expected = model.copy()
+            change(a, a.local), change(expected, model)
+            assert a.local.tolist() == expected.tolist()
+        a.local[...] = model
+        assert a.read(slice(0, 11), out=a.local[1:]).tolist() == list(range(11))
+        assert a.local.tolist() == [0, *range(11)]
+        """,
+        "processes:1",
     )
 
 
