@@ -12,7 +12,12 @@ _Result = TypeVar("_Result")
 
 
 class Transfer(Generic[_Result]):
-    """A put or a get that has been started. One that is dropped goes on."""
+    """A put or a get that has been started. One that is dropped goes on.
+
+    Where the job outlives the death of the other rank, waiting raises ConnectionError. After
+    `World.dead_ranks` has told of it the transfer counts as complete instead: a get has then left
+    what it fills as it was.
+    """
 
     def __init__(self, started: Started, result: _Result) -> None:
         self._started = started
