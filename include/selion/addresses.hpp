@@ -40,7 +40,8 @@ public:
         : all_(&all),
           cells_(allocate<std::uint64_t>(all, slots, alignof(std::uint64_t), site)),
           site_(site) {}
-    /// Collective; but where an exception ends the rank's function nobody is waited for.
+    /// Collective; but unwound by an exception it waits for nobody and gives nothing back, since
+    /// the others may not come to its end.
     ~address_directory() {
         if (std::uncaught_exceptions() <= exceptions_) deallocate(*all_, cells_, site_);
     }

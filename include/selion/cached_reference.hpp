@@ -13,6 +13,7 @@
 
 #include <selion/atomics.hpp>
 #include <selion/detail/coherent_access.hpp>
+#include <selion/detail/number_beside.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/put_get.hpp>
 
@@ -109,33 +110,68 @@ public:
 
     /// Read, changed and written, in one: atomic. As for a plain element, the operand is not
     /// rounded.
-    template <class By>
-    const cached_reference& operator+=(const By& by) const {
+    const cached_reference& operator+=(const T& by) const {
         return apply([&](T& e) { e += by; });
     }
-    template <class By>
-    const cached_reference& operator-=(const By& by) const {
+    template <detail::number_beside<T> By>
+    const cached_reference& operator+=(By by) const {
+        return apply([&](T& e) {
+            e = static_cast<T>(detail::with_both<T, By>(e) + detail::with_both<T, By>(by));
+        });
+    }
+    const cached_reference& operator-=(const T& by) const {
         return apply([&](T& e) { e -= by; });
     }
-    template <class By>
-    const cached_reference& operator*=(const By& by) const {
+    template <detail::number_beside<T> By>
+    const cached_reference& operator-=(By by) const {
+        return apply([&](T& e) {
+            e = static_cast<T>(detail::with_both<T, By>(e) - detail::with_both<T, By>(by));
+        });
+    }
+    const cached_reference& operator*=(const T& by) const {
         return apply([&](T& e) { e *= by; });
     }
-    template <class By>
-    const cached_reference& operator/=(const By& by) const {
+    template <detail::number_beside<T> By>
+    const cached_reference& operator*=(By by) const {
+        return apply([&](T& e) {
+            e = static_cast<T>(detail::with_both<T, By>(e) * detail::with_both<T, By>(by));
+        });
+    }
+    const cached_reference& operator/=(const T& by) const {
         return apply([&](T& e) { e /= by; });
     }
-    template <class By>
-    const cached_reference& operator|=(const By& by) const {
+    template <detail::number_beside<T> By>
+    const cached_reference& operator/=(By by) const {
+        return apply([&](T& e) {
+            e = static_cast<T>(detail::with_both<T, By>(e) / detail::with_both<T, By>(by));
+        });
+    }
+    const cached_reference& operator|=(const T& by) const {
         return apply([&](T& e) { e |= by; });
     }
-    template <class By>
-    const cached_reference& operator&=(const By& by) const {
+    template <detail::number_beside<T> By>
+    const cached_reference& operator|=(By by) const {
+        return apply([&](T& e) {
+            e = static_cast<T>(detail::with_both<T, By>(e) | detail::with_both<T, By>(by));
+        });
+    }
+    const cached_reference& operator&=(const T& by) const {
         return apply([&](T& e) { e &= by; });
     }
-    template <class By>
-    const cached_reference& operator^=(const By& by) const {
+    template <detail::number_beside<T> By>
+    const cached_reference& operator&=(By by) const {
+        return apply([&](T& e) {
+            e = static_cast<T>(detail::with_both<T, By>(e) & detail::with_both<T, By>(by));
+        });
+    }
+    const cached_reference& operator^=(const T& by) const {
         return apply([&](T& e) { e ^= by; });
+    }
+    template <detail::number_beside<T> By>
+    const cached_reference& operator^=(By by) const {
+        return apply([&](T& e) {
+            e = static_cast<T>(detail::with_both<T, By>(e) ^ detail::with_both<T, By>(by));
+        });
     }
     const cached_reference& operator++() const {
         return apply([](T& e) { ++e; });

@@ -81,10 +81,10 @@ public:
         requires(std::is_same_v<std::remove_const_t<T>, Struct> && !std::is_function_v<Member>)
     global_ptr<std::conditional_t<std::is_const_v<T>, const Member, Member>> member(
         Member Struct::*place) const noexcept {
-        // Only its addresses are used; no stack, since it may be large.
-        alignas(Struct) static std::byte model[sizeof(Struct)];
-        const auto* object = reinterpret_cast<const Struct*>(model);
-        const auto distance = reinterpret_cast<const std::byte*>(&(object->*place)) - model;
+        // Only addresses are compared; an object, which may be large, is nowhere.
+        constexpr std::uintptr_t somewhere = std::uintptr_t{1} << 30;
+        const auto* object = reinterpret_cast<const Struct*>(somewhere);
+        const auto distance = reinterpret_cast<std::uintptr_t>(&(object->*place)) - somewhere;
         return global_ptr<std::conditional_t<std::is_const_v<T>, const Member, Member>>(
             bits_ + static_cast<std::uint64_t>(distance));
     }

@@ -7,6 +7,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include <selion/detail/number_beside.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/put_get.hpp>
 #include <selion/rank.hpp>
@@ -50,38 +51,47 @@ public:
     const spread_reference& operator=(const spread_reference& other) const {
         return *this = other.get();
     }
-    /// Read, changed and written: not atomic. As for a plain element, the operand is not rounded.
-    template <class By>
-    const spread_reference& operator+=(const By& by) const {
-        return change(get() + by);
+    /// Read, changed and written: not atomic.
+    const spread_reference& operator+=(const T& by) const { return change(get() + by); }
+    const spread_reference& operator-=(const T& by) const { return change(get() - by); }
+    const spread_reference& operator*=(const T& by) const { return change(get() * by); }
+    const spread_reference& operator/=(const T& by) const { return change(get() / by); }
+    const spread_reference& operator%=(const T& by) const { return change(get() % by); }
+    const spread_reference& operator&=(const T& by) const { return change(get() & by); }
+    const spread_reference& operator|=(const T& by) const { return change(get() | by); }
+    const spread_reference& operator^=(const T& by) const { return change(get() ^ by); }
+    // As for a plain number, a number of another type is not rounded first.
+    template <detail::number_beside<T> By>
+    const spread_reference& operator+=(By by) const {
+        return change(detail::with_both<T, By>(get()) + detail::with_both<T, By>(by));
     }
-    template <class By>
-    const spread_reference& operator-=(const By& by) const {
-        return change(get() - by);
+    template <detail::number_beside<T> By>
+    const spread_reference& operator-=(By by) const {
+        return change(detail::with_both<T, By>(get()) - detail::with_both<T, By>(by));
     }
-    template <class By>
-    const spread_reference& operator*=(const By& by) const {
-        return change(get() * by);
+    template <detail::number_beside<T> By>
+    const spread_reference& operator*=(By by) const {
+        return change(detail::with_both<T, By>(get()) * detail::with_both<T, By>(by));
     }
-    template <class By>
-    const spread_reference& operator/=(const By& by) const {
-        return change(get() / by);
+    template <detail::number_beside<T> By>
+    const spread_reference& operator/=(By by) const {
+        return change(detail::with_both<T, By>(get()) / detail::with_both<T, By>(by));
     }
-    template <class By>
-    const spread_reference& operator%=(const By& by) const {
-        return change(get() % by);
+    template <detail::number_beside<T> By>
+    const spread_reference& operator%=(By by) const {
+        return change(detail::with_both<T, By>(get()) % detail::with_both<T, By>(by));
     }
-    template <class By>
-    const spread_reference& operator&=(const By& by) const {
-        return change(get() & by);
+    template <detail::number_beside<T> By>
+    const spread_reference& operator&=(By by) const {
+        return change(detail::with_both<T, By>(get()) & detail::with_both<T, By>(by));
     }
-    template <class By>
-    const spread_reference& operator|=(const By& by) const {
-        return change(get() | by);
+    template <detail::number_beside<T> By>
+    const spread_reference& operator|=(By by) const {
+        return change(detail::with_both<T, By>(get()) | detail::with_both<T, By>(by));
     }
-    template <class By>
-    const spread_reference& operator^=(const By& by) const {
-        return change(get() ^ by);
+    template <detail::number_beside<T> By>
+    const spread_reference& operator^=(By by) const {
+        return change(detail::with_both<T, By>(get()) ^ detail::with_both<T, By>(by));
     }
     const spread_reference& operator++() const { return *this += T{1}; }
     const spread_reference& operator--() const { return *this -= T{1}; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "selion/detail/late_memory.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -58,6 +59,8 @@ bool team_direct::can_read() {
 }
 
 void team_direct::run(const detail::block_call& call) {
+    // By-value forms rely on it that so short a value is copied (detail/late_memory.hpp).
+    if (call.most_bytes() <= detail::most_short_bytes) return slots_.run(call);
     const bool is_combined = call.what == collective_kind::all_reduce;
     if (is_combined || call.what == collective_kind::broadcast) {
         if (!can_lend()) return slots_.run(call);

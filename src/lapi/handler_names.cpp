@@ -20,7 +20,9 @@ std::uint64_t name_of_handler(const void* handler) {
     const auto address = reinterpret_cast<std::uint64_t>(handler);
     if (address < address_table_entries) return address;
     const detail::image_place image = image_of(address);
-    return image.bytes == 0 ? address : image.tag | (address - image.start);
+    if (image.bytes != 0) return image.tag | (address - image.start);
+    // In no image at all, or in one whose name another has taken: that is told.
+    return image.tag == 0 ? address : detail::encode_foreign_function(address);
 }
 
 void* handler_of_name(const task& own, std::uint64_t name) {

@@ -30,7 +30,7 @@ constinit thread_local rank_context* current_context = &nobody;
 
 void end_job_for_bug(const std::string& sentence, std::source_location site) {
     rank_context& context = *current_context;
-    machine::machine* host = context.ranks != 0 ? context.host : machine::active_machine();
+    machine::machine* const host = machine::active_machine();
     const std::string who = context.ranks != 0
                                 ? fmt::format("rank {} of {}", context.rank, context.ranks)
                                 : std::string("a thread of the program");
@@ -47,16 +47,19 @@ namespace selion::machine {
 namespace {
 
 machine* active = nullptr;
+pid_t process_of_job = 0;
 std::uint32_t jobs = 0;
 
 }  // namespace
 
-machine* active_machine() { return active; }
+machine* active_machine() { return process_of_job == getpid() ? active : nullptr; }
 
-void set_active_machine(machine* now) {
-    active = now;
-    if (now != nullptr) ++jobs;
+active_job::active_job(machine& host) {
+    active = &host;
+    process_of_job = getpid();
+    ++jobs;
 }
+active_job::~active_job() { active = nullptr; }
 
 std::uint32_t job_number() { return jobs; }
 

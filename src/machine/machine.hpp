@@ -270,11 +270,20 @@ public:
     virtual std::uint32_t place_of(const detail::rank_context&, locality) { return 0; }
 };
 
-/// The job that runs in this process, for threads that belong to no rank; null when none.
+/// The job that runs in this process, for threads that belong to no rank; null when none. A child
+/// that a rank has forked is no part of it.
 machine* active_machine();
 /// Number of the job that runs in this process, or ran last; the first is 1.
 std::uint32_t job_number();
-void set_active_machine(machine* now);
+
+/// A job runs in this process as long as this lives.
+class active_job {
+public:
+    explicit active_job(machine& host);
+    ~active_job();
+    active_job(const active_job&) = delete;
+    active_job& operator=(const active_job&) = delete;
+};
 
 /// A time that a machine's description gives for what is done above the machine.
 struct named_cost {

@@ -98,6 +98,7 @@ entry enter_image(const void* inside) {
     const std::size_t count = image_count.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < count; ++i) {
         if (images[i].tag == wanted.place.tag && images[i].start == wanted.place.start) {
+            images[i].bytes = wanted.place.bytes;  // it may have been built anew
             return wanted;
         }
     }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <typeinfo>
 #include <utility>
@@ -177,7 +178,7 @@ int run_checked(const run_options& options, const rank_function& body) {
         files.begin(host.description());
     }
     const tuning_file tuning(host.description(), host.launcher());
-    machine::set_active_machine(&host);
+    std::optional<machine::active_job> active(std::in_place, host);
     message_states messages;
     collectives::call_book calls;
     const bool is_virtual = !host.description().capabilities.real_time;
@@ -193,7 +194,7 @@ int run_checked(const run_options& options, const rank_function& body) {
                              .lose_answers = onesided::lose_answers,
                              .handed_file = tuning.file(),
                              .has_trace = files.has_trace()});
-    machine::set_active_machine(nullptr);
+    active.reset();
     if (is_first) files.end(host);
     return job_status;
 }

@@ -189,7 +189,6 @@ SPMD_TEST(team, more_than_a_few) {
     }
 }
 
-/// One member does not come: the others get an error in time, and other teams are as before.
 struct long_value {
     std::array<long, 8192> all{};
 };
@@ -200,7 +199,8 @@ struct long_value {
     for (volatile long& one : other) one = 9;
 }
 
-/// Member 1 is late, and reads what the root has given when the root's call has ended in an error.
+/// Member 1 is late, and may read what the root has given when the root's call has ended in an
+/// error. Where calls are compared first it comes to that comparison, and ends in an error too.
 void broadcast_to_one_who_is_late(selion::world& world, spmd::test_run& test) {
     const selion::team pair = world.split(world.rank() / 2);
     const bool is_late = pair.rank() == 1;
@@ -219,6 +219,7 @@ void broadcast_to_one_who_is_late(selion::world& world, spmd::test_run& test) {
     world.barrier();
 }
 
+/// One member does not come: the others get an error in time, and other teams are as before.
 SPMD_TEST(team, collectives_can_time_out) {
     if (world.size() == 1) return;
     if (world.machine().capabilities.real_time && world.size() % 2 == 0) {

@@ -32,7 +32,7 @@ private:
 };
 
 /// A value that a collective moves: where it lies if it is so short that it is always copied into
-/// what members share.
+/// what members share, and nobody reads it in place.
 template <class T>
 class short_value {
 public:

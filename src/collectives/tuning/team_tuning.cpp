@@ -34,6 +34,19 @@ bool is_small(const team_members& members) {
     return members.count() <= most;
 }
 
+/// Whether there is a block of each member, and not one vector.
+bool has_block_of_each(collective_kind what) {
+    using enum collective_kind;
+    switch (what) {
+        case gather:
+        case all_gather:
+        case scatter:
+        case reduce_scatter:
+        case exchange: return true;
+        default: return false;
+    }
+}
+
 }  // namespace
 
 team_tuning::team_tuning(const tuning_table* table, const team_members& members)
@@ -111,7 +124,8 @@ bool team_tuning::has_room(const collective_choice& choice, const detail::block_
     constexpr std::uint64_t part_of_heap = 16;
     if (choice.way != collective_way::lines || shape_.is_one_process) return true;
     const std::uint64_t most = members_.context().reserve_bytes / part_of_heap;
-    return call.block_bytes() <= line_payload || call.block_bytes() <= most / members_.count();
+    const std::uint64_t blocks = has_block_of_each(call.what) ? members_.count() : 1;
+    return call.block_bytes() <= line_payload || call.block_bytes() <= most / blocks;
 }
 
 const collective_choice* team_tuning::find(const detail::block_call& call) {

@@ -58,6 +58,11 @@ TEST_F(run_test, returns_a_status_that_a_rank_returned) {
     EXPECT_EQ(run_on("threads:2@2", [](world& all) { return all.rank() == 1 ? 256 : 0; }), 1);
 }
 
+TEST_F(run_test, a_job_may_follow_one_that_could_not_start) {
+    EXPECT_NE(run_on("processes:1000000", [](world&) { ADD_FAILURE(); }), 0);
+    EXPECT_EQ(run_on("threads:2", [](world&) {}), 0);
+}
+
 TEST_F(run_test, a_future_that_outlives_its_job_is_empty) {
     for (const char* machine : {"threads:2@2", "threads:2@1"}) {
         std::vector<future<std::array<long, 32>>> kept(16);
