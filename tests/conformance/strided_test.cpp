@@ -143,6 +143,25 @@ SPMD_TEST(strided, a_list_that_is_got_counts_once) {
     }
 }
 
+SPMD_TEST(strided, a_list_that_is_got_is_here_whatever_its_last_piece) {
+    constexpr std::size_t words = 1000;
+    spmd::symmetric_array<std::uint64_t> cells(world, words);
+    std::iota(cells.mine(), cells.mine() + words, 5000u * world.rank());
+    world.barrier();
+    const selion::rank_id from = test.neighbour();
+    std::vector<std::uint64_t> long_piece(words);
+    std::vector<std::uint64_t> short_piece(1);
+    const std::array<selion::get_piece<std::uint64_t>, 2> wanted{
+        selion::get_piece<std::uint64_t>{std::span(long_piece), cells.at(from)},
+        selion::get_piece<std::uint64_t>{std::span(short_piece), cells.at(from, 7)}};
+    selion::get_vector(std::span<const selion::get_piece<std::uint64_t>>(wanted));
+    std::size_t missing = 0;
+    for (std::size_t i = 0; i < words; ++i) missing += long_piece[i] != 5000u * from + i ? 1 : 0;
+    test.equal(missing, 0u);
+    test.equal(short_piece[0], 5000u * from + 7);
+    world.barrier();
+}
+
 SPMD_TEST(strided, a_list_of_no_pieces_counts) {
     spmd::symmetric_array<selion::counter> counted(world, 1);
     selion::counter done;

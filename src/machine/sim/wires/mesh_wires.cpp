@@ -11,7 +11,8 @@ mesh_wires::mesh_wires(const mesh_model& model)
     : model_(model),
       layout_(model),
       slot_(slot_of(model)),
-      sources_(std::size_t{layout_.nodes()} * sources_per_node) {}
+      sources_(std::size_t{layout_.nodes()} * sources_per_node),
+      last_reply_(layout_.nodes()) {}
 
 ticks mesh_wires::inject(engine& host, message& what) {
     if (what.kind != message_class::write || what.by_dma) {
@@ -53,8 +54,8 @@ ticks mesh_wires::start_of_work(std::uint32_t port) {
 }
 
 /// A load stops its core until its word is there, so several words take several times as long: the
-/// answer brings the time of all but the first.
-void mesh_wires::read(engine& host, message& what) const {
+/// answer brings the time of all but the first. A core takes its answers one after another.
+void mesh_wires::read(engine& host, message& what) {
     const auto hops = static_cast<ticks>(layout_.way(what.from, what.to).hops());
     const ticks word = model_.read_entry + model_.read_hop * hops;
     ticks taken = word / 2;
@@ -63,8 +64,13 @@ void mesh_wires::read(engine& host, message& what) const {
         const std::uint64_t words = std::max<std::uint64_t>((what.bytes + width - 1) / width, 1);
         taken = word - taken + static_cast<ticks>(words - 1) * word;
     }
+    ticks at = host.now() + taken;
+    if (what.kind == message_class::read_reply) {
+        ticks& last = last_reply_[what.to];
+        last = at = std::max(at, last);
+    }
     what.act = what.arrive;
-    host.schedule(what, host.now() + taken, host.rank(what.from));
+    host.schedule(what, at, host.rank(what.from));
 }
 
 std::vector<link_use> mesh_wires::links() const {

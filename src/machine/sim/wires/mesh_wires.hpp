@@ -49,7 +49,7 @@ private:
     /// `end_of_time` if that is not known yet. Then its sender, if it has one, is resumed.
     virtual ticks begin(engine& host, message& what, mesh_link which) = 0;
     virtual const mesh_link_count& count(std::uint32_t link) const = 0;
-    void read(engine& host, message& what) const;
+    void read(engine& host, message& what);
 
     static constexpr std::uint32_t sources_per_node = into_core - from_core;
 
@@ -59,4 +59,5 @@ private:
     std::vector<source> sources_;
 };
 
+    std::vector<ticks> last_reply_;  ///< when each core has the last one of its answers so far
 }  // namespace selion::machine::sim
