@@ -52,7 +52,8 @@ public:
             model_.boards_are_masters && what.from != master && what.to != master;
         job wanted = make_job(what, what.from != master && !is_direct);
         wanted.needs_master = !is_direct;
-        ask(host, wanted, is_masters_read);
+        wanted.goes_first = is_masters_read;
+        ask(host, wanted);
     }
 
     ticks broadcast(engine& host, std::span<message* const> copies) override {
@@ -89,6 +90,7 @@ private:
         ticks takes = 0;
         ticks asked = 0;
         bool needs_master = true;
+        bool goes_first = false;
     };
 
     job make_job(message& what, bool is_read) const {
@@ -110,12 +112,12 @@ private:
     /// The master does it itself, and stands still until it is done.
     ticks carry(engine& host, const job& wanted) {
         if (model_.has_dma) {
-            ask(host, wanted, false);
+            ask(host, wanted);
             return host.now();
         }
         const ticks since = host.now();
         idle_from_[master] = since;
-        ask(host, wanted, false);
+        ask(host, wanted);
         if (current_.what == wanted.what) {
             idle_from_[master] = end_of_time;
             return until_;
@@ -126,13 +128,12 @@ private:
         return host.now();
     }
 
-    void ask(engine& host, job wanted, bool goes_first) {
+    /// One that goes first goes behind those that do so already.
+    void ask(engine& host, job wanted) {
         wanted.asked = host.now();
-        if (goes_first) {
-            queue_.push_front(wanted);
-        } else {
-            queue_.push_back(wanted);
-        }
+        const auto place =
+            wanted.goes_first ? std::ranges::find(queue_, false, &job::goes_first) : queue_.end();
+        queue_.insert(place, wanted);
         start_next(host);
     }
 
@@ -225,7 +226,7 @@ private:
             host.resume_at(host.rank(master), host.now());
         }
         if (done.is_read && done.what->to != master) {
-            ask(host, make_job(*done.what, false), false);
+            ask(host, make_job(*done.what, false));
         } else {
             for (message* each = done.what; each != nullptr;) {
                 message* const next = each->next;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -73,6 +74,10 @@ public:
         std::vector<std::byte> data(bytes);
         all_.get(context_, data.data(), address(source, place), bytes);
     }
+    /// The bytes, at most 64, are dropped when they come.
+    void start_get(std::uint32_t source, std::uint64_t place, std::uint64_t bytes) {
+        all_.start_get(context_, {dropped_.data(), address(source, place), bytes});
+    }
     std::uint64_t get_word(std::uint32_t source, std::uint64_t place) {
         std::uint64_t value = 0;
         all_.get(context_, &value, address(source, place), sizeof value);
@@ -119,6 +124,7 @@ private:
 
     simulation& all_;
     detail::rank_context& context_;
+    std::array<std::byte, 64> dropped_{};
 };
 
 /// A simulation of a model, to be run once.

@@ -67,6 +67,21 @@ TEST(bus_network, boards_ask_and_the_master_carries) {
     EXPECT_EQ(run.ended(3), 200'000 + read_of(0) + read_of(40) + write_of(40));
 }
 
+TEST(bus_network, reads_of_the_master_are_served_in_their_order) {
+    model_run run(dma_bus(3));
+    const auto all =
+        transfers_of(run, {[](model_rank& master) {
+                         master.put(3, 64, 100);  // the bus is busy when the reads are asked for
+                         for (const std::uint32_t board : {1u, 2u, 3u, 1u})
+                             master.start_get(board, 128, 8);
+                         master.put(2, 64, 100);
+                         master.quiet();
+                     }});
+    std::vector<std::uint32_t> boards;
+    for (const bus_transfer& each : all) boards.push_back(each.board);
+    EXPECT_EQ(boards, (std::vector<std::uint32_t>{3, 1, 2, 3, 1, 2}));
+}
+
 TEST(bus_network, an_atomic_is_a_write_and_a_read) {
     model_run run(plain_bus(1));
     std::uint64_t before = 1;
