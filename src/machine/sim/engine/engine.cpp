@@ -7,7 +7,7 @@
 namespace selion::machine::sim {
 namespace {
 
-/// Orders count a rank's causes below its number: 2^44 of them.
+/// Orders count a rank's causes below its number: 2^44 of them, but for those by which ranks begin.
 constexpr unsigned count_bits = 44;
 
 /// With many ranks their memory is in no cache. An event is fetched that many events before it
@@ -36,7 +36,7 @@ engine::engine(std::uint32_t ranks, std::unique_ptr<execution> how,
     for (std::uint32_t number = 0; number < ranks; ++number) {
         tasks_[number].number = number;
         tasks_[number].concerns = &tasks_[number];
-        tasks_[number].next_order = std::uint64_t{number} << count_bits;
+        tasks_[number].next_order = (std::uint64_t{number} << count_bits) + ranks;
     }
 }
 
@@ -48,7 +48,10 @@ void engine::run(const std::function<void(std::uint32_t)>& body) {
         // An engine alone has ranks without a machine around them.
         if (rank.context == nullptr) rank.context = main_.context;
         rank.body = [&rank, &body] { body(rank.number); };
-        resume_at(rank, 0);
+        // With orders of their own, before all others: what the first ones send at the start must
+        // meet ranks that have begun.
+        rank.armed_order = std::uint64_t{rank.number} + 1;
+        queue_.push({{0, rank.armed_order}, &rank});
     }
     current_ = &main_;
     switch_to(*next_rank());
