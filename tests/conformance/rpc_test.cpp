@@ -27,6 +27,23 @@ SPMD_TEST(rpc, functions_lambdas_and_their_arguments) {
     }
 }
 
+std::uint64_t fill(selion::global_ptr<std::uint64_t> first, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) selion::put(first + i, i + 1);
+    return count;
+}
+
+SPMD_TEST(rpc, a_reply_comes_behind_whatever_its_function_has_put) {
+    // Also behind so many puts as overflow a counter of eight bits.
+    for (const std::uint64_t count : {1, 255, 256, 512}) {
+        spmd::symmetric_array<std::uint64_t> cells(world, count);
+        test.equal(selion::rpc(test.neighbour(), fill, cells.own(), count).get(), count);
+        std::uint64_t there = 0;
+        for (std::uint64_t i = 0; i < count; ++i) there += cells.mine()[i] == i + 1 ? 1 : 0;
+        test.equal(there, count);
+        world.barrier();
+    }
+}
+
 struct wide {
     std::uint64_t words[100];
 };

@@ -44,10 +44,10 @@ struct alignas(64) rank_state {
     message* inbox = nullptr;     ///< messages that wait for its next call, the oldest first
     ticks acknowledged_at = 0;    ///< the last of those puts whose ends were known before they came
     std::uint32_t under_way = 0;  ///< operations that no call waits for but `quiet`
-    std::uint8_t leaving = 0;     ///< messages that will leave when its own time has come
-    activity doing = activity::computes;
-    standstill why = standstill::none;
-    bool polled_just_now = false;  ///< nothing has happened since it read the clock or a signal
+    std::uint32_t leaving : 24 = 0;  ///< messages that will leave when its own time has come
+    activity doing : 2 = activity::computes;
+    standstill why : 4 = standstill::none;
+    bool polled_just_now : 1 = false;  ///< nothing has happened since it read the clock or a signal
 
     bool has_timed_out = false;
     bool is_in_call = false;     ///< holds the big lock, where there is one
