@@ -155,6 +155,73 @@ SPMD_TEST(litmus, two_places_in_order_of_a_fence) {
     world.barrier();
 }
 
+/// Rank A changes things at C and tells B, which looks at C, while all others write to C.
+/// @param tell what A does in a round. @param await what B waits for before it looks at `x`.
+template <class Tell, class Await>
+void look_in_traffic(spmd::test_run& test, selion::world& world, Tell tell, Await await) {
+    if (world.size() < 3) return test.skip("needs three ranks");
+    constexpr std::size_t words = 16;
+    constexpr int puts = 20;
+    const selion::rank_id b = world.size() - 2;
+    const selion::rank_id c = world.size() - 1;
+    spmd::symmetric_array<std::uint64_t> x(world, 1);
+    spmd::symmetric_array<std::uint64_t> noise(world, words * world.size());
+    const std::vector<std::uint64_t> block(words, 1);
+    const auto own_place = noise.at(c, words * world.rank());
+    for (std::uint64_t round = 1; round <= test.rounds(200); ++round) {
+        world.barrier();
+        if (world.rank() == 0) {
+            selion::put(own_place, std::span<const std::uint64_t>(block));
+            selion::put(x.at(c), round);
+            tell(b, c, round);
+            test.equal(selion::get(x.at(c)), round);
+        } else if (world.rank() == b) {
+            await(c, round);
+            test.equal(selion::get(x.at(c)), round);
+        } else if (world.rank() != c) {
+            for (int i = 0; i < puts; ++i) {
+                selion::put(own_place, std::span<const std::uint64_t>(block));
+            }
+        }
+    }
+    world.barrier();
+}
+
+SPMD_TEST(litmus, an_atomic_comes_behind_a_put_in_traffic) {
+    spmd::symmetric_array<std::uint64_t> flags(world, 1);
+    const spmd::way_giver give_way(world);
+    look_in_traffic(
+        test, world,
+        [&](std::uint32_t, std::uint32_t c, std::uint64_t) { selion::fetch_add(flags.at(c), 1); },
+        [&](std::uint32_t c, std::uint64_t round) {
+            while (selion::atomic_get(flags.at(c)) < round) give_way();
+        });
+}
+
+SPMD_TEST(litmus, quiet_for_one_rank_waits_for_puts_in_traffic) {
+    spmd::symmetric_array<selion::signal> bells(world, 1);
+    look_in_traffic(
+        test, world,
+        [&](std::uint32_t b, std::uint32_t c, std::uint64_t round) {
+            selion::quiet(selion::rank_id{c});
+            selion::notify(bells.at(b), selion::signal_set(round));
+        },
+        [&](std::uint32_t, std::uint64_t round) { selion::wait_until(bells.own(), round); });
+}
+
+SPMD_TEST(litmus, a_get_sees_the_put_before_it_in_traffic) {
+    constexpr std::size_t words = 64;
+    spmd::symmetric_array<std::uint64_t> cells(world, words * world.size());
+    const auto place = cells.at(world.size() - 1, words * world.rank());
+    std::vector<std::uint64_t> data(words);
+    for (std::uint64_t round = 1; round <= test.rounds(200); ++round) {
+        std::ranges::fill(data, round);
+        selion::put(place, std::span<const std::uint64_t>(data));
+        test.equal(selion::get(place + (words - 1)), round);
+    }
+    world.barrier();
+}
+
 /// What a handler of a message looks for.
 struct look_for {
     selion::global_ptr<std::uint64_t> data;

@@ -28,7 +28,7 @@ void simulation::return_credit(rank_state& origin, std::uint32_t target) {
     if (message* const next = origin.credits->give_back(target)) {
         transfer& leaving = static_cast<transfer&>(*next);
         leaving.has_credit = true;
-        leaving.sent = engine_.now();
+        departs(leaving);
         return network_->inject_from_event(engine_, leaving);
     }
     const bool waits = origin.why == standstill::credit && origin.creditor == target;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "machine/call_record.hpp"
+#include "machine/sim/arrival_order.hpp"
 #include "machine/sim/credit_book.hpp"
-#include "machine/sim/dma_order.hpp"
 #include "machine/sim/engine/engine.hpp"
 #include "machine/sim/model/machine_model.hpp"
 #include "machine/sim/transfer.hpp"
@@ -68,7 +68,7 @@ struct alignas(64) rank_state {
     std::unique_ptr<credit_book> credits;  ///< where they are limited, once it has sent something
     std::uint32_t creditor = 0;            ///< whose credit it waits for
     meters::sent_messages sent;            ///< so far
-    dma_order order;                       ///< of what it has sent
+    arrival_order order;                   ///< of what it has sent, where wires do not keep it
     std::span<const awaited_word> others;  ///< that the wait would also end with
     bool has_returned = false;             ///< from its function
     bool has_left_stack = false;           ///< and has made the calls that followed

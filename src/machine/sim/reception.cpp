@@ -36,14 +36,14 @@ void simulation::arrived(transfer& what) {
 }
 
 void simulation::receive_in_turn(transfer& what) {
-    if (what.is_answer) return receive_now(what);
-    dma_order& order = ranks_[what.origin].order;
+    if (what.is_answer || what.number == 0) return receive_now(what);
+    arrival_order& order = ranks_[what.origin].order;
     if (order.holds(what)) return;
-    const std::uint64_t number = what.number;
-    const bool is_by_dma = what.by_dma;
-    receive_now(what);  // after which it may be gone
-    if (!is_by_dma) return;
-    for (transfer* const behind : order.arrive(number)) receive_now(*behind);
+    for (transfer* next = &what; next != nullptr;) {
+        const std::uint64_t number = next->number;
+        receive_now(*next);  // after which it may be gone
+        next = order.arrive(number);
+    }
 }
 
 void simulation::receive_now(transfer& what) {

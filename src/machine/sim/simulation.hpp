@@ -174,6 +174,7 @@ private:
               message_class kind, std::uint64_t wire_bytes);
     bool leaves_later(rank_state& origin, transfer& what);
     void leave_by_event(rank_state& origin, transfer& what);
+    void departs(transfer& what);
     void await_answer(rank_state& origin, transfer& what);
     void arrived(transfer& what);
     void receive_in_turn(transfer& what);

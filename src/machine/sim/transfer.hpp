@@ -36,8 +36,8 @@ struct transfer : message {
     bool is_awaited = false;  ///< by a call, which gives it back to the pool
     bool moves_data = true;   ///< else `data_bytes` take their time only
     // … and what only some do.
-    ticks sent = 0;                ///< when it began its way
-    std::uint64_t number = 0;      ///< of its origin's requests
+    ticks sent = 0;            ///< when it began its way
+    std::uint64_t number = 0;  ///< of its origin's requests, where wires do not keep their order
     event::action then = nullptr;  ///< when the processor that received it is done with it
     ticks cost = 0;                ///< of that processor
     void* answer = nullptr;        ///< where the origin wants the data

@@ -58,6 +58,7 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
     made.origin = made.from = origin.context.rank;
     made.to = rank_of(target);
     made.store_bytes = 0;
+    made.number = 0;
     made.stage = detail::dma_stage::set_up;
     made.by_dma = what == transfer_kind::put && model_.mesh.dma_from_bytes != 0 &&
                   bytes >= model_.mesh.dma_from_bytes;
@@ -226,7 +227,6 @@ void simulation::quiet(detail::rank_context& context, std::uint32_t target) {
 void simulation::prepare(rank_state& origin, transfer& what, const operation_regime& regime,
                          message_class kind, std::uint64_t wire_bytes) {
     meters::sent_messages::amount& sent = origin.sent.by_kind[static_cast<std::size_t>(what.what)];
-    origin.order.number(what);
     ++sent.messages;
     sent.bytes += what.data_bytes;
     what.kind = kind;
@@ -253,7 +253,7 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
     // After an operation that took time a look at the clock is the first one again.
     if (origin.self->now > begun) origin.polled_just_now = false;
     if (model_.reception.credits != 0 && !obtain_credit(origin, what)) return;
-    what.sent = engine_.now();
+    departs(what);
     const ticks free_at = network_->inject(engine_, what);
     origin.self->now = std::max(origin.self->now, free_at);
     if (origin.self->now > begun) origin.polled_just_now = false;
@@ -275,10 +275,16 @@ void simulation::leave_by_event(rank_state& origin, transfer& what) {
     what.act = [](engine& now, event& due) {
         transfer& leaving = static_cast<transfer&>(due);
         --leaving.host->ranks_[leaving.origin].leaving;
-        leaving.sent = now.now();
+        leaving.host->departs(leaving);
         leaving.host->network_->inject_from_event(now, leaving);
     };
     engine_.schedule(what, time_of(origin), *origin.self);
+}
+
+/// A request goes to the network now.
+void simulation::departs(transfer& what) {
+    what.sent = engine_.now();
+    if (!network_->keeps_order()) ranks_[what.origin].order.note(what);
 }
 
 void simulation::await_answer(rank_state& origin, transfer& what) {

@@ -17,6 +17,8 @@ class mesh_wires : public network {
 public:
     ticks inject(engine& host, message& what) final;
     void inject_from_event(engine& host, message& what) final;
+    /// Reads have wires of their own, and DMA a port.
+    bool keeps_order() const final { return false; }
     std::vector<link_use> links() const final;
     ticks stalls(std::uint32_t rank) const final {
         return count(rank * links_per_node + from_core).waiting;
@@ -57,7 +59,7 @@ private:
     mesh_layout layout_;
     ticks slot_;
     std::vector<source> sources_;
+    std::vector<ticks> last_reply_;  ///< when each core has the last one of its answers so far
 };
 
-    std::vector<ticks> last_reply_;  ///< when each core has the last one of its answers so far
 }  // namespace selion::machine::sim

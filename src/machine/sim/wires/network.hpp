@@ -64,6 +64,8 @@ public:
     /// The same for a message that an event sends (a reply): nobody can be suspended, so it waits
     /// in an unlimited queue at the origin.
     virtual void inject_from_event(engine& host, message& what) = 0;
+    /// Whether requests of one rank to another arrive in the order in which they were injected.
+    virtual bool keeps_order() const { return true; }
     /// Whether the same bytes can go to several ranks at once.
     virtual bool has_broadcast() const { return false; }
     /// Sends the same bytes to several ranks, at once where that can be, else one after another.
