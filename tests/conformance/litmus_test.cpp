@@ -222,6 +222,53 @@ SPMD_TEST(litmus, a_get_sees_the_put_before_it_in_traffic) {
     world.barrier();
 }
 
+SPMD_TEST(litmus, a_handler_tells_only_of_what_its_rank_has_sent) {
+    // A: x at C := i; own := i || handler at A, for B: tell C own || C: told, read x.
+    // Forbidden: x older than what C was told.
+    if (world.size() < 3) return test.skip("needs three ranks");
+    if (world.progress() == selion::progress_kind::interrupt &&
+        world.machine().capabilities.real_time) {
+        return test.skip("there a handler runs beside its rank");
+    }
+    const selion::rank_id b = 1;
+    const selion::rank_id c = 2;
+    spmd::symmetric_array<std::uint64_t> x(world, 1);
+    spmd::symmetric_array<std::uint64_t> own(world, 1);
+    spmd::symmetric_array<selion::signal> bells(world, 1);
+    struct news {
+        selion::global_ptr<std::uint64_t> own;
+        selion::global_ptr<selion::signal> bell;
+    };
+    const std::uint64_t last = test.rounds(1000);
+    if (world.rank() == 0) {
+        for (std::uint64_t i = 1; i <= last; ++i) {
+            selion::atomic_put(x.at(c), i);
+            *own.mine() = i;
+            selion::charge(selion::int_ops(i % 7));
+        }
+        selion::notify(bells.at(c), selion::signal_set(last));
+    } else if (world.rank() == b) {
+        for (std::uint64_t i = 0; i < last; ++i) {
+            selion::send(
+                selion::rank_id{0},
+                [](const news& about, selion::message_info) {
+                    const std::uint64_t sent = *about.own.local();
+                    if (sent != 0) selion::notify(about.bell, selion::signal_set(sent));
+                    return selion::arrival{};
+                },
+                news{own.at(0), bells.at(c)});
+            selion::charge(selion::int_ops(i % 11));
+        }
+    } else if (world.rank() == c) {
+        for (std::uint64_t told = 0; told < last;) {
+            selion::wait_until(bells.own(), told + 1);
+            told = selion::read_signal(bells.own());
+            test.at_least(selion::atomic_get(x.own()), told);
+        }
+    }
+    world.barrier();
+}
+
 /// What a handler of a message looks for.
 struct look_for {
     selion::global_ptr<std::uint64_t> data;

@@ -36,6 +36,7 @@ void simulation::send(detail::rank_context& context, const message_request& requ
         handler_->message.from == request.target && !handler_->message.is_answer) {
         return reply(handler_->message, request);
     }
+    has_handlers_ = true;
     const call entered(*this, context);
     rank_state& origin = entered.rank;
     const std::uint64_t target = std::uint64_t{request.target} << detail::offset_bits;
@@ -148,8 +149,9 @@ void simulation::answer_message(transfer& what) {
     if (!what.has_reply && !model_.acknowledges_puts) return finish(what);
     // What the handler has sent leaves by events of its own, which come first.
     const rank_state& rank = ranks_[what.to];
-    const ticks at = std::max(rank.handling_until, engine_.now());
-    if (at == engine_.now() && rank.leaving == 0) return send_answer(what);
+    const ticks handled_at = std::max(rank.handling_until, engine_.now());
+    if (handled_at == engine_.now() && rank.leaving == 0) return send_answer(what);
+    const ticks at = std::max(handled_at, rank.leaves_at);
     what.act = [](engine&, event& due) {
         transfer& answered = static_cast<transfer&>(due);
         answered.host->send_answer(answered);

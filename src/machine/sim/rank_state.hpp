@@ -61,6 +61,7 @@ struct alignas(64) rank_state {
     message* inbox_end = nullptr;
     ticks disturbance = 0;        ///< time that its call has yet to lose by that
     ticks handling_until = -1;    ///< a handler runs until then
+    ticks leaves_at = -1;         ///< when the last message that was to leave by itself leaves
     message* deferred = nullptr;  ///< messages that wait for that, the first one first
     message* deferred_end = nullptr;
     rank_event deadline;

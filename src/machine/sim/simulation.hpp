@@ -265,6 +265,7 @@ private:
     /// Nobody works on the acknowledgement of a put, so only its time matters.
     const bool acknowledges_freely_ =
         leave_by_themselves_ && !perturbation_.is_on() && model_.receives_freely();
+    bool has_handlers_ = false;  ///< some rank has sent a message
     running_handler* handler_ = nullptr;
     void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
     std::vector<kill_event> kills_;

@@ -260,10 +260,12 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
 }
 
 /// A rank whose message needs nobody when it leaves need not be there: it runs ahead, and two
-/// switches of stacks are spared. Only so often, because data wait with the message.
+/// switches of stacks are spared. Only so often, because data wait with the message; and not where
+/// ranks have handlers, which would see that their rank has sent what has not left yet.
 bool simulation::leaves_later(rank_state& origin, transfer& what) {
     constexpr std::uint32_t most_leaving = 8;
-    if (!leave_by_themselves_ || origin.leaving == most_leaving || engine_.has_caught_up()) {
+    if (!leave_by_themselves_ || has_handlers_ || origin.leaving == most_leaving ||
+        engine_.has_caught_up()) {
         return false;
     }
     leave_by_event(origin, what);
@@ -278,7 +280,11 @@ void simulation::leave_by_event(rank_state& origin, transfer& what) {
         leaving.host->departs(leaving);
         leaving.host->network_->inject_from_event(now, leaving);
     };
-    engine_.schedule(what, time_of(origin), *origin.self);
+    // What a handler sends leaves behind what its rank had sent ahead before there were handlers.
+    const bool is_handlers = handler_ != nullptr;
+    const ticks at = is_handlers ? std::max(handler_->now, origin.leaves_at) : time_of(origin);
+    origin.leaves_at = std::max(origin.leaves_at, at);
+    engine_.schedule(what, at, *origin.self);
 }
 
 /// A request goes to the network now.
