@@ -39,6 +39,17 @@ def test_exploration_finds_a_seeded_mistake_and_replays_it(on_machine, what, mod
 
 
 @pytest.mark.parametrize("mode", ["random", "delays"])
+@pytest.mark.parametrize("machine", ["sim:clovertown", "sim:bluegene-p,nodes=1,mode=smp"])
+def test_exploration_moves_accesses_to_shared_memory(on_machine, machine, mode):
+    assert on_machine(machine, "test_mailbox", "lost_wake_up").returncode == 0
+    for seed in range(1, 1000):
+        done = on_machine(f"{machine},explore={mode},seed={seed}", "test_mailbox", "lost_wake_up")
+        if done.returncode != 0:
+            break
+    assert mistakes["lost_wake_up"] in done.stderr, "no seed found it"
+
+
+@pytest.mark.parametrize("mode", ["random", "delays"])
 def test_exploration_finds_nothing_in_the_right_protocol(mode):
     seed, failure = first_failure("right", mode, range(1, 100))
     assert failure is None, f"seed {seed}: {failure.stderr}"

@@ -36,9 +36,9 @@ std::uint64_t perturbation::draw() {
     return mixed ^ (mixed >> 31);
 }
 
-ticks perturbation::lateness(ticks flight) {
+ticks perturbation::explored_lateness(ticks flight) {
+    flight = std::max<ticks>(flight, 1);
     ticks late = 0;
-    if (happens(delay_threshold_)) late += delay_;
     if (how_ == exploration::random) {
         // Mostly a little, sometimes much: 2^-k of them are late by up to 2^k times the usual.
         const std::uint64_t bits = draw();
@@ -52,16 +52,21 @@ ticks perturbation::lateness(ticks flight) {
     return late;
 }
 
-/// A lost message is sent again when its sender's timer goes off next, which all ranks count from
-/// the start of the run.
-perturbation::arrival_time perturbation::arrival(std::uint32_t from, std::uint32_t to, ticks now,
-                                                 ticks flight) {
+/// What the network does to it. A lost message is sent again when its sender's timer goes off next,
+/// which all ranks count from the start of the run.
+ticks perturbation::arrival_by_wires(ticks now, ticks flight) {
     while (happens(loss_threshold_)) {
         now = ((now - flight) / retransmission_ + 1) * retransmission_ + flight;
     }
+    return happens(delay_threshold_) ? now + delay_ : now;
+}
+
+perturbation::arrival_time perturbation::arrival(const passage& what) {
+    const auto [from, to, now, flight, has_wires] = what;
+    const ticks there = has_wires ? arrival_by_wires(now, flight) : now;
     const auto [found, is_first] = last_arrival_.try_emplace(std::uint64_t{from} << 32 | to, 0);
     ticks& last = found->second;
-    const ticks by_itself = now + lateness(std::max<ticks>(flight, 1));
+    const ticks by_itself = there + explored_lateness(flight);
     const bool is_behind = !is_first && last >= by_itself;
     last = std::max(last, by_itself);
     return {last, is_behind};

@@ -10,7 +10,8 @@
 namespace selion::machine::sim {
 
 /// Makes messages late, by a seed, as far as a real network could: what one rank sends to another
-/// keeps its order, everything else may change places.
+/// keeps its order, everything else may change places. Where ranks share memory, it is accesses
+/// that are late.
 class perturbation {
 public:
     /// @param retransmission how often a rank sends again what got lost.
@@ -21,14 +22,23 @@ public:
         ticks at;
         bool is_behind;  ///< at the same time comes another one of the two ranks, before it
     };
-    /// When a message that would arrive now does arrive.
-    /// @param flight how long it was on its way: others that are under way change places with it.
-    arrival_time arrival(std::uint32_t from, std::uint32_t to, ticks now, ticks flight);
+    /// A message that would arrive now.
+    struct passage {
+        std::uint32_t from;
+        std::uint32_t to;
+        ticks now;
+        ticks flight;    ///< how long it was on its way: others under way change places with it
+        bool has_wires;  ///< else nothing delays or loses it; it may be late all the same
+    };
+    /// When it does arrive.
+    arrival_time arrival(const passage& what);
+    /// How late an exploration lets something be that takes so long by itself; 0 without one.
+    ticks explored_lateness(ticks flight);
 
 private:
     std::uint64_t draw();
     bool happens(std::uint64_t threshold) { return threshold != 0 && draw() <= threshold; }
-    ticks lateness(ticks flight);
+    ticks arrival_by_wires(ticks now, ticks flight);
 
     bool is_on_ = false;
     exploration how_;

@@ -22,8 +22,13 @@ std::int64_t thread_time_ns() {
 void simulation::arrived(transfer& what) {
     if (perturbation_.is_on()) {
         const ticks now = engine_.now();
-        const auto [at, is_behind] =
-            perturbation_.arrival(what.from, what.to, now, now - what.sent);
+        const auto [at, is_behind] = perturbation_.arrival(
+            {.from = what.from,
+             .to = what.to,
+             .now = now,
+             .flight = now - what.sent,
+             .has_wires =
+                 !is_local(ranks_[what.from], std::uint64_t{what.to} << detail::offset_bits)});
         if (at > now || is_behind) {
             what.act = [](engine&, event& due) {
                 transfer& late = static_cast<transfer&>(due);

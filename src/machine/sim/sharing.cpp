@@ -38,8 +38,10 @@ void simulation::spend_access(rank_state& rank, const void* place, access_kind k
     catch_up();
     const std::uint32_t number = rank.context.rank;
     ticks& now = time_of(rank);
+    const ticks begun = now;
     now = node_of(number).access(thread_of(number), reinterpret_cast<std::uintptr_t>(place), kind,
                                  now);
+    now += perturbation_.explored_lateness(now - begun);
     catch_up();
 }
 
