@@ -57,7 +57,6 @@ struct alignas(64) rank_state {
     std::int64_t left_ns = 0;    ///< the host's time when it last left a call, if that is counted
     std::uint64_t committed_bytes = 0;  ///< of its memory, promised to allocations
     ticks processor_until = -1;         ///< busy with messages until then
-    ticks arrived_until = -1;           ///< when the last message is there that needs more latency
     message* inbox_end = nullptr;
     ticks disturbance = 0;        ///< time that its call has yet to lose by that
     ticks handling_until = -1;    ///< a handler runs until then

@@ -68,29 +68,37 @@ void simulation::receive_now(transfer& what) {
             });
 }
 
-/// Somebody has to work on a message that has arrived. What one rank's processor or hardware does
-/// is done one after another, in the order of arrival: so what one rank sent to another takes
-/// effect in the order in which it was sent.
+/// Somebody has to work on a message that has arrived. One with latency is there that much later,
+/// and holds up those of the same two ranks that come behind it, but no others.
 void simulation::receive(transfer& what, ticks cost, event::action then) {
-    rank_state& rank = ranks_[what.to];
-    const ticks here = engine_.now() + what.regime->latency;
-    if (model_.reception.kind == reception_kind::hardware) {
-        // One that was held up until this very moment may still be on its way: behind it, then.
-        const bool is_first = rank.hardware_until < here;
-        rank.hardware_until = std::max(here, rank.hardware_until) + cost;
-        if (is_first && rank.hardware_until == engine_.now()) return then(engine_, what);
-        what.act = then;
-        return engine_.schedule(what, rank.hardware_until, engine_.rank(what.from));
-    }
     what.cost = cost;
     what.then = then;
-    if (here == engine_.now() && rank.arrived_until < here) return notice(what);
-    rank.arrived_until = std::max(here, rank.arrived_until);
+    if (!has_latency_) return be_worked_on(what);
+    const ticks now = engine_.now();
+    ticks& last = there_at_[std::uint64_t{what.from} << 32 | what.to];
+    const ticks here = std::max(now + what.regime->latency, last);
+    // One that was held up until this very moment may still be on its way: behind it, then.
+    const bool is_first = here == now && last < now;
+    last = here;
+    if (is_first) return be_worked_on(what);
     what.act = [](engine&, event& due) {
         transfer& late = static_cast<transfer&>(due);
-        late.host->notice(late);
+        late.host->be_worked_on(late);
     };
-    engine_.schedule(what, rank.arrived_until, engine_.rank(what.from));
+    engine_.schedule(what, here, engine_.rank(what.from));
+}
+
+/// What one rank's processor or hardware does is done one after another, in the order of arrival:
+/// so what one rank sent to another takes effect in the order in which it was sent.
+void simulation::be_worked_on(transfer& what) {
+    if (model_.reception.kind != reception_kind::hardware) return notice(what);
+    ticks& until = ranks_[what.to].hardware_until;
+    const ticks now = engine_.now();
+    const bool is_first = until < now;
+    until = std::max(now, until) + what.cost;
+    if (is_first && until == now) return what.then(engine_, what);
+    what.act = what.then;
+    engine_.schedule(what, until, engine_.rank(what.from));
 }
 
 /// The rank that serves it causes what happens then: so it finds that done when its call goes on at

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -180,6 +181,7 @@ private:
     void receive_in_turn(transfer& what);
     void receive_now(transfer& what);
     void receive(transfer& what, ticks cost, event::action then);
+    void be_worked_on(transfer& what);
     void notice(transfer& what);
     void set_alarm(rank_state& rank);
     void disturb(rank_state& rank);
@@ -266,6 +268,9 @@ private:
     const bool acknowledges_freely_ =
         leave_by_themselves_ && !perturbation_.is_on() && model_.receives_freely();
     bool has_handlers_ = false;  ///< some rank has sent a message
+    const bool has_latency_ = model_.has_latency();
+    /// When the last message of a pair is there, where messages need latency beyond the network's.
+    std::unordered_map<std::uint64_t, ticks> there_at_;
     running_handler* handler_ = nullptr;
     void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
     std::vector<kill_event> kills_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -53,11 +54,9 @@ struct operation_costs {
         }
         return regimes.empty() ? free : regimes.back();
     }
-    bool are_origins() const {
-        for (const operation_regime& regime : regimes) {
-            if (!regime.is_origins()) return false;
-        }
-        return true;
+    bool are_origins() const { return std::ranges::all_of(regimes, &operation_regime::is_origins); }
+    bool have_latency() const {
+        return std::ranges::any_of(regimes, [](const auto& each) { return each.latency != 0; });
     }
 };
 
@@ -247,6 +246,11 @@ struct machine_model {
         const auto free = [](const operation_costs& costs) { return costs.are_origins(); };
         return reception.kind == reception_kind::hardware && free(put) && free(get) &&
                free(atomic) && free(signal);
+    }
+    /// Whether some operation needs latency beyond the network's.
+    bool has_latency() const {
+        return put.have_latency() || get.have_latency() || atomic.have_latency() ||
+               signal.have_latency() || active_message.have_latency();
     }
     std::map<std::string, extra_constant, std::less<>> extras;  ///< "coherence.read_hit"
     std::vector<constant_note> constants;

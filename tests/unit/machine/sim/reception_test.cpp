@@ -204,6 +204,22 @@ TEST(latency, does_not_change_the_order) {
     EXPECT_EQ(run.ended(1), flight + 200 + dispatch + target);
 }
 
+TEST(latency, holds_up_nothing_of_other_ranks) {
+    for (const reception_kind kind : {reception_kind::hardware, reception_kind::polling}) {
+        machine_model model = model_with(kind);
+        model.put.regimes[0].latency = 5000;
+        const ticks entry = kind == reception_kind::polling ? dispatch : 0;
+        model_run run(model);
+        run.run_each({[](model_rank& self) { self.put_word(1, 256, 7); },
+                      [](model_rank& self) { self.await(0, 1); },
+                      [](model_rank& self) {
+                          self.compute(50);
+                          self.raise(1, 0);
+                      }});
+        EXPECT_EQ(run.ended(1), 50 + there + entry + target);
+    }
+}
+
 TEST(latency, does_not_change_the_order_of_what_it_makes_equal) {
     machine_model model = model_with(reception_kind::hardware);
     set_costs(model, {.origin = origin});
