@@ -52,16 +52,12 @@ std::string missing_file(const std::string& spec) {
     return is_file && !std::filesystem::exists(name) ? name : std::string();
 }
 
-/// Two ranks of the simulated machine, however many it has room for: of one node, or of a network.
-std::string with_two_ranks(const std::string& spec, const std::string& at_hand) {
-    return spec + (at_hand.starts_with("fabric") ? ",ranks=2" : ",threads=2");
-}
-
 /// @return 0, or the status with which the simulated machine ended.
 int predict(int argc, char** argv, const timing& point, const std::string& machine) {
     const char* const chosen = std::getenv("SELION_MACHINE");
     const std::string at_hand = chosen != nullptr ? chosen : "threads:2";
-    setenv("SELION_MACHINE", with_two_ranks(machine, at_hand).c_str(), 1);
+    // Two ranks, however many it has room for.
+    setenv("SELION_MACHINE", (machine + ",ranks=2").c_str(), 1);
     double predicted_ns = 0;
     const int status = selion::run(argc, argv, [&](selion::world& world) {
         const study::spread time = point(world);

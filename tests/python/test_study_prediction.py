@@ -40,12 +40,16 @@ def test_predicted_beside_measured(selion, where, machine):
         assert values["error_percent"] == pytest.approx(error, rel=1e-3, abs=0.01)
 
 
-def test_a_simulated_machine_predicts_itself(selion, where):
+@pytest.mark.parametrize("cores", [2, 4])
+def test_a_simulated_machine_predicts_itself(selion, where, tmp_path, cores):
     """Both halves run the same code, so the same machine gives the same times."""
-    here = f"sim:{root}/machines/this-host.toml"
+    described = (root / "machines/this-host.toml").read_text()
+    file = tmp_path / "host.toml"
+    file.write_text(described.replace("cores_per_socket = 2", f"cores_per_socket = {cores}"))
+    here = f"sim:{file}"
     done = selion(
         *("study", "prediction", "--experiment", "em3d", "--set", f"predicted_on={here}"),
-        *("--set", "nodes=20", "--quick", "--machine", here, "--json"),
+        *("--set", "nodes=20", "--quick", "--machine", f"{here},ranks=2", "--json"),
         **where,
     )
     assert (done.returncode, done.stderr) == (0, "")
