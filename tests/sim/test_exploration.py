@@ -80,6 +80,9 @@ def test_the_command_says_when_nothing_was_found():
     (["-m", "sim:crossbar", "--seeds", "9-1", "true"], ["9-1"]),
     (["-m", "sim:crossbar", "--mode", "all", "true"], ["all", "random", "delays"]),
     (["-m", "sim:crossbar", "no-such-program"], ["no-such-program"]),
+    (["-m", "sim:crossbar,seed=4", "true"], ["seed", "--seeds"]),
+    (["-m", "sim:crossbar,explore=off", "true"], ["explore", "--mode"]),
+    (["-m", "sim:crossbar", "sh", "-c", "exit 2"], ["status 2", "said nothing"]),
 ])
 def test_mistakes_of_the_command(arguments, words):
     done = explore(*arguments)

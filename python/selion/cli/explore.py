@@ -118,6 +118,9 @@ def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> 
             complain("explore", f"Interrupted at seed {seed}; none before it fails.")
             raise typer.Exit(128 + end.number) from None
         if status == 2 and run == 1:
+            if not output:
+                complain("explore", f"'{line[0]}' ended with status 2 at the first seed, {seed}, "
+                                    "and said nothing; 2 counts as a mistake in how it is run.")
             sys.stderr.buffer.write(output)
             raise typer.Exit(2)
         if status != 0:
