@@ -131,9 +131,9 @@ study::spread time_plain(selion::world& world, std::string_view name, bool is_wr
 
 measurement read_latency(const nlohmann::ordered_json& params, bool is_write) {
     const auto name = study::parameter<std::string>(params, "case");
-    const std::size_t block_bytes = read_block_bytes(params, false);
     const auto found = std::ranges::find(cases(), name, &latency_case::name);
     const bool is_plain = name == "private" || name == "split_c_local" || name == "split_c_remote";
+    const std::size_t block_bytes = read_block_bytes(params, is_plain);
     if (found == cases().end() && !is_plain) {
         throw study::bad_argument("'case' is '" + name + "', which is none.");
     }

@@ -29,6 +29,9 @@ software_cache::measurement read_point(const study::arguments& given) {
     if (is_rate) {
         return software_cache::read_rate(given.params, given.seed);
     }
+    if (experiment == "read-latency" || experiment == "write-latency") {
+        return software_cache::read_latency(given.params, experiment == "write-latency");
+    }
     using software_cache::field_table;
     software_cache::setting how{.base_offset = software_cache::read_base_offset(given.params),
                                 .seed = given.seed};
@@ -42,9 +45,6 @@ software_cache::measurement read_point(const study::arguments& given) {
     if (experiment == "figure-11" || experiment == "figure-12" || experiment == "update") {
         how.has_statistics = false;
         return software_cache::read_field_time(given.params, how);
-    }
-    if (experiment == "read-latency" || experiment == "write-latency") {
-        return software_cache::read_latency(given.params, experiment == "write-latency");
     }
     throw study::bad_argument("'" + experiment + "' is no experiment.");
 }

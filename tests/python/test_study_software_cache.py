@@ -87,6 +87,9 @@ def test_a_miss_that_the_home_serves_takes_what_the_source_says(study):
     assert ns["remote_at_home"] == pytest.approx(50_000, rel=0.01)  # fitted on this
     assert ns["split_c_remote"] == pytest.approx(30_000, rel=0.03)
     assert ns["remote_present_shared"] == pytest.approx(350, rel=0.3)
+    sizes = {row["params"]["case"]: row["params"]["block_bytes"] for row in rows}
+    assert sizes == {"remote_at_home": 8, "split_c_remote": 0, "remote_present_shared": 8}
+    assert {row["params"]["case"] for row in published(rows)} == set(sizes)
 
 
 def test_times_of_fields(study):
