@@ -85,7 +85,10 @@ stack_of_rank& engine::stack_of(task& rank) {
     return *rank.stack;
 }
 
-void engine::resume_at(task& rank, ticks at) { schedule(rank, std::max(at, rank.now), rank); }
+void engine::resume_at(task& rank, ticks at) {
+    cancel(rank);  // an earlier entry, if it has one, is in vain
+    schedule(rank, std::max(at, rank.now), rank);
+}
 
 void engine::steal(task& rank, ticks amount) {
     (is_armed(rank) ? rank.stolen : rank.now) += amount;

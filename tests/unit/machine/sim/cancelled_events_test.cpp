@@ -50,6 +50,18 @@ TEST(cancelled_events, do_not_fill_the_queue) {
     EXPECT_EQ(limited.ended(), plain.ended()) << "a deadline that does not pass costs no time";
 }
 
+TEST(cancelled_events, are_those_of_ranks_that_are_resumed_again) {
+    model_run run(slow_wires());
+    run.run([&](model_rank& rank) {
+        if (rank.number() != 0) return;
+        engine& events = rank.events();
+        for (int i = 0; i < 40'000; ++i) events.resume_at(events.current(), 1'000'000 + i);
+        EXPECT_LT(events.entries(), 2100u);
+        events.suspend();
+        EXPECT_EQ(rank.now(), 1'039'999);
+    });
+}
+
 TEST(cancelled_events, the_others_keep_their_order) {
     event_queue queue;
     std::mt19937_64 random(7);
