@@ -39,7 +39,8 @@ std::uint64_t product(const std::vector<std::uint32_t>& sides) {
     return all;
 }
 
-constexpr std::uint64_t most_cores = 64;  ///< of a node: a bit for each (node_memory)
+constexpr std::uint64_t most_cores = 64;   ///< of a node: a bit for each (node_memory)
+constexpr std::uint32_t most_fpus = 1024;  ///< of a core: each is looked at
 constexpr std::uint64_t page_bytes = 4096;
 
 class shape_settler {
@@ -49,7 +50,13 @@ public:
 
     void settle() {
         settle_nodes();
-        if (model_.node) settle_processes();
+        if (model_.node) {
+            settle_processes();
+        } else if (draft_.processes != 0) {
+            reject_without_node("machine.processes", draft_.processes);
+        } else if (draft_.threads != 0) {
+            reject_without_node("machine.threads", draft_.threads);
+        }
         const room space = room_of_shape();
         if (space.ranks > max_ranks) {
             reject(file_, fmt::format("{} has room for {} ranks; an address names at most {}",
@@ -57,6 +64,10 @@ public:
         }
         model_.most_ranks = static_cast<std::uint32_t>(space.ranks);
         model_.ranks = draft_.ranks != 0 ? draft_.ranks : default_ranks();
+        if (model_.ranks > max_ranks) {
+            reject(file_, fmt::format("{} ranks are asked for; an address names at most {}",
+                                      model_.ranks, max_ranks));
+        }
         if (model_.ranks > model_.most_ranks) {
             reject(file_,
                    fmt::format("{} has room for {} ranks ({}), and {} are asked for; for "
@@ -79,6 +90,7 @@ private:
             }
             model_.nodes = static_cast<std::uint32_t>(product(sides));
         } else if (draft_.nodes != 0) {
+            if (!model_.node) reject_without_node("machine.nodes", draft_.nodes);
             model_.nodes = draft_.nodes;
         }
         if (model_.nodes > 1 && model_.network == network_kind::none) {
@@ -86,8 +98,16 @@ private:
         }
     }
 
+    [[noreturn]] void reject_without_node(std::string_view key, std::uint32_t value) const {
+        reject(file_, fmt::format("{} = {} needs a [node] that says what they run on", key, value));
+    }
+
     void settle_processes() {
         const node_model& node = *model_.node;
+        if (node.fpus > most_fpus) {
+            reject(file_, fmt::format("fpus_per_core = {} is too many; a core has at most {}",
+                                      node.fpus, most_fpus));
+        }
         const std::uint64_t places = std::uint64_t{node.sockets} * node.cores * node.threads;
         if (places > max_ranks) {
             reject(file_, fmt::format("a node of {} hardware threads is too large", places));
@@ -127,7 +147,8 @@ private:
         switch (model_.network) {
             case network_kind::mesh: return room_of_mesh();
             case network_kind::bus: {
-                const std::uint32_t most = std::max(draft_.most_boards, draft_.boards);
+                const std::uint32_t most =
+                    draft_.most_boards != 0 ? draft_.most_boards : draft_.boards;
                 return {most + 1ull, fmt::format("a host and {} boards", most),
                         fmt::format("network.most_boards={}", 2 * std::max(most, 1u))};
             }

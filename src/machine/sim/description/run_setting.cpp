@@ -28,13 +28,13 @@ std::optional<double> leading_number(std::string_view& text) {
     return value;
 }
 
-/// "5us" as picoseconds.
+/// "5us", less than a million seconds, as picoseconds.
 std::optional<std::int64_t> time_ps(std::string_view text) {
     const std::optional<double> value = leading_number(text);
     if (!value) return std::nullopt;
     for (const auto& [unit, ps] :
          {std::pair{"ps", 1.0}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}}) {
-        if (text == unit && *value * ps < 9e18) return std::llround(*value * ps);
+        if (text == unit && *value * ps < 1e18) return std::llround(*value * ps);
     }
     return std::nullopt;
 }
@@ -117,7 +117,7 @@ bool add_slow(run_setting& setting, std::string_view value) {
     if (!parts) return false;
     const auto rank = base::parse_whole(parts->first);
     const auto factor = plain_number(parts->second);
-    if (!rank || *rank > UINT32_MAX || !factor || *factor <= 0) return false;
+    if (!rank || *rank > UINT32_MAX || !factor || *factor < 0.001 || *factor > 1e6) return false;
     setting.slow[static_cast<std::uint32_t>(*rank)] = *factor;
     return true;
 }
@@ -126,19 +126,20 @@ struct run_option {
     std::string_view key;
     std::string_view form;
     bool (*set)(run_setting&, std::string_view);
+    bool takes_several = false;  ///< values, with + between them
 };
 
 constexpr run_option run_options[] = {
     {"compute", "charged, measured or measuredxFACTOR (host time, not deterministic)", set_compute},
     {"context", "fibers or threads", set_context},
-    {"delay", "PROBABILITY@TIME, for example 0.01@50us", set_delay},
+    {"delay", "PROBABILITY@TIME, for example 0.01@50us; the time is less than 1000000s", set_delay},
     {"explore", "off, random or delays", set_exploration},
-    {"kill", "RANK@TIME, for example 3@5us", add_kill},
+    {"kill", "RANK@TIME, for example 3@5us; the time is less than 1000000s", add_kill, true},
     {"loss", "a probability below 1, for example 0.001", set_loss},
     {"payload", "bytes or none (times alone: long puts and gets do not move their data)",
      set_payload},
     {"seed", "a whole number", set_seed},
-    {"slow", "RANKxFACTOR, for example 2x1.5", add_slow},
+    {"slow", "RANKxFACTOR, for example 2x1.5; the factor is from 0.001 to 1000000", add_slow, true},
 };
 
 }  // namespace
@@ -161,8 +162,8 @@ run_setting take_run_setting(std::string_view spec, option_map& options) {
         if (place == options.end()) continue;
         std::string_view rest = place->second;
         while (true) {
-            // Several values of one option stand with + between them.
-            const std::string_view value = rest.substr(0, rest.find('+'));
+            const std::string_view value =
+                option.takes_several ? rest.substr(0, rest.find('+')) : rest;
             if (!option.set(setting, value)) {
                 throw error(status::bad_argument,
                             fmt::format("machine \"{}\": {}={} is not {}", spec, option.key,
