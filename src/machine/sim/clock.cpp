@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 
@@ -65,6 +67,14 @@ std::optional<meters::router_events> simulation::router_events(detail::rank_cont
     return network_->router_events(context.rank, time_of(looked.rank));
 }
 
+void simulation::end_beyond_time(rank_state& rank) {
+    owner_.launcher().end_job(
+        rank.context,
+        fmt::format("rank {} has spent more virtual time than is counted, {:.3g} s; charge less",
+                    rank.context.rank,
+                    static_cast<double>(longest_time) * model_.tick.in_ps() * 1e-12));
+}
+
 void simulation::charge(detail::rank_context& context, const work& amount) {
     if (setting_.host_time_scale != 0) return;  // the host's time is spent instead
     const processor_costs& costs = processor_of(context.rank);
@@ -76,12 +86,13 @@ void simulation::charge(detail::rank_context& context, const work& amount) {
         now = node_of(context.rank)
                   .compute(thread_of(context.rank), stretched(rank, costs.flop.of(amount.flops)),
                            now);
+        spend(rank, 0);
     } else {
         spend(rank, costs.flop.of(amount.flops));
     }
     spend(rank, costs.int_op.of(amount.int_ops) + costs.load.of(amount.loads) +
                     costs.store.of(amount.stores) + costs.copied_byte.of(amount.copied_bytes) +
-                    model_.tick.from_ps(amount.picoseconds));
+                    std::min(model_.tick.from_ps(amount.picoseconds), longest_time));
 }
 
 bool simulation::wait(detail::rank_context& context, const wait_request& request) {

@@ -135,7 +135,13 @@ private:
         bool serves_;
     };
     /// Lets the rank's processor work.
-    void spend(rank_state& rank, ticks work) { time_of(rank) += stretched(rank, work); }
+    void spend(rank_state& rank, ticks work) {
+        ticks& now = time_of(rank);
+        now += stretched(rank, work);
+        if (now > longest_time) [[unlikely]]
+            end_beyond_time(rank);
+    }
+    [[noreturn]] void end_beyond_time(rank_state& rank);
     /// The clock of what a rank does now: its own, or its handler's.
     ticks& time_of(rank_state& rank) {
         return handler_ != nullptr ? handler_->now : rank.self->now;

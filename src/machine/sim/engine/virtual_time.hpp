@@ -15,6 +15,8 @@ __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
 inline constexpr ticks end_of_time = INT64_MAX;
+/// No single time is longer: sums of several fit.
+inline constexpr ticks longest_time = end_of_time / 8;
 
 /// How long a tick is: `numerator / denominator` picoseconds, at least one picosecond.
 struct tick_length {

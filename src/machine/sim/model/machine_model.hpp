@@ -18,8 +18,10 @@ namespace selion::machine::sim {
 struct rate {
     std::int64_t scaled = 0;
 
+    /// At most `longest_time`.
     ticks of(std::uint64_t count) const {
-        return static_cast<ticks>((static_cast<wide>(scaled) * count) >> 20);
+        const wide all = (static_cast<wide>(scaled) * count) >> 20;
+        return static_cast<ticks>(std::min<wide>(all, longest_time));
     }
     static rate from_ticks(double each) {
         return {static_cast<std::int64_t>(each * (1 << 20) + (each < 0 ? -0.5 : 0.5))};
