@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "machine/sim/model/bus_costs.hpp"
+
 namespace selion::machine::sim {
 namespace {
 
@@ -32,22 +34,28 @@ std::uint32_t torus_hops(const machine_model& model, std::uint32_t from, std::ui
     return all;
 }
 
-/// The copy loop of a core: what is left of whole turns of the unrolled loop goes one by one.
+/// The copy loop of a core: what is left of whole turns of the unrolled loop goes one by one, and
+/// each store but the first takes the core's link for a slot.
 ticks copy_loop(const mesh_model& mesh, std::uint64_t bytes) {
     const std::uint64_t width = std::min(mesh.store_bytes, mesh.transaction_bytes);
     const std::uint64_t stores = std::max<std::uint64_t>((bytes + width - 1) / width, 1);
     const auto unrolled = static_cast<ticks>((stores - 1) / mesh.loop_unroll * mesh.loop_unroll);
-    return mesh.loop_entry + unrolled * mesh.unrolled_store +
-           (static_cast<ticks>(stores) - unrolled) * mesh.remainder_store;
+    const ticks rest = static_cast<ticks>(stores) - unrolled;
+    const ticks first = unrolled != 0 ? mesh.unrolled_store : mesh.remainder_store;
+    const ticks unrolled_later = std::max<ticks>(unrolled - 1, 0);
+    const ticks rest_later = unrolled != 0 ? rest : rest - 1;
+    const ticks slot = slot_of(mesh);
+    return mesh.loop_entry + first + unrolled_later * std::max(mesh.unrolled_store, slot) +
+           rest_later * std::max(mesh.remainder_store, slot);
 }
 
 ticks mesh_way(const machine_model& model, const route& way) {
     return model.mesh.entry + model.mesh.hop * hops(model, way.from, way.to);
 }
 
-ticks bus_transfer(const bus_model& bus, bool is_read, std::uint64_t bytes) {
-    const rate each = is_read ? bus.read_per_byte : bus.write_per_byte;
-    return bus.setup + static_cast<ticks>(static_cast<double>(each.of(bytes)) / bus.burst);
+ticks bus_transfer(const machine_model& model, const route& way, std::uint64_t bytes) {
+    const bus_costs costs(model.bus, model.ranks);
+    return way.from == 0 ? costs.write(way.to, bytes) : costs.read(way.from, bytes);
 }
 
 /// From one port to another, all bytes of a message; on a mesh, its last one.
@@ -63,7 +71,7 @@ ticks wires(const machine_model& model, const route& way, std::uint64_t bytes) {
             return model.torus.entry + model.torus.hop * hops(model, way.from, way.to) +
                    model.torus.per_byte.of(bytes);
         case network_kind::mesh: return mesh_way(model, way);
-        case network_kind::bus: return bus_transfer(model.bus, way.from != 0, bytes);
+        case network_kind::bus: return bus_transfer(model, way, bytes);
         case network_kind::none: break;
     }
     return 0;
@@ -92,8 +100,13 @@ journey write_journey(const machine_model& model, const route& way, const operat
                       std::uint64_t wire_bytes) {
     journey made;
     made.origin = call_entry(model) + regime.origin + regime.origin_per_byte.of(way.bytes);
-    if (model.network == network_kind::mesh) made.origin += copy_loop(model.mesh, wire_bytes);
-    made.there = wires(model, way, wire_bytes) + regime.latency;
+    const std::uint64_t dma_from = model.mesh.dma_from_bytes;
+    const bool is_by_dma = dma_from != 0 && way.bytes >= dma_from;
+    if (model.network == network_kind::mesh && !is_by_dma) {
+        made.origin += copy_loop(model.mesh, wire_bytes);
+    }
+    made.there =
+        (is_by_dma ? dma_ticks(model, way) : wires(model, way, wire_bytes)) + regime.latency;
     made.target =
         notice(model, way.target_computes) + regime.target + regime.target_per_byte.of(way.bytes);
     acknowledge(model, way, regime, made);

@@ -135,6 +135,9 @@ struct mesh_model {
     bool has_dma() const { return dma_setup != 0 || dma_per_byte.scaled != 0; }
 };
 
+/// A link is taken so long by a transaction.
+inline ticks slot_of(const mesh_model& model) { return std::max(model.slot, ticks{1}); }
+
 /// Any number of dimensions, for networks whose single flits are not of interest.
 struct torus_model {
     std::vector<std::uint32_t> sides;

@@ -106,9 +106,6 @@ private:
     bool wraps_around_;
 };
 
-/// A link is taken so long by a transaction.
-inline ticks slot_of(const mesh_model& model) { return std::max(model.slot, ticks{1}); }
-
 /// Places of a queue and its link: for transactions that are on the link at the same time when it
 /// is never idle, and for those that wait.
 std::uint32_t places_of_link(const mesh_model& model);
