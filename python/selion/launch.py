@@ -53,8 +53,14 @@ def check_machine(machine: str, cure: str = _cure) -> None:
         )
 
 
-def _expect_no_launcher(machine: str) -> None:
-    """@error Mistake for a machine whose ranks cannot be sent a function."""
+def _check_argument(machine: str) -> None:
+    """@error TypeError, or Mistake for a machine whose ranks cannot be sent a function."""
+    if not isinstance(machine, str):
+        raise TypeError(
+            f"machine is {machine!r}, of type {type(machine).__name__}; legal: a str such as "
+            "'processes:2'."
+        )
+    check_machine(machine, _cure_of_argument(machine))
     if spec.parse(machine).kind == "fabric":
         raise Mistake(
             f"Ranks of the machine '{machine}' are started by a launcher, which cannot be sent a "
@@ -261,13 +267,7 @@ def run(
     if machine is not None:
         if thread_level not in _levels:
             raise ValueError(f"thread_level is '{thread_level}'; legal: {listing(_levels)}.")
-        if not isinstance(machine, str):
-            raise TypeError(
-                f"machine is {machine!r}, of type {type(machine).__name__}; legal: a str such as "
-                "'processes:2'."
-            )
-        check_machine(machine, _cure_of_argument(machine))
-        _expect_no_launcher(machine)
+        _check_argument(machine)
         from selion import by_value
 
         options = by_value.Options(machine, thread_level, time_limit, dict(environment or {}))
