@@ -81,6 +81,8 @@ function(selion_install)
         COMPATIBILITY SameMinorVersion)
     # Relative, so that the installed tree may be moved.
     file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+    file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+    file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
     foreach(package IN ITEMS selion selion-lapi)
         configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in
             ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)

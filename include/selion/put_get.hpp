@@ -73,7 +73,8 @@ SELION_API void put_elements_slow(std::uint64_t target, const void* source, std:
 }
 
 /// Writes a span by one store for each element, as a loop over plain pointers does; `put` moves as
-/// much at a time as it can. Others see elements whole. Completion as for `put`.
+/// much at a time as it can. Where the target is mapped others see elements whole. Completion as
+/// for `put`.
 /// @pre source and target do not overlap.
 /// @cost a store for each element, also between simulated cores
 template <class T>

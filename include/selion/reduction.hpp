@@ -97,7 +97,7 @@ void combine_each(const void* erased, void* result, const void* left, const void
     T* into = static_cast<T*>(result);
     const T* a = static_cast<const T*>(left);
     const T* b = static_cast<const T*>(right);
-    for (std::size_t i = 0; i < count; ++i) into[i] = combine(a[i], b[i]);
+    for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<T>(combine(a[i], b[i]));
 }
 
 template <transferable T, class Operation>

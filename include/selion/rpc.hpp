@@ -135,7 +135,7 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
     call sending{portable<Function>(function), {}};
     constexpr bool has_views = (span_element<Arguments>::is_span || ...);
     if constexpr (are_few_words<call> && !has_views) {
-        pack_into(sending.arguments, nullptr, 0, arguments...);
+        detail::pack_into(sending.arguments, nullptr, 0, arguments...);
         const auto runs = &run_call<Function, Arguments...>;
         return send_few_words(target, encode_function(runs), state, sending, site);
     }
@@ -143,7 +143,7 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
     std::array<std::byte, 512> near;
     std::vector<std::byte> far(bytes > near.size() ? bytes : 0);
     std::byte* const views = far.empty() ? near.data() : far.data();
-    pack_into(sending.arguments, views, 0, arguments...);
+    detail::pack_into(sending.arguments, views, 0, arguments...);
     send_message({.target = target,
                   .function = encode_function(&run_call<Function, Arguments...>),
                   .arguments = std::as_bytes(std::span(&sending, 1)),

@@ -62,7 +62,7 @@ inline void put_signal(global_ptr<T> target, const std::type_identity_t<T>& valu
                        global_ptr<signal> announcement, detail::signal_update update,
                        std::source_location site = std::source_location::current()) {
     if (detail::local_address(*detail::current_context, target.bits()) != nullptr) [[likely]] {
-        put(target, value, site);
+        selion::put(target, value, site);
         notify(announcement, update, site);
         return;
     }
@@ -78,7 +78,7 @@ inline void put_signal(global_ptr<T> target, std::span<const std::type_identity_
                        global_ptr<signal> announcement, detail::signal_update update,
                        std::source_location site = std::source_location::current()) {
     if (detail::local_address(*detail::current_context, target.bits()) != nullptr) [[likely]] {
-        put(target, source, site);
+        selion::put(target, source, site);
         notify(announcement, update, site);
         return;
     }

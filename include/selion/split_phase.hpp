@@ -83,7 +83,7 @@ inline void put(global_ptr<T> target, const std::type_identity_t<T>& value, cons
     const T copy = value;
     counters later = when;
     later.origin = nullptr;
-    put(target, std::span<const T>(&copy, 1), later, site);
+    selion::put(target, std::span<const T>(&copy, 1), later, site);
     detail::count_here(*detail::current_context, when.origin, site);
 }
 
@@ -111,17 +111,17 @@ inline void get(std::span<std::remove_const_t<T>> target, global_ptr<T> source,
 template <class T>
 inline void put(global_ptr<T> target, std::span<const std::type_identity_t<T>> source,
                 counter& completion, std::source_location site = std::source_location::current()) {
-    put(target, source, counters{.completion = &completion}, site);
+    selion::put(target, source, counters{.completion = &completion}, site);
 }
 template <class T>
 inline void put(global_ptr<T> target, const std::type_identity_t<T>& value, counter& completion,
                 std::source_location site = std::source_location::current()) {
-    put(target, value, counters{.completion = &completion}, site);
+    selion::put(target, value, counters{.completion = &completion}, site);
 }
 template <class T>
 inline void get(std::span<std::remove_const_t<T>> target, global_ptr<T> source, counter& completion,
                 std::source_location site = std::source_location::current()) {
-    get(target, source, counters{.completion = &completion}, site);
+    selion::get(target, source, counters{.completion = &completion}, site);
 }
 
 /// Completes: on return all earlier operations of this rank on one rank's memory are visible to

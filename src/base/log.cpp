@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 #include "base/knobs.hpp"
@@ -16,6 +17,7 @@ void say(std::string_view sentence) {
     std::string_view rest = line;
     while (!rest.empty()) {
         const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
+        if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return;
         rest.remove_prefix(static_cast<std::size_t>(written));
     }

@@ -110,7 +110,7 @@ void pack_into(packed_arguments<First, Rest...>& into, std::byte* views, std::si
     } else {
         into.first = {first};
     }
-    pack_into(into.rest, views, at, rest...);
+    detail::pack_into(into.rest, views, at, rest...);
 }
 
 template <class T>
