@@ -169,8 +169,11 @@ bool coherent_part::is_called() const {
 /// Takes in what has come, before an access that is a call.
 void coherent_part::enter() {
     if (is_shown_ && is_called()) show_table();
-    // One look takes some of what has come; who has sent the rest has called already.
-    if (context_.transport->poll(context_) && is_shown_) call_for_attention(context_.rank);
+    // One look takes some of what has come; who has sent the rest has called already. Nor does
+    // anybody call when there is room again for what handlers could not send.
+    const bool has_more =
+        context_.transport->poll(context_) || context_.transport->has_unsent(context_);
+    if (has_more && is_shown_) call_for_attention(context_.rank);
     detail::run_completions(context_);  // messages that others have served are some
     catch_up();
     if (context_.group_size > 1 && ++entered_ % accesses_per_turn == 0) {

@@ -178,6 +178,8 @@ public:
     virtual std::uint64_t most_message_bytes() const = 0;
     /// Serves what has come for the calling rank. @return whether anything had.
     virtual bool poll(detail::rank_context& context) = 0;
+    /// Whether messages of the rank's handlers wait for room where they go; they leave in `poll`.
+    virtual bool has_unsent(detail::rank_context&) { return false; }
     /// Whether something has come for the calling rank, or for one of its carrier, that is not
     /// handled yet. Asked at the end of jobs whose ranks wait for each other there.
     virtual bool has_mail(detail::rank_context&) { return false; }

@@ -202,8 +202,11 @@ SPMD_TEST(heap, ground_of_the_other_side_is_zeroed) {
     const auto all =
         use_up(test, [&](std::size_t n) { return selion::allocate<std::byte>(world, n); });
     for (const auto one : all) selion::deallocate(world, one);
-    // Who has the least room decides for all.
-    test.equal(all.size(), world.all_reduce(own.size(), selion::minimum));
+    // Who has the least room decides for all. Where the runtime keeps something, what fits beyond
+    // that, which is little, is out of the symmetric side's reach.
+    const std::size_t least = world.all_reduce(own.size(), selion::minimum);
+    const std::size_t beyond = world.heap().runtime_bytes == 0 ? 0 : 2;
+    test.that(all.size() <= least && all.size() + beyond >= least, "as many pieces of all ranks");
 }
 
 SPMD_TEST(heap, used_up_in_pieces) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -222,7 +223,10 @@ void broadcast_to_one_who_is_late(selion::world& world, spmd::test_run& test) {
 /// One member does not come: the others get an error in time, and other teams are as before.
 SPMD_TEST(team, collectives_can_time_out) {
     if (world.size() == 1) return;
-    if (world.machine().capabilities.real_time && world.size() % 2 == 0) {
+    // What a team that has failed has sent over a network is kept in the heap, which the heap's
+    // tests would find.
+    const std::string& kind = world.machine().kind;
+    if ((kind == "threads" || kind == "processes") && world.size() % 2 == 0) {
         broadcast_to_one_who_is_late(world, test);
     }
     for (int which = 0; which < 3; ++which) {

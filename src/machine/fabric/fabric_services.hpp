@@ -95,6 +95,9 @@ public:
     bool poll(detail::rank_context& context) override {
         return !context.own.in_handler && reach_.place.serve(context);
     }
+    bool has_unsent(detail::rank_context&) override {
+        return room() != nullptr && room()->has_parked();
+    }
     bool has_mail(detail::rank_context&) override {
         return port_.has_mail() || (room() != nullptr && room()->is_busy());
     }

@@ -38,6 +38,8 @@ class alignas(detail::line_bytes) mail_room {
 public:
     mail_room(post_office& office, std::uint32_t carrier, std::span<detail::rank_context> ranks);
 
+    /// Whether messages of handlers could not leave yet.
+    bool has_parked() const { return parked_count_.load(std::memory_order_relaxed) != 0; }
     /// Whether a message waits, or one of a handler could not leave.
     bool has_mail() const { return std::ranges::any_of(readers_, has_message) || has_parked(); }
     /// Whether a thread serves it now, where there are several.
@@ -65,7 +67,6 @@ private:
     friend class post_office;
     class room_access;
     class service;
-    bool has_parked() const { return parked_count_.load(std::memory_order_relaxed) != 0; }
     /// A message that a handler could not send.
     struct parked_message {
         detail::rank_context* sender;  ///< the rank's own, of this room

@@ -59,6 +59,9 @@ public:
     bool poll(detail::rank_context& context) override {
         return !context.own.in_handler && office_.poll(context);
     }
+    bool has_unsent(detail::rank_context& context) override {
+        return office_.room_of(context).has_parked();
+    }
     bool is_served(detail::rank_context& context) override {
         return office_.room_of(context).is_served();
     }
