@@ -51,10 +51,11 @@ struct agreement {
     std::uint64_t highest_offset;
     std::uint64_t lowest_offset;
     std::uint32_t worst_rank;  ///< of those that have no room
-    std::uint32_t failures;
-    std::uint16_t most_alignment;
-    std::uint16_t least_alignment;
+    std::uint16_t failures;    ///< that there are some
+    std::uint8_t most_alignment;
+    std::uint8_t least_alignment;  ///< their binary logarithms
 };
+static_assert(sizeof(agreement) == 40);
 
 agreement agree(rank_context& context, const agreement& mine) {
     constexpr auto both = [](const agreement& a, const agreement& b) {
@@ -63,7 +64,7 @@ agreement agree(rank_context& context, const agreement& mine) {
                          std::max(a.highest_offset, b.highest_offset),
                          std::min(a.lowest_offset, b.lowest_offset),
                          a.failures != 0 ? a.worst_rank : b.worst_rank,
-                         a.failures + b.failures,
+                         std::max(a.failures, b.failures),
                          std::max(a.most_alignment, b.most_alignment),
                          std::min(a.least_alignment, b.least_alignment)};
     };
@@ -123,9 +124,10 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     onesided::symmetric_heap& heap = state_of(context).heap;
     const auto offset = heap.allocate_symmetric(bytes, request.alignment);
     const std::uint64_t own_offset = offset.value_or(0);
-    const auto alignment = static_cast<std::uint16_t>(request.alignment);
+    const auto alignment = static_cast<std::uint8_t>(std::countr_zero(request.alignment));
+    const std::uint16_t failures = offset ? 0 : 1;
     const agreement all = agree(context, {bytes, bytes, own_offset, own_offset, context.rank,
-                                          offset ? 0u : 1u, alignment, alignment});
+                                          failures, alignment, alignment});
     SELION_EXPECT_AT(all.most_bytes == all.least_bytes && all.most_alignment == all.least_alignment,
                      site,
                      fmt::format("allocate is collective and symmetric, but one rank asks for {} "

@@ -26,7 +26,8 @@ _waiting = """
 ])
 def test_it_refuses_before_it_measures(selion, tmp_path, arguments, status, words):
     write_script(tmp_path / "bin" / "bench_offload", "import sys; sys.exit('it was run')")
-    done = selion("bench", "offload", "--json", "rows", *arguments,
+    rows = () if "--json" in arguments else ("--json", "rows")
+    done = selion("bench", "offload", *rows, *arguments,
                   SELION_BIN=str(tmp_path / "bin"))
     assert (done.returncode, done.stdout) == (status, "")
     assert words in " ".join(done.stderr.split()) and "it was run" not in done.stderr

@@ -86,7 +86,8 @@ def run(selion, tmp_path):
             paths = [str(package.parent), str(root / "python")]
             changes["PYTHONPATH"] = os.pathsep.join(paths)
             changes["PATH"] = f"{tmp_path / 'path'}{os.pathsep}{os.environ['PATH']}"
-        line = ["bench", "python", "--quick", "--json", "rows.jsonl", *arguments]
+        rows = [] if "--json" in arguments else ["--json", "rows.jsonl"]
+        line = ["bench", "python", "--quick", *rows, *arguments]
         done = selion(*line, **changes)
         path = tmp_path / "rows.jsonl"
         lines = path.read_text().splitlines() if path.exists() else []
