@@ -195,14 +195,14 @@ struct long_value {
 };
 
 /// What the root's call leaves on its stack is overwritten.
-[[gnu::noinline]] void use_the_stack() {
+[[maybe_unused, gnu::noinline]] void use_the_stack() {
     volatile long other[8192];
     for (volatile long& one : other) one = 9;
 }
 
 /// Member 1 is late, and may read what the root has given when the root's call has ended in an
 /// error. Where calls are compared first it comes to that comparison, and ends in an error too.
-void broadcast_to_one_who_is_late(selion::world& world, spmd::test_run& test) {
+[[maybe_unused]] void broadcast_to_one_who_is_late(selion::world& world, spmd::test_run& test) {
     const selion::team pair = world.split(world.rank() / 2);
     const bool is_late = pair.rank() == 1;
     if (is_late) std::this_thread::sleep_for(std::chrono::milliseconds(60));
@@ -223,12 +223,14 @@ void broadcast_to_one_who_is_late(selion::world& world, spmd::test_run& test) {
 /// One member does not come: the others get an error in time, and other teams are as before.
 SPMD_TEST(team, collectives_can_time_out) {
     if (world.size() == 1) return;
+#if !defined(__SANITIZE_ADDRESS__)  // which finds the memory that is never given back
     // What a team that has failed has sent over a network is kept in the heap, which the heap's
     // tests would find.
     const std::string& kind = world.machine().kind;
     if ((kind == "threads" || kind == "processes") && world.size() % 2 == 0) {
         broadcast_to_one_who_is_late(world, test);
     }
+#endif
     for (int which = 0; which < 3; ++which) {
         const selion::team all = world.split(0);
         bool has_timed_out = false;
