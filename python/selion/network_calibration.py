@@ -20,10 +20,11 @@ _program = "study_host"
 _ranks = 2
 _repetitions = 10  # of a quick look: 1
 _tries = 10  # of figures that contradict each other
-_block, _long_block = 4096, 262144
+_short, _block, _long_block = 64, 4096, 262144
 #: What is measured, by name: operation and bytes.
 _calls = {
     "put": ("put", 8),
+    "block_put": ("put", _block),
     "get": ("get", 8),
     "atomic": ("fetch_add", 8),
     "barrier": ("barrier", 0),
@@ -132,9 +133,28 @@ def _network(found: Figures) -> list[Constant]:
     ]
 
 
+def _origin(figure: Mapping[str, float], less_ns: float, on: str) -> str:
+    return str(Constant("origin_ns", max(figure["median"] - less_ns, 0), _fitted(figure, on)))
+
+
 def _operation(name: str, figure: Mapping[str, float], less_ns: float, on: str) -> list[str]:
-    value = max(figure["median"] - less_ns, 0)
-    return ["", f"[operations.{name}]", str(Constant("origin_ns", value, _fitted(figure, on)))]
+    return ["", f"[operations.{name}]", _origin(figure, less_ns, on)]
+
+
+def _puts(found: Figures) -> list[str]:
+    """Short ones in a row leave together, a block by itself."""
+    moved_ns = _block * _moved_bytes(found) / (_long_block - _block)
+    of_block = f"a put of {_block} bytes, many in a row, less what its bytes take"
+    return [
+        "",
+        "[[operations.put]]",
+        str(Constant("up_to_bytes", _short, "assumed because those of 8 bytes were measured")),
+        _origin(found["put"], 0, "a put of 8 bytes, many in a row"),
+        "",
+        "[[operations.put]]",
+        _origin(found["block_put"], moved_ns,
+                of_block + calibration.no_less(found["block_put"]["median"] - moved_ns)),
+    ]
 
 
 def _operations(found: Figures) -> list[str]:
@@ -142,7 +162,7 @@ def _operations(found: Figures) -> list[str]:
     way = _both_ways(found) / 2
     started = "a put of 8 bytes, many in a row"
     return [
-        *_operation("put", put, 0, started),
+        *_puts(found),
         *_operation("get", put, 0, f"{started}: what it takes to be sent"),
         # Many in a row leave together; those for which somebody waits leave alone.
         *_operation("signal", found["barrier"], way,
