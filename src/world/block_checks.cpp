@@ -32,7 +32,7 @@ struct own_place {
 
 std::uintptr_t address_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
-/// The own block is the rank's block of all, or has nothing in common with them.
+/// As `expect_apart` says.
 void expect_own_place(const char* what, const own_place& where, team_rank rank,
                       std::source_location site) {
     const bool is_apart =
