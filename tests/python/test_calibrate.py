@@ -328,8 +328,8 @@ _ns = {"put 8": 500, "get 8": 2500, "fetch_add 8": 2600, "barrier 0": 1700, "all
 
 @pytest.fixture
 def network(tmp_path: Path) -> dict[str, str]:
-    """A launcher and programs that measure two ranks. FAKE_MACHINE: how tables call it. FAKE_GETS:
-    what a get of 8 bytes takes in each job, the last one also later."""
+    """A launcher and programs that measure two ranks. FAKE_MACHINE: how tables call it.
+    FAKE_TIMES: what a call takes in each job, the last one also later."""
     write_script(tmp_path / "bin" / "mpirun", """
         import os, sys
         if "--version" in sys.argv:
@@ -348,10 +348,9 @@ def network(tmp_path: Path) -> dict[str, str]:
         params = json.loads(given["--params"])
         name = params["op"] + " " + str(params["bytes"])
         open("host-log", "a").write(name + "\\n")
-        jobs = open("host-log").read().splitlines().count("get 8")
-        if name == "get 8" and "FAKE_GETS" in os.environ:
-            gets = json.loads(os.environ["FAKE_GETS"])
-            ns[name] = gets[min(jobs, len(gets)) - 1]
+        jobs = open("host-log").read().splitlines().count(name)
+        times = json.loads(os.environ.get("FAKE_TIMES", "{{}}")).get(name, [ns[name]])
+        ns[name] = times[min(jobs, len(times)) - 1]
         for repetition in range(int(given["--repetitions"])):
             value = ns[name] + repetition
             row = dict(value=value, p5=value - 1, p95=value + 1, n=101)
@@ -384,7 +383,8 @@ def test_ranks_that_share_memory_are_no_network(selion, network, tmp_path):
 
 
 def test_figures_that_contradict_each_other_are_measured_again(selion, network, tmp_path):
-    done = selion("calibrate", "-m", "fabric", "--quick", FAKE_GETS="[400, 3500]", **network)
+    times = '{"put 8": [9000, 500], "get 8": [3500]}'
+    done = selion("calibrate", "-m", "fabric", "--quick", FAKE_TIMES=times, **network)
     assert (done.returncode, done.stderr) == (0, "")
     table = tomllib.loads((tmp_path / "this-network.toml").read_text())
     assert table["network"]["latency_ns"]["value"] == 1500
@@ -396,8 +396,17 @@ def test_figures_that_contradict_each_other_are_measured_again(selion, network, 
     assert [lines.count(f"{op} 8") for op in ("put", "get", "fetch_add")] == [2, 2, 1]
 
 
+def test_of_disturbed_figures_the_least_are_kept(selion, network, tmp_path):
+    times = '{"get 4096": [300000, 280000, 4000, 290000], "get 262144": [270000, 262144, 400000]}'
+    done = selion("calibrate", "-m", "fabric", "--quick", FAKE_TIMES=times, **network)
+    assert (done.returncode, done.stderr) == (0, "")
+    table = tomllib.loads((tmp_path / "this-network.toml").read_text())
+    assert table["network"]["port_ns_per_byte"]["value"] == 1
+
+
 def test_no_file_is_written_of_figures_that_contradict_each_other(selion, network, tmp_path):
-    done = selion("calibrate", "-m", "fabric", "--quick", FAKE_GETS="[400]", **network)
+    done = selion("calibrate", "-m", "fabric", "--quick", FAKE_TIMES='{"get 8": [400]}',
+                  **network)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         "selion calibrate: A get of 8 bytes took 400 ns and a put 500 ns, which leaves nothing for "
