@@ -218,3 +218,5 @@ SELION_API int LAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl);
 #ifdef __cplusplus
 }
 #endif
+
+#include <selion/lapi_places.h>

@@ -47,6 +47,7 @@ reception ask_handler(task& own, void* handler, const first_header& came, const 
     reception said{piece_walk(nullptr, 0)};
     // Programs may change what they get; the message is theirs to read while the handler runs.
     void* const user = came.user_bytes == 0 ? nullptr : const_cast<std::byte*>(front);
+    const place_of_call outer(own);
     lapi_handle_t handle = own.last_handle;
     uint user_bytes = came.user_bytes;
     if (came.is_vector()) {
@@ -134,11 +135,12 @@ void send_all(const operation& what, outgoing_message& message) {
                     header.lengths * sizeof(ulong));
     }
     read_from(message.data, std::span(bytes).subspan(front));
-    send(what.target, take_first, header, bytes);
+    send(what.target, take_first, header, bytes, {}, what.own->site);
     while (!message.data.is_at_end()) {
         bytes.resize(most);
         const std::size_t now = read_from(message.data, bytes);
-        send(what.target, take_next, next_header{header.number}, std::span(bytes).first(now));
+        send(what.target, take_next, next_header{header.number}, std::span(bytes).first(now), {},
+             what.own->site);
     }
 }
 
@@ -167,7 +169,7 @@ int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uh
         nullptr,
         piece_walk(udata, udata_len)};
     send_all(what, message);
-    count_origin(org_cntr);
+    count_origin(what, org_cntr);
     return LAPI_SUCCESS;
 }
 
@@ -189,6 +191,6 @@ int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint u
         return LAPI_ERR_ORG_VEC_LEN;
     }
     send_all(what, message);
-    count_origin(org_cntr);
+    count_origin(what, org_cntr);
     return LAPI_SUCCESS;
 }

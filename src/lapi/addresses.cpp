@@ -20,9 +20,21 @@ arrival take_address(const lapi_long_t& address, message_info about) {
 void exchange(task& own, lapi_long_t address) {
     const std::uint32_t tasks = own_context().ranks;
     for (std::uint32_t distance = 0; distance < tasks; ++distance) {
-        send((own_context().rank + distance) % tasks, take_address, address);
+        send((own_context().rank + distance) % tasks, take_address, address, {}, {}, own.site);
     }
     wait_for(own, own.exchanged_count, tasks);
+}
+
+/// @param table of the caller, with room for all tasks.
+int exchange_addresses(lapi_handle_t handle, lapi_long_t address, lapi_long_t* table) {
+    task* const own = find_task(handle);
+    if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
+    if (table == nullptr) return LAPI_ERR_ADDR_TBL_NULL;
+    expect_may_wait(*own, "LAPI_Address_init");
+    exchange(*own, address);
+    std::ranges::copy(own->exchanged, table);
+    meet(*own);
+    return LAPI_SUCCESS;
 }
 
 bool is_place(int number) { return number >= 1 && number < address_table_entries; }
@@ -39,20 +51,13 @@ int LAPI_Address(void* my_addr, ulong* ret_addr) {
 }
 
 int LAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t* add_tab) {
-    task* const own = find_task(hndl);
-    if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
-    if (add_tab == nullptr) return LAPI_ERR_ADDR_TBL_NULL;
-    expect_may_wait("LAPI_Address_init");
-    exchange(*own, my_addr);
-    std::ranges::copy(own->exchanged, add_tab);
-    meet(*own);
-    return LAPI_SUCCESS;
+    return exchange_addresses(hndl, my_addr, add_tab);
 }
 
 int LAPI_Address_init(lapi_handle_t hndl, void* my_addr, void* add_tab[]) {
     static_assert(sizeof(void*) == sizeof(lapi_long_t));
-    return LAPI_Address_init64(hndl, reinterpret_cast<lapi_long_t>(my_addr),
-                               reinterpret_cast<lapi_long_t*>(add_tab));
+    return exchange_addresses(hndl, reinterpret_cast<lapi_long_t>(my_addr),
+                              reinterpret_cast<lapi_long_t*>(add_tab));
 }
 
 int LAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {

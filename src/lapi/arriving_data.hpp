@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "lapi/names.hpp"
 #include "lapi/pieces.hpp"
-#include "selion/lapi.h"
 
 namespace selion::lapi {
 

@@ -20,6 +20,12 @@ void let_others_run() {
     static_cast<void>(nothing.wait(1, std::chrono::nanoseconds(0)));
 }
 
+void probe(task& own) {
+    if (own_context().own.in_handler) return;
+    if (!selion::progress(own.site) && own_context().group_size > 1) let_others_run();
+    run_completions(own);
+}
+
 }  // namespace
 }  // namespace selion::lapi
 
@@ -39,7 +45,7 @@ int LAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val) {
     if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
     if (val == nullptr) return LAPI_ERR_RET_PTR_NULL;
     // In interrupt mode programs may look at a counter until it has changed, and call nothing else.
-    if (own->interrupts != 0) LAPI_Probe(hndl);
+    if (own->interrupts != 0) probe(*own);
     *val = value_of(*as_counter(cntr));
     return LAPI_SUCCESS;
 }
@@ -49,8 +55,8 @@ int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_
     if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
     if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
     if (val < 0) return LAPI_ERR_CNTR_VAL;
-    expect_may_wait("LAPI_Waitcntr");
-    LAPI_Probe(hndl);  // who waits for what is there, again and again, serves messages too
+    expect_may_wait(*own, "LAPI_Waitcntr");
+    probe(*own);  // who waits for what is there, again and again, serves messages too
     wait_for(*own, *as_counter(cntr), static_cast<std::uint64_t>(val));
     if (cur_cntr_val != nullptr) *cur_cntr_val = value_of(*as_counter(cntr));
     return LAPI_SUCCESS;
@@ -59,8 +65,6 @@ int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_
 int LAPI_Probe(lapi_handle_t hndl) {
     task* const own = find_task(hndl);
     if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
-    if (own_context().own.in_handler) return LAPI_SUCCESS;
-    if (!selion::progress() && own_context().group_size > 1) let_others_run();
-    run_completions(*own);
+    probe(*own);
     return LAPI_SUCCESS;
 }

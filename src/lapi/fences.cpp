@@ -24,7 +24,7 @@ void fence(task& own) {
     counter answers;
     const std::map<std::uint32_t, std::uint64_t> reached = own.reached;
     for (const auto& [target, last] : reached) {
-        send(target, answer_fence, reinterpret_cast<std::uint64_t>(&answers));
+        send(target, answer_fence, reinterpret_cast<std::uint64_t>(&answers), {}, {}, own.site);
     }
     wait_for(own, answers, reached.size());
     // Not before: a completion handler that runs meanwhile may have a fence of its own.
@@ -41,7 +41,7 @@ void meet(task& own) {
     // for the next time.
     for (std::uint64_t distance = 1; distance < tasks; distance *= 2, ++round) {
         const auto next = static_cast<std::uint32_t>((own_context().rank + distance) % tasks);
-        send(next, enter_round, round);
+        send(next, enter_round, round, {}, {}, own.site);
         wait_for(own, own.round_counts[round], 1);
     }
 }
@@ -53,7 +53,7 @@ using namespace selion::lapi;
 int LAPI_Fence(lapi_handle_t hndl) {
     task* const own = find_task(hndl);
     if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
-    expect_may_wait("LAPI_Fence");
+    expect_may_wait(*own, "LAPI_Fence");
     fence(*own);
     run_completions(*own);
     return LAPI_SUCCESS;
@@ -62,7 +62,7 @@ int LAPI_Fence(lapi_handle_t hndl) {
 int LAPI_Gfence(lapi_handle_t hndl) {
     task* const own = find_task(hndl);
     if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
-    expect_may_wait("LAPI_Gfence");
+    expect_may_wait(*own, "LAPI_Gfence");
     fence(*own);
     meet(*own);
     run_completions(*own);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <source_location>
 #include <span>
 
 #include "lapi/task.hpp"
@@ -29,8 +28,8 @@ struct operation {
 };
 
 /// The source may be reused.
-inline void count_origin(lapi_cntr_t* which) {
-    detail::count_here(own_context(), as_counter(which), std::source_location::current());
+inline void count_origin(const operation& what, lapi_cntr_t* which) {
+    detail::count_here(own_context(), as_counter(which), what.own->site);
 }
 
 /// Runs `write(origin, piece, is_last)` for pieces of a span that are at most `piece_bytes()` long;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "selion/lapi.h"
+#include "lapi/names.hpp"
 
 namespace selion::lapi {
 

@@ -55,9 +55,9 @@ int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_
                   const put_header header{static_cast<std::byte*>(tgt_addr) + at,
                                           is_last ? tgt_cntr : nullptr};
                   send(what.target, take_put, header, piece,
-                       {.completion = is_last ? as_counter(cmpl_cntr) : nullptr});
+                       {.completion = is_last ? as_counter(cmpl_cntr) : nullptr}, what.own->site);
               });
-    count_origin(org_cntr);
+    count_origin(what, org_cntr);
     return LAPI_SUCCESS;
 }
 
@@ -71,7 +71,7 @@ int LAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_
                   get_header header{
                       piece.data(), static_cast<std::byte*>(org_addr) + at, piece.size(), {}};
                   if (is_last) header.when = {.target = tgt_cntr, .origin = org_cntr};
-                  send(what.target, answer_get, header);
+                  send(what.target, answer_get, header, {}, {}, what.own->site);
               });
     return LAPI_SUCCESS;
 }

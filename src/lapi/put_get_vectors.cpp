@@ -113,9 +113,9 @@ int LAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org
                  runs_header header{runs.size(), {}};
                  if (is_last) header.when.target = tgt_cntr;
                  send(what.target, take_runs, header, message.bytes(),
-                      {.completion = is_last ? as_counter(cmpl_cntr) : nullptr});
+                      {.completion = is_last ? as_counter(cmpl_cntr) : nullptr}, what.own->site);
              });
-    count_origin(org_cntr);
+    count_origin(what, org_cntr);
     return LAPI_SUCCESS;
 }
 
@@ -128,7 +128,8 @@ int LAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org
              [&](const std::vector<run>& runs, bool is_last) {
                  runs_header header{runs.size(), {}};
                  if (is_last) header.when = {.target = tgt_cntr, .origin = org_cntr};
-                 send(what.target, answer_runs, header, std::as_bytes(std::span(runs)));
+                 send(what.target, answer_runs, header, std::as_bytes(std::span(runs)), {},
+                      what.own->site);
              });
     return LAPI_SUCCESS;
 }

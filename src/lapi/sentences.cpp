@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "selion/lapi.h"
+#include "lapi/names.hpp"
 
 namespace selion::lapi {
 namespace {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "machine/call_record.hpp"
@@ -22,6 +23,13 @@ std::shared_ptr<void>& place_of_task(detail::rank_context& context) {
     return context.messages->kept_above;
 }
 
+/// Makes one of a rank that is none yet.
+task& task_of(detail::rank_context& context) {
+    std::shared_ptr<void>& place = place_of_task(context);
+    if (place == nullptr) place = std::make_shared<task>();
+    return *static_cast<task*>(place.get());
+}
+
 arrival count_one(const std::uint64_t& address, message_info) {
     count(reinterpret_cast<counter*>(address));
     return {};
@@ -35,8 +43,7 @@ void finish(const completion& done) {
 }
 
 /// Until one counter has a value, or the other counts at all.
-void await_either(counter& which, std::uint64_t value, counter& other) {
-    const auto site = std::source_location::current();
+void await_either(counter& which, std::uint64_t value, counter& other, std::source_location site) {
     detail::rank_context& context = own_context();
     detail::claim_counter(context, which, site);
     const machine::call_scope scope(context, machine::operation::wait_counter, site);
@@ -52,6 +59,7 @@ void run_completion(task& own) {
     const completion next = own.ripe.front();
     own.ripe.pop_front();
     own.runs_completion = true;
+    const place_of_call outer(own);
     lapi_handle_t handle = own.handle;
     next.function(&handle, next.argument);
     own.runs_completion = false;
@@ -63,23 +71,28 @@ void run_completion(task& own) {
 task* find_task(lapi_handle_t handle) {
     detail::rank_context& context = detail::context_of_caller(std::source_location::current());
     task* const own = static_cast<task*>(place_of_task(context).get());
-    return handle != 0 && own != nullptr && own->handle == handle ? own : nullptr;
+    if (handle == 0 || own == nullptr || own->handle != handle) return nullptr;
+    own->begin_call(std::source_location::current());
+    return own;
 }
 
 task& task_of_handler() { return *static_cast<task*>(place_of_task(own_context()).get()); }
 
 task& make_task() {
-    detail::rank_context& context = detail::context_of_caller(std::source_location::current());
-    std::shared_ptr<void>& place = place_of_task(context);
-    if (place == nullptr) place = std::make_shared<task>();
-    return *static_cast<task*>(place.get());
+    task& own = task_of(detail::context_of_caller(std::source_location::current()));
+    own.begin_call(std::source_location::current());
+    return own;
 }
 
-void expect_may_wait(const char* function) {
-    SELION_EXPECT(!own_context().own.in_handler,
-                  fmt::format("{} in a header handler, which must not wait: it runs while its task "
-                              "serves messages. Call it in the completion handler",
-                              function));
+void note_next_call(std::source_location site) {
+    task_of(detail::context_of_caller(site)).noted_site = site;
+}
+
+void expect_may_wait(const task& own, const char* function) {
+    SELION_EXPECT_AT(!own_context().own.in_handler, own.site,
+                     fmt::format("{} in a header handler, which must not wait: it runs while its "
+                                 "task serves messages. Call it in the completion handler",
+                                 function));
 }
 
 void count(counter* which) {
@@ -93,10 +106,10 @@ void count_at(std::uint32_t target, counter* which) {
 void wait_for(task& own, counter& which, std::uint64_t value) {
     // Nothing is taken off before all is there: completion handlers may look at the counter.
     while (!own.runs_completion && which.value() < static_cast<std::int64_t>(value)) {
-        if (own.ripe_count.value() == 0) await_either(which, value, own.ripe_count);
+        if (own.ripe_count.value() == 0) await_either(which, value, own.ripe_count, own.site);
         run_completions(own);
     }
-    which.wait(value);
+    which.wait(value, own.site);
 }
 
 void run_completions(task& own) {
@@ -111,6 +124,7 @@ void complete(task& own, const completion& what) {
     if (what.function == nullptr) return finish(what);
     if (own.handle == 0) {
         // The task makes no more LAPI calls in which it could run.
+        const place_of_call outer(own);
         what.function(&own.last_handle, what.argument);
         return finish(what);
     }
@@ -127,6 +141,7 @@ void report(task& own, int code, lapi_err_t kind, std::uint32_t origin) {
     int number = static_cast<int>(own_context().rank);
     int source = static_cast<int>(origin);
     if (own.error_handler != nullptr) {
+        const place_of_call outer(own);
         lapi_handle_t handle = own.handle;
         return own.error_handler(&handle, &code, &kind, &number, &source);
     }
@@ -134,7 +149,13 @@ void report(task& own, int code, lapi_err_t kind, std::uint32_t origin) {
     LAPI_Msg_string(code, sentence.data());
     detail::end_job_for_bug(fmt::format("a message of LAPI from task {} cannot be handled: {}",
                                         source, sentence.data()),
-                            std::source_location::current());
+                            own.site);
 }
 
 }  // namespace selion::lapi
+
+void selion_lapi_note_place(const selion_lapi_place* place) {
+    // Both are a pointer to a file's name, a function's, line and column.
+    static_assert(sizeof(std::source_location) == sizeof place);
+    selion::lapi::note_next_call(std::bit_cast<std::source_location>(place));
+}

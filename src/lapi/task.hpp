@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
+#include <source_location>
+#include <utility>
 #include <vector>
 
 #include "lapi/arriving_data.hpp"
+#include "lapi/names.hpp"
 #include "selion/counter.hpp"
-#include "selion/lapi.h"
 #include "selion/message.hpp"
 
 namespace selion::lapi {
@@ -37,6 +40,8 @@ struct completion {
 struct task {
     lapi_handle_t handle = 0;  ///< 0: LAPI_Term has been called
     lapi_handle_t last_handle = 0;
+    std::source_location site;                       ///< of the program's latest call
+    std::optional<std::source_location> noted_site;  ///< of its next one
     LAPI_err_hndlr* error_handler = nullptr;
     int checks_errors = 1;
     int interrupts = 1;
@@ -57,19 +62,41 @@ struct task {
     std::vector<lapi_long_t> exchanged;  ///< addresses of all tasks, during LAPI_Address_init
     counter exchanged_count;
     std::array<counter, 32> round_counts;  ///< of barriers: who has come, by round
+
+    /// @param unknown its site if the program has not noted one.
+    void begin_call(std::source_location unknown) {
+        site = std::exchange(noted_site, std::nullopt).value_or(unknown);
+    }
 };
 
 inline detail::rank_context& own_context() { return *detail::current_context; }
 
-/// The task that a handle names. @return null if it is not the caller's, or no longer.
+/// The task that a handle names, whose latest call this is.
+/// @return null if it is not the caller's, or no longer.
 task* find_task(lapi_handle_t handle);
 /// The task that a message handler works for.
 task& task_of_handler();
 /// The caller becomes a task, if it was not.
 task& make_task();
 
+void note_next_call(std::source_location site);
+
+/// While it lives a function of the program runs within a call, which keeps its place whatever the
+/// function calls.
+class place_of_call {
+public:
+    explicit place_of_call(task& own) : own_(own), site_(own.site) {}
+    ~place_of_call() { own_.site = site_; }
+    place_of_call(const place_of_call&) = delete;
+    place_of_call& operator=(const place_of_call&) = delete;
+
+private:
+    task& own_;
+    std::source_location site_;
+};
+
 /// Ends the job with a sentence if the caller is a header handler.
-void expect_may_wait(const char* function);
+void expect_may_wait(const task& own, const char* function);
 
 inline counter* as_counter(lapi_cntr_t* from) { return reinterpret_cast<counter*>(from); }
 static_assert(sizeof(lapi_cntr_t) == sizeof(counter) && alignof(lapi_cntr_t) >= alignof(counter));

@@ -11,7 +11,7 @@ namespace {
 
 void* wait_in_header_handler(lapi_handle_t* handle, void*, uint*, ulong*, compl_hndlr_t**, void**) {
     lapi_cntr_t counter{};
-    LAPI_Waitcntr(*handle, &counter, 1, nullptr);
+    LAPI_Waitcntr(*handle, &counter, 1, nullptr);  // site: wait
     return nullptr;
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers of LAPI that do wrong end the job with a sentence."""
+"""What the library says of programs with LAPI's names: of handlers that do wrong, and of hangs."""
 
 import pytest
 
-from jobs import check_level, run
+from jobs import check_level, is_sanitized, run, site
 
 sentences = {
     "wait": "LAPI_Waitcntr in a header handler, which must not wait",
@@ -30,3 +30,19 @@ def test_a_wrong_handler_is_told(machine: str, what: str):
     assert outcome.status == 1, outcome.err
     assert len(outcome.sentences()) == 1
     assert outcome.sentences()[0].startswith(f"rank 1 of 2: {sentences[what]}")
+    if what == "wait":
+        assert f"  called at {site('lapi_mistakes.cpp', 'wait')}\n" in outcome.err
+
+
+@pytest.mark.parametrize("how", ["direct", "pointer"])
+@pytest.mark.parametrize("machine, last", [("threads:2", 1), ("processes:3", 2)])
+def test_a_hang_names_the_calls_of_a_program_in_c(machine: str, last: int, how: str):
+    outcome = run("lapi_waiting", how, machine=machine, SELION_HANG_ACTION="abort",
+                  SELION_HANG_TIMEOUT="2" if is_sanitized else "0.5")
+    assert outcome.status == 1, outcome.err
+    fence, counter = site("lapi_waiting.c", "fence"), site("lapi_waiting.c", "counter")
+    lines = outcome.err.splitlines()
+    assert f"  rank 0 waits in counter::wait at {fence}" in lines
+    waits = [line for line in lines if line.startswith(f"  rank {last} waits in counter::wait at ")]
+    assert len(waits) == 1
+    assert waits[0].endswith(f" at {counter}") == (how == "direct")
