@@ -68,6 +68,12 @@ std::string_view name_of(operation what) {
         case operation::coherent_access: return "an access to coherent memory";
         case operation::end_of_run: return "the end of run";
         case operation::survivors: return "survivors";
+        case operation::put: return "put";
+        case operation::get: return "get";
+        case operation::atomic: return "an atomic";
+        case operation::put_signal: return "put_signal";
+        case operation::store: return "store";
+        case operation::quiet: return "quiet";
     }
     return "an unknown call";
 }

@@ -40,16 +40,19 @@ enum class operation : std::uint32_t {
     coherent_access,
     end_of_run,
     survivors,
+    put,
+    get,
+    atomic,
+    put_signal,
+    store,
+    quiet,
 };
 std::string_view name_of(operation what);
 
 /// Collectives of all ranks are numbered alike on each.
 constexpr bool is_collective(operation what) {
-    return what != operation::none && what != operation::wait_signal &&
-           what != operation::wait_counter && what != operation::wait_future &&
-           what != operation::wait_worker && what != operation::send &&
-           what != operation::completions && what != operation::survivors &&
-           what != operation::coherent_access;
+    return (what >= operation::barrier && what <= operation::deallocate) ||
+           what == operation::end_of_run;
 }
 
 /// "model.py:12", ended by a zero, eight characters in a word.

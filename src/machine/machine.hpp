@@ -103,6 +103,7 @@ struct message_request {
     std::span<const std::byte> arguments;  ///< copied; whole words, `most_argument_bytes` at most
     const void* data = nullptr;
     std::size_t bytes = 0;
+    std::source_location site = std::source_location::current();  ///< of the call that sends it
     /// Called once the message is where its target finds it, which may be after `send` has
     /// returned; null: nobody wants to know. Only where ranks share memory.
     void (*on_sent)(detail::rank_context& sender, std::uint32_t target,
@@ -119,12 +120,14 @@ struct word_message {
     std::uint8_t bytes;  ///< of the words
     bool is_reply;
 
-    message_request with(std::uint64_t handler, std::span<const std::uint64_t, 2> words) const {
+    message_request with(std::uint64_t handler, std::span<const std::uint64_t, 2> words,
+                         std::source_location site) const {
         return {.target = target,
                 .kind = kind,
                 .is_reply = is_reply,
                 .handler = handler,
-                .arguments = std::as_bytes(words).first(bytes)};
+                .arguments = std::as_bytes(words).first(bytes),
+                .site = site};
     }
 };
 
@@ -160,16 +163,20 @@ public:
     /// waits for anything that a handler may have to do.
     virtual void send(detail::rank_context& context, const message_request& request) = 0;
     /// The same for a message of kind 0 that has no data, for machines that have a shorter way.
+    /// It and those below are sent at `context.own.send_site`.
     virtual void send_plain(detail::rank_context& context, std::uint32_t target,
                             std::uint64_t handler, const std::byte* arguments, std::size_t bytes) {
-        send(context,
-             {.target = target, .kind = 0, .handler = handler, .arguments = {arguments, bytes}});
+        send(context, {.target = target,
+                       .kind = 0,
+                       .handler = handler,
+                       .arguments = {arguments, bytes},
+                       .site = context.own.send_site});
     }
     /// The same for a message of at most two words, all of it in registers.
     virtual void send_words(detail::rank_context& context, word_message what, std::uint64_t handler,
                             std::uint64_t first, std::uint64_t second) {
         const std::array words{first, second};
-        send(context, what.with(handler, words));
+        send(context, what.with(handler, words, context.own.send_site));
     }
     /// Whether the target can read data where they lie, so that the machine need not copy them.
     virtual bool can_lend(const detail::rank_context& context, std::uint32_t target,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -106,6 +107,13 @@ bool leaves_out_message(rank_context& context, const outgoing& message) {
     return true;
 }
 
+/// For short messages, which do not carry it. Most are sent where the last one was: then nothing is
+/// stored, since a sender's stores are what its next message waits for.
+[[gnu::always_inline]] inline void note_site(rank_context& context, std::source_location site) {
+    const auto bits = [](std::source_location of) { return std::bit_cast<std::uintptr_t>(of); };
+    if (bits(context.own.send_site) != bits(site)) context.own.send_site = site;
+}
+
 }  // namespace
 
 void send_reply(rank_context& context, std::uint32_t origin, std::uint16_t kind,
@@ -143,6 +151,7 @@ void send_plain_message(std::uint32_t target, std::uint64_t function, const std:
     }
     expect_target(context, target, site);
     if (onesided::leaves_out(context, target, "send", bytes)) return;
+    note_site(context, site);
     context.transport->send_plain(context, target, function, arguments, bytes);
 }
 
@@ -179,6 +188,7 @@ void send_words(std::uint32_t target, std::uint64_t function, std::uint64_t firs
     rank_context& context = context_of_caller(site);
     if (!needs_only_sending(context, target)) [[unlikely]]
         return send_accounted_words(target, function, first, second, bytes, site);
+    note_site(context, site);
     context.transport->send_words(
         context,
         {.target = target, .kind = 0, .bytes = static_cast<std::uint8_t>(bytes), .is_reply = false},
@@ -190,6 +200,7 @@ void send_call_word(std::uint32_t target, std::uint64_t function, std::uint64_t 
     rank_context& context = context_of_caller(site);
     if (!needs_only_sending(context, target)) [[unlikely]]
         return send_accounted_call(target, function, state, argument, bytes, site);
+    note_site(context, site);
     context.transport->send_words(context,
                                   {.target = target,
                                    .kind = future_of_result,
@@ -221,7 +232,8 @@ void send_any_message(const outgoing& message, std::source_location site) {
                                      .handler = message.function,
                                      .arguments = {},
                                      .data = message.data,
-                                     .bytes = message.bytes};
+                                     .bytes = message.bytes,
+                                     .site = site};
     // A long header goes with the data, which are copied then.
     request.lends_data =
         when.origin != nullptr && message.bytes != 0 && has_short_header(message) &&

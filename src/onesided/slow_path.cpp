@@ -11,6 +11,7 @@
 #include "machine/simulated_memory.hpp"
 #include "meters/record/recorder.hpp"
 #include "onesided/deaths.hpp"
+#include "onesided/far_call.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
@@ -88,6 +89,7 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
         machine::announce_write(context, address, bytes);
         std::memcpy(address, source, bytes);
     } else {
+        const machine::call_scope scope(context, machine::operation::put, site);
         context.transport->put(context, {target, source, bytes});
     }
 }
@@ -126,6 +128,7 @@ void put_elements_slow(std::uint64_t target, const void* source, std::size_t cou
         machine::announce_write(context, address, bytes);
         store_elements(address, source, count, element_bytes);
     } else {
+        const machine::call_scope scope(context, machine::operation::put, site);
         context.transport->put(context, {.target = target,
                                          .source = source,
                                          .bytes = bytes,
@@ -143,6 +146,7 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
         std::memcpy(target, address, bytes);
     } else {
         expect_may_wait(context, site);
+        const machine::call_scope scope(context, machine::operation::get, site);
         context.transport->get(context, target, source, bytes);
     }
 }
@@ -152,9 +156,9 @@ std::uint64_t atomic_slow(const atomic_request& request, std::source_location si
     expect_range(request.target, request.width, request.width, site, purpose_of(request.operation));
     if (onesided::leaves_out(context, rank_of(request.target), "atomic", request.width)) return 0;
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
-    if (request.fetches && mapped_address(context, request.target) == nullptr) {
-        expect_may_wait(context, site);
-    }
+    const bool is_far = mapped_address(context, request.target) == nullptr;
+    if (request.fetches && is_far) expect_may_wait(context, site);
+    const onesided::far_call far(context, machine::operation::atomic, is_far, site);
     return context.transport->atomic(context, request);
 }
 
@@ -176,6 +180,8 @@ void put_signal_slow(const put_request& request, std::source_location site) {
     const operation_meter meter(context, "put_signal", request.bytes, site,
                                 rank_of(request.target));
     release_writes(context, site);
+    const bool is_far = mapped_address(context, request.signal) == nullptr;
+    const onesided::far_call far(context, machine::operation::put_signal, is_far, site);
     context.transport->put(context, request);
 }
 
@@ -184,6 +190,7 @@ void quiet_slow(std::source_location site) {
     expect_may_wait(context, site);
     const operation_meter meter(context, "quiet", 0, site);
     release_writes(context, site);
+    const onesided::far_call far(context, machine::operation::quiet, !context.words_mapped, site);
     context.transport->quiet(context);
     onesided::expect_acknowledged(context, "quiet");
 }
@@ -197,6 +204,7 @@ void quiet_target_slow(std::uint32_t target, std::source_location site) {
     if (onesided::leaves_out(context, target, "quiet")) return;
     const operation_meter meter(context, "quiet", 0, site, target);
     release_writes(context, site);
+    const onesided::far_call far(context, machine::operation::quiet, !context.words_mapped, site);
     context.transport->quiet(context, target);
     onesided::leaves_out(context, target, "quiet");
 }

@@ -9,6 +9,7 @@
 #include "machine/call_record.hpp"
 #include "machine/simulated_memory.hpp"
 #include "onesided/deaths.hpp"
+#include "onesided/far_call.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
@@ -59,6 +60,7 @@ void start_put(const put_request& request, std::source_location site) {
     if (request.signal != null_address) release_writes(context, site);
     std::byte* const address = mapped_address(context, request.target);
     if (address == nullptr || request.signal != null_address) {
+        const onesided::far_call far(context, machine::operation::put, address == nullptr, site);
         return context.transport->put(context, request);
     }
     if (request.bytes != 0) {
@@ -74,7 +76,10 @@ void start_get(const get_request& request, std::source_location site) {
     if (loses(context, request, rank_of(request.source), "get")) return;
     const operation_meter meter(context, "get", request.bytes, site, rank_of(request.source));
     const std::byte* const address = mapped_address(context, request.source);
-    if (address == nullptr) return context.transport->start_get(context, request);
+    if (address == nullptr) {
+        const machine::call_scope scope(context, machine::operation::get, site);
+        return context.transport->start_get(context, request);
+    }
     if (request.bytes != 0) {
         machine::announce_read(context, address, request.bytes);
         std::memcpy(request.target, address, request.bytes);
@@ -100,6 +105,8 @@ void start_atomic(const atomic_request& request, const atomic_answer& answer,
         return context.deaths->lose(rank_of(request.target), answer.completion);
     }
     const operation_meter meter(context, "atomic", request.width, site, rank_of(request.target));
+    const bool is_far = mapped_address(context, request.target) == nullptr;
+    const onesided::far_call far(context, machine::operation::atomic, is_far, site);
     context.transport->start_atomic(context, request, answer);
 }
 
@@ -111,6 +118,8 @@ void store_bytes(std::uint64_t target, const void* source, std::size_t bytes,
     const operation_meter meter(context, "store", bytes, site, rank_of(target));
     release_writes(context, site);
     const std::uint64_t received = (target & ~offset_mask) | context.store_offset;
+    const bool is_far = mapped_address(context, target) == nullptr;
+    const onesided::far_call far(context, machine::operation::store, is_far, site);
     context.transport->put(context, {.target = target,
                                      .source = source,
                                      .bytes = bytes,

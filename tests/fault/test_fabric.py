@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from jobs import clean_environment, is_alive, is_sanitized, limit, programs, wait_until_gone
+from jobs import (clean_environment, is_alive, is_sanitized, limit, programs, site,
+                  wait_until_gone)
 from launched import Launched, skip_without_fabric, soon
 
 skip_without_fabric()
@@ -199,6 +200,19 @@ def test_a_limit_of_files_is_raised_where_that_is_allowed():
     with Launched(3, "/bin/sh", "-c", command) as job:
         outcome = job.end(within=soon)
     assert outcome.status == 0, outcome.err
+
+
+@pytest.mark.parametrize("what, call", [
+    ("send", "send"), ("block", "send"), ("put", "put"), ("get", "get"), ("atomic", "an atomic"),
+    ("quiet", "quiet"),
+])
+def test_a_call_that_nobody_serves_is_told_with_its_line(what: str, call: str):
+    with Launched(2, "test_waiting", "vain", what, SELION_MACHINE="fabric,direct=off",
+                  SELION_HANG_TIMEOUT="0.5", SELION_HANG_ACTION="abort") as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(rf"hang: 0.5 s are over: rank 0 of 2 on host \S+ waits in {call} at "
+                     rf"{re.escape(site('waiting.cpp', what))}\n", outcome.err), outcome.err
 
 
 def test_a_rank_that_does_not_come_is_named():

@@ -122,6 +122,15 @@ def test_a_rank_whose_thread_is_busy_is_told_from_an_absent_one(machine: str):
     assert "    absent: rank 1: in its own code, after allocate #1 at " in outcome.err
 
 
+@pytest.mark.parametrize("what", ["send", "block"])
+@pytest.mark.parametrize("machine", ["threads:2@2", "processes:2"])
+def test_a_message_for_which_there_is_no_room_is_told_with_its_line(machine: str, what: str):
+    outcome = run("waiting", "vain", what, machine=machine, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    assert f"  rank 0 waits in send at {site('waiting.cpp', what)}\n" in outcome.err
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_a_healthy_job_says_nothing(machine: str):
     outcome = run("waiting", "often", "1000", machine=machine, SELION_HANG_TIMEOUT=timeout)

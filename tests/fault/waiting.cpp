@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <selion/selion.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -55,6 +56,24 @@ void work_for_ever(selion::world& world) {
         }
     }
     world.sync();  // site: sync
+}
+
+selion::arrival take_number(const int&, selion::message_info) { return {}; }
+
+/// Rank 0 makes calls that rank 1 would have to serve, which works for ever.
+void call_in_vain(selion::world& world, std::string_view what) {
+    constexpr int more_than_there_is_room_for = 1'000'000;
+    const auto word = selion::allocate<std::uint64_t>(world, 1).on(1);
+    const std::array<std::byte, 4096> block{};
+    if (world.rank() == 1) return work_for_ever(world);
+    for (int i = 0; i < more_than_there_is_room_for; ++i) {
+        if (what == "send") selion::send(1, take_number, i);                        // site: send
+        if (what == "block") selion::send(1, take_number, i, block);                // site: block
+        if (what == "put") selion::put(word, std::uint64_t{1});                     // site: put
+        if (what == "get") static_cast<void>(selion::get(word));                    // site: get
+        if (what == "atomic") static_cast<void>(selion::fetch_add(word, 1));        // site: atomic
+        if (what == "quiet") selion::put(word, std::uint64_t{1}), selion::quiet();  // site: quiet
+    }
 }
 
 bool has_line() {
@@ -138,5 +157,6 @@ int main(int argc, char** argv) {
         if (how == "long") wait_long(world, mine, duration);
         if (how == "rounds") pass_round(world, mine, std::atoi(argv[2]));
         if (how == "often") meet_often(world, duration);
+        if (how == "vain") call_in_vain(world, argv[2]);
     });
 }

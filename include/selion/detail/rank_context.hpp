@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 
 #include <selion/detail/export.hpp>
 #include <selion/detail/shared_word.hpp>
@@ -64,6 +65,8 @@ struct thread_state {
     /// Ranks that the collective in progress needs; null: all, or there is none.
     const onesided::needed_ranks* needs = nullptr;
     bool announces_writes = false;  ///< that is so: somebody observes releases (`release_writes`)
+    /// Where the program has sent its last short message: such a message does not carry it.
+    std::source_location send_site = {};
 
     thread_state() = default;
     thread_state(const thread_state&) noexcept {}

@@ -144,8 +144,7 @@ void port::post_message(detail::rank_context& context, const message_request& re
         }
         if (attempt()) return expect_alive(context, request.target);
     }
-    const call_scope scope(*detail::current_context, operation::send,
-                           std::source_location::current());
+    const call_scope scope(*detail::current_context, operation::send, request.site);
     wait_to(context, attempt);
     expect_alive(context, request.target);
 }

@@ -193,8 +193,11 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
 [[gnu::noinline]] void post_office::send_accounted(detail::rank_context& context,
                                                    std::uint32_t target, std::uint64_t handler,
                                                    const std::byte* arguments, std::size_t bytes) {
-    send(context,
-         {.target = target, .kind = 0, .handler = handler, .arguments = {arguments, bytes}});
+    send(context, {.target = target,
+                   .kind = 0,
+                   .handler = handler,
+                   .arguments = {arguments, bytes},
+                   .site = context.own.send_site});
 }
 
 void post_office::send_words(detail::rank_context& context, word_message what,
@@ -252,7 +255,7 @@ template <bool uses_row>
                                                          std::uint64_t first,
                                                          std::uint64_t second) {
     const std::array words{first, second};
-    send(context, what.with(handler, words));
+    send(context, what.with(handler, words, context.own.send_site));
 }
 
 /// @return false when there is no room in the target's ring or for the data.
@@ -305,7 +308,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
 /// Not in a handler: serves others until there is room.
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
-    const call_scope scope(context, operation::send, std::source_location::current());
+    const call_scope scope(context, operation::send, request.site);
     message_ring& ring = way_to(own, request.target).ring_for(request.is_reply);
     detail::shared_word& freed =
         (request.is_reply ? own.replies_under_way_ : own.requests_under_way_).freed();
