@@ -24,6 +24,11 @@ _open_mpi_4 = ("--mca", "oob_tcp_keepalive_time", "4", "--mca", "oob_tcp_keepali
                "--mca", "oob_tcp_keepalive_probes", "3")
 
 
+#: Set where a batch system has said how many ranks there may be.
+_allocations = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE", "COBALT_JOBID")
+#: More ranks than cores, where nothing but this host says how many there may be.
+_crowding = {"open-mpi-4": ("--oversubscribe",), "prte": ("--map-by", ":OVERSUBSCRIBE")}
+
 #: What Open MPI says at length, by words in it, and the same in a sentence.
 _refusals = {
     "an attempt to run as root": "mpirun of Open MPI starts nothing for root; run this as another "
@@ -157,11 +162,15 @@ def _outlives_ranks(environment: Mapping[str, str]) -> bool:
     return environment.get("SELION_RANK_DEATH") == "report"
 
 
+def _is_allocation(environment: Mapping[str, str]) -> bool:
+    return any(name in environment for name in _allocations)
+
+
 def command(launcher: Launcher, hosts: Sequence[Host], ranks: int | None,
             line: Sequence[str], environment: Mapping[str, str],
             per_process: int = 1) -> list[str]:
     """The launcher's line that starts `line` on the hosts; without hosts, on those that the
-    launcher knows of.
+    launcher knows of: on this one also more ranks than it has cores, as on other machines.
 
     @param environment the launcher's own: it is told which variables go with the program.
     @param per_process ranks, which are threads: a process needs as many processors.
@@ -195,7 +204,9 @@ def command(launcher: Launcher, hosts: Sequence[Host], ranks: int | None,
     # By default it binds a process to one core, or to as few as it likes.
     free = ["--bind-to", "none"] if per_process > 1 else []
     lenient = ["--enable-recovery"] if outlives else []
-    return [launcher.path, *bound, *lenient, *free, *where, *passed, *number, *line]
+    is_bounded = bool(hosts) or wanted is None or _is_allocation(environment)
+    crowding = () if is_bounded else _crowding[launcher.family]
+    return [launcher.path, *bound, *lenient, *crowding, *free, *where, *passed, *number, *line]
 
 
 def line_for(line: Sequence[str], environment: Mapping[str, str]) -> list[str]:

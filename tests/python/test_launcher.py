@@ -76,6 +76,17 @@ def test_the_launcher_goes_on_without_ranks_if_the_job_does(selion, tmp_path):
     assert "--kill-on-bad-exit=0" in line
 
 
+def test_a_laptop_takes_more_ranks_than_it_has_cores(selion, tmp_path):
+    path = _with(tmp_path / "bin", mpirun=_open_mpi_4)
+    assert " --oversubscribe " in _line(selion, "-n", "64", PATH=path)
+    for count in ((), ("--hosts", "localhost", "-n", "64")):
+        assert "--oversubscribe" not in _line(selion, *count, PATH=path)
+    # A batch system has the say.
+    assert "--oversubscribe" not in _line(selion, "-n", "64", PATH=path, PBS_JOBID="7.host")
+    path = _with(tmp_path / "prte", prterun="prterun (PRRTE) 3.0.2")
+    assert " --map-by :OVERSUBSCRIBE " in _line(selion, "-n", "64", PATH=path)
+
+
 def test_processes_of_several_ranks_are_counted_for_the_launcher(selion, tmp_path):
     def line(*arguments: str, **changes: str) -> str:
         done = selion("run", "--show", "-m", "fabric:x4", *arguments, "/bin/true", PATH=path,
