@@ -18,7 +18,7 @@ from selion.tuning import program
 
 _program = "study_host"
 _ranks = 2
-_repetitions = 10  # of a quick look: 1
+_jobs, _repetitions = 5, 2  # of a quick look: 1 and 1
 _tries = 30  # of figures that contradict each other
 _short, _block, _long_block = 64, 4096, 262144
 #: What is measured, by name: operation and bytes.
@@ -28,7 +28,8 @@ _calls = {
     "get": ("get", 8),
     "atomic": ("fetch_add", 8),
     "barrier": ("barrier", 0),
-    "sum": ("all_reduce", 8),
+    "put_signal": ("put_signal", 8),
+    "call": ("rpc", 8),
     "block": ("get", _block),
     "long_block": ("get", _long_block),
 }
@@ -37,11 +38,14 @@ Figures = Mapping[str, Mapping[str, float]]
 
 
 def _latency(op: str, size: int, machine: str, quick: bool) -> dict[str, float]:
-    """The middle of what the repetitions have found."""
+    """The middle of what the repetitions of several jobs have found: where the system has put two
+    ranks, they stay for as long as a job runs."""
     params = json.dumps({"op": op, "bytes": size})
-    repetitions = 1 if quick else _repetitions
-    rows = ask_for_rows(_program, ["--experiment", "latency", "--params", params, "--repetitions",
-                                   str(repetitions), "--seed", "1"], SELION_MACHINE=machine)
+    jobs, repetitions = (1, 1) if quick else (_jobs, _repetitions)
+    words = ["--experiment", "latency", "--params", params, "--repetitions", str(repetitions),
+             "--seed", "1"]
+    rows = [row for _ in range(jobs)
+            for row in ask_for_rows(_program, words, SELION_MACHINE=machine)]
     names = {"median": "value", "p5": "p5", "p95": "p95"}
     middle = {name: statistics.median(row[key] for row in rows) for name, key in names.items()}
     return {**middle, "n": sum(row["n"] for row in rows)}
@@ -89,11 +93,10 @@ def contradiction(found: Figures) -> Contradiction | None:
         return Contradiction(("block", "long_block"), f"A get of {_long_block} bytes took "
                              f"{ns['long_block']} and one of {_block} bytes {ns['block']}, which "
                              "leaves nothing for a byte")
-    for name, words in (("barrier", "A barrier"), ("sum", "An all-reduce of 8 bytes")):
-        if _beside_a_way(found, name) <= 0:
-            return Contradiction(("put", "get", name), f"{words} took {ns[name]}, a get of 8 bytes "
-                                 f"{ns['get']} and a put {ns['put']}, which leaves nothing for "
-                                 "what a message takes to be sent alone")
+    if _beside_a_way(found, "barrier") <= 0:
+        return Contradiction(("put", "get", "barrier"), f"A barrier took {ns['barrier']}, a get of "
+                             f"8 bytes {ns['get']} and a put {ns['put']}, which leaves nothing for "
+                             "what a message takes to be sent alone")
     return None
 
 
@@ -136,17 +139,27 @@ def _network(found: Figures) -> list[Constant]:
 
 
 def _origin(figure: Mapping[str, float], less_ns: float, on: str) -> str:
-    return str(Constant("origin_ns", max(figure["median"] - less_ns, 0), _fitted(figure, on)))
+    rest = figure["median"] - less_ns
+    source = _fitted(figure, on + calibration.no_less(rest))
+    return str(Constant("origin_ns", max(rest, 0), source))
 
 
 def _operation(name: str, figure: Mapping[str, float], less_ns: float, on: str) -> list[str]:
     return ["", f"[operations.{name}]", _origin(figure, less_ns, on)]
 
 
+def _active_message(found: Figures) -> list[str]:
+    """A call goes and its answer comes back: each is a message, and costs half of what is left."""
+    rest = (found["call"]["median"] - _both_ways(found)) / 2
+    source = _fitted(found["call"], "an rpc of 8 bytes, less both ways; half of that, for the call "
+                                    "and for its answer" + calibration.no_less(rest))
+    return ["", "[operations.active_message]",
+            *(str(Constant(key, max(rest, 0), source)) for key in ("origin_ns", "reply_ns"))]
+
+
 def _puts(found: Figures) -> list[str]:
     """Short ones in a row leave together, a block by itself."""
     moved_ns = _block * _moved_bytes(found) / (_long_block - _block)
-    of_block = f"a put of {_block} bytes, many in a row, less what its bytes take"
     return [
         "",
         "[[operations.put]]",
@@ -155,7 +168,7 @@ def _puts(found: Figures) -> list[str]:
         "",
         "[[operations.put]]",
         _origin(found["block_put"], moved_ns,
-                of_block + calibration.no_less(found["block_put"]["median"] - moved_ns)),
+                f"a put of {_block} bytes, many in a row, less what its bytes take"),
     ]
 
 
@@ -169,11 +182,11 @@ def _operations(found: Figures) -> list[str]:
         # Many in a row leave together; those for which somebody waits leave alone.
         *_operation("signal", found["barrier"], way,
                     "a barrier of the two, in which each sends one; less its way"),
-        *_operation("active_message", found["sum"], way,
-                    "an all-reduce of 8 bytes of the two, in which each sends one; less its way"),
+        *_operation("put_signal", found["put_signal"], way,
+                    "a put of 8 bytes with a signal for which the other waits; less its way"),
+        *_active_message(found),
         *_operation("atomic", found["atomic"], _both_ways(found),
-                    "a fetch_add of 8 bytes, less both ways" + calibration.no_less(
-                        found["atomic"]["median"] - _both_ways(found))),
+                    "a fetch_add of 8 bytes, less both ways"),
     ]
 
 

@@ -27,7 +27,7 @@ study::spread rate_of(const study::spread& time, double per_call) {
 
 void measure_latency(selion::world& world, const host::measured_call& call,
                      const host::repeated_call& calls, const study::row_frame& frame) {
-    const auto who = call.is_collective() ? host::callers::all_ranks : host::callers::first_rank;
+    const auto who = call.meets() ? host::callers::all_ranks : host::callers::first_rank;
     const study::spread time = host::time_calls(world, calls, who);
     if (world.rank() == 0) study::print_row(frame, {"latency_ns", "ns"}, time);
 }

@@ -11,7 +11,8 @@ namespace host {
 
 namespace {
 
-constexpr std::array operations{"put", "get", "fetch_add", "barrier", "all_reduce"};
+constexpr std::array operations{"put", "get",     "put_signal", "fetch_add",
+                                "rpc", "barrier", "all_reduce"};
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 
 /// Keeps the compiler from merging calls, or from leaving out those whose result nobody reads.
@@ -76,6 +77,30 @@ repeated_call get_span(selion::global_ptr<std::byte> source, const byte_buffer& 
     };
 }
 
+repeated_call ask(std::uint32_t neighbour) {
+    return [neighbour](std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            use(selion::rpc(neighbour, [](std::uint64_t value) { return value; }, i).get());
+        }
+    };
+}
+
+/// Data with a signal to the neighbour, and a wait for those that come to the own rank: nobody is
+/// more than a call ahead of whom it sends to.
+repeated_call pass_on(selion::world& world, selion::global_ptr<std::byte> remote,
+                      std::uint64_t bytes) {
+    const auto mine = selion::allocate<selion::signal>(world, 1);
+    const auto theirs = mine.on((world.rank() + 1) % world.size());
+    const auto own = std::make_shared<std::vector<std::byte>>(bytes);
+    return [=, turn = std::uint64_t{0}](std::uint64_t count) mutable {
+        const std::span<const std::byte> source(*own);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            selion::put_signal(remote, source, theirs, selion::signal_add(1));
+            selion::wait_until(mine, ++turn);
+        }
+    };
+}
+
 repeated_call one_sided(const measured_call& call, selion::global_ptr<std::byte> remote) {
     const auto word = remote.reinterpret<std::uint64_t>();
     const auto half = remote.reinterpret<std::uint32_t>();
@@ -108,12 +133,15 @@ measured_call read_call(const nlohmann::ordered_json& params) {
                              study::parameter<std::uint64_t>(params, "bytes")};
     if (std::find(operations.begin(), operations.end(), call.op) == operations.end()) {
         throw study::bad_argument("'op' is '" + call.op +
-                                  "'; legal: put, get, fetch_add, barrier, all_reduce.");
+                                  "'; legal: put, get, put_signal, fetch_add, rpc, barrier, "
+                                  "all_reduce.");
     }
     if (call.op == "barrier") {
         expect(call.bytes == 0, call, "0");
     } else if (call.op == "fetch_add") {
         expect(call.bytes == 4 || call.bytes == 8, call, "4, 8");
+    } else if (call.op == "rpc") {
+        expect(call.bytes == 8, call, "8");
     } else if (call.op == "all_reduce") {
         expect(call.bytes >= 8 && call.bytes <= most_bytes && call.bytes % 8 == 0, call,
                "8 to 67108864, multiples of 8");
@@ -133,6 +161,8 @@ repeated_call prepare(selion::world& world, const measured_call& call) {
     constexpr std::size_t page = 4096;
     const auto own = selion::allocate<std::byte>(world, call.bytes, page);
     const std::uint32_t neighbour = (world.rank() + 1) % world.size();
+    if (call.op == "put_signal") return pass_on(world, own.on(neighbour), call.bytes);
+    if (call.op == "rpc") return ask(neighbour);
     return one_sided(call, own.on(neighbour));
 }
 

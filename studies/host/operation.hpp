@@ -17,7 +17,9 @@ struct measured_call {
     std::uint64_t bytes = 0;
 
     bool is_collective() const { return op == "barrier" || op == "all_reduce"; }
-    bool moves_payload() const { return op == "put" || op == "get"; }
+    /// Whether a call waits for the same call of another rank.
+    bool meets() const { return is_collective() || op == "put_signal"; }
+    bool moves_payload() const { return op == "put" || op == "get" || op == "put_signal"; }
 };
 
 /// Reads and checks `params`. @error study::bad_argument, with the legal values.

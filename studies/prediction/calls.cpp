@@ -14,8 +14,8 @@
 namespace prediction {
 namespace {
 
-constexpr std::array operations{"put",     "get",        "put_signal", "fetch_add",
-                                "barrier", "all_reduce", "broadcast"};
+constexpr std::array operations{"put", "get",     "put_signal", "fetch_add",
+                                "rpc", "barrier", "all_reduce", "broadcast"};
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 constexpr std::size_t page_bytes = 4096;
 
@@ -111,6 +111,14 @@ plan pass_signals(const selion::world& world) {
             2};
 }
 
+plan ask(const selion::world& world) {
+    return only_first(world, [](std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            use(selion::rpc(1, [](std::uint64_t value) { return value; }, i).get());
+        }
+    });
+}
+
 plan collective(selion::world& world, const std::string& op) {
     if (op == "barrier") {
         return {[&world](std::uint64_t count) {
@@ -133,6 +141,7 @@ plan collective(selion::world& world, const std::string& op) {
 plan prepare(selion::world& world, const timed_call& call) {
     if (call.op == "put_signal") return pass_signals(world);
     if (call.op == "fetch_add") return move_word(world, call);
+    if (call.op == "rpc") return ask(world);
     if (call.op == "put" || call.op == "get") {
         return call.bytes == 8 ? move_word(world, call) : move_block(world, call);
     }
@@ -154,7 +163,7 @@ timed_call read_call(const nlohmann::ordered_json& params) {
                     study::parameter<std::uint64_t>(params, "bytes")};
     if (std::find(operations.begin(), operations.end(), call.op) == operations.end()) {
         throw study::bad_argument("'op' is '" + call.op +
-                                  "'; legal: put, get, put_signal, fetch_add, barrier, "
+                                  "'; legal: put, get, put_signal, fetch_add, rpc, barrier, "
                                   "all_reduce, broadcast.");
     }
     const bool is_block = call.op == "put" || call.op == "get";

@@ -27,10 +27,11 @@ def test_a_quick_run(selion, machine):
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     points = {(row["experiment"], row["params"]["op"], row["params"]["bytes"]) for row in rows}
-    calls = [("put", 8), ("put", 4096), ("get", 8), ("get", 4096), ("fetch_add", 8)]
-    calls += [("barrier", 0), ("all_reduce", 8), ("all_reduce", 4096)]
+    calls = [(name, size) for name in ("put", "get", "put_signal", "all_reduce")
+             for size in (8, 4096)]
+    calls += [("fetch_add", 8), ("rpc", 8), ("barrier", 0)]
     assert points == {(name, *call) for name in ("latency", "rate") for call in calls}
-    assert len(rows) == 8 + 8 + 4  # bandwidth is of puts and gets
+    assert len(rows) == 11 + 11 + 6  # bandwidth is of puts and gets
     for row in rows:
         assert row["machine"] == machine
         assert row["ranks"] == int(machine.partition(":")[2].partition("@")[0])

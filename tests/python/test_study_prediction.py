@@ -30,7 +30,7 @@ def test_predicted_beside_measured(selion, where, machine):
         points.setdefault(row["params"].get("op", row["experiment"]), {})[row["metric"]] = row[
             "value"
         ]
-    calls = {"put", "get", "put_signal", "fetch_add", "barrier", "all_reduce", "broadcast"}
+    calls = {"put", "get", "put_signal", "fetch_add", "rpc", "barrier", "all_reduce", "broadcast"}
     assert set(points) == calls | {"em3d"}
     for values in points.values():
         predicted, measured = values["predicted_ns"], values["measured_ns"]

@@ -34,6 +34,7 @@ struct transfer : message {
     bool is_done = false;     ///< the origin has its answer
     bool is_answer = false;   ///< on its way back
     bool is_awaited = false;  ///< by a call, which gives it back to the pool
+    bool is_fleeting = false;  ///< no `quiet` waits for it, so nobody acknowledges it
     bool moves_data = true;   ///< else `data_bytes` take their time only
     // … and what only some do.
     ticks sent = 0;            ///< when it began its way

@@ -59,6 +59,7 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
     made.to = rank_of(target);
     made.store_bytes = 0;
     made.number = 0;
+    made.is_fleeting = false;
     made.stage = detail::dma_stage::set_up;
     made.by_dma = what == transfer_kind::put && model_.mesh.dma_from_bytes != 0 &&
                   bytes >= model_.mesh.dma_from_bytes;
@@ -97,12 +98,12 @@ void simulation::put(detail::rank_context& context, const detail::put_request& r
     const bool wants_dma = request.stage != detail::dma_stage::none;
     if (wants_dma && model_.mesh.has_dma()) made.by_dma = true;
     if (request.store_bytes != 0) made.by_dma = false;  // the processor's own stores are asked for
-    ++origin.under_way;
+    made.is_fleeting = request.is_fleeting;
+    if (!made.is_fleeting) ++origin.under_way;
     // A signal is a word that travels behind its data.
     const std::uint64_t wire_bytes = request.bytes + (has_signal ? word_bytes : 0);
-    const bool is_bare_signal = has_signal && request.bytes == 0;
-    send(origin, made, (is_bare_signal ? model_.signal : model_.put).of(wire_bytes),
-         message_class::write, wire_bytes);
+    const operation_costs& costs = model_.costs_of_put(has_signal, request.bytes);
+    send(origin, made, costs.of(wire_bytes), message_class::write, wire_bytes);
     count(request.origin);
 }
 
@@ -322,7 +323,8 @@ void simulation::take_effect(transfer& what) {
     }
     if (records_messages_) [[unlikely]]
         note_arrival(what);
-    if (!what.brings_data() && !model_.acknowledges_puts) return finish(what);
+    const bool is_acknowledged = model_.acknowledges_puts && !what.is_fleeting;
+    if (!what.brings_data() && !is_acknowledged) return finish(what);
     send_answer(what);
 }
 
@@ -390,8 +392,9 @@ void simulation::finish(transfer& what) {
     }
     count(what.origin_counter);
     count(what.completion);
+    const bool is_fleeting = what.is_fleeting;
     transfers_.give_back(what);
-    end_operation(origin);
+    if (!is_fleeting) end_operation(origin);
 }
 
 }  // namespace selion::machine::sim

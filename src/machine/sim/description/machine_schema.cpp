@@ -218,8 +218,8 @@ constexpr std::array tables{
 };
 
 constexpr std::array<std::string_view, 4> free_names{"coherence", "offload", "program", "facts"};
-constexpr std::array<std::string_view, 5> operations{"put", "get", "atomic", "signal",
-                                                     "active_message"};
+constexpr std::array<std::string_view, 6> operations{"put",    "get",        "atomic",
+                                                     "signal", "put_signal", "active_message"};
 
 /// What follows `name` and an underscore in `key`; empty if nothing does.
 std::string_view rest_behind(std::string_view key, std::string_view name) {
@@ -239,6 +239,7 @@ operation_costs& costs_of(machine_model& model, std::string_view operation) {
     if (operation == "get") return model.get;
     if (operation == "atomic") return model.atomic;
     if (operation == "signal") return model.signal;
+    if (operation == "put_signal") return model.put_signal;
     return model.active_message;
 }
 

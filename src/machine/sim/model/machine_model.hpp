@@ -234,6 +234,7 @@ struct machine_model {
     operation_costs get;
     operation_costs atomic;
     operation_costs signal;
+    operation_costs put_signal;  ///< data with a signal; empty: as `put`
     operation_costs active_message;
     bool acknowledges_puts = true;   ///< by a message; else completion is arrival
     std::uint64_t memory_bytes = 0;  ///< of each rank; 0: no limit of its own
@@ -250,12 +251,18 @@ struct machine_model {
     bool receives_freely() const {
         const auto free = [](const operation_costs& costs) { return costs.are_origins(); };
         return reception.kind == reception_kind::hardware && free(put) && free(get) &&
-               free(atomic) && free(signal);
+               free(atomic) && free(signal) && free(put_signal);
+    }
+    /// Of a put, with a signal or without, of data or of none.
+    const operation_costs& costs_of_put(bool has_signal, std::uint64_t bytes) const {
+        if (!has_signal) return put;
+        if (bytes == 0) return signal;
+        return put_signal.regimes.empty() ? put : put_signal;
     }
     /// Whether some operation needs latency beyond the network's.
     bool has_latency() const {
         return put.have_latency() || get.have_latency() || atomic.have_latency() ||
-               signal.have_latency() || active_message.have_latency();
+               signal.have_latency() || put_signal.have_latency() || active_message.have_latency();
     }
     std::map<std::string, extra_constant, std::less<>> extras;  ///< "coherence.read_hit"
     std::vector<constant_note> constants;

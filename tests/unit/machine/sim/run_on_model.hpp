@@ -90,6 +90,16 @@ public:
                             address(target, signal), detail::signal_update{1, true}});
     }
     void raise(std::uint32_t target, std::uint64_t signal) { put_signal(target, signal, 0); }
+    /// A signal that no `quiet` waits for.
+    void raise_fleeting(std::uint32_t target, std::uint64_t signal) {
+        const std::uint64_t word = address(target, signal);
+        all_.put(context_, {.target = word,
+                            .source = nullptr,
+                            .bytes = 0,
+                            .signal = word,
+                            .update = detail::signal_update{1, true},
+                            .is_fleeting = true});
+    }
     void await(std::uint64_t signal, std::uint64_t at_least) {
         all_.wait(context_, {word(signal), at_least, wait_reason::signal});
     }
