@@ -91,12 +91,12 @@ static_assert([] {
     return true;
 }());
 
-[[noreturn]] void refuse(knob which, std::string_view value, std::string_view legal) {
+}  // namespace
+
+void refuse_knob(knob which, std::string_view value, std::string_view legal) {
     throw error(status::bad_argument, fmt::format("{}={} is not understood; it takes {}",
                                                   entry_of(which).name, value, legal));
 }
-
-}  // namespace
 
 std::span<const knob_entry> knob_table() { return table; }
 
@@ -121,21 +121,21 @@ void expect_switch(knob which) {
     const std::string_view standard = entry_of(which).default_value;
     const std::string value = knob_text(which).value_or(std::string(standard));
     if (value == standard || is_switch_word(value)) return;
-    refuse(which, value, standard == "auto" ? "auto or off" : "on or off");
+    refuse_knob(which, value, standard == "auto" ? "auto or off" : "on or off");
 }
 
 std::size_t knob_choice(knob which, std::span<const std::string_view> words) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
     const auto found = std::ranges::find(words, value);
-    if (found == words.end()) refuse(which, value, fmt::format("{}", fmt::join(words, ", ")));
+    if (found == words.end()) refuse_knob(which, value, fmt::format("{}", fmt::join(words, ", ")));
     return static_cast<std::size_t>(found - words.begin());
 }
 
 std::uint64_t knob_bytes(knob which, std::uint64_t least) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
     const std::optional<std::uint64_t> bytes = parse_bytes(value);
-    if (!bytes || *bytes == 0) refuse(which, value, "a size such as 512M or 2G");
-    if (*bytes < least) refuse(which, value, fmt::format("{} or more", bytes_text(least)));
+    if (!bytes || *bytes == 0) refuse_knob(which, value, "a size such as 512M or 2G");
+    if (*bytes < least) refuse_knob(which, value, fmt::format("{} or more", bytes_text(least)));
     return *bytes;
 }
 
@@ -147,14 +147,14 @@ std::int64_t knob_nanoseconds(knob which) {
 double knob_seconds(knob which) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
     const std::optional<double> seconds = parse_seconds(value);
-    if (!seconds) refuse(which, value, "seconds, for example 0.5 or 60");
+    if (!seconds) refuse_knob(which, value, "seconds, for example 0.5 or 60");
     return *seconds;
 }
 
 std::uint64_t knob_whole(knob which) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
     const std::optional<std::uint64_t> number = parse_whole(value);
-    if (!number) refuse(which, value, "a whole number");
+    if (!number) refuse_knob(which, value, "a whole number");
     return *number;
 }
 

@@ -61,6 +61,13 @@ bool knob_is_on(knob which);
 /// Throws `error` (bad_argument) unless a knob that is on or off is set to one of these.
 void expect_switch(knob which);
 
+/// Throws `error` (bad_argument) for the first variable whose value makes no sense, whether this
+/// job would look at it or not: a mistake is told on every machine.
+void expect_legal_knobs();
+
+/// Throws `error` (bad_argument): the value, and what is legal.
+[[noreturn]] void refuse_knob(knob which, std::string_view value, std::string_view legal);
+
 /// One of `words`. Throws `error` (bad_argument) with the legal words otherwise.
 /// @return the index of the word.
 std::size_t knob_choice(knob which, std::span<const std::string_view> words);

@@ -31,12 +31,9 @@ void check_options(const cached& how) {
     const bool is_possible = std::has_single_bit(how.block_bytes) &&
                              how.block_bytes >= least_block && how.block_bytes <= largest_block;
     if (!is_possible) {
-        throw error(
-            status::bad_argument,
-            fmt::format("blocks of {} bytes{}: legal are powers of two from {} to {}",
-                        how.block_bytes,
-                        base::knob_text(base::knob::cache_block) ? " (SELION_CACHE_BLOCK)" : "",
-                        least_block, largest_block));
+        throw error(status::bad_argument,
+                    fmt::format("blocks of {} bytes: legal are powers of two from {} to {}",
+                                how.block_bytes, least_block, largest_block));
     }
     if (how.capacity_bytes != 0 && how.capacity_bytes < how.block_bytes) {
         throw error(status::bad_argument,
@@ -54,7 +51,7 @@ void check_options(const cached& how) {
 /// With what the environment says.
 cached with_knobs(cached how) {
     if (base::knob_text(base::knob::cache_block)) {
-        how.block_bytes = base::knob_whole(base::knob::cache_block);
+        how.block_bytes = base::knob_bytes(base::knob::cache_block);
         if (how.capacity_bytes != 0)
             how.capacity_bytes = std::max(how.capacity_bytes, how.block_bytes);
     }

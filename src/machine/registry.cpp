@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "base/knobs.hpp"
 #include "base/nearest_name.hpp"
 #include "machine/fabric/fabric.hpp"
 #include "machine/launch_signs.hpp"
@@ -46,6 +47,11 @@ std::span<const machine_kind> kinds() {
 }
 
 result<std::unique_ptr<machine>> make_machine(std::string_view text) {
+    try {
+        base::expect_legal_knobs();
+    } catch (const error& trouble) {
+        return trouble;
+    }
     const result<machine_spec> spec = split_spec(text);
     if (!spec) {
         return error(status::bad_argument,

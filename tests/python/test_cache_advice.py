@@ -107,8 +107,14 @@ def test_a_program_without_coherent_memory(selion, tmp_path):
 
 def test_blocks_from_the_environment_are_checked(selion, program):
     done = selion("run", "-m", machine, program, "4", SELION_CACHE_BLOCK="48")
-    assert done.returncode != 0
-    assert "blocks of 48 bytes (SELION_CACHE_BLOCK): legal are powers of two" in done.stderr
+    assert done.returncode == 2
+    assert "SELION_CACHE_BLOCK=48 is not understood; it takes a power of two" in done.stderr
+
+
+def test_blocks_from_the_environment_may_have_a_unit(selion, program):
+    for size in ("4K", "4096"):
+        done = selion("run", "-m", machine, program, "4", SELION_CACHE_BLOCK=size)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_trace_that_cannot_be_written(selion, program):

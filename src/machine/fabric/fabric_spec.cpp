@@ -133,7 +133,6 @@ result<node::job_setting> setting_of(const machine_spec& spec, wished_shape shap
         return malformed(spec, fmt::format("the launcher has started {}{}", place.processes,
                                            cure_of_number(spec, shape, place.processes)));
     }
-    base::expect_switch(base::knob::fabric_batches);
     shape.processes = place.processes;
     if (std::uint64_t{shape.processes} * shape.ranks_per_process > max_ranks) {
         return malformed(spec, fmt::format("more than {} ranks", max_ranks));

@@ -14,10 +14,6 @@
 namespace selion::machine::node {
 namespace {
 
-constexpr std::uint64_t smallest_heap = 1024 * 1024;
-constexpr std::uint64_t smallest_stack = 64 * 1024;
-constexpr std::uint64_t smallest_message_memory = 64 * 1024;
-
 /// Sanitizers make frames several times larger.
 constexpr std::uint64_t stack_factor = is_sanitized() ? 4 : 1;
 
@@ -25,7 +21,9 @@ patience choose_patience(const node_shape& shape) {
     const bool has_cores = shape.carriers() <= usable_cores();
     patience how = has_cores ? patience_with_cores : patience_without_cores;
     if (base::knob_text(base::knob::spin)) {
-        how.spin_ns = static_cast<std::int64_t>(base::knob_whole(base::knob::spin)) * 1000;
+        constexpr std::uint64_t most_us = 9'000'000'000'000'000;  // some 285 years
+        how.spin_ns =
+            static_cast<std::int64_t>(std::min(base::knob_whole(base::knob::spin), most_us) * 1000);
     }
     return how;
 }
@@ -63,15 +61,9 @@ std::string options_text(const job_setting& setting) {
 
 void read_knobs(job_setting& setting) {
     using base::knob;
-    for (const knob which : {knob::check_calls, knob::crash_report, knob::membarrier, knob::prefix,
-                             knob::process_memory, knob::verbose}) {
-        base::expect_switch(which);
-    }
-    if (base::knob_text(knob::heap)) {
-        setting.heap_bytes = base::knob_bytes(knob::heap, smallest_heap);
-    }
-    setting.stack_bytes = base::knob_bytes(knob::stack, smallest_stack) * stack_factor;
-    setting.message_bytes = base::knob_bytes(knob::message_memory, smallest_message_memory);
+    if (base::knob_text(knob::heap)) setting.heap_bytes = base::knob_bytes(knob::heap);
+    setting.stack_bytes = base::knob_bytes(knob::stack) * stack_factor;
+    setting.message_bytes = base::knob_bytes(knob::message_memory);
     setting.joined_threads = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(base::knob_whole(knob::joined_threads), 4096));
     setting.hang_timeout_ns = base::knob_nanoseconds(knob::hang_timeout);

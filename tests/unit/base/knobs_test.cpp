@@ -122,6 +122,40 @@ TEST_F(knobs_test, known_and_reserved_names_are_not_warned_of) {
     EXPECT_THAT(unknown_knob_warnings(), IsEmpty());
 }
 
+TEST_F(knobs_test, all_are_checked_together) {
+    expect_legal_knobs();
+    constexpr std::array<std::string_view, 7> not_checked{
+        "SELION_CACHE_TRACE", "SELION_FABRIC_INTERFACE", "SELION_FABRIC_PROVIDER",
+        "SELION_MACHINE",     "SELION_METERS",           "SELION_TRACE",
+        "SELION_TUNING"};
+    for (const knob_entry& entry : knob_table()) {
+        const bool is_checked = std::ranges::find(not_checked, entry.name) == not_checked.end();
+        set(entry.name.data(), "nonsense");
+        const std::string sentence = refusal_of([] { return expect_legal_knobs(), 0; });
+        if (is_checked) {
+            EXPECT_THAT(sentence, HasSubstr(std::string(entry.name) + "=nonsense"));
+        } else {
+            EXPECT_EQ(sentence, "not refused") << entry.name;
+        }
+        set(entry.name.data(), "");
+    }
+}
+
+TEST_F(knobs_test, the_limits_of_sizes_are_legal) {
+    for (const auto& [name, legal, beyond] :
+         {std::array{"SELION_HEAP", "1M", "1023K"}, std::array{"SELION_HEAP", "1T", "1025G"},
+          std::array{"SELION_STACK", "64K", "63K"}, std::array{"SELION_MESSAGE_MEMORY", "64K", "1"},
+          std::array{"SELION_CACHE_BLOCK", "8", "4"},
+          std::array{"SELION_CACHE_BLOCK", "64K", "128K"},
+          std::array{"SELION_CACHE_BLOCK", "4096", "4095"}}) {
+        set(name, legal);
+        expect_legal_knobs();
+        set(name, beyond);
+        EXPECT_THAT(refusal_of([] { return expect_legal_knobs(), 0; }), HasSubstr(name));
+        set(name, "");
+    }
+}
+
 TEST_F(knobs_test, the_public_list_shows_what_is_set) {
     set("SELION_HEAP", "3M");
     bool is_found = false;
