@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import numbers
 import os
 import signal
 import sys
@@ -66,6 +67,20 @@ def _check_argument(machine: str) -> None:
             f"Ranks of the machine '{machine}' are started by a launcher, which cannot be sent a "
             "function: leave machine= out, and start the program by 'selion run -m fabric'."
         )
+
+
+def _check_options(time_limit: object, environment: Mapping[str, str]) -> None:
+    if time_limit is not None and not isinstance(time_limit, numbers.Real):
+        raise TypeError(
+            f"time_limit is {time_limit!r}, of type {type(time_limit).__name__}; legal: a number "
+            "of seconds."
+        )
+    for name, value in environment.items():
+        if not (isinstance(name, str) and isinstance(value, str)):
+            raise TypeError(
+                f"environment gives the variable {name!r} the value {value!r}; legal: str for "
+                "both, such as {'SELION_HEAP': '1G'}."
+            )
 
 
 def _check_script() -> None:
@@ -270,7 +285,9 @@ def run(
         _check_argument(machine)
         from selion import by_value
 
-        options = by_value.Options(machine, thread_level, time_limit, dict(environment or {}))
+        variables = dict(environment or {})
+        _check_options(time_limit, variables)
+        options = by_value.Options(machine, thread_level, time_limit, variables)
         return by_value.run(function, args, options)
     if time_limit is not None or environment:
         raise Mistake("time_limit and environment need machine=, for example 'processes:4'.")

@@ -354,6 +354,9 @@ _mistakes = [
     ("f, machine='cray'", 'Mistake: machine "cray"'),
     ("f, machine='fabric:2'", "Mistake: Ranks of the machine 'fabric:2' are started by a launcher"),
     ("f, machine='processes:2', time_limit=0", "Mistake: The time limit is 0 seconds; legal"),
+    ("f, machine='processes:2', time_limit='5'", "TypeError: time_limit is '5', of type str; leg"),
+    ("f, machine='processes:2', environment={'A': 5}", "TypeError: environment gives the variable "
+     "'A' the value 5; legal: str for both"),
     ("f, machine='processes:2', thread_level='x'", "ValueError: thread_level is 'x'; legal: si"),
     ("f, time_limit=3", "Mistake: time_limit and environment need machine="),
     ("3, machine='processes:2'", "TypeError: selion.run calls a function; this is int."),
