@@ -57,6 +57,21 @@ def test_every_page_is_linked():
     assert sorted({page.name for page in _pages} - linked - {"README.md"}) == []
 
 
+def notes() -> set[str]:
+    """Pages that lie beside the code of the library."""
+    return {str(path.relative_to(root)) for path in root.glob("src/**/*.md")}
+
+
+def test_every_note_beside_the_code_is_listed():
+    page = root / "docs/notes.md"
+    listed = {
+        str((page.parent / link).resolve().relative_to(root))
+        for link in _link.findall(page.read_text(encoding="utf-8"))
+    }
+    assert len(notes()) > 10
+    assert sorted(notes() - listed) == []
+
+
 def test_decisions_are_numbered_without_gaps():
     numbers = sorted(
         int(Path(page.name).name[:4]) for page in _pages if re.match(r"docs/adr/\d", page.name)
