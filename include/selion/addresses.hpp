@@ -49,13 +49,17 @@ public:
     address_directory& operator=(const address_directory&) = delete;
 
     /// Lets others find an address under a slot of the caller; null takes it back.
-    void publish(global_ptr<T> address, std::size_t slot = 0) {
+    void publish(global_ptr<T> address, std::size_t slot = 0,
+                 std::source_location site = std::source_location::current()) {
         // Zeroed memory stands for null.
-        atomic_put(cells_ + static_cast<std::ptrdiff_t>(slot), ~address.bits());
+        atomic_put(cells_ + static_cast<std::ptrdiff_t>(slot), ~address.bits(), site);
     }
     /// @return what the rank has published, or null. @cost one atomic read.
-    [[nodiscard]] global_ptr<T> look_up(rank_id rank, std::size_t slot = 0) const {
-        return global_ptr<T>(~atomic_get(cells_.on(rank) + static_cast<std::ptrdiff_t>(slot)));
+    [[nodiscard]] global_ptr<T> look_up(
+        rank_id rank, std::size_t slot = 0,
+        std::source_location site = std::source_location::current()) const {
+        return global_ptr<T>(
+            ~atomic_get(cells_.on(rank) + static_cast<std::ptrdiff_t>(slot), site));
     }
 
 private:
@@ -71,11 +75,11 @@ template <class T>
     const world& all, global_ptr<T> own,
     std::source_location site = std::source_location::current()) {
     address_directory<T> directory(all, 1, site);
-    directory.publish(own);
+    directory.publish(own, 0, site);
     all.barrier(site);
     std::vector<global_ptr<T>> addresses;
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
-        addresses.push_back(directory.look_up(rank));
+        addresses.push_back(directory.look_up(rank, 0, site));
     }
     return addresses;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,11 +45,10 @@ inline constexpr std::uint32_t hardware_meters = 2;
 /// the
 ///   bytes that they have moved, collective calls, and ns for which the rank stood still; all, or
 ///   those of a name or for a reason: `operations:put`, `collectives:barrier`, `waits:signal`.
-/// - `messages`, `message_bytes`, on simulated machines: what the rank put into a network, the
-///   runtime's own messages included; all, or `:put`, `:get`, `:atomic`, `:message`.
+/// - `messages`, `message_bytes`, on simulated machines and on `fabric`: what the rank put into a
+///   network, the runtime's own messages included; all, or `:put`, `:get`, `:atomic`, `:message`.
 /// - `mesh_wait`, on simulated meshes: cycles in which a store of the core found no room (`:core`),
-/// or
-///   a link out of its router found no room at its end (`:east`, `:south`, `:west`, `:north`);
+///   or a link out of its router found no room at its end (`:east`, `:south`, `:west`, `:north`);
 ///   without a port those in which that was so at one of them or several.
 /// - `mesh_access`, `mesh_bytes`, likewise: transactions that went out by a port, and their bytes;
 ///   without a port by all of them.
@@ -61,16 +61,17 @@ public:
     /// @error selion::error: bad_argument for an unknown event or port, or a third hardware meter;
     /// not_available, with the reason, where this machine cannot count that.
     explicit meter(const char* name, std::string_view event = "clock",
-                   meter_kind kind = meter_kind::software);
+                   meter_kind kind = meter_kind::software,
+                   std::source_location site = std::source_location::current());
     ~meter();
     meter(meter&& other) noexcept;
     meter& operator=(meter&& other) noexcept;
 
     /// @pre it does not run. @cost with `clock` less than 30 ns for both on a host whose processor
     /// has a steady counter; nothing where time is virtual.
-    void start();
+    void start(std::source_location site = std::source_location::current());
     /// @pre it runs.
-    void stop();
+    void stop(std::source_location site = std::source_location::current());
     bool is_running() const;
 
     /// Sum over all runs that have ended, without the meter's own overhead.
@@ -84,7 +85,7 @@ public:
     /// Seconds in one unit, for `clock`; else 0.
     double seconds_per_unit() const;
     /// Forgets all runs. @pre it does not run.
-    void reset();
+    void reset(std::source_location site = std::source_location::current());
 
 private:
     std::unique_ptr<detail::meter_state> state_;
@@ -93,13 +94,17 @@ private:
 /// A run of a meter for as long as this lives, which must not be moved meanwhile.
 class meter_run {
 public:
-    explicit meter_run(meter& which) : which_(which) { which_.start(); }
-    ~meter_run() { which_.stop(); }
+    explicit meter_run(meter& which, std::source_location site = std::source_location::current())
+        : which_(which), site_(site) {
+        which_.start(site_);
+    }
+    ~meter_run() { which_.stop(site_); }
     meter_run(const meter_run&) = delete;
     meter_run& operator=(const meter_run&) = delete;
 
 private:
     meter& which_;
+    std::source_location site_;
 };
 
 /// An event that a meter can be asked for.
@@ -110,7 +115,8 @@ struct meter_event_info {
     bool is_available = false;       ///< to the calling rank
     std::string reason;              ///< why not; empty if it is
 };
-SELION_API std::vector<meter_event_info> meter_events();
+SELION_API std::vector<meter_event_info> meter_events(
+    std::source_location site = std::source_location::current());
 
 /// A meter's values over the members of a team.
 struct meter_summary {
@@ -122,6 +128,7 @@ struct meter_summary {
 };
 
 /// Collective: all members give a meter of the same event.
-SELION_API meter_summary summarise(const team& members, const meter& own);
+SELION_API meter_summary summarise(const team& members, const meter& own,
+                                   std::source_location site = std::source_location::current());
 
 }  // namespace selion

@@ -47,8 +47,10 @@ std::string sentence_of_stranger(const meter_state& meter) {
 }
 
 /// @return a meter's state, which one that has been moved away has no more.
-meter_state& own_state(const std::unique_ptr<meter_state>& state) {
-    SELION_EXPECT(state != nullptr, "the meter has been moved away; use the one that it went to");
+meter_state& own_state(const std::unique_ptr<meter_state>& state,
+                       std::source_location site = std::source_location::current()) {
+    SELION_EXPECT_AT(state != nullptr, site,
+                     "the meter has been moved away; use the one that it went to");
     return *state;
 }
 
@@ -106,11 +108,11 @@ std::int64_t measure_overhead(meter_source& source) {
 }  // namespace
 }  // namespace detail
 
-meter::meter(const char* name, std::string_view event, meter_kind kind)
+meter::meter(const char* name, std::string_view event, meter_kind kind, std::source_location site)
     : state_(std::make_unique<detail::meter_state>()) {
     detail::rank_context& context = *detail::current_context;
-    SELION_EXPECT(context.ranks != 0, "meter: the calling thread belongs to no rank");
-    SELION_EXPECT(name != nullptr, "meter: the name is null");
+    SELION_EXPECT_AT(context.ranks != 0, site, "meter: the calling thread belongs to no rank");
+    SELION_EXPECT_AT(name != nullptr, site, "meter: the name is null");
     state_->context = &context;
     state_->name = name;
     state_->job = machine::job_number();
@@ -143,21 +145,21 @@ meter& meter::operator=(meter&& other) noexcept {
     return *this;
 }
 
-void meter::start() {
-    detail::meter_state& own = detail::own_state(state_);
-    SELION_EXPECT(detail::is_own(own), detail::sentence_of_stranger(own));
-    SELION_EXPECT(!own.is_running, fmt::format("meter \"{}\" runs already", own.name));
+void meter::start(std::source_location site) {
+    detail::meter_state& own = detail::own_state(state_, site);
+    SELION_EXPECT_AT(detail::is_own(own), site, detail::sentence_of_stranger(own));
+    SELION_EXPECT_AT(!own.is_running, site, fmt::format("meter \"{}\" runs already", own.name));
     own.is_running = true;
     if (own.context->recorder != nullptr) [[unlikely]]
         own.begun_ps = own.context->clock->stamp_ps();
     own.begun = own.source->read();
 }
 
-void meter::stop() {
-    detail::meter_state& own = detail::own_state(state_);
-    SELION_EXPECT(detail::is_own(own), detail::sentence_of_stranger(own));
+void meter::stop(std::source_location site) {
+    detail::meter_state& own = detail::own_state(state_, site);
+    SELION_EXPECT_AT(detail::is_own(own), site, detail::sentence_of_stranger(own));
     const std::int64_t now = own.source->read();
-    SELION_EXPECT(own.is_running, fmt::format("meter \"{}\" does not run", own.name));
+    SELION_EXPECT_AT(own.is_running, site, fmt::format("meter \"{}\" does not run", own.name));
     own.is_running = false;
     const std::int64_t amount = std::max<std::int64_t>(now - own.begun - own.overhead, 0);
     own.total += amount;
@@ -188,26 +190,27 @@ double meter::overhead() const {
 
 double meter::seconds_per_unit() const { return detail::own_state(state_).source->seconds; }
 
-void meter::reset() {
-    SELION_EXPECT(
-        !detail::own_state(state_).is_running,
-        fmt::format("meter \"{}\" runs: stop it before reset()", detail::own_state(state_).name));
-    detail::own_state(state_).total = detail::own_state(state_).runs = 0;
+void meter::reset(std::source_location site) {
+    detail::meter_state& own = detail::own_state(state_, site);
+    SELION_EXPECT_AT(!own.is_running, site,
+                     fmt::format("meter \"{}\" runs: stop it before reset()", own.name));
+    own.total = own.runs = 0;
 }
 
-std::vector<meter_event_info> meter_events() {
+std::vector<meter_event_info> meter_events(std::source_location site) {
     detail::rank_context& context = *detail::current_context;
-    SELION_EXPECT(context.ranks != 0, "meter_events: the calling thread belongs to no rank");
+    SELION_EXPECT_AT(context.ranks != 0, site,
+                     "meter_events: the calling thread belongs to no rank");
     return detail::list_meter_events(context);
 }
 
-meter_summary summarise(const team& members, const meter& own) {
+meter_summary summarise(const team& members, const meter& own, std::source_location site) {
     const std::uint64_t event = base::text_hash(own.event());
-    SELION_EXPECT(
-        members.all_reduce(event, minimum) == members.all_reduce(event, maximum),
+    SELION_EXPECT_AT(
+        members.all_reduce(event, minimum, site) == members.all_reduce(event, maximum, site), site,
         fmt::format("summarise: the members' meters count different events, here {}", own.event()));
     meter_summary all;
-    all.by_member = members.all_gather(own.value());
+    all.by_member = members.all_gather(own.value(), site);
     for (const double value : all.by_member) all.sum += value;
     const auto [least, most] = std::ranges::minmax(all.by_member);
     all.least = least;

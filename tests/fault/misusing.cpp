@@ -404,6 +404,20 @@ void mistake_about_arrays(selion::world& world, std::string_view what) {
     world.barrier();
 }
 
+void mistake_about_meters(selion::world& world, std::string_view what) {
+    const selion::address_directory<int> directory(world);
+    if (world.rank() == 1) {
+        selion::meter meter("piece");
+        if (what == "idle_meter") meter.stop();                             // site: idle_meter
+        if (what == "directory") static_cast<void>(directory.look_up(99));  // site: directory
+        meter.start();
+        if (what == "meter_twice") selion::meter_run again(meter);  // site: meter_twice
+        if (what == "running_meter") meter.reset();                 // site: running_meter
+        meter.stop();
+    }
+    world.barrier();
+}
+
 constexpr bool is_sanitized() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return true;
@@ -431,5 +445,6 @@ int main(int argc, char** argv) {
         if (what == "broken") return;  // member 0, whom the others' barrier lacks
         mistake_about_blocks(world, what);
         mistake_about_arrays(world, what);
+        mistake_about_meters(world, what);
     });
 }

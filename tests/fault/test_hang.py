@@ -56,6 +56,15 @@ def test_waits_for_counters_and_answers_are_explained(machine: str):
     assert f"    absent: rank 1: in counter::wait at {counter}" in lines
 
 
+def test_a_collective_of_the_library_is_told_by_the_line_that_asked_for_it():
+    outcome = run("waiting", "summary", machine="threads:3", SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    where, instead = site("waiting.cpp", "summary"), site("waiting.cpp", "no summary")
+    lines = outcome.err.strip().split("\n")
+    assert f"  ranks 0, 2 wait in all_reduce #2 at {where}" in lines
+    assert f"    absent: rank 1: in wait_until at {instead}" in lines
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_a_report_comes_once_and_the_job_goes_on(machine: str):
     with Job("waiting", "line", machine=machine, SELION_HANG_TIMEOUT=timeout) as job:

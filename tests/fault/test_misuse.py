@@ -42,6 +42,10 @@ alone = {
     "box_wraps": (r"elements 0 to 4294967295 of dimension 0: numbers has 6 there$", 1),
     "box_memory": (r"a box of 4 elements of numbers, and memory for 6$", 1),
     "slice": (r"slice: 1 indices from 6 in steps of 1: numbers has 6 elements in dimension 0$", 1),
+    "directory": (r"the global pointer names rank 99; ranks are 0 to {last}$", 1),
+    "idle_meter": (r'meter "piece" does not run$', 1),
+    "meter_twice": (r'meter "piece" runs already$', 1),
+    "running_meter": (r'meter "piece" runs: stop it before reset\(\)$', 1),
     "slice_index": (r"index \(3\) is out of range: a slice of numbers has 3 elements in ", 2),
 }
 by_foreign_thread = {

@@ -49,6 +49,13 @@ void return_early(selion::world& world) {
     world.barrier();  // site: before the end
 }
 
+/// Rank 1 leaves out to add a meter up.
+void add_up_without_one(selion::world& world, signal_ptr mine) {
+    const selion::meter meter("piece");
+    if (world.rank() == 1) selion::wait_until(mine, 1);  // site: no summary
+    static_cast<void>(selion::summarise(world, meter));  // site: summary
+}
+
 /// Rank 1 works for ever.
 void work_for_ever(selion::world& world) {
     if (world.rank() == 1) {
@@ -151,6 +158,7 @@ int main(int argc, char** argv) {
         const auto mine = selion::allocate<selion::signal>(world, 1);  // site: allocate
         if (how == "skip") skip_a_barrier(world, mine);
         if (how == "operations") wait_for_operations(world);
+        if (how == "summary") add_up_without_one(world, mine);
         if (how == "return") return_early(world);
         if (how == "work") work_for_ever(world);
         if (how == "line") wait_for_line(world, mine);
