@@ -8,10 +8,13 @@ function(selion_part name doc)
     set_property(CACHE SELION_${name} PROPERTY STRINGS AUTO ON OFF)
 endfunction()
 
-# Sets SELION_WITH_<name>: AUTO is ON, except within another project.
+# Sets SELION_WITH_<name>: AUTO is ON, except within another project; there it is what a second
+# argument says.
 function(selion_decide name)
     set(value ${SELION_${name}})
-    if(value STREQUAL "AUTO")
+    if(value STREQUAL "AUTO" AND ARGC GREATER 1)
+        set(value ${ARGV1})
+    elseif(value STREQUAL "AUTO")
         set(value ${PROJECT_IS_TOP_LEVEL})
     endif()
     set(SELION_WITH_${name} ${value} PARENT_SCOPE)

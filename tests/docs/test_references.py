@@ -83,6 +83,36 @@ def test_the_readme_is_short():
     assert (root / "README.md").read_text(encoding="utf-8").count("\n") <= 150
 
 
+# --- the page about installing --------------------------------------------------------------------
+
+_install = (root / "docs/howto/install.md").read_text(encoding="utf-8")
+_cmake_files = [
+    *root.glob("*/CMakeLists.txt"), *root.glob("bench/**/CMakeLists.txt"), root / "CMakeLists.txt",
+]
+_cmake = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in _cmake_files}
+
+
+def test_all_parts_can_be_switched_off_by_the_page():
+    parts = re.findall(r"^ *selion_part\((\w+)", "\n".join(_cmake.values()), re.M)
+    assert len(parts) >= 9
+    assert [part for part in parts if f"`SELION_{part}`" not in _install] == []
+
+
+def test_the_page_names_the_packages_that_a_build_asks_for():
+    texts = [_cmake[f"{room}/CMakeLists.txt"] for room in ("src", "studies", "python")]
+    asked = " ".join(re.findall(r"\(Debian: ([\w +-]+)\)", "\n".join(texts))).split()
+    assert {"libtomlplusplus-dev", "libfabric-dev", "nlohmann-json3-dev"} <= set(asked)
+    named = re.findall(r"[\w+-]+", _install)
+    assert [name for name in asked if name not in named] == []
+
+
+def test_packages_that_the_page_names_are_those_of_the_project():
+    ours = (root / "scripts/setup/apt-packages.txt").read_text(encoding="utf-8").splitlines()
+    lines = re.findall(r"^# apt-get install (.+)$", _install, re.M)
+    assert len(lines) == 2
+    assert [name for line in lines for name in line.split() if name not in ours] == []
+
+
 # --- variables ------------------------------------------------------------------------------------
 
 _print_knobs = """

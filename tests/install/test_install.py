@@ -141,6 +141,23 @@ def test_headers_are_installed(prefix):
     assert installed == expected and "selion/selion.hpp" in installed
 
 
+def test_a_part_of_another_project_has_all_machines(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\n"
+        "project(outer LANGUAGES CXX)\n"
+        f"add_subdirectory({_source} selion)\n"
+        "foreach(part FABRIC TESTS EXAMPLES STUDIES BENCH PYTHON)\n"
+        f"    get_directory_property(is_on DIRECTORY {_source} DEFINITION SELION_WITH_${{part}})\n"
+        '    message(STATUS "${part} is ${is_on}")\n'
+        "endforeach()\n"
+    )
+    told = run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build")
+    found = subprocess.run(["pkg-config", "--exists", "libfabric >= 1.17", "pmix"])
+    assert f"FABRIC is {'OFF' if found.returncode else 'ON'}" in told
+    for part in ("TESTS", "EXAMPLES", "STUDIES", "BENCH", "PYTHON"):
+        assert f"{part} is OFF" in told
+
+
 def test_a_missing_dependency_is_named(prefix, tmp_path):
     if list(prefix.glob("lib*/**/libselion.so")):
         pytest.skip("a shared library brings its dependencies itself")
