@@ -113,6 +113,21 @@ def test_packages_that_the_page_names_are_those_of_the_project():
     assert [name for line in lines for name in line.split() if name not in ours] == []
 
 
+# --- the page about machines ----------------------------------------------------------------------
+
+
+def test_the_context_of_a_rank_is_told_field_by_field():
+    header = (root / "include/selion/detail/rank_context.hpp").read_text(encoding="utf-8")
+    start = r"^struct alignas\(line_bytes\) rank_context \{\n"
+    body = re.search(start + r"(.*?)^\};", header, re.M | re.S)[1]
+    fields = re.findall(r"^    [\w:<> *]+?[ *](\w+)(?: = [\w&]+)?;", body, re.M)
+    assert {"rank", "own", "bypass_count", "is_beside", "processors"} <= set(fields)
+    by_call = {"mapped_origin", "mapped_step", "first_mapped", "mapped_count"}
+    page = (root / "docs/howto/write-a-machine.md").read_text(encoding="utf-8")
+    assert "`map_ranks(" in page
+    assert [field for field in fields if field not in by_call and f"`{field}`" not in page] == []
+
+
 # --- variables ------------------------------------------------------------------------------------
 
 _print_knobs = """
