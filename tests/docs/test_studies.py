@@ -43,3 +43,21 @@ def test_a_row_that_is_missing_is_found():
     page = "### one\n| `a`, `b` | `x` |\n\n## The study `two`\n| `c` | |\n"
     assert experiments_in(section_of("one", page)) == ["a", "b"]
     assert experiments_in(section_of("two", page)) == ["c"]
+
+
+def keys_of(name: str) -> list[str]:
+    """A set of legal keys as the reader of study files has it."""
+    text = (root / "python/selion/study/catalog.py").read_text(encoding="utf-8")
+    return re.findall(r'"(\w+)"', re.search(rf"^{name} = \{{(.*?)\}}", text, re.M | re.S)[1])
+
+
+@pytest.mark.parametrize("name", ["_study_keys", "_experiment_keys", "_metric_keys"])
+def test_the_page_about_writing_one_has_all_keys(name: str):
+    page = (root / "docs/howto/write-a-study.md").read_text(encoding="utf-8")
+    keys = keys_of(name)
+    assert len(keys) >= 7
+    told = set(re.findall(r"(?:^|`)(\w+) = ", page, re.M))
+    heads = re.findall(r"^\[+([\w.]+)\]", page, re.M)
+    tables = {part for head in heads for part in head.split(".")}
+    named = set(re.findall(r"`(\w+)`", page))
+    assert sorted(set(keys) - told - tables - named) == []
