@@ -40,7 +40,8 @@ SELION_API int run_job(int argc, char** argv, const run_options& options,
 /// time. Under processes the program is executed anew for each process, with the same arguments,
 /// up to this call; in such a process the call does not return, it exits. So code before `run`
 /// happens once per process, and code after it once, in the process that was started by hand.
-/// @error a machine spec that is malformed ends the program with a sentence and exit status 2.
+/// @return where no job began, after a sentence: 2 if the spec or a variable is not legal, 1 if the
+/// host lacks something.
 template <class Function>
     requires(!std::is_function_v<std::remove_reference_t<Function>>)
 int run(int argc, char** argv, const run_options& options, Function&& function,
