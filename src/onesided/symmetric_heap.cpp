@@ -32,7 +32,8 @@ symmetric_heap::symmetric_heap(detail::rank_context& context, std::uint64_t runt
     : context_(context),
       runtime_bytes_(runtime_bytes),
       top_(context.reserve_bytes / largest_alignment * largest_alignment) {
-    symmetric_.allocate(padded(runtime_bytes, largest_alignment), largest_alignment, top_);
+    runtime_used_bytes_ = padded(runtime_bytes, largest_alignment);
+    symmetric_.allocate(runtime_used_bytes_, largest_alignment, top_);
 }
 
 /// Completion handlers may run on a thread beside the rank's own.
@@ -154,12 +155,14 @@ std::uint64_t symmetric_heap::free_bytes() const {
 std::string symmetric_heap::shortage_text(std::uint64_t bytes) const {
     const machine::memory& memory = context_.host->memory();
     return fmt::format(
-        "out of symmetric memory: rank {} of {} asks for {}; it uses {} of the {} reserved for it, "
-        "{} are free in one piece; all ranks of this host use {} of {}; set SELION_HEAP to reserve "
-        "more, or ask for less",
+        "out of symmetric memory: rank {} of {} asks for {}; it uses {}, and the runtime {}, of "
+        "the "
+        "{} reserved for it, {} are free in one piece; all ranks of this host use {} of {}; set "
+        "SELION_HEAP to reserve more, or ask for less",
         context_.rank, context_.ranks, base::bytes_text(bytes), base::bytes_text(used_bytes()),
-        base::bytes_text(top_), base::bytes_text(free_bytes()),
-        base::bytes_text(memory.committed_bytes()), base::bytes_text(memory.limit_bytes()));
+        base::bytes_text(runtime_used_bytes_), base::bytes_text(top_),
+        base::bytes_text(free_bytes()), base::bytes_text(memory.committed_bytes()),
+        base::bytes_text(memory.limit_bytes()));
 }
 
 }  // namespace selion::onesided

@@ -115,12 +115,28 @@ TEST_F(symmetric_heap_test, each_side_gives_back_only_its_own) {
 TEST_F(symmetric_heap_test, the_two_sides_meet_and_never_overlap) {
     const std::uint64_t used = heap_->used_bytes();
     while (heap_->allocate_symmetric(100'000, 16) && heap_->allocate_own(100'000, 16)) continue;
-    EXPECT_GT(heap_->used_bytes(), reserve - 200'000);
-    EXPECT_LE(heap_->used_bytes(), reserve);
+    const std::uint64_t taken = heap_->used_bytes() + heap_->runtime_used_bytes();
+    EXPECT_GT(taken, reserve - 200'000);
+    EXPECT_LE(taken, reserve);
     EXPECT_GT(heap_->used_bytes(), used);
     EXPECT_FALSE(heap_->allocate_own(reserve, 16));
     EXPECT_FALSE(heap_->allocate_symmetric(~std::uint64_t{0}, 16));
     EXPECT_FALSE(heap_->allocate_own(~std::uint64_t{0}, 16));
+}
+
+TEST_F(symmetric_heap_test, what_the_runtime_keeps_is_not_the_program_s) {
+    const std::uint64_t kept = heap_->runtime_used_bytes();
+    EXPECT_GT(kept, 0u);
+    EXPECT_EQ(heap_->used_bytes(), 0u);
+    const auto all = heap_->allocate_symmetric(1024, 16);
+    EXPECT_EQ(*all, kept);
+    const auto block = heap_->allocate_for_runtime(256);
+    EXPECT_EQ(heap_->used_bytes(), 1024u);
+    EXPECT_EQ(heap_->runtime_used_bytes(), kept + 256);
+    heap_->deallocate_for_runtime(*block, 256);
+    heap_->deallocate_symmetric(*all);
+    EXPECT_EQ(heap_->used_bytes(), 0u);
+    EXPECT_EQ(heap_->runtime_used_bytes(), kept);
 }
 
 TEST_F(symmetric_heap_test, promises_of_the_host_are_kept_and_taken_back) {
