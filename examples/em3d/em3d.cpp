@@ -82,8 +82,24 @@ int write_field(const distributed_fields& fields, const problem& input, const op
     return 0;
 }
 
+/// Rank 0 finds out, before the work, whether it will be able to write the field.
+/// @return the same on all ranks.
+bool can_write_field(selion::world& world, const options& chosen) {
+    bool can_write = true;
+    if (world.rank() == 0) {
+        try {
+            check_destination(*chosen.field_file, *chosen.mesh_file);
+        } catch (const bad_file& wrong) {
+            std::fprintf(stderr, "em3d: %s\n", wrong.what());
+            can_write = false;
+        }
+    }
+    return world.broadcast(can_write, 0);
+}
+
 /// What every rank does.
 int solve(selion::world& world, const problem& input, const options& chosen) {
+    if (chosen.field_file && !can_write_field(world, chosen)) return 2;
     distributed_fields fields(world, *input.graph);
     const division_summary division = fields.summarise();
     report run;
@@ -121,8 +137,9 @@ int solve(selion::world& world, const problem& input, const options& chosen) {
 }  // namespace em3d
 
 int main(int argc, char** argv) {
-    // Everything that can be wrong with the input is found here, before there are ranks. Under
-    // `processes` each of them comes this way as well, after the first process found it right.
+    // What can be wrong with the arguments and the mesh is found here, before there are ranks.
+    // Under `processes` each of them comes this way as well, after the first process found it
+    // right.
     em3d::options chosen;
     em3d::problem input;
     try {

@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "bad_file.hpp"
 #include "json_text.hpp"
@@ -13,6 +15,8 @@
 namespace em3d {
 
 namespace {
+
+constexpr const char* unwritable = ": cannot be opened for writing";
 
 std::string shortest(double number) {
     if (!std::isfinite(number)) return "null";
@@ -64,9 +68,24 @@ std::string as_field_json(const mesh& object, const mesh_graph& graph, const fie
     return text + "}\n";
 }
 
+void check_destination(const std::string& path, const std::string& mesh_name) {
+    namespace fs = std::filesystem;
+    std::error_code trouble;  // whatever it is, opening the file tells
+    if (fs::equivalent(path, mesh_name, trouble)) {
+        throw bad_file(path + ": is the mesh itself, which the field would replace");
+    }
+    // Whoever reads from a pipe would take a first opening for all that comes.
+    const bool is_there = fs::exists(path, trouble);
+    if (is_there && !fs::is_regular_file(path, trouble) && !fs::is_directory(path, trouble)) return;
+    // A link that leads nowhere yet is there, and stays.
+    const bool is_new = fs::symlink_status(path, trouble).type() == fs::file_type::not_found;
+    if (!std::ofstream(path, std::ios::app)) throw bad_file(path + unwritable);
+    if (is_new) fs::remove(path, trouble);
+}
+
 void write_file(const std::string& path, const std::string& text) {
     std::ofstream file(path, std::ios::binary);
-    if (!file) throw bad_file(path + ": cannot be opened for writing");
+    if (!file) throw bad_file(path + unwritable);
     file.write(text.data(), static_cast<std::streamsize>(text.size()));
     file.close();
     if (!file) throw bad_file(path + ": cannot be written to the end");

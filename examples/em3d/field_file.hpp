@@ -26,6 +26,10 @@ namespace em3d {
 std::string as_field_json(const mesh& object, const mesh_graph& graph, const field_values& values,
                           const std::string& mesh_name, std::uint32_t iterations);
 
+/// Throws `bad_file` if the fields of a mesh cannot be written to a file: it is the mesh's own, or
+/// cannot be opened. What is there stays as it is.
+void check_destination(const std::string& path, const std::string& mesh_name);
+
 /// Writes a text. Throws `bad_file` if that is not possible.
 void write_file(const std::string& path, const std::string& text);
 
