@@ -110,13 +110,13 @@ int solve(selion::world& world, const problem& input, const options& chosen) {
     run.magnetic_nodes = input.graph->node_count(field::magnetic);
     run.dependencies = division.dependencies;
     run.cut = division.cut;
-    run.iteration_ns.reserve(chosen.iterations);
+    if (world.rank() == 0) run.iteration_ns.reserve(chosen.iterations);
     world.barrier();
     std::int64_t before = world.now();
     for (std::uint32_t i = 0; i < chosen.iterations; ++i) {
         fields.iterate();
         const std::int64_t after = world.now();
-        run.iteration_ns.push_back(after - before);
+        if (world.rank() == 0) run.iteration_ns.push_back(after - before);
         before = after;
     }
 

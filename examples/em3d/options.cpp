@@ -15,6 +15,8 @@ namespace em3d {
 namespace {
 
 constexpr std::uint32_t most_nodes = 1'000'000'000;
+/// The time of each is kept, in 8 bytes.
+constexpr std::uint32_t most_iterations = 100'000'000;
 
 /// A value as it stands on the command line, with the option's name for messages.
 struct option_value {
@@ -44,8 +46,6 @@ struct option_kind {
     bool is_for_random_graph;
     void (*apply)(options& chosen, const option_value& value);
 };
-
-constexpr auto most_32_bits = std::numeric_limits<std::uint32_t>::max();
 
 constexpr std::array kinds = {
     option_kind{"--mesh", true, false,
@@ -77,7 +77,7 @@ constexpr std::array kinds = {
                 }},
     option_kind{"--iterations", true, false,
                 [](options& o, const option_value& v) {
-                    o.iterations = v.between<std::uint32_t>(1, most_32_bits);
+                    o.iterations = v.between<std::uint32_t>(1, most_iterations);
                 }},
     option_kind{"--field", true, false,
                 [](options& o, const option_value& v) { o.field_file = std::string(v.text); }},
@@ -129,6 +129,9 @@ void check_together(const options& chosen, const seen_options& seen) {
     if (chosen.field_file && seen.has("--random")) {
         throw bad_option("--field belongs to --mesh, not to --random");
     }
+    if (chosen.mesh_file && chosen.mesh_file->empty()) {
+        throw bad_option("--mesh needs the name of a file");
+    }
     if (chosen.field_file && chosen.field_file->empty()) {
         throw bad_option("--field needs the name of a file");
     }
@@ -154,6 +157,9 @@ options parse_options(std::span<const char* const> arguments) {
         const std::string_view argument = arguments[i];
         const std::size_t equals = argument.find('=');
         const option_kind& kind = find_kind(argument.substr(0, equals));
+        if (seen.has(kind.name)) {
+            throw bad_option(std::string(kind.name) + " is given twice; give it once");
+        }
         option_value value{kind.name, {}};
         if (equals != std::string_view::npos) {
             if (!kind.has_value) throw bad_option(std::string(kind.name) + " takes no value");

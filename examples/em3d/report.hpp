@@ -18,7 +18,7 @@ struct report {
     std::uint64_t dependencies = 0;
     std::uint64_t cut = 0;
     std::uint64_t remote_reads = 0;          ///< by all ranks, in all iterations
-    std::vector<std::int64_t> iteration_ns;  ///< as rank 0 saw them, barrier to barrier
+    std::vector<std::int64_t> iteration_ns;  ///< barrier to barrier; on rank 0 only
     std::uint64_t checksum = 0;
     std::optional<std::string> difference;  ///< set if verified; empty: none
 };

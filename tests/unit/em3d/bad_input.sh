@@ -61,6 +61,7 @@ expect "$folder/binary.ply: byte " --mesh "$folder/binary.ply"
 expect "$folder/none.obj:3: the mesh has no faces" --mesh "$folder/none.obj"
 expect "$folder/range.obj:4: face 1 names vertex 4" --mesh "$folder/range.obj"
 expect "choose one graph" --verify
+expect "--iterations must be a whole number" --random --iterations 4294967295
 expect "--nodes must be a whole number" --random --nodes many
 
 if [[ $failures -gt 0 ]]; then

@@ -59,6 +59,10 @@ TEST(em3d_options, name_the_wrong_value_and_the_legal_ones) {
     EXPECT_EQ(complaint({"--random", "--field", "f"}),
               "--field belongs to --mesh, not to --random");
     EXPECT_EQ(complaint({"--mesh", "a", "--field="}), "--field needs the name of a file");
+    EXPECT_EQ(complaint({"--mesh", ""}), "--mesh needs the name of a file");
+    EXPECT_EQ(complaint({"--mesh", "a", "--mesh=b"}), "--mesh is given twice; give it once");
+    EXPECT_EQ(complaint({"--random", "--verify", "--verify"}),
+              "--verify is given twice; give it once");
     EXPECT_EQ(complaint({"--rank", "5"}), "there is no option '--rank'; --help lists them");
     EXPECT_EQ(complaint({"mesh.ply"}), "there is no option 'mesh.ply'; --help lists them");
     EXPECT_EQ(complaint({"--random=1"}), "--random takes no value");
@@ -73,7 +77,7 @@ TEST(em3d_options, name_the_wrong_value_and_the_legal_ones) {
                   "--remote must be a number from 0 to 1, not '" + std::string(remote) + "'");
     }
     EXPECT_EQ(complaint({"--random", "--iterations", "0"}),
-              "--iterations must be a whole number from 1 to 4294967295, not '0'");
+              "--iterations must be a whole number from 1 to 100000000, not '0'");
     EXPECT_EQ(complaint({"--random", "--nodes", "1000000", "--graph-processors", "1001"}),
               "--graph-processors times --nodes is 1001000000; at most 1000000000 nodes can be "
               "numbered");
