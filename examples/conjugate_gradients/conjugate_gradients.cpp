@@ -30,12 +30,14 @@ struct settings {
 /// What rank 0 says of the result. @return the exit status.
 int report(const sparse_matrix& matrix, const spread_vector& solution, const outcome& result,
            const settings& chosen) {
+    // Residuals are told as --digits asks for them: in parts of the length of b.
+    const double length = std::sqrt(static_cast<double>(matrix.rows()));
     switch (result.how) {
         case outcome::end::converged: break;
         case outcome::end::gave_up:
             std::fprintf(stderr,
                          "conjugate_gradients: the residual is still %.3g after %u iterations\n",
-                         result.residual, result.iterations);
+                         result.residual / length, result.iterations);
             return 1;
         case outcome::end::not_definite:
             std::fprintf(
@@ -47,7 +49,6 @@ int report(const sparse_matrix& matrix, const spread_vector& solution, const out
     }
     std::vector<double> x(matrix.rows());
     solution.read({{0}, {x.size()}}, x);
-    const double length = std::sqrt(static_cast<double>(x.size()));  // of b
     const double residual = true_residual(matrix, x) / length;
     // The recurrence goes astray a little, since every step of it is rounded.
     if (!(residual <= 10 * std::pow(10.0, -static_cast<double>(chosen.digits)))) {
@@ -92,7 +93,8 @@ constexpr const char* help = R"(conjugate_gradients: solves A x = b, where all e
 
 The result is the same for any number of ranks, and its residual is computed from A and x once more
 by a plain loop. SELION_MACHINE chooses where it runs. Exit status: 0, 1 if that residual is too
-large or there are too many iterations, 2 for an argument or a matrix that cannot be used.
+large, there are too many iterations or these show that the matrix is not positive definite, 2 for
+an argument or a matrix that cannot be used.
 )";
 
 }  // namespace

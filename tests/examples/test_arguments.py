@@ -86,3 +86,11 @@ def test_too_few_iterations_are_told():
     assert done.returncode == 1
     assert done.stderr.startswith("conjugate_gradients: the residual is still ")
     assert done.stderr.endswith(" after 3 iterations\n")
+
+
+def test_a_residual_is_told_in_parts_of_the_right_side():
+    # 119 iterations reach 10^-8: one less ends just above that, not at 64 times as much.
+    done = run("conjugate_gradients", "--iterations", 118)
+    told = float(done.stderr.split("still ")[1].split()[0])
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert 1e-8 < told < 2e-8
