@@ -131,7 +131,7 @@ private:
     };
     void await(call started) {
         under_way_.push_back(std::move(started));
-        if (under_way_.size() > chosen_.depth) compare_oldest();
+        if (under_way_.size() >= chosen_.depth) compare_oldest();
     }
     void compare_oldest() {
         if (under_way_.front().answer.get() != under_way_.front().expected) ++wrong_;
@@ -191,7 +191,7 @@ constexpr const char* help = R"(key_value: a table of keys and values over all r
 
   --operations N   random ones, on all ranks together [20000]
   --keys N         of each of 16 streams of operations [500]
-  --depth N        operations of a stream under way at a time [32]
+  --depth N        operations of a stream under way at a time, at most [32]
   --help           print this
 
 Every answer is compared with a plain map's. SELION_MACHINE chooses where it runs. Exit status: 0,

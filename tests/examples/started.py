@@ -22,11 +22,12 @@ def clean_environment() -> dict[str, str]:
 
 
 def run(program: str, *arguments: object, machine: str = "threads:2",
-        folder: Path | None = None) -> subprocess.CompletedProcess:
+        folder: Path | None = None,
+        settings: dict[str, str] | None = None) -> subprocess.CompletedProcess:
     return subprocess.run(
         [programs / program, *map(str, arguments)],
         env={**clean_environment(), "SELION_MACHINE": machine, "SELION_HANG_TIMEOUT": "30",
-             "SELION_HANG_ACTION": "abort"},
+             "SELION_HANG_ACTION": "abort", **(settings or {})},
         cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
     )
 

@@ -5,6 +5,7 @@ programs check themselves, on every machine: examples/CMakeLists.txt.)"""
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import subprocess
 import sys
@@ -52,6 +53,24 @@ def test_messages_in_other_orders(program):
     less = {"work_stealing": ["--width", 30], "key_value": ["--operations", 500, "--keys", 5]}
     for seed in range(5):
         output(program, *less[program], machine=f"sim:crossbar,ranks=4,explore=random,seed={seed}")
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_no_more_operations_are_under_way_than_depth_says(depth, tmp_path):
+    trace = tmp_path / "trace.json"
+    output("key_value", "--operations", 200, "--keys", 3, "--depth", depth,
+           machine="sim:crossbar,ranks=2", settings={"SELION_TRACE": str(trace)})
+    events = [event for event in json.loads(trace.read_text()) if event["ph"] == "X"]
+    under_way = [0, 0]  # calls of each rank to the other one
+    most = 0
+    for event in sorted(events, key=lambda event: event["ts"]):
+        rank = (event["tid"] - 1) // 2  # each has a track for its calls, one for what arrives
+        if event["name"] == "rpc" and event["args"]["to"] != rank:
+            under_way[rank] += 1
+        elif event["name"] == "answer" and event["args"]["from"] != rank:
+            under_way[rank] -= 1
+        most = max(most, *under_way)
+    assert (most, under_way) == (depth, [0, 0])
 
 
 def test_the_picture_is_a_picture(tmp_path):
