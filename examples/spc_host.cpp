@@ -2,6 +2,7 @@
 // The host of the source's example: two slaves, one adds numbers, the other their squares, at the
 // same time. Its slaves run examples/spc_slave.cpp.
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <numeric>
 #include <string>
@@ -13,9 +14,12 @@ using namespace selion::spc;
 
 enum { IDX_sum, IDX_sumsq };
 
-int main(int, char** argv) {
-    const std::string slave = std::filesystem::path(argv[0]).replace_filename("spc_slave");
-    std::vector<std::int32_t> a(256);
+namespace {
+
+/// @return the exit status.
+int call_slaves(const std::string& slave) {
+    constexpr std::int32_t n = 256;
+    std::vector<std::int32_t> a(n);
     std::iota(a.begin(), a.end(), 1);
 
     // Create SPC servers.
@@ -23,8 +27,8 @@ int main(int, char** argv) {
     spc_server board2(slave);
     // Create SPC arguments.
     spc_args args;
-    args.put_i32(SPC_IN, 256);
-    args.put_vi32(SPC_IN, a.data(), 256);
+    args.put_i32(SPC_IN, n);
+    args.put_vi32(SPC_IN, a.data(), a.size());
     args.put_i32(SPC_OUT);
     // Start remote execution.
     board1.call(IDX_sumsq, args);
@@ -37,4 +41,17 @@ int main(int, char** argv) {
     board2.wait();
     board2.get_i32(&sum);
     std::printf("sum %d, sum of squares %d\n", sum, sumsq);
+    return sum == n * (n + 1) / 2 && sumsq == n * (n + 1) * (2 * n + 1) / 6 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+    // A slave that is not there, or that dies, is an exception.
+    try {
+        return call_slaves(std::filesystem::path(argv[0]).replace_filename("spc_slave"));
+    } catch (const std::exception& trouble) {
+        std::fprintf(stderr, "spc_host: %s\n", trouble.what());
+        return 1;
+    }
 }

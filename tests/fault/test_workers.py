@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -185,3 +186,16 @@ def test_the_source_s_example():
     slave = subprocess.run([programs / "spc_slave"], capture_output=True, text=True, timeout=60)
     assert slave.returncode == 1
     assert slave.stderr == "selion: this program is a slave: a host starts it, as spc_server\n"
+
+
+def test_the_source_s_example_tells_of_a_slave_that_is_missing_or_dies(tmp_path):
+    shutil.copy(programs / "spc_host", tmp_path)
+    command = [tmp_path / "spc_host"]
+    missing = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr == (f"spc_host: cannot start worker 0, {tmp_path}/spc_slave: "
+                              "No such file or directory\n")
+    (tmp_path / "spc_slave").symlink_to("/bin/false")
+    dead = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (dead.returncode, dead.stdout) == (1, "")
+    assert dead.stderr.splitlines()[-1].startswith("spc_host: ")
