@@ -16,10 +16,12 @@ from __future__ import annotations
 import argparse
 import gzip
 import importlib.metadata
+import math
 import os
 import sys
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # one processor for each worker; before NumPy is loaded
@@ -103,7 +105,6 @@ class Run:
     send: float = 0.0  #: the host: what it does before the workers begin, and calling them
     fetch: float = 0.0  #: the host: adding up
     compute: float = 0.0  #: all workers
-    losses: list[float] = field(default_factory=list)
 
 
 class Training:
@@ -169,14 +170,35 @@ class Training:
         result.fetch += time.perf_counter() - done
 
 
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """What an option takes. Another value is a sentence, before anything is computed."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is not a whole number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def positive(text: str) -> float:
+    number = float(text)
+    if not (0 < number < math.inf):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+    return number
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--epochs", type=int, default=40)
-    parser.add_argument("--hidden", type=int, default=1024, help="units of the hidden layer")
-    parser.add_argument("--batch", type=int, default=479, help="images of a step")
-    parser.add_argument("--rate", type=float, default=0.3, help="of learning")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=whole_number(1, 1000), default=2)
+    parser.add_argument("--epochs", type=whole_number(1, 100_000), default=40)
+    parser.add_argument("--hidden", type=whole_number(1, 100_000), default=1024,
+                        help="units of the hidden layer")
+    parser.add_argument("--batch", type=whole_number(1, 1797), default=479,
+                        help="images of a step")
+    parser.add_argument("--rate", type=positive, default=0.3, help="of learning")
+    parser.add_argument("--seed", type=whole_number(0, 2**32 - 1), default=1)
     given = parser.parse_args()
     alone = Training(given, None).run()
     with Pool(given.workers) as pool:
