@@ -192,7 +192,8 @@ int transform(selion::world& world, std::size_t size) {
     for (std::size_t i = 0; i < square.rows(); ++i) {
         for (std::size_t j = 0; j < size; ++j) {
             const number back = scale * square.row(i)[j];
-            error = std::max(error, std::abs(back - input(square.first_row() + i, j, size)));
+            // Unlike std::max this one does not pass over what is no number.
+            error = selion::maximum(error, std::abs(back - input(square.first_row() + i, j, size)));
         }
     }
     const double inverse_error = world.all_reduce(error, selion::maximum);
