@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from conftest import needs_module
 from selion.mistake import Mistake
 from selion.offload import Pool, WorkerDied, predict, verdict
 from selion.offload import messages
+from selion.offload.pool import _start as pool_start
 
 pytestmark = needs_module
 
@@ -447,6 +449,23 @@ def test_paths_that_importlib_ignores(monkeypatch, tmp_path):
 def test_times_that_make_no_sense(spin):
     with pytest.raises(Mistake, match="legal is 0 to 1e\\+09, or None"):
         Pool(workers=1, spin=spin)
+
+
+def test_an_interrupt_does_not_reach_workers_that_are_still_starting(tmp_path):
+    # In the place of what a worker imports, which takes time: Ctrl-C comes meanwhile.
+    package = tmp_path / "selion" / "offload"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package / "worker.py").write_text(
+        "import os, signal\ndef main():\n    os.kill(os.getpid(), signal.SIGINT)\n    print('on')\n"
+    )
+    path = json.dumps([str(tmp_path), *sys.path])
+    worker = subprocess.run(
+        [sys.executable, "-S", "-c", pool_start, path],  # -S: no hooks that find the true package
+        capture_output=True, text=True, timeout=60,
+    )
+    assert (worker.returncode, worker.stdout, worker.stderr) == (0, "on\n", "")
 
 
 def test_an_interrupt_leaves_the_pool_as_it_is():

@@ -27,7 +27,9 @@ from selion.mistake import Mistake
 from selion.offload import messages
 from selion.offload.functions import Chunk, Function, chunks
 
+# Ctrl-C reaches workers too; what it means the host decides, also while they still import.
 _start = (
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from selion.offload.worker import main; main()"
 )
