@@ -1,23 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends programs that a benchmark has started, each in a session of its own: what a terminal sends
-reaches the benchmark alone, which then ends them."""
+"""The programs that a benchmark starts, each in a session of its own: what a terminal sends reaches
+the benchmark alone, which then ends them. None of them outlives it."""
 
+import contextlib
+import ctypes
 import os
 import signal
 import subprocess
+import time
+from collections.abc import Sequence
 
-_grace_seconds = 5
+_libc = ctypes.CDLL(None, use_errno=True)
+_set_death_signal = 1  # PR_SET_PDEATHSIG
+_grace_seconds = 2  # `selion bench` gives a benchmark three to end
 
 
-def end_group(child: subprocess.Popen) -> None:
-    """Ends a launcher, which then ends its ranks, and whoever of its group is left."""
-    child.terminate()
+def start(command: Sequence[str], **more) -> subprocess.Popen:
+    """Starts a program that is told to end when this process dies, however that happens. A launcher
+    then ends its ranks.
+
+    @param more what Popen takes.
+    @pre called by the main thread: the signal is bound to the thread that starts the program."""
+    parent = os.getpid()
+
+    def prepare() -> None:
+        _libc.prctl(_set_death_signal, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:  # it died before the signal was set
+            os._exit(128 + signal.SIGTERM)
+
+    return subprocess.Popen(command, preexec_fn=prepare, start_new_session=True, **more)
+
+
+def end_groups(*children: subprocess.Popen) -> None:
+    """Ends launchers, which then end their ranks, and whoever of their groups is left: all that,
+    also if this is interrupted itself."""
     try:
-        child.wait(_grace_seconds)
-    except subprocess.TimeoutExpired:
-        pass
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    child.wait()
+        for child in children:
+            child.terminate()
+        end = time.monotonic() + _grace_seconds
+        for child in children:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0, end - time.monotonic()))
+    finally:
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+        for child in children:
+            child.wait()

@@ -38,8 +38,11 @@ def check_names(only: str, operations: Iterable[str]) -> None:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Also when it is told to end, it leaves nothing behind that it has started."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    """Also when it is told to end, or its terminal is closed, it leaves nothing behind that it has
+    started."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
+            signal.signal(number, lambda which, _: sys.exit(128 + which))
     try:
         main()
     except KeyboardInterrupt:

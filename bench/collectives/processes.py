@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from children import end_group
+from children import end_groups, start
 from collectives.plan import Heat
 
 Row = dict[str, Any]
@@ -38,8 +38,8 @@ def _run(command: tuple[str, ...], changes: dict[str, str]) -> tuple[str, str, s
     """How it ended, output, errors."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         try:
-            child = subprocess.Popen(command, env=_environment(changes), stdout=out, stderr=errors,
-                                     stdin=subprocess.DEVNULL, start_new_session=True)
+            child = start(command, env=_environment(changes), stdout=out, stderr=errors,
+                          stdin=subprocess.DEVNULL)
         except OSError as problem:
             raise Trouble(f"{command[0]} cannot be run: {problem.strerror}") from None
         try:
@@ -47,10 +47,10 @@ def _run(command: tuple[str, ...], changes: dict[str, str]) -> tuple[str, str, s
             end = (f"ended with status {status}" if status >= 0
                    else f"ended by {signal.Signals(-status).name}")
         except subprocess.TimeoutExpired:
-            end_group(child)
+            end_groups(child)
             end = f"ended after {most_seconds} s"
         except BaseException:
-            end_group(child)
+            end_groups(child)
             raise
         out.seek(0)
         errors.seek(0)

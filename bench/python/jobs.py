@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from children import end_group
+from children import end_groups, start
 
 ranks = 2
 _script = str(Path(__file__).resolve().parent / "contestants.py")
@@ -104,13 +104,11 @@ def started(lines: dict[str, list[str]]) -> Iterator[list[Contestant]]:
         found = []
         try:
             for name, line in lines.items():
-                child = subprocess.Popen([*line, address], env=environment,
-                                         stdin=subprocess.DEVNULL, start_new_session=True)
+                child = start([*line, address], env=environment, stdin=subprocess.DEVNULL)
                 children.append(child)
                 stack.callback(child.wait)
                 found.append(_joined(listener, name, child, stack))
             yield found
         except BaseException:
-            for child in children:  # before they miss their connections
-                end_group(child)
+            end_groups(*children)  # before they miss their connections
             raise

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+from children import end_groups, start
 from simulator.figures import Row
 from simulator.plan import Heat
 
@@ -47,17 +48,16 @@ def _end_in_words(status: int) -> str:
 
 def _run(command: list[str], machine: str, out: IO[bytes], errors: IO[bytes]) -> Row:
     """Times one process, and counts its memory, from its start to its end."""
-    start = time.perf_counter()
-    child = subprocess.Popen(command, env=_environment(machine), stdin=subprocess.DEVNULL,
-                             stdout=out, stderr=errors)
+    begin = time.perf_counter()
+    child = start(command, env=_environment(machine), stdin=subprocess.DEVNULL, stdout=out,
+                  stderr=errors)
     timer = threading.Timer(most_seconds, child.kill)
     timer.start()
     try:
         _, status, used = os.wait4(child.pid, 0)
-        taken = time.perf_counter() - start
+        taken = time.perf_counter() - begin
     except BaseException:
-        child.kill()
-        child.wait()
+        end_groups(child)
         raise
     finally:
         timer.cancel()
