@@ -40,8 +40,10 @@ def median(times: Times) -> float:
     return statistics.median(times.values())
 
 
-def best(others: dict[str, Times]) -> str | None:
-    return min(others, key=lambda name: median(others[name]), default=None)
+def best(own: Times, others: dict[str, Times]) -> str | None:
+    """Of those that were measured in a round with Selion, the one whose median is least."""
+    present = [name for name, times in others.items() if own.keys() & times.keys()]
+    return min(present, key=lambda name: median(others[name]), default=None)
 
 
 def ratio(own: Times, other: Times) -> Spread | None:
@@ -100,7 +102,7 @@ def contests(rows: Iterable[Row]) -> list[Contest]:
 
 
 def _ratio_cell(own: Times, others: dict[str, Times]) -> str:
-    name = best(others)
+    name = best(own, others)
     share = ratio(own, others[name]) if name is not None else None
     return "" if share is None else f"{ratio_text(share)} of {name}"
 
@@ -129,10 +131,10 @@ def limit_table(all_contests: list[Contest]) -> list[str]:
     lines = ["| operation | machine | Selion | by hand | its time | ratio (p5 to p95, n) |",
              "|---|---|---|---|---|---|"]
     for one in all_contests:
-        name = best(one.limits)
-        for machine, own in one.machines() if name is not None else ():
-            share = ratio(own, one.limits[name])
-            if share is not None:
+        for machine, own in one.machines():
+            name = best(own, one.limits)
+            if name is not None:
+                share = ratio(own, one.limits[name])
                 lines.append(f"| {one.operation} | {machine} | {_time_cell(own)} | {name} | "
                              f"{_time_cell(one.limits[name])} | {ratio_text(share)} |")
     return lines
@@ -141,9 +143,8 @@ def limit_table(all_contests: list[Contest]) -> list[str]:
 def _judged(own: Times, goal: Goal, one: Contest) -> tuple[str, str, bool] | None:
     """What was measured, the goal, whether it is met. None where nothing was there to compare."""
     asked = (("most_of_peer", one.peers), ("most_of_limit", one.limits))
-    found = [(_ratio_cell(own, others), goal[key], ratio(own, others[best(others)]))
-             for key, others in asked if key in goal and others]
-    found = [each for each in found if each[2] is not None]
+    found = [(_ratio_cell(own, others), goal[key], ratio(own, others[best(own, others)]))
+             for key, others in asked if key in goal and best(own, others) is not None]
     if not found:
         return None
     return (" or ".join(text for text, _, _ in found),

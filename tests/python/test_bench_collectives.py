@@ -156,9 +156,22 @@ def test_ratios_are_taken_within_rounds_and_of_the_best_peer():
     rows = [row("threads:2", 100), row("threads:2", 400, turn=1), row("MPICH", 200),
             row("MPICH", 800, turn=1), row("libgomp", 900), row("bare counter", 80)]
     [contest] = report.contests(rows)
-    assert report.best(contest.peers) == "MPICH" and list(contest.limits) == ["bare counter"]
-    share = report.ratio(contest.selion["threads:2"], contest.peers["MPICH"])
+    own = contest.selion["threads:2"]
+    assert report.best(own, contest.peers) == "MPICH" and list(contest.limits) == ["bare counter"]
+    share = report.ratio(own, contest.peers["MPICH"])
     assert (share.median, share.n) == (0.5, 2)
+
+
+def test_a_goal_stands_also_if_the_quickest_had_no_round_with_selion():
+    rows = [row("threads:2", 100, turn=1), row("MPICH", 10), row("libgomp", 50, turn=1),
+            row("bare counter", 10), row("bare flag each", 50, turn=1)]
+    found = report.contests(rows)
+    goal = {"operations": ["barrier"], "ranks": 2, "most_of_peer": 1}
+    [line] = report.goal_table(found, [goal])[2:]
+    assert line.endswith("| 2.00 (2.00 to 2.00, 1) of libgomp | 1 | **no** |")
+    assert report.peer_table(found, 2)[-1].endswith("| 2.00 (2.00 to 2.00, 1) of libgomp |")
+    [line] = report.limit_table(found)[2:]
+    assert line.endswith("| bare flag each | 50 ns | 2.00 (2.00 to 2.00, 1) |")
 
 
 def test_a_goal_of_two_is_met_by_either():
