@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 
 namespace bench {
@@ -16,11 +17,13 @@ namespace {
 }
 
 template <class Integer>
-void read(std::string_view option, std::string_view text, Integer& into) {
+void read(std::string_view option, std::string_view text, Integer& into,
+          Integer most = std::numeric_limits<Integer>::max()) {
     Integer value{};
     const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (trouble != std::errc{} || end != text.data() + text.size() || value < 1) {
-        refuse(option, text, "a whole number from 1 on");
+    const bool is_whole = trouble == std::errc{} && end == text.data() + text.size();
+    if (!is_whole || value < 1 || value > most) {
+        refuse(option, text, "a whole number from 1 on, and not too large");
     }
     into = value;
 }
@@ -37,11 +40,14 @@ settings parse_settings(int argc, char** argv, settings defaults) {
         } else if (option == "--blocks") {
             read(option, value, read_so_far.blocks);
         } else if (option == "--block-us") {
-            read(option, value, read_so_far.block_ns);
-            read_so_far.block_ns *= 1000;
+            constexpr std::int64_t ns = 1000;
+            read(option, value, read_so_far.block_ns,
+                 std::numeric_limits<std::int64_t>::max() / ns);
+            read_so_far.block_ns *= ns;
         } else if (option == "--seed") {
             read(option, value, read_so_far.seed);
         } else if (option == "--only") {
+            if (i + 1 == argc) refuse(option, value, "part of the names of the operations");
             read_so_far.only = value;
         } else {
             refuse("an option", option, "--rounds, --blocks, --block-us, --seed, --only");

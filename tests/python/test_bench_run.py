@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench/run and its programs: what they refuse."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import clean_environment, root, seconds, write_script
+from selion import places
+from selion.mistake import Failure
+
+# Prints what a true one prints of one operation, if that is wanted.
+_fake = """
+    import json, sys
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    if only in "barrier":
+        print(json.dumps({"operation": "barrier", "machine": "threads:2", "contestant": "selion",
+                          "is_selion": True, "ns": [50]}))
+"""
+
+
+def call(*line: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in line], env=clean_environment(**changes),
+                          capture_output=True, text=True, timeout=seconds)
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    for program in ("bench_pair", "bench_startup"):
+        write_script(tmp_path / "bin" / program, _fake)
+
+    def start(*options: str) -> subprocess.CompletedProcess[str]:
+        return call(sys.executable, root / "bench" / "run", "--build", tmp_path, *options)
+
+    return start
+
+
+def test_a_part_is_measured(run):
+    done = run("--program", "pair", "--only", "barr")
+    assert done.returncode == 0, done.stderr
+    assert "| barrier | threads:2 | 50 ns | | | (50 ns to 50 ns, 6) |" in done.stdout
+
+
+@pytest.mark.parametrize(("options", "status", "words"), [
+    (("--repeat", "0"), 2, "--repeat: '0' is not a whole number from 1 on"),
+    (("--rounds", "0"), 2, "--rounds: '0' is not a whole number from 1 on"),
+    (("--seed=-1",), 2, "--seed: '-1' is not a whole number from 1 on"),
+    (("--program", "pairs"), 1,
+     "No program has 'pairs' in its name; there are: bench_pair, bench_cached, bench_crowd, "),
+    (("--program", "pair", "--only", "put 9 B"), 1,
+     "No operation of bench_pair has 'put 9 B' in its name"),
+])
+def test_bad_arguments(run, options, status, words):
+    done = run(*options)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr and "Traceback" not in done.stderr
+
+
+# --- the programs themselves ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def built() -> Path:
+    """Folder of the programs, which builds that are for testing do not make."""
+    try:
+        return places.study_program("bench_pair").parent
+    except Failure as failure:
+        pytest.skip(str(failure))
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    (("--only",), "--only is ''; legal: part of the names of the operations"),
+    (("--block-us", "9223372036854775807"), "--block-us is '9223372036854775807'; legal: a whole"),
+    (("--rounds", "0"), "--rounds is '0'; legal: a whole number from 1 on"),
+    (("--round", "1"), "an option is '--round'; legal: --rounds, --blocks"),
+])
+def test_the_programs_refuse(built, options, words):
+    done = call(built / "bench_pair", *options)
+    assert (done.returncode, done.stdout) == (2, "") and words in done.stderr
+
+
+def test_starts_stand_beside_those_of_an_empty_program(built):
+    done = call(built / "bench_startup", "--rounds", "1", "--blocks", "1")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    machines = ("threads:2", "processes:2", "threads:64", "processes:64")
+    assert [(row["machine"], row["contestant"]) for row in rows] == [
+        (machine, who) for machine in machines for who in ("selion", "empty C++ program")]
+    assert call(built / "bench_startup", "--only", "barrier").stdout == ""
