@@ -2,11 +2,11 @@
 // Two ranks and coherent memory with its protocol: hits, misses, and a product of matrices whose
 // elements are read through references.
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <vector>
 
 #include "harness/contest.hpp"
+#include "harness/pair.hpp"
 
 namespace {
 
@@ -176,16 +176,9 @@ contest naive_product(const selion::world& world) {
 
 int main(int argc, char** argv) {
     const bench::settings how = bench::parse_settings(argc, argv, {});
+    const int processors = bench::usable_processors();
     return selion::run(argc, argv, {.machine = "processes:2"}, [&](selion::world& world) {
-        if (world.size() != 2) {
-            if (world.rank() == 0) {
-                std::fprintf(stderr,
-                             "bench_cached runs on 2 ranks, not on %u; set SELION_MACHINE "
-                             "to threads:2 or processes:2\n",
-                             std::uint32_t{world.size()});
-            }
-            return 2;
-        }
+        if (!bench::is_pair(world, "bench_cached", processors)) return 2;
         std::vector<contest> all{read_hit(world), write_hit(world), miss_at_home(world),
                                  naive_product(world)};
         bench::measure(world, all, {}, how);

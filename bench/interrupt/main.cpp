@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "harness/contest.hpp"
+#include "harness/pair.hpp"
 
 namespace {
 
@@ -58,12 +59,13 @@ bench::loop one_at_a_time(const selion::world& world) {
 
 int main(int argc, char** argv) {
     const bench::settings how = bench::parse_settings(argc, argv, {});
+    const int processors = bench::usable_processors();
     return selion::run(
         argc, argv, {.machine = "threads:2,progress=interrupt"}, [&](selion::world& world) {
-            if (world.size() != 2 || world.progress() != selion::progress_kind::interrupt) {
+            if (!bench::is_pair(world, "bench_interrupt", processors)) return 2;
+            if (world.progress() != selion::progress_kind::interrupt) {
                 if (world.rank() == 0) {
-                    std::fprintf(stderr,
-                                 "bench_interrupt runs on 2 ranks with progress=interrupt\n");
+                    std::fprintf(stderr, "bench_interrupt runs with progress=interrupt\n");
                 }
                 return 2;
             }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ranks on two cores: each operation by Selion and by hand, in one run.
-#include <cstdio>
 #include <utility>
 
+#include "harness/pair.hpp"
 #include "pair/contests.hpp"
 
 namespace {
@@ -12,15 +12,6 @@ void append(std::vector<bench::contest>& all, std::vector<bench::contest> more) 
 }
 
 int run_ranks(selion::world& world, const bench::settings& how, bench::one_process& shared) {
-    if (world.size() != 2) {
-        if (world.rank() == 0) {
-            std::fprintf(stderr,
-                         "bench_pair runs on 2 ranks, not on %u; set SELION_MACHINE to "
-                         "threads:2 or processes:2\n",
-                         world.size());
-        }
-        return 2;
-    }
     const bool is_one_process = world.machine().processes == 1;
     std::vector<bench::contest> all = bench::word_contests(world);
     append(all, bench::block_contests(world));
@@ -36,7 +27,10 @@ int run_ranks(selion::world& world, const bench::settings& how, bench::one_proce
 
 int main(int argc, char** argv) {
     const bench::settings how = bench::parse_settings(argc, argv, {});
+    const int processors = bench::usable_processors();
     bench::one_process shared;
-    return selion::run(argc, argv, {.machine = "threads:2"},
-                       [&](selion::world& world) { return run_ranks(world, how, shared); });
+    return selion::run(argc, argv, {.machine = "threads:2"}, [&](selion::world& world) {
+        if (!bench::is_pair(world, "bench_pair", processors)) return 2;
+        return run_ranks(world, how, shared);
+    });
 }

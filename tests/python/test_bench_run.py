@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,23 @@ def built() -> Path:
         return places.study_program("bench_pair").parent
     except Failure as failure:
         pytest.skip(str(failure))
+
+
+@pytest.mark.parametrize("machine", ["threads:2@1", "sim:crossbar,ranks=2", "threads:3"])
+@pytest.mark.parametrize("program", ["bench_pair", "bench_cached", "bench_interrupt"])
+def test_who_has_no_two_processors_to_share_memory_is_told(built, program, machine):
+    done = call(built / program, "--rounds", "1", SELION_MACHINE=machine)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f"{program} runs on 2 ranks that share memory and have a thread each, not on {machine}")
+
+
+@pytest.mark.parametrize("machine", ["threads:2", "processes:2"])
+def test_one_processor_is_not_enough(built, machine):
+    processor = str(min(os.sched_getaffinity(0)))
+    done = call("taskset", "-c", processor, built / "bench_pair", SELION_MACHINE=machine)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "bench_pair needs two processors, and may use 1\n"
 
 
 @pytest.mark.parametrize(("options", "words"), [
