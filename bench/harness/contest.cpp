@@ -58,6 +58,16 @@ void choose_count(selion::world& world, entry& one, const settings& how) {
     }
 }
 
+/// After the round that warms up. A count that was chosen while something else ran may be far too
+/// small: the way in and out would weigh, and a stream would be a single call.
+void lengthen(entry& one, const settings& how) {
+    if (how.iterations != 0 || one.least_ns <= 0) return;
+    const double count_ns = one.least_ns * one.of->operations_per_count;
+    const double filling = static_cast<double>(how.block_ns) / count_ns;
+    if (filling < 2 * static_cast<double>(one.count)) return;
+    one.count = static_cast<std::uint64_t>(std::min(filling, static_cast<double>(most_iterations)));
+}
+
 std::vector<game> games_of(const std::vector<contest>& contests, const std::string& only) {
     std::vector<game> all;
     for (const contest& one : contests) {
@@ -162,7 +172,10 @@ void measure(selion::world& world, const std::vector<contest>& contests, const l
         if (round > 0) continue;
         for (game& one : all) {  // the first round warms up
             one.signal_ns.clear();
-            for (entry& each : one.entries) each.rounds.clear();
+            for (entry& each : one.entries) {
+                each.rounds.clear();
+                lengthen(each, how);
+            }
         }
     }
     if (world.rank() != 0) return;
