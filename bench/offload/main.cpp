@@ -26,26 +26,33 @@ pool_pointer make_pool(selion::world& world, worker_kind kind) {
 }
 
 /// Calls until the worker is awake and has a core to itself, 20 ms at most.
-void wake(worker_pool& pool) {
-    constexpr std::int64_t quick_ns = 5'000;
+void wake(const bench::peer& one) {
     constexpr std::int64_t patience_ns = 20'000'000;
     const std::int64_t end = bench::now_ns() + patience_ns;
     for (int quick = 0; quick < 8 && bench::now_ns() < end;) {
         const std::int64_t start = bench::now_ns();
-        pool.call(nothing).wait();
-        quick = bench::now_ns() - start < quick_ns ? quick + 1 : 0;
+        one.run(1);
+        quick = bench::now_ns() - start < one.quick_ns ? quick + 1 : 0;
     }
 }
 
-/// A loop of calls to a worker that is awake.
-template <class Body>
-bench::loop awake(const pool_pointer& pool, Body body) {
-    return [pool, body](std::uint64_t count) {
-        wake(*pool);
+/// A loop of calls to a worker that is awake, whosever it is: waking it is no part of a call.
+bench::loop awake(const bench::peer& one) {
+    return [one](std::uint64_t count) {
+        one.begin();
+        wake(one);
         const std::int64_t start = bench::now_ns();
-        body(count);
-        return bench::now_ns() - start;
+        one.run(count);
+        const std::int64_t taken = bench::now_ns() - start;
+        one.end();
+        return taken;
     };
+}
+
+/// A call by flags is two signals.
+bench::loop signal_probe() {
+    const bench::loop calls = awake(bench::bare_flags());
+    return [calls](std::uint64_t count) { return calls(count) / 2; };
 }
 
 contest one_call(selion::world& world, const char* name, worker_kind kind,
@@ -54,13 +61,13 @@ contest one_call(selion::world& world, const char* name, worker_kind kind,
     const auto call = [pool](std::uint64_t count) {
         for (std::uint64_t i = 0; i < count; ++i) pool->call(nothing).wait();
     };
-    contest made{name, {{"selion", awake(pool, call)}}, 1, true};
+    contest made{name, {{"selion", awake({"selion", call})}}, 1, true};
     const auto async = [](std::uint64_t count) {
         for (std::uint64_t i = 0; i < count; ++i) std::async(std::launch::async, [] {}).wait();
     };
-    made.contestants.push_back({"bare flags", bench::on_first(world, bench::bare_flags())});
-    for (const auto& [peer, loop] : peers.waiting) {
-        made.contestants.push_back({peer, bench::on_first(world, loop)});
+    made.contestants.push_back({"bare flags", awake(bench::bare_flags())});
+    for (const bench::peer& one : peers.waiting) {
+        made.contestants.push_back({one.name, awake(one)});
     }
     made.contestants.push_back({"std::async", bench::on_first(world, async)});
     return made;
@@ -82,9 +89,9 @@ contest many_calls(selion::world& world, const char* name, worker_kind kind,
         }
         pool->wait_all();
     };
-    contest made{name, {{"selion", awake(pool, calls)}}};
-    for (const auto& [peer, loop] : peers.streaming) {
-        made.contestants.push_back({peer, bench::on_first(world, loop)});
+    contest made{name, {{"selion", awake({"selion", calls})}}};
+    for (const bench::peer& one : peers.streaming) {
+        made.contestants.push_back({one.name, awake(one)});
     }
     return made;
 }
@@ -100,6 +107,6 @@ int main(int argc, char** argv) {
             one_call(world, "call and wait, process", worker_kind::process, peers),
             many_calls(world, "calls in a stream, thread", worker_kind::thread, peers),
             many_calls(world, "calls in a stream, process", worker_kind::process, peers)};
-        measure(world, contests, bench::on_first(world, bench::bare_flags()), how);
+        measure(world, contests, signal_probe(), how);
     });
 }

@@ -6,6 +6,8 @@
 #include <memory>
 #include <thread>
 
+#include "harness/flags.hpp"
+
 #if SELION_BENCH_TBB
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
@@ -17,13 +19,7 @@
 namespace bench {
 namespace {
 
-void pause_processor() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
-
-/// Answers a flag as long as somebody calls; sleeps between blocks, so that it disturbs nobody.
+/// Answers a flag as long as somebody calls.
 class answerer {
 public:
     answerer() : thread_([this] { answer(); }) {}
@@ -34,14 +30,20 @@ public:
         thread_.join();
     }
 
-    void run(std::uint64_t count) {
+    void begin() {
         is_wanted_ = true;
         is_wanted_.notify_one();
+    }
+    void run(std::uint64_t count) {
         for (std::uint64_t i = 0; i < count; ++i) {
             const std::uint64_t turn = asked_.value.load(std::memory_order_relaxed) + 1;
             asked_.value.store(turn, std::memory_order_release);
-            while (answered_.value.load(std::memory_order_acquire) != turn) pause_processor();
+            while (answered_.value.load(std::memory_order_acquire) != turn) {
+                bare::pause_processor();
+            }
         }
+    }
+    void end() {
         is_wanted_ = false;
         // One more: it looks at what is wanted after each.
         asked_.value.fetch_add(1, std::memory_order_release);
@@ -55,7 +57,7 @@ private:
         for (std::uint64_t turn = 1; !is_over_; ++turn) {
             while (asked_.value.load(std::memory_order_acquire) < turn && !is_over_) {
                 if (is_wanted_) {
-                    pause_processor();
+                    bare::pause_processor();
                 } else {
                     is_wanted_.wait(false);
                 }
@@ -81,7 +83,7 @@ void tbb_wait(tbb_worker& worker, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
         std::atomic<bool> is_done = false;
         worker.arena.enqueue([&] { is_done.store(true, std::memory_order_release); });
-        while (!is_done.load(std::memory_order_acquire)) pause_processor();
+        while (!is_done.load(std::memory_order_acquire)) bare::pause_processor();
     }
 }
 
@@ -90,7 +92,7 @@ void tbb_stream(tbb_worker& worker, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
         worker.arena.enqueue([&] { done.fetch_add(1, std::memory_order_release); });
     }
-    while (done.load(std::memory_order_acquire) != count) pause_processor();
+    while (done.load(std::memory_order_acquire) != count) bare::pause_processor();
 }
 #endif
 
@@ -118,15 +120,11 @@ public:
     }
     bool is_there() const { return is_there_; }
     void wait_for_each(std::uint64_t count) {
-        starpu_resume();
         for (std::uint64_t i = 0; i < count; ++i) submit(true);
-        starpu_pause();
     }
     void stream(std::uint64_t count) {
-        starpu_resume();
         for (std::uint64_t i = 0; i < count; ++i) submit(false);
         starpu_task_wait_for_all();
-        starpu_pause();
     }
 
 private:
@@ -142,31 +140,29 @@ private:
 };
 #endif
 
-template <class Peer>
-named_loop loop_of(const char* name, const std::shared_ptr<Peer>& peer,
-                   void (*run)(Peer&, std::uint64_t)) {
-    return {name, [peer, run](std::uint64_t count) { run(*peer, count); }};
-}
-
 }  // namespace
 
-plain_loop bare_flags() {
+peer bare_flags() {
     const auto own = std::make_shared<answerer>();
-    return [own](std::uint64_t count) { own->run(count); };
+    return {"bare flags", [own](std::uint64_t count) { own->run(count); }, [own] { own->begin(); },
+            [own] { own->end(); }};
 }
 
 peer_list peers() {
     peer_list all;
 #if SELION_BENCH_TBB
     const auto tbb = std::make_shared<tbb_worker>();
-    all.waiting.push_back(loop_of("oneTBB", tbb, tbb_wait));
-    all.streaming.push_back(loop_of("oneTBB", tbb, tbb_stream));
+    all.waiting.push_back({"oneTBB", [tbb](std::uint64_t n) { tbb_wait(*tbb, n); }});
+    all.streaming.push_back({"oneTBB", [tbb](std::uint64_t n) { tbb_stream(*tbb, n); }});
 #endif
 #if SELION_BENCH_STARPU
     const auto starpu = std::make_shared<starpu_worker>();
     if (starpu->is_there()) {
-        all.waiting.push_back({"StarPU", [starpu](std::uint64_t n) { starpu->wait_for_each(n); }});
-        all.streaming.push_back({"StarPU", [starpu](std::uint64_t n) { starpu->stream(n); }});
+        constexpr std::int64_t quick_ns = 50'000;  // twice the longest seen, 24 us on an Intel Xeon
+        all.waiting.push_back({"StarPU", [starpu](std::uint64_t n) { starpu->wait_for_each(n); },
+                               starpu_resume, starpu_pause, quick_ns});
+        all.streaming.push_back({"StarPU", [starpu](std::uint64_t n) { starpu->stream(n); },
+                                 starpu_resume, starpu_pause, quick_ns});
     }
 #endif
     return all;

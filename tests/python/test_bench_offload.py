@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import tomllib
@@ -12,6 +14,8 @@ import tomllib
 import pytest
 
 from conftest import clean_environment, command, root, seconds, write_script
+from selion import places
+from selion.mistake import Failure
 
 # Waits for ever once it has begun; who opens the file for writing knows that it has.
 _waiting = """
@@ -59,6 +63,21 @@ def test_it_ends_with_its_programs(tmp_path, number, status, words):
     os.close(gate)
     assert (running.returncode, out) == (status, "")
     assert errors.splitlines() == ["1/1 bench_offload", *words]
+
+
+def test_a_call_by_flags_is_two_signals():
+    """What tells how far apart the cores are is one signal, as in the other benchmarks."""
+    try:
+        program = places.study_program("bench_offload")
+    except Failure as failure:
+        pytest.skip(str(failure))
+    done = subprocess.run([program, "--rounds", "3", "--only", "call and wait, thread"],
+                          env=clean_environment(), capture_output=True, text=True, timeout=seconds)
+    rows = {row["contestant"]: row for row in map(json.loads, done.stdout.splitlines())}
+    flags = rows["bare flags"]
+    if not flags["ns"]:
+        pytest.skip("the cores moved in every round")
+    assert statistics.median(flags["signal_ns"]) < 0.75 * statistics.median(flags["ns"])
 
 
 def test_goals_are_those_of_operations_that_there_are():
