@@ -4,6 +4,7 @@ measured, and Ctrl-C ends it with a sentence."""
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable
@@ -16,6 +17,11 @@ def whole_number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
     return int(text)
+
+
+def typed(name: str, shown_as: str | None = None) -> str:
+    """The line that was typed. @param shown_as it, where another program has started this one."""
+    return shown_as or shlex.join([name, *sys.argv[1:]])
 
 
 def check_files(parser: argparse.ArgumentParser, *files: Path | None) -> None:

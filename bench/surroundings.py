@@ -4,9 +4,12 @@
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 root = Path(__file__).resolve().parent.parent
+# Variables by which users change what is measured: of Selion, and of its peers.
+_knobs = ("SELION_", "OMP_", "GOMP_", "OMPI_", "MPICH_", "MPIR_", "UCX_")
 
 
 def first_line(*command: str) -> str:
@@ -24,8 +27,14 @@ def processor() -> str:
     return platform.machine()
 
 
-def about(command: str) -> dict:
-    """@param command as it was given, with the name that the user knows."""
+def inherited(left_out: tuple[str, ...]) -> dict[str, str]:
+    """Our environment without the variables that begin so."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
+
+
+def about(command: str, environment: Mapping[str, str] = os.environ) -> dict:
+    """@param command as it was given, with the name that the user knows. @param environment what
+    the programs inherit of it."""
     return {
         "command": command,
         "commit": first_line("git", "describe", "--always", "--dirty"),
@@ -33,5 +42,5 @@ def about(command: str) -> dict:
         "processor": f"{processor()}, {os.cpu_count()} processors",
         "kernel": platform.release(),
         "load": os.getloadavg()[0],
-        "knobs": {k: v for k, v in os.environ.items() if k.startswith(("SELION_", "OMP_"))},
+        "knobs": {key: value for key, value in environment.items() if key.startswith(_knobs)},
     }

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import statistics
 import subprocess
@@ -14,9 +13,12 @@ from typing import Any
 
 from children import end_groups, start
 from collectives.plan import Heat
+from surroundings import inherited
 
 Row = dict[str, Any]
 most_seconds = 300  # of one process
+# What would change the machine, have Selion record, or the threads wait.
+left_out = ("SELION_", "OMP_", "GOMP_")
 
 
 class Trouble(Exception):
@@ -27,18 +29,11 @@ class Trouble(Exception):
         self.rows = rows or []  # what it had measured
 
 
-def _environment(changes: dict[str, str]) -> dict[str, str]:
-    """Ours without what would change the machine, have Selion record, or the threads wait."""
-    kept = {key: value for key, value in os.environ.items()
-            if not key.startswith(("SELION_", "OMP_", "GOMP_"))}
-    return {**kept, **changes}
-
-
 def _run(command: tuple[str, ...], changes: dict[str, str]) -> tuple[str, str, str]:
     """How it ended, output, errors."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         try:
-            child = start(command, env=_environment(changes), stdout=out, stderr=errors,
+            child = start(command, env={**inherited(left_out), **changes}, stdout=out, stderr=errors,
                           stdin=subprocess.DEVNULL)
         except OSError as problem:
             raise Trouble(f"{command[0]} cannot be run: {problem.strerror}") from None

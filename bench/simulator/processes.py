@@ -17,7 +17,9 @@ from typing import IO
 from children import end_groups, start
 from simulator.figures import Row
 from simulator.plan import Heat
+from surroundings import inherited
 
+left_out = ("SELION_",)  # what would change the machine or have the simulator record
 most_seconds = 600  # of one process
 
 
@@ -36,9 +38,7 @@ def why_absent(heat: Heat, programs: Path) -> str:
 
 
 def _environment(machine: str) -> dict[str, str]:
-    """Ours without what would change the machine or have the simulator record."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("SELION_")}
-    return {**kept, **({"SELION_MACHINE": machine} if machine else {})}
+    return {**inherited(left_out), **({"SELION_MACHINE": machine} if machine else {})}
 
 
 def _end_in_words(status: int) -> str:

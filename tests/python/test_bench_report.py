@@ -1,13 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/run makes of the rounds that the benchmarks print."""
+"""What bench/run makes of the rounds that the benchmarks print, and heads of reports."""
 
+import importlib.machinery
+import importlib.util
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+bench = Path(__file__).resolve().parents[2] / "bench"
+sys.path.insert(0, str(bench))
+import command_line  # noqa: E402
 import report  # noqa: E402
+import surroundings  # noqa: E402
+
+
+def load_script(name: str):
+    """A script of bench/ as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(bench / name))
+    made = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(made)
+    return made
 
 
 def row(contestant: str, ns: list[float], **more) -> dict:
@@ -67,3 +81,25 @@ def test_goals_name_ranks_and_kind_of_machine(more, count):
 
 def test_spread_is_median_and_percentiles():
     assert report.spread([float(n) for n in range(101)]) == report.Spread(50.0, 5.0, 95.0, 101)
+
+
+@pytest.mark.parametrize(("script", "knobs"), [
+    ("run", {"SELION_TUNING": "off", "OMP_NUM_THREADS": "3", "UCX_TLS": "tcp"}),
+    ("run_collectives", {"UCX_TLS": "tcp"}),
+    ("run_simulator", {"OMP_NUM_THREADS": "3", "UCX_TLS": "tcp"}),
+    ("run_network", {"OMP_NUM_THREADS": "3"}),
+])
+def test_the_head_tells_the_variables_that_programs_were_given(monkeypatch, script, knobs):
+    for name in [name for name in os.environ if name.startswith(surroundings._knobs)]:
+        monkeypatch.delenv(name)
+    for name, value in (("SELION_TUNING", "off"), ("OMP_NUM_THREADS", "3"), ("UCX_TLS", "tcp")):
+        monkeypatch.setenv(name, value)
+    module = load_script(script)
+    environment = surroundings.inherited(getattr(module, "left_out", ()))
+    assert surroundings.about("a command", environment)["knobs"] == knobs
+
+
+def test_the_command_is_told_as_it_was_typed(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/somewhere/bench/run", "--only", "put 8 B"])
+    assert command_line.typed("bench/run") == "bench/run --only 'put 8 B'"
+    assert command_line.typed("bench/run", "selion bench x") == "selion bench x"
