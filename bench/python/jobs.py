@@ -21,6 +21,7 @@ ranks = 2
 _script = str(Path(__file__).resolve().parent / "contestants.py")
 _start_s = 60
 _look_s = 0.2  # whether a contestant has ended instead
+_answer_s = 60  # of an order that takes about 10 ms
 
 
 class Contestant:
@@ -31,12 +32,19 @@ class Contestant:
         self._given = given
 
     def measure(self, operation: str, bytes_: int, count: int) -> float:
-        """Nanoseconds of an operation, on the rank that it takes longest on."""
-        for rank in self._given:
-            print(operation, bytes_, count, file=rank, flush=True)
-        answers = [rank.readline() for rank in self._given]
+        """Nanoseconds of an operation, on the rank that it takes longest on. Ends with a sentence
+        if a rank does not answer."""
+        try:
+            for rank in self._given:
+                print(operation, bytes_, count, file=rank, flush=True)
+            answers = [rank.readline() for rank in self._given]
+        except TimeoutError:
+            sys.exit(f"{self.name} has not answered for {_answer_s} s: {operation}, {bytes_} bytes,"
+                     f" {count} times")
+        except OSError:
+            answers = [""]
         if not all(answers):
-            raise RuntimeError(f"{self.name} has ended early")
+            sys.exit(f"{self.name} has ended early: {operation}, {bytes_} bytes, {count} times")
         return max(map(float, answers))
 
 
@@ -80,14 +88,26 @@ def _joined(listener: socket.socket, name: str, child: subprocess.Popen,
     for _ in range(ranks):
         connection = _accepted(listener, name, child)
         stack.callback(connection.close)
-        connection.settimeout(None)
-        stream = stack.enter_context(connection.makefile("rw"))
-        who, rank = stream.readline().split()
+        connection.settimeout(_answer_s)
+        stream = connection.makefile("rw")
+        stack.callback(_closed, stream, connection)
+        who, _, rank = stream.readline().partition(" ")
         if who != name:
-            raise RuntimeError(f"{who} has come instead of {name}")
+            sys.exit(f"{name} has ended early, or '{who}' has come instead; by hand: "
+                     f"{shlex.join(child.args)}")
         given[int(rank)] = stream
-        stack.callback(connection.shutdown, socket.SHUT_RDWR)
+    if sorted(given) != list(range(ranks)):
+        sys.exit(f"{name} came as {ranks} jobs of one rank: its starter is of another MPI; by hand: "
+                 f"{shlex.join(child.args)}")
     return Contestant(name, [given[rank] for rank in range(ranks)])
+
+
+def _closed(stream: TextIO, connection: socket.socket) -> None:
+    """Tells a rank that there are no more orders, also one that has gone."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    with contextlib.suppress(OSError):
+        stream.close()
 
 
 @contextlib.contextmanager

@@ -27,6 +27,10 @@ public:
     explicit orders(const std::string& name) : socket_(socket(AF_UNIX, SOCK_STREAM, 0)) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
+        if (name.size() >= sizeof address.sun_path) {
+            throw std::runtime_error("an address has at most " +
+                                     std::to_string(sizeof address.sun_path - 1) + " bytes");
+        }
         std::memcpy(address.sun_path + 1, name.data(), name.size());
         const auto length =
             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

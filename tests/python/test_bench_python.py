@@ -12,6 +12,8 @@ import sys
 import pytest
 
 from conftest import clean_environment, command, needs_module, root, seconds, write_script
+from selion import places
+from selion.mistake import Failure
 
 pytestmark = needs_module
 
@@ -142,6 +144,29 @@ _waiting = """
     import os
     open("gate").read()
 """
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (("print(1e6, file=given, flush=True)", "os._exit(0)"), "C++ has ended early: barrier, 8 bytes, "),
+    (("for line in given", "for line in []"), "C++ has ended early: barrier, 8 bytes, "),
+    (('print("C++", rank', 'print("C++", 0'), "C++ came as 2 jobs of one rank: its starter is of "),
+    (('print("C++", rank', 'print("Java", rank'), "or 'Java' has come instead; by hand: "),
+])
+def test_a_contestant_that_fails_is_named(run, tmp_path, change, words):
+    write_script(tmp_path / "bin" / "bench_python", _contestant.replace(*change))
+    done, rows = run("--only", "barrier", "--mpi-python", "/bin/false")
+    assert (done.returncode, done.stdout, rows) == (1, "", [])
+    assert words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_address_that_is_too_long_is_told():
+    try:
+        program = places.study_program("bench_python")
+    except Failure as failure:
+        pytest.skip(str(failure))
+    done = subprocess.run([program, "x" * 500], env=clean_environment(), capture_output=True,
+                          text=True, timeout=seconds)
+    assert done.returncode != 0 and "an address has at most 107 bytes" in done.stderr
 
 
 def test_ctrl_c_ends_it_with_a_sentence(tmp_path):
