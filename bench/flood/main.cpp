@@ -56,7 +56,7 @@ std::uint64_t send_until(const selion::world& world, selion::global_ptr<account>
     return sent;
 }
 
-/// The most memory that this process has used, in MiB, without what its program file takes.
+/// The most memory that this process has used, in MiB.
 std::uint64_t most_memory_mib() {
     std::FILE* const file = std::fopen("/proc/self/status", "r");
     char line[256];
@@ -106,9 +106,12 @@ int flood(selion::world& world, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const double seconds = argc > 1 ? std::atof(argv[1]) : 60;
-    if (!(seconds > 0)) {
-        std::fprintf(stderr, "bench_flood: \"%s\" is no number of seconds\n", argv[1]);
+    constexpr double most_seconds = 1e6;
+    char* end = nullptr;
+    const double seconds = argc > 1 ? std::strtod(argv[1], &end) : 60;
+    if ((end != nullptr && *end != 0) || !(seconds > 0 && seconds <= most_seconds)) {
+        std::fprintf(stderr, "bench_flood: \"%s\" is no number of seconds up to a million\n",
+                     argv[1]);
         return 2;
     }
     return selion::run(argc, argv, {.machine = "threads:8"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many cycles of a mesh are simulated in a second: every node sends single transactions to
 // nodes chosen at random, each cycle with the same probability.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -74,8 +75,8 @@ public:
             "\"cycles_per_cpu_second\": %.0f}\n",
             how.rows, how.columns, how.load, static_cast<long long>(how.cycles),
             static_cast<unsigned long long>(arrived_),
-            static_cast<double>(latency_) / count / ticks_per_cycle, seconds, cpu_seconds,
-            static_cast<double>(how.cycles) / seconds,
+            static_cast<double>(latency_) / std::max(count, 1.0) / ticks_per_cycle, seconds,
+            cpu_seconds, static_cast<double>(how.cycles) / seconds,
             static_cast<double>(how.cycles) / cpu_seconds);
     }
 
@@ -151,6 +152,8 @@ private:
 };
 
 settings parse(int argc, char** argv) {
+    constexpr double most = 1e15;  // beyond 2^53 not every whole number is one
+    constexpr double most_side = 1024;
     settings how;
     for (int i = 1; i < argc; ++i) {
         const std::string_view text = argv[i];
@@ -159,21 +162,25 @@ settings parse(int argc, char** argv) {
         const char* const value = mark == text.npos ? "" : argv[i] + mark + 1;
         char* end = nullptr;
         const double number = std::strtod(value, &end);
-        const bool is_whole = *value != 0 && *end == 0 && number >= 0;
-        if (is_whole && key == "rows" && number >= 1) {
+        const bool is_number = *value != 0 && *end == 0;
+        const bool is_whole =
+            is_number && number >= 0 && number <= most && number == std::floor(number);
+        const bool is_side = is_whole && number >= 1 && number <= most_side;
+        if (is_side && key == "rows") {
             how.rows = static_cast<std::uint32_t>(number);
-        } else if (is_whole && key == "columns" && number >= 1) {
+        } else if (is_side && key == "columns") {
             how.columns = static_cast<std::uint32_t>(number);
-        } else if (is_whole && key == "load" && number > 0 && number < 1) {
+        } else if (is_number && key == "load" && number > 0 && number < 1) {
             how.load = number;
-        } else if (is_whole && key == "cycles") {
+        } else if (is_whole && key == "cycles" && number >= 1) {
             how.cycles = static_cast<std::int64_t>(number);
         } else if (is_whole && key == "seed") {
             how.seed = static_cast<std::uint64_t>(number);
         } else {
             std::fprintf(stderr,
-                         "bench_mesh: \"%s\" is none of rows=, columns= (1 and more), load= "
-                         "(between 0 and 1), cycles=, seed=\n",
+                         "bench_mesh: \"%s\" is none of rows=, columns= (1 to 1024), load= "
+                         "(between 0 and 1), cycles= (1 and more), seed=, in whole numbers but "
+                         "for the load\n",
                          argv[i]);
             std::exit(2);
         }

@@ -24,7 +24,6 @@ struct request {
 
     /// @pre the mode has such a number.
     std::uint64_t operator[](std::string_view name) const;
-    std::uint32_t ranks() const { return static_cast<std::uint32_t>((*this)["ranks"]); }
 };
 
 /// One of the things that a program measures. It prints one JSON line.

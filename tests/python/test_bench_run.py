@@ -102,6 +102,14 @@ def test_the_programs_refuse(built, options, words):
     assert (done.returncode, done.stdout) == (2, "") and words in done.stderr
 
 
+@pytest.mark.parametrize("seconds_of_it", ["1x", "inf", "nan", "0", "1e300", ""])
+def test_a_flood_of_no_length_is_refused(built, seconds_of_it):
+    done = call(built / "bench_flood", seconds_of_it)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (f'bench_flood: "{seconds_of_it}" is no number of seconds up to a '
+                           "million\n")
+
+
 def test_starts_stand_beside_those_of_an_empty_program(built):
     done = call(built / "bench_startup", "--rounds", "1", "--blocks", "1")
     rows = [json.loads(line) for line in done.stdout.splitlines()]

@@ -290,7 +290,23 @@ def test_a_small_run(selion, tmp_path, built, operation):
     (("ring", "ranks=1"), "ranks is '1'; legal: a whole number from 2 on"),
     (("ring", "ranks=10k"), "ranks is '10k'; legal: a whole number from 2 on"),
     (("ring", "rank=5"), "'rank=5' is none of ranks="),
+    (("ring", "ranks=4294967298"), "4294967298"),
 ])
 def test_the_program_refuses_what_it_does_not_know(built, arguments, words):
     done = subprocess.run([built / "bench_simulator", *arguments], capture_output=True, text=True)
     assert done.returncode == 2 and words in done.stderr
+
+
+@pytest.mark.parametrize("argument", ["rows=1.5", "rows=100000", "columns=0", "load=1", "cycles=0",
+                                      "cycles=1e30", "seed=-1", "cycles=few", "cycle=1"])
+def test_the_mesh_refuses_what_it_cannot_do(built, argument):
+    done = subprocess.run([built / "bench_mesh", argument], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f'bench_mesh: "{argument}" is none of rows=, columns= (1 to 1024)' in done.stderr
+
+
+def test_a_mesh_on_which_nothing_is_sent_has_figures(built):
+    done = subprocess.run([built / "bench_mesh", "cycles=1", "load=0.0001"], capture_output=True,
+                          text=True)
+    row = json.loads(done.stdout)
+    assert (done.returncode, row["transactions"], row["mean_latency_cycles"]) == (0, 0, 0)

@@ -20,7 +20,7 @@ int events(const request& what);
 
 /// The machine of a measurement unless SELION_MACHINE names another.
 inline selion::run_options on_crossbar(const request& what) {
-    return {.machine = "sim:crossbar,ranks=" + std::to_string(what.ranks())};
+    return {.machine = "sim:crossbar,ranks=" + std::to_string(what["ranks"])};
 }
 
 /// A signal of the caller that lies at the same offset on every rank if all make one alike. Unlike
