@@ -16,6 +16,13 @@ bench = Path(__file__).resolve().parent.parent
 selion_program = "bench_network"
 stream = "iperf3"
 pair, crowd = 2, 8  # ranks, half of them on each host
+operations = {
+    pair: ("message of 8 B, round trip", "rpc of 8 B, round trip", "barrier", "put 8 B, complete",
+           "get 8 B", "fetch_add", "put 1 MiB, complete", "get 1 MiB",
+           "puts of 1 MiB in a row, each", "gets of 1 MiB in a row, each",
+           "puts of 8 B in a row, each", "messages of 8 B in a row, each"),
+    crowd: ("barrier", "all_reduce 8 B"),
+}
 long_bytes = 1 << 20
 _most_build_seconds = 300
 

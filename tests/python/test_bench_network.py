@@ -8,12 +8,15 @@ import importlib.machinery
 import importlib.util
 import os
 import random
+import re
+import subprocess
 import sys
+import tomllib
 from types import SimpleNamespace
 
 import pytest
 
-from conftest import root, write_script
+from conftest import root, seconds, write_script
 
 sys.path.insert(0, str(root / "bench"))
 import report  # noqa: E402
@@ -99,6 +102,46 @@ def test_the_others_of_a_round_go_on(path, tmp_path):
                                 "iperf3 ended with status 1"]
     assert sorted((row["contestant"], row["ns"]) for row in rows) == [
         ("Open MPI", [20.0]), ("selion", [10.0])]
+
+
+@pytest.mark.parametrize(("line", "status", "words"), [
+    (("run_network", "--only", "bcast"), 1,
+     "No operation has 'bcast' in its name; there are: message of 8 B, round trip, rpc of 8 B"),
+    (("run_network", "--ranks", "8", "--only", "put"), 1,
+     "No operation has 'put' in its name; there are: barrier, all_reduce 8 B\n"),
+    (("run_hosts", "--only", "bcast"), 1,
+     "No operation has 'bcast' in its name; there are: barrier, all_reduce 8 B, broadcast 8 B"),
+    (("run_hosts", "--repeat", "0"), 2, "--repeat: '0' is not a whole number from 1 on"),
+    (("run_hosts", "--ranks", "7"), 2, "--ranks: '7' is not even: each host has half of them"),
+    (("run_hosts", "--bin", "nowhere"), 1, "There is no program nowhere/bench_collectives; build "),
+    (("run_hosts", "--bin", "bin", "--beside", "other"), 1, "There is no program other; build "),
+])
+def test_it_refuses_before_hosts_are_made(tmp_path, line, status, words):
+    write_script(tmp_path / "bin" / "bench_collectives", "import sys; sys.exit('it was run')")
+    done = subprocess.run([sys.executable, root / "bench" / line[0], *line[1:]], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=seconds)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_operations_are_those_of_the_programs():
+    text = (root / "bench" / "network" / "operations.hpp").read_text()
+    assert set(re.findall(r'who, "([^"]+)"', text)) == {
+        name for names in plan.operations.values() for name in names}
+
+
+@pytest.mark.parametrize(("folder", "names", "parts"), [
+    ("", "", ("pair", "cached", "crowd", "startup", "interrupt")),
+    ("network", "Open MPI, messages; MPICH, messages", ("network",)),
+])
+def test_goals_name_what_is_measured(folder, names, parts):
+    bench = root / "bench"
+    told = [file.read_text() for part in parts for file in (bench / part).rglob("*.?pp")]
+    told += [file.read_text() for part in parts for file in (bench / part).glob("*.py")]
+    known = {*re.findall(r'"([^"\n]*)"', "\n".join(told)), *names.split("; ")}
+    goals = tomllib.loads((bench / folder / "goals.toml").read_text())["goal"]
+    named = {name for goal in goals for name in (goal["operation"], *goal.get("rivals", []))}
+    assert named <= known
 
 
 def test_a_peer_that_failed_in_a_round_is_compared_in_the_others():
