@@ -3,6 +3,7 @@
 measured, and Ctrl-C ends it with a sentence."""
 
 import argparse
+import json
 import os
 import shlex
 import signal
@@ -34,6 +35,30 @@ def check_files(parser: argparse.ArgumentParser, *files: Path | None) -> None:
             parser.error(f"{file} cannot be written: {problem.strerror}")
         if is_new:
             file.unlink()
+
+
+def trouble_writing(file: Path | None, text: str) -> str:
+    """Writes a file, if one is wanted, so that it is whole or as it was. @return a sentence if that
+    cannot be done: what was measured can still be printed."""
+    if file is None:
+        return ""
+    target = file.resolve()
+    is_file = target.is_file() or not target.exists()
+    can_be_new = is_file and os.access(target.parent, os.W_OK)
+    new = target.with_name(f".{target.name}.{os.getpid()}") if can_be_new else None
+    try:
+        (new or target).write_text(text, encoding="utf-8")
+        if new:
+            new.replace(target)
+    except OSError as problem:
+        if new:
+            new.unlink(missing_ok=True)
+        return f"{file} could not be written: {problem.strerror}"
+    return ""
+
+
+def json_lines(rows: Iterable[dict]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def check_names(only: str, operations: Iterable[str]) -> None:

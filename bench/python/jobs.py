@@ -97,8 +97,8 @@ def _joined(listener: socket.socket, name: str, child: subprocess.Popen,
                      f"{shlex.join(child.args)}")
         given[int(rank)] = stream
     if sorted(given) != list(range(ranks)):
-        sys.exit(f"{name} came as {ranks} jobs of one rank: its starter is of another MPI; by hand: "
-                 f"{shlex.join(child.args)}")
+        sys.exit(f"{name} came as {ranks} jobs of one rank: its starter is of another MPI; "
+                 f"by hand: {shlex.join(child.args)}")
     return Contestant(name, [given[rank] for rank in range(ranks)])
 
 

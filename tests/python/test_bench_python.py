@@ -147,7 +147,8 @@ _waiting = """
 
 
 @pytest.mark.parametrize(("change", "words"), [
-    (("print(1e6, file=given, flush=True)", "os._exit(0)"), "C++ has ended early: barrier, 8 bytes, "),
+    (("print(1e6, file=given, flush=True)", "os._exit(0)"),
+     "C++ has ended early: barrier, 8 bytes, "),
     (("for line in given", "for line in []"), "C++ has ended early: barrier, 8 bytes, "),
     (('print("C++", rank', 'print("C++", 0'), "C++ came as 2 jobs of one rank: its starter is of "),
     (('print("C++", rank', 'print("Java", rank'), "or 'Java' has come instead; by hand: "),

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bench/run makes of the rounds that the benchmarks print, and heads of reports."""
 
+import errno
 import importlib.machinery
 import importlib.util
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -97,6 +100,38 @@ def test_the_head_tells_the_variables_that_programs_were_given(monkeypatch, scri
     module = load_script(script)
     environment = surroundings.inherited(getattr(module, "left_out", ()))
     assert surroundings.about("a command", environment)["knobs"] == knobs
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path, monkeypatch):
+    rows = tmp_path / "rows"
+    assert command_line.trouble_writing(rows, command_line.json_lines([{"a": 1}, {}])) == ""
+    assert command_line.trouble_writing(None, "") == ""
+    (tmp_path / "link").symlink_to(rows)
+    assert command_line.trouble_writing(tmp_path / "link", "new") == ""
+    assert (rows.read_text(), (tmp_path / "link").is_symlink()) == ("new", True)
+
+    def full(path: Path, text: str, encoding: str) -> None:
+        with path.open("w", encoding=encoding) as file:
+            file.write(text[:2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    told = command_line.trouble_writing(rows, "newer")
+    assert told == f"{rows} could not be written: No space left on device"
+    assert rows.read_text() == "new" and sorted(tmp_path.iterdir()) == [tmp_path / "link", rows]
+
+
+def test_what_was_measured_is_printed_if_its_file_cannot_be_written(tmp_path):
+    """A device takes rows as a file does, until they are written."""
+    program = tmp_path / "bin" / "bench_pair"
+    program.parent.mkdir()
+    row_ = json.dumps(row("selion", [10.0]))
+    program.write_text(f"#!/bin/sh\necho '{row_}'\n")
+    program.chmod(0o755)
+    done = subprocess.run([sys.executable, bench / "run", "--build", tmp_path, "--program", "pair",
+                           "--json", "/dev/full"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "| barrier | threads:2 | 10 ns |" in done.stdout
+    assert done.stderr.endswith("\n/dev/full could not be written: No space left on device\n")
 
 
 def test_the_command_is_told_as_it_was_typed(monkeypatch):
