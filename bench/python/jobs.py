@@ -19,6 +19,7 @@ from children import end_groups, start
 
 ranks = 2
 _script = str(Path(__file__).resolve().parent / "contestants.py")
+_as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _start_s = 60
 _look_s = 0.2  # whether a contestant has ended instead
 _answer_s = 60  # of an order that takes about 10 ms
@@ -48,8 +49,9 @@ class Contestant:
         return max(map(float, answers))
 
 
-def mpi_starter(python: str) -> str | None:
-    """The starter of the MPI that an interpreter's mpi4py finds; None where there is none."""
+def mpi_starter(python: str) -> list[str] | None:
+    """The starter of the MPI that an interpreter's mpi4py finds, so that it binds its ranks to
+    processors, as Selion does; None where there is none."""
     probe = "from mpi4py import MPI; print(MPI.Get_library_version())"
     try:
         told = subprocess.run([python, "-c", probe], capture_output=True, text=True)
@@ -58,7 +60,11 @@ def mpi_starter(python: str) -> str | None:
     if told.returncode != 0:
         return None
     beside = Path(python).parent / "mpiexec"
-    return str(beside) if beside.exists() else shutil.which("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        return None
+    binding = ["-bind-to", "core"] if "MPICH" in told.stdout else []  # Open MPI binds two unasked
+    return [found, "-n", str(ranks), *binding]
 
 
 def commands(bin_folder: Path, mpi_python: str) -> dict[str, list[str]]:
@@ -68,7 +74,7 @@ def commands(bin_folder: Path, mpi_python: str) -> dict[str, list[str]]:
         found["C++"] = [str(bin_folder / "bench_python")]
     starter = mpi_starter(mpi_python)
     if starter is not None:
-        found["mpi4py"] = [starter, "-n", str(ranks), mpi_python, _script, "mpi4py"]
+        found["mpi4py"] = [*starter, mpi_python, _script, "mpi4py"]
     return found
 
 
@@ -114,7 +120,7 @@ def _closed(stream: TextIO, connection: socket.socket) -> None:
 def started(lines: dict[str, list[str]]) -> Iterator[list[Contestant]]:
     """All of them, waiting for orders; they end with the block, whichever way it is left."""
     address = f"selion-bench-{os.getpid()}"
-    environment = {**os.environ, "SELION_MACHINE": f"processes:{ranks}"}
+    environment = {**os.environ, **_as_root, "SELION_MACHINE": f"processes:{ranks}"}
     children: list[subprocess.Popen] = []
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))

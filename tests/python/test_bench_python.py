@@ -15,6 +15,9 @@ from conftest import clean_environment, command, needs_module, root, seconds, wr
 from selion import places
 from selion.mistake import Failure
 
+sys.path.insert(0, str(root / "bench"))
+from python import jobs  # noqa: E402
+
 pytestmark = needs_module
 
 # An mpi4py whose MPI has two ranks that know nothing of each other, and its starter.
@@ -45,12 +48,12 @@ import os
 COMM_WORLD = _World()
 COMM_WORLD.rank = int(os.environ.get("FAKE_RANK", 0))
 IN_PLACE = None
-def Get_library_version(): return "none"
+def Get_library_version(): return "MPICH Version: 5.0"
 """
 _starter = """
     import os, subprocess, sys
-    assert sys.argv[1:3] == ["-n", "2"]
-    line = sys.argv[3:]
+    assert sys.argv[1:5] == ["-n", "2", "-bind-to", "core"]
+    line = sys.argv[5:]
     ranks = [subprocess.Popen(line, env={**os.environ, "FAKE_RANK": str(i)}) for i in range(2)]
     sys.exit(max(each.wait() for each in ranks))
 """
@@ -119,6 +122,14 @@ def test_beside_mpi4py(run):
     assert "left out" not in done.stderr
     assert {row["contestant"] for row in rows} == {"selion", "C++", "mpi4py"}
     assert "of mpi4py | 1.0 |" in done.stdout
+
+
+@pytest.mark.parametrize(("library", "options"), [
+    ("MPICH Version:      5.0.2", ["-bind-to", "core"]), ("Open MPI v4.1.4, package: Debian", [])])
+def test_ranks_of_mpi_are_bound_as_those_of_selion(tmp_path, library, options):
+    python = write_script(tmp_path / "python", f"print({library!r})")
+    starter = write_script(tmp_path / "mpiexec", "")
+    assert jobs.mpi_starter(str(python)) == [str(starter), "-n", "2", *options]
 
 
 def test_it_refuses(selion):
