@@ -140,7 +140,17 @@ def goal_table(all_contests: list[Contest], goals: list[dict]) -> list[str]:
             if cells is not None:
                 lines.append(f"| {contest.operation} | {place_text(contest)} | "
                              f"{' | '.join(cells)} |")
-    return lines
+    return lines + _not_compared(all_contests, goals)
+
+
+def _not_compared(all_contests: list[Contest], goals: list[dict]) -> list[str]:
+    """A sentence about the goals whose rivals were not there."""
+    absent = Counter(" or ".join(goal["rivals"]) for contest in all_contests
+                     for goal in matching(contest, goals) if judge(contest, goal) is None)
+    if not absent:
+        return []
+    return ["", "Not compared, because nobody of these was measured beside Selion: "
+            f"{', '.join(f'{rivals} ({count})' for rivals, count in absent.items())}."]
 
 
 def full_table(all_contests: list[Contest]) -> list[str]:

@@ -74,6 +74,16 @@ def test_the_best_rival_counts():
     assert report.judge(contest, {**goal, "rivals": ["absent"]}) is None
 
 
+def test_goals_that_are_not_compared_are_told():
+    found = report.contests([row("selion", [10.0]), row("flag", [20.0])])
+    goals = [{"operation": "barrier", "rivals": rivals, "most_ratio": 1}
+             for rivals in (["flag"], ["libgomp"], ["MPICH", "Open MPI"], ["libgomp"])]
+    assert report.goal_table(found, goals)[2:] == [
+        "| barrier | threads:2 | 0.50 (0.50 to 0.50, 1) of flag | 1 | yes |", "",
+        "Not compared, because nobody of these was measured beside Selion: libgomp (2), MPICH or "
+        "Open MPI (1)."]
+
+
 @pytest.mark.parametrize(("more", "count"), [({}, 1), ({"ranks": 2}, 1), ({"ranks": 64}, 0),
                                              ({"kind": "processes"}, 0)])
 def test_goals_name_ranks_and_kind_of_machine(more, count):
