@@ -3,9 +3,11 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -74,22 +76,39 @@ inline arguments parse_arguments(int argc, char** argv) {
     return given;
 }
 
-/// A value of `params`. @error bad_argument if it is missing or of another type.
+namespace detail {
+
+/// Whether a number is a whole one that T can hold.
+template <class T>
+bool holds(const nlohmann::ordered_json& value) {
+    return value.is_number_unsigned() &&
+           value.template get<std::uint64_t>() <= std::numeric_limits<T>::max();
+}
+
+}  // namespace detail
+
+/// A value of `params`. @error bad_argument if it is missing, of another type, or too large for T.
 template <class T>
 T parameter(const nlohmann::ordered_json& params, const char* key) {
     const auto found = params.find(key);
     if (found == params.end()) {
         throw bad_argument(std::string("--params lacks '") + key + "'.");
     }
-    const bool fits = std::is_same_v<T, std::string> ? found->is_string()
-                      : std::is_same_v<T, bool>      ? found->is_boolean()
-                      : std::is_floating_point_v<T>  ? found->is_number()
-                                                     : found->is_number_unsigned();
+    const bool fits = [&] {
+        if constexpr (std::is_same_v<T, std::string>) return found->is_string();
+        if constexpr (std::is_same_v<T, bool>) return found->is_boolean();
+        if constexpr (std::is_floating_point_v<T>) return found->is_number();
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            return detail::holds<T>(*found);
+        }
+    }();
     if (!fits) {
         constexpr const char* legal = std::is_same_v<T, std::string> ? "a string"
                                       : std::is_same_v<T, bool>      ? "true, false"
                                       : std::is_floating_point_v<T>  ? "a number"
-                                                                     : "an integer from 0 on";
+                                      : std::is_same_v<T, std::uint32_t>
+                                          ? "an integer from 0 to 4294967295"
+                                          : "an integer from 0 on";
         throw bad_argument(std::string("'") + key + "' is " + found->dump() + "; legal: " + legal +
                            ".");
     }

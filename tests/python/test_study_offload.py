@@ -155,6 +155,21 @@ def test_training_on_this_computer(study):
     assert values(rows, "connections_per_s", "workers")[1] > 0
 
 
+@pytest.mark.parametrize("boards", ["4294967297", "-1", "1.5", '"1"'])
+def test_a_number_that_does_not_fit_is_refused(where, boards):
+    """4294967297 is 1 in 32 bits."""
+    params = f'{{"bytes":8,"boards":{boards},"workers":1}}'
+    done = subprocess.run(
+        [f"{where['SELION_BIN']}/study_offload", "--experiment", "broadcast", "--params", params],
+        env={**os.environ, "SELION_MACHINE": "threads:1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"'boards' is {boards}; legal: an integer from 0 to 4294967295." in done.stderr
+
+
 def test_training_without_digits(where):
     program = f"{where['SELION_BIN']}/study_offload"
     params = '{"workers":1,"epochs":1,"batch":479}'
