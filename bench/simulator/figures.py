@@ -8,24 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from report import Spread, spread
+
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Median, 5th and 95th percentile."""
-
-    median: float
-    p5: float
-    p95: float
-    n: int
-
-
-def spread(numbers: Iterable[float]) -> Spread:
-    ordered = sorted(numbers)
-    last = len(ordered) - 1
-    return Spread(statistics.median(ordered), ordered[round(0.05 * last)],
-                  ordered[round(0.95 * last)], len(ordered))
 
 
 def _scaled(value: float, steps: list[tuple[float, str]]) -> str:
