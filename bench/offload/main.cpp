@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank that calls a routine of a worker on the second core, and waits for it.
 #include <cstdint>
+#include <cstdio>
 #include <future>
 #include <memory>
 #include <vector>
@@ -101,6 +102,15 @@ contest many_calls(selion::world& world, const char* name, worker_kind kind,
 int main(int argc, char** argv) {
     const bench::settings how = bench::parse_settings(argc, argv, {.rounds = 15, .only = {}});
     return selion::run(argc, argv, {.machine = "threads:1"}, [&](selion::world& world) {
+        if (world.size() != 1 || !world.machine().capabilities.real_time) {
+            if (world.rank() == 0) {
+                std::fprintf(stderr,
+                             "bench_offload runs on one rank, not on %s; set SELION_MACHINE to "
+                             "threads:1\n",
+                             world.machine().spec.c_str());
+            }
+            return 2;
+        }
         const bench::peer_list peers = bench::peers();
         const std::vector<contest> contests{
             one_call(world, "call and wait, thread", worker_kind::thread, peers),
@@ -108,5 +118,6 @@ int main(int argc, char** argv) {
             many_calls(world, "calls in a stream, thread", worker_kind::thread, peers),
             many_calls(world, "calls in a stream, process", worker_kind::process, peers)};
         measure(world, contests, signal_probe(), how);
+        return 0;
     });
 }

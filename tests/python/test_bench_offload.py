@@ -48,6 +48,13 @@ def test_a_program_that_fails_is_named(selion, tmp_path):
     assert not (tmp_path / "rows").exists()
 
 
+def test_calls_are_those_of_one_rank_whatever_machine_is_set(selion, tmp_path):
+    write_script(tmp_path / "bin" / "bench_offload",
+                 "import os, sys; sys.exit(f\"on {os.environ.get('SELION_MACHINE')}\")")
+    done = selion("bench", "offload", SELION_BIN=str(tmp_path / "bin"), SELION_MACHINE="threads:8")
+    assert done.returncode == 1 and "\non None\n" in done.stderr
+
+
 @pytest.mark.parametrize(("number", "status", "words"), [
     (signal.SIGINT, 130, ["Interrupted; nothing was written."]), (signal.SIGTERM, 143, [])])
 def test_it_ends_with_its_programs(tmp_path, number, status, words):

@@ -83,6 +83,13 @@ def test_who_has_no_two_processors_to_share_memory_is_told(built, program, machi
         f"{program} runs on 2 ranks that share memory and have a thread each, not on {machine}")
 
 
+@pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:crossbar,ranks=1"])
+def test_more_than_one_rank_has_no_calls_measured(built, machine):
+    done = call(built / "bench_offload", "--rounds", "1", SELION_MACHINE=machine)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"bench_offload runs on one rank, not on {machine}; set ")
+
+
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2"])
 def test_one_processor_is_not_enough(built, machine):
     processor = str(min(os.sched_getaffinity(0)))
