@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Steps that ./quickstart and ./run-tests share. Each does nothing if its work is done already.
-# Sourced in the project's folder, under `set -euo pipefail`.
+# Sourced in the project's folder, under `set -euo pipefail`; but within a condition bash goes on
+# behind what fails, so each step ends itself there.
 
 export LC_ALL=C.UTF-8 PIP_DISABLE_PIP_VERSION_CHECK=1
 logs=build/logs
@@ -74,7 +75,6 @@ make_venv() {
     rm -rf "$venv"
     local python=/usr/bin/python3 # Debian's own, whatever else the PATH offers
     [[ -x $python ]] || python=python3
-    # Called within a condition, where a failure ends nothing by itself.
     "$python" -m venv "$venv" &&
         "$venv/bin/pip" install -r scripts/setup/python-requirements.txt &&
         "$venv/bin/pip" install --no-deps -r scripts/setup/python-requirements-no-deps.txt &&
@@ -87,10 +87,23 @@ ensure_venv() {
     fi
 }
 
+# must_configure FOLDER: whether CMake has to look again. Ninja sees to CMake's own files, but not
+# to the presets, nor to what has been installed since: parts are off whose packages were missing.
+must_configure() {
+    local file
+    [[ -f $1/build.ninja ]] || return 0
+    for file in CMakePresets.json "$venv/recipe" "$logs/apt.log"; do
+        [[ $file -nt $1/build.ninja ]] && return 0
+    done
+    return 1
+}
+
 # ensure_build PRESET TARGET...: configures if needed, then builds.
 ensure_build() {
     local preset=$1 dir=build/$1 werror=OFF options=()
     shift
+    # The folder keeps what an earlier run has asked for.
+    [[ $preset == dev ]] && options=(-U SELION_UNIT_TESTS -U CMAKE_CXX_FLAGS_RELWITHDEBINFO)
     if [[ ${CI:-} == true ]]; then
         werror=ON
         # Who is not there to debug needs lines, not variables: a third less to compile.
@@ -98,11 +111,9 @@ ensure_build() {
         [[ $preset == dev ]] && options=("-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG"
             -DSELION_UNIT_TESTS=OFF)
     fi
-    # Ninja configures again when CMake files change, but does not look at the presets.
-    if [[ ! -f $dir/build.ninja || CMakePresets.json -nt $dir/build.ninja ]] ||
-        ! grep -q "^SELION_WERROR:.*=$werror$" "$dir/CMakeCache.txt"; then
+    if must_configure "$dir" || ! grep -q "^SELION_WERROR:.*=$werror$" "$dir/CMakeCache.txt"; then
         quietly "configure-$preset" "Configuring $dir" \
-            cmake --preset "$preset" -DSELION_WERROR=$werror "${options[@]}"
+            cmake --preset "$preset" -DSELION_WERROR=$werror "${options[@]}" || return
     fi
     # Compilers of -O3 take up to 1 GiB each.
     quietly "build-$preset" "Building $dir" cmake --build "$dir" -j "$jobs" --target "${@:-all}"
@@ -111,8 +122,9 @@ ensure_build() {
 # What the installed package is made of; newer than the stamp means: install again. Its Python files
 # are used where they lie.
 python_package_is_fresh() {
-    [[ -f $1 ]] && [[ -z $(find pyproject.toml CMakeLists.txt cmake include src studies python \
-        -type f ! -name '*.py' ! -path '*/__pycache__/*' -newer "$1" -print -quit) ]]
+    [[ -f $1 ]] && [[ -z $(find pyproject.toml CMakeLists.txt cmake include src machines studies \
+        examples/em3d python -type f ! -name '*.py' ! -path '*/__pycache__/*' -newer "$1" \
+        -print -quit) ]]
 }
 
 # The package is built in build/release, where the library has been compiled already.
@@ -125,6 +137,7 @@ install_python_package() {
 ensure_python_package() {
     local stamp=$venv/package-stamp
     python_package_is_fresh "$stamp" && return 0
-    quietly python-package "Building the Python package into $venv" install_python_package
-    touch "$stamp"
+    touch "$stamp.begun" # what is changed from now on is newer
+    quietly python-package "Building the Python package into $venv" install_python_package || return
+    mv "$stamp.begun" "$stamp"
 }

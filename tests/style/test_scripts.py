@@ -6,6 +6,7 @@ import os
 import subprocess
 import xml.etree.ElementTree
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 
 import pytest
 
@@ -61,13 +62,125 @@ def test_without_root_the_line_to_run_is_printed(tmp_path):
     assert "g++" not in line and "cmake" not in line.split()
 
 
+# --- steps that the two commands share ------------------------------------------------------------
+
+
+@pytest.fixture
+def steps(tmp_path):
+    """Runs lines behind scripts/setup/steps.sh and scripts/ci/stages.sh in a folder of its own,
+    where commands are those of `fakes`: names and what a shell does in their place."""
+
+    def run_lines(lines: str, fakes: dict[str, str], **environment: str):
+        for name, body in fakes.items():
+            path = tmp_path / name if "/" in name else tmp_path / "fakes" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"#!/bin/sh\n{body}\n")
+            path.chmod(0o755)
+        begin = f"""set -euo pipefail
+            source {root}/scripts/setup/steps.sh
+            source {root}/scripts/ci/stages.sh
+            mkdir -p "$logs" "$results"
+            """
+        env = {name: value for name, value in os.environ.items() if name != "CI"}
+        env |= {"PATH": f"{tmp_path}/fakes:{os.environ['PATH']}", **environment}
+        return subprocess.run(["bash", "-c", begin + lines], cwd=tmp_path, env=env,
+                              capture_output=True, text=True)
+
+    return run_lines
+
+
+def configured(folder: Path, *, werror: str = "OFF") -> None:
+    """A build in `folder` that was configured in 2001, before everything else."""
+    build = folder / "build" / "dev"
+    build.mkdir(parents=True)
+    (build / "CMakeCache.txt").write_text(f"SELION_WERROR:BOOL={werror}\n")
+    (build / "build.ninja").touch()
+    os.utime(build / "build.ninja", (1e9, 1e9))
+
+
+def test_a_package_that_was_not_built_is_built_again(steps, tmp_path):
+    done = steps("ensure_python_package || echo failed", {".venv/bin/pip": "exit 1"})
+    assert done.stdout.endswith("failed\n")
+    assert not (tmp_path / ".venv" / "package-stamp").exists()
+
+
+@pytest.mark.parametrize("changed", ["machines/a.toml", "examples/em3d/a.cpp", "src/a.cpp"])
+def test_the_package_is_built_again_when_what_it_is_made_of_has_changed(steps, tmp_path, changed):
+    for name in ("cmake", "include", "src", "machines", "studies", "examples/em3d", "python"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("pyproject.toml", "CMakeLists.txt", "python/a.py", changed):
+        (tmp_path / name).touch()
+    ask = "touch stamp; python_package_is_fresh stamp && echo fresh; "
+    change = f"touch -d tomorrow python/a.py {{}}; {ask.partition(';')[2]}"
+    assert steps(ask + change.format(""), {}).stdout == "fresh\nfresh\n"
+    assert steps(ask + change.format(changed), {}).stdout == "fresh\n"
+
+
+def test_what_cannot_be_configured_is_not_built(steps, tmp_path):
+    configured(tmp_path)
+    (tmp_path / "CMakePresets.json").touch()
+    done = steps("ensure_build dev || echo failed", {"cmake": '[ "$1" = --build ]'})
+    assert done.stdout.endswith("failed\n") and "Building" not in done.stdout
+
+
+@pytest.mark.parametrize("newer", ["CMakePresets.json", ".venv/recipe", "build/logs/apt.log"])
+def test_a_build_is_configured_again_when_more_has_been_installed(steps, tmp_path, newer):
+    configured(tmp_path)
+    build = ("ensure_build dev", {"cmake": ""})
+    assert "Configuring" not in steps(*build).stdout
+    (tmp_path / newer).parent.mkdir(exist_ok=True)
+    (tmp_path / newer).touch()
+    assert "Configuring" in steps(*build).stdout
+
+
+def test_what_continuous_integration_leaves_out_comes_back(steps, tmp_path):
+    """A folder keeps options; ./run-tests would go on without unit tests, and say nothing."""
+    configured(tmp_path, werror="ON")
+    build = ("ensure_build dev; cat build/logs/configure-dev.log", {"cmake": 'echo "$@"'})
+    by_hand = "-U SELION_UNIT_TESTS -U CMAKE_CXX_FLAGS_RELWITHDEBINFO"
+    assert by_hand in steps(*build).stdout
+    (tmp_path / "CMakePresets.json").touch()
+    assert "-DSELION_UNIT_TESTS=OFF" in steps(*build, CI="true").stdout
+
+
+# --- stages and how they are counted --------------------------------------------------------------
+
+_passed = '<testsuite><testcase name="a" status="run"/></testsuite>'
+_ctest = f"""case "$*" in
+*--print-labels*) printf 'All Labels:\\n  one\\n  two\\n' ;;
+*-N*) echo 'Total Tests: 7' ;;
+*one*) while [ "$1" != --output-junit ]; do shift; done; echo '{_passed}' >"$2" ;;
+*) exit 8 ;;
+esac"""
+
+
+def stages(steps, ctest: str) -> tuple[int, str]:
+    python = f'exec python3 {root}/"$@"'
+    done = steps("{ all_stages dev; } || true\nsum_up",
+                 {"ctest": ctest, ".venv/bin/python": python})
+    return done.returncode, done.stdout.splitlines()[-1]
+
+
+def test_stages_are_summed_up(steps):
+    assert stages(steps, _ctest.replace("*one*)", "*)")) == (0, "2 passed, 0 failed")
+
+
+def test_a_stage_without_a_report_is_a_failure(steps):
+    assert stages(steps, _ctest) == (1, "1 passed, 1 failed")
+
+
+def test_tests_that_cannot_be_listed_are_a_failure(steps):
+    assert stages(steps, "exit 1") == (1, "0 passed, 1 failed")
+
+
 _report = """<testsuite>
 <testcase name="a" status="run"><system-out>[  PASSED  ] 5 tests.
 [  SKIPPED ] 2 tests, listed below:</system-out></testcase>
 <testcase name="b" status="run"><system-out>...s
 3 passed, 1 skipped in 0.35s</system-out></testcase>
 <testcase name="c" status="run"><system-out>fine</system-out></testcase>
-<testcase name="d" status="notrun"><system-out>[  SKIPPED ] 1 test</system-out></testcase>
+<testcase name="d" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+<system-out>[  SKIPPED ] 1 test</system-out></testcase>
 {more}</testsuite>"""
 
 
@@ -89,6 +202,12 @@ def test_failures_are_counted(tmp_path):
     assert count(failed.format(some), tmp_path) == (1, "10 passed, 2 failed, 4 skipped\n")
     errors = "1 failed, 1 passed, 2 errors in 1.00s"
     assert count(failed.format(errors), tmp_path) == (1, "10 passed, 3 failed, 4 skipped\n")
+
+
+def test_what_could_not_be_started_is_a_failure(tmp_path):
+    missing = ('<testcase name="e" status="notrun"><skipped message="Unable to find executable"/>'
+               "<system-out>Unable to find executable: e</system-out></testcase>")
+    assert count(missing, tmp_path) == (1, "9 passed, 1 failed, 4 skipped\n")
 
 
 def test_a_missing_or_empty_report_is_a_failure(tmp_path):

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# Stages of ./run-tests, each a run of ctest. Sourced behind scripts/setup/steps.sh.
+
+results=build/test-results
+reports=() # of all stages, whether ctest has written them or not
+failed_builds=0
+
+# Runs what ctest selects with the arguments; prints one summary line.
+stage() {
+    local name=$1 preset=$2 start=$SECONDS report log
+    shift 2
+    report=$PWD/$results/${name//[^a-zA-Z0-9]/-}.xml
+    log=$logs/test-${name//[^a-zA-Z0-9]/-}.log
+    reports+=("$report")
+    # A job's ranks are spread over the cores, so ctest counts ranks, not programs (PROCESSORS).
+    ctest --preset "$preset" -j "$jobs" --output-junit "$report" --test-output-size-passed 1000000 \
+        --test-output-size-failed 1000000 --test-output-truncation middle "$@" \
+        >"$log" 2>&1 </dev/null || true
+    "$venv/bin/python" scripts/ci/count-tests --stage "$name" --seconds $((SECONDS - start)) \
+        --log "$log" "$report"
+}
+
+# Runs a step of scripts/setup/steps.sh; the rest goes on without it, and it counts as failed.
+attempt() {
+    "$@" && return 0
+    failed_builds=$((failed_builds + 1))
+    return 1
+}
+
+# Every label of the preset is a stage; but those of a few long tests, most of which take one
+# processor, make a stage together, so that no processor waits for the last test of each.
+all_stages() {
+    local label labels tests few=()
+    labels=$(ctest --preset "$1" --print-labels | sed -n 's/^  //p')
+    if [[ -z $labels ]]; then # ctest cannot list its tests: it says why
+        stage "$1" "$1"
+        return
+    fi
+    for label in $labels; do
+        tests=$(ctest --preset "$1" -N -L "^$label\$" | sed -n 's/^Total Tests: //p')
+        if ((tests <= 6)); then
+            few+=("$label")
+        else
+            stage "$1 $label" "$1" -L "^$label\$"
+        fi
+    done
+    [[ ${#few[@]} == 0 ]] || stage "$1 ${few[*]}" "$1" -L "^($(IFS='|' && echo "${few[*]}"))\$"
+}
+
+# The last line, and the exit status: a report that is missing is a failure as well.
+sum_up() {
+    [[ $failed_builds == 0 ]] || say "$failed_builds build(s) failed: counted as failed tests."
+    "$venv/bin/python" scripts/ci/count-tests --failed $failed_builds "${reports[@]}"
+}
