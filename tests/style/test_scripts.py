@@ -62,6 +62,12 @@ def test_without_root_the_line_to_run_is_printed(tmp_path):
     assert "g++" not in line and "cmake" not in line.split()
 
 
+def test_what_commands_write_here_is_no_part_of_the_project():
+    names = ["this-host.toml", "this-network.toml", "selion-out/report.html", "build/x", ".venv/x"]
+    assert run("git", "check-ignore", *names).stdout.splitlines() == names
+    assert not {"this-host.toml", "this-network.toml"} & set(all_files())
+
+
 # --- steps that the two commands share ------------------------------------------------------------
 
 
