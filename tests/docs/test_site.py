@@ -85,6 +85,15 @@ def test_options():
     assert refused.returncode == 2 and "'--sideways'" in refused.stderr
 
 
+@pytest.mark.parametrize("others", [["--sideways"], ["--tools-only"]])
+def test_options_that_are_refused_remove_nothing(others):
+    kept = root / "build" / "docs" / "kept"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.touch()
+    assert build_docs("--fresh", *others).returncode == 2
+    kept.unlink()  # it is still there
+
+
 # --- the checks can fail --------------------------------------------------------------------------
 
 

@@ -46,6 +46,14 @@ def test_fast_takes_no_presets():
     assert refused.returncode == 2 and "'asan'" in refused.stderr
 
 
+@pytest.mark.parametrize("line", [["all-collectives", "none"], ["network-load", "1", "none"]])
+def test_the_nightly_tier_says_what_to_build(line):
+    """The preset that has these programs; ./quickstart builds another one."""
+    refused = run(f"scripts/ci/{line[0]}", *line[1:])
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert "is missing; build it first: cmake --preset dev && cmake --build" in refused.stderr
+
+
 def test_without_root_the_line_to_run_is_printed(tmp_path):
     for name, body in {
         "dpkg-query": "printf 'installed g++\\ninstalled cmake\\n'",
@@ -62,6 +70,7 @@ def test_without_root_the_line_to_run_is_printed(tmp_path):
     assert "g++" not in line and "cmake" not in line.split()
 
 
+@pytest.mark.skipif(not (root / ".git").exists(), reason="an unpacked archive")
 def test_what_commands_write_here_is_no_part_of_the_project():
     names = ["this-host.toml", "this-network.toml", "selion-out/report.html", "build/x", ".venv/x"]
     assert run("git", "check-ignore", *names).stdout.splitlines() == names
