@@ -95,7 +95,7 @@ void visit(selion::global_ptr<narrow_room> where) {
 SPMD_TEST(rank_scope, handlers_of_a_rank_run_one_at_a_time) {
     if (!may_join(test, world)) return;
     const std::uint32_t threads = threads_per_rank(world);
-    const std::uint32_t rounds = test.rounds(200, 3);
+    const std::uint32_t rounds = test.rounds(40, 1);  // each is a call of every rank by all threads
     spmd::symmetric_array<narrow_room> room(world, 1);
     helpers others(world, threads, [&](std::uint32_t) {
         for (std::uint32_t i = 0; i < rounds; ++i) {
