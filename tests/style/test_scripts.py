@@ -210,6 +210,14 @@ def test_cases_are_counted(tmp_path):
     assert count("", tmp_path) == (0, "9 passed, 0 failed, 4 skipped\n")
 
 
+def test_cases_are_counted_through_colours(tmp_path):
+    """As ctest writes what a program on a terminal, under mpirun, has printed."""
+    escape = "[NON-XML-CHAR-0x1B][{}"
+    printed = f"{escape.format('0;32m')}[  PASSED  ] {escape.format('m')}7 tests."
+    coloured = f'<testcase name="e" status="run"><system-out>{printed}</system-out></testcase>'
+    assert count(coloured, tmp_path) == (0, "16 passed, 0 failed, 4 skipped\n")
+
+
 def test_failures_are_counted(tmp_path):
     failed = '<testcase name="e" status="fail"><system-out>{}</system-out></testcase>'
     assert count(failed.format("crash"), tmp_path) == (1, "9 passed, 1 failed, 4 skipped\n")
