@@ -27,6 +27,25 @@ attempt() {
     return 1
 }
 
+builder=
+
+# build_ahead LINE: runs the line, which builds what comes later, in the background, with the
+# processor time that nobody else wants: many tests wait more than they work. What is not done when
+# stop_building_ahead ends it, the later step does, and it is that step whose failure counts.
+build_ahead() {
+    trap stop_building_ahead EXIT
+    setsid chrt --idle 0 bash -c "set -euo pipefail; source scripts/setup/steps.sh; $1" \
+        >/dev/null 2>&1 </dev/null &
+    builder=$! # and the number of its process group
+}
+
+stop_building_ahead() {
+    [[ -n $builder ]] || return 0
+    kill -TERM -- "-$builder" 2>/dev/null || true
+    wait "$builder" 2>/dev/null || true
+    builder=
+}
+
 # Every label of the preset is a stage; but those of a few long tests, most of which take one
 # processor, make a stage together, so that no processor waits for the last test of each.
 all_stages() {

@@ -4,6 +4,7 @@
 import importlib.util
 import os
 import subprocess
+import time
 import xml.etree.ElementTree
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -156,6 +157,29 @@ def test_what_continuous_integration_leaves_out_comes_back(steps, tmp_path):
     assert by_hand in steps(*build).stdout
     (tmp_path / "CMakePresets.json").touch()
     assert "-DSELION_UNIT_TESTS=OFF" in steps(*build, CI="true").stdout
+
+
+def is_running(pid: str) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("end", ["stop_building_ahead", "exit 0", "kill -INT $$", "kill -TERM $$"])
+def test_what_is_built_ahead_ends_in_time(steps, tmp_path, end):
+    """Whatever has been started, and however ./run-tests ends."""
+    (tmp_path / "scripts").symlink_to(root / "scripts")
+    pids = tmp_path / "pids"
+    build = f"sh -c 'echo $$ >>{pids}; exec sleep 60' & echo $$ >>{pids}; wait"
+    steps("build_ahead 'ensure_build asan'\n"
+          f"until [[ -e {pids} && $(wc -l <{pids}) == 2 ]]; do sleep 0.01; done\n{end}",
+          {"cmake": build})
+    for pid in pids.read_text().split():
+        end_of_patience = time.monotonic() + 20  # those who have the leavings of time die slowly
+        while is_running(pid):
+            assert time.monotonic() < end_of_patience
 
 
 # --- stages and how they are counted --------------------------------------------------------------
