@@ -3,8 +3,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from two_hosts import Refused, two_hosts
+
+# What runs in the background of a script ignores the signal of Ctrl-C, and so would all that is
+# started here; many tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _made(folder):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import stat
 import subprocess
 import sys
@@ -22,6 +23,11 @@ if str(package_parent) not in sys.path:  # behind an installed package, which ma
     sys.path.append(str(package_parent))
 
 from selion import native, schedules  # noqa: E402
+
+# What runs in the background of a script ignores the signal of Ctrl-C, and so would all that is
+# started here; many tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 seconds = 60  # for anything that must end; far more than it takes
 
