@@ -6,6 +6,11 @@
 function(selion_part name doc)
     set(SELION_${name} AUTO CACHE STRING "${doc}: AUTO, ON or OFF")
     set_property(CACHE SELION_${name} PROPERTY STRINGS AUTO ON OFF)
+    # CMake takes any word that it does not know for true.
+    if(NOT SELION_${name} MATCHES "^(AUTO|ON|OFF|TRUE|FALSE|YES|NO|1|0)$")
+        message(FATAL_ERROR
+            "selion: SELION_${name} is '${SELION_${name}}'; it can be AUTO, ON or OFF")
+    endif()
 endfunction()
 
 # Sets SELION_WITH_<name>: AUTO is ON, except within another project; there it is what a second

@@ -158,6 +158,13 @@ def test_a_part_of_another_project_has_all_machines(tmp_path):
         assert f"{part} is OFF" in told
 
 
+def test_a_part_that_is_neither_on_nor_off_is_refused(tmp_path):
+    done = subprocess.run(["cmake", "-G", "Ninja", "-S", str(_source), "-B", str(tmp_path), "-D",
+                           "SELION_STUDIES=of"], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "SELION_STUDIES is 'of'; it can be AUTO, ON or OFF" in " ".join(done.stderr.split())
+
+
 def test_a_missing_dependency_is_named(prefix, tmp_path):
     if list(prefix.glob("lib*/**/libselion.so")):
         pytest.skip("a shared library brings its dependencies itself")
