@@ -57,7 +57,7 @@ all_stages() {
     fi
     for label in $labels; do
         tests=$(ctest --preset "$1" -N -L "^$label\$" | sed -n 's/^Total Tests: //p')
-        if ((tests <= 6)); then
+        if ((tests <= 8)); then
             few+=("$label")
         else
             stage "$1 $label" "$1" -L "^$label\$"

@@ -187,7 +187,7 @@ def test_what_is_built_ahead_ends_in_time(steps, tmp_path, end):
 _passed = '<testsuite><testcase name="a" status="run"/></testsuite>'
 _ctest = f"""case "$*" in
 *--print-labels*) printf 'All Labels:\\n  one\\n  two\\n' ;;
-*-N*) echo 'Total Tests: 7' ;;
+*-N*) echo 'Total Tests: 9' ;;
 *one*) while [ "$1" != --output-junit ]; do shift; done; echo '{_passed}' >"$2" ;;
 *) exit 8 ;;
 esac"""
