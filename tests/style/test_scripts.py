@@ -55,6 +55,13 @@ def test_the_nightly_tier_says_what_to_build(line):
     assert "is missing; build it first: cmake --preset dev && cmake --build" in refused.stderr
 
 
+@pytest.mark.parametrize("line", [["08"], ["0"], ["1x"], ["1", "none", "09"], ["9" * 30]])
+def test_the_load_of_a_network_takes_whole_numbers(line):
+    refused = run("scripts/ci/network-load", *line)
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert refused.stderr.startswith("usage: ") and refused.stderr.count("\n") == 1
+
+
 def test_without_root_the_line_to_run_is_printed(tmp_path):
     for name, body in {
         "dpkg-query": "printf 'installed g++\\ninstalled cmake\\n'",
