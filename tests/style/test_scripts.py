@@ -42,6 +42,18 @@ def test_options(script):
     assert "'--sideways'" in refused.stderr and "--help" in refused.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="it needs root")
+def test_a_fresh_machine_that_is_not_made_leaves_nothing(tmp_path):
+    made = tmp_path / "debootstrap"
+    made.write_text("#!/bin/sh\necho no mirror; exit 1\n")
+    made.chmod(0o755)
+    there = set(Path("/var/tmp").glob("selion-fresh-machine.*"))
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = run("scripts/ci/fresh-machine", env=env)
+    assert done.returncode == 1 and done.stdout.endswith("no mirror\n")
+    assert set(Path("/var/tmp").glob("selion-fresh-machine.*")) == there
+
+
 def test_fast_takes_no_presets():
     refused = run("./run-tests", "--fast", "asan")
     assert refused.returncode == 2 and "'asan'" in refused.stderr
