@@ -169,3 +169,12 @@ def test_a_broken_link_is_found():
 def test_a_missing_path_is_found():
     assert missing_paths("a.md", "see `src/nowhere/`") == ["a.md: src/nowhere/"]
     assert not missing_paths("a.md", "`src/nowhere/` is planned; `src/base/` and `src/NAME/` not")
+
+
+def test_what_has_to_be_installed_is_named():
+    """Whoever installs by hand needs what ./quickstart installs, but for the tests' own."""
+    lines = (root / "scripts/setup/apt-packages.txt").read_text(encoding="utf-8").splitlines()
+    for_tests = {"libgtest-dev", "libgmock-dev", "librapidcheck-dev", "relacy-dev", "rumur"}
+    needed = {line for line in lines if line and not line.startswith("#")} - for_tests
+    page = (root / "docs/howto/install.md").read_text(encoding="utf-8")
+    assert needed - set(re.findall(r"[\w+.-]+", page)) == set()
