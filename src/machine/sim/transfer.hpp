@@ -31,11 +31,11 @@ struct transfer : message {
     detail::signal_update update{0, false};
     std::uint32_t origin = 0;
     transfer_kind what = transfer_kind::put;
-    bool is_done = false;     ///< the origin has its answer
-    bool is_answer = false;   ///< on its way back
-    bool is_awaited = false;  ///< by a call, which gives it back to the pool
+    bool is_done = false;      ///< the origin has its answer
+    bool is_answer = false;    ///< on its way back
+    bool is_awaited = false;   ///< by a call, which gives it back to the pool
     bool is_fleeting = false;  ///< no `quiet` waits for it, so nobody acknowledges it
-    bool moves_data = true;   ///< else `data_bytes` take their time only
+    bool moves_data = true;    ///< else `data_bytes` take their time only
     // … and what only some do.
     ticks sent = 0;            ///< when it began its way
     std::uint64_t number = 0;  ///< of its origin's requests, where wires do not keep their order
