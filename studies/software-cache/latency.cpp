@@ -53,9 +53,11 @@ const std::array<latency_case, 9>& cases() {
     return all;
 }
 
-/// Nanoseconds of one access of the measured rank, on all ranks.
+/// Nanoseconds of one access of the measured rank, on all ranks. The others serve it meanwhile and
+/// send nothing of their own: not even that they have come to the next barrier.
 template <class Prepare, class Access>
 study::spread time_accesses(selion::world& world, const Prepare& prepare, const Access& access) {
+    const auto done = selion::allocate<selion::signal>(world, 1);
     std::vector<double> ns;
     for (int round = 0; round < rounds; ++round) {
         prepare();
@@ -65,9 +67,14 @@ study::spread time_accesses(selion::world& world, const Prepare& prepare, const 
             for (std::size_t k = 0; k < elements; ++k) access(k);
             const auto passed = static_cast<double>(world.now_ps() - begin_ps);
             ns.push_back(passed / elements / 1000);
+            for (std::uint32_t other = 0; other < world.size(); ++other) {
+                selion::notify(done.on(other), selion::signal_add(1));
+            }
         }
+        selion::wait_until(done, static_cast<std::uint64_t>(round) + 1);
         world.barrier();
     }
+    selion::deallocate(world, done);
     return ns.empty() ? study::spread{} : study::spread_of(ns);
 }
 
