@@ -183,7 +183,7 @@ def _operations(found: Figures) -> list[str]:
         *_operation("signal", found["barrier"], way,
                     "a barrier of the two, in which each sends one; less its way"),
         *_operation("put_signal", found["put_signal"], way,
-                    "a put of 8 bytes with a signal for which the other waits; less its way"),
+                    "a put of 8 bytes with a signal to and fro, one way; less that"),
         *_active_message(found),
         *_operation("atomic", found["atomic"], _both_ways(found),
                     "a fetch_add of 8 bytes, less both ways"),

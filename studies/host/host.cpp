@@ -36,7 +36,7 @@ void measure_rate(selion::world& world, const host::measured_call& call,
                   const host::repeated_call& calls, const study::row_frame& frame) {
     const study::spread time = host::time_calls(world, calls, host::callers::all_ranks);
     if (world.rank() != 0) return;
-    const double at_once = call.is_collective() ? 1.0 : static_cast<double>(world.size());
+    const double at_once = call.meets() ? 1.0 : static_cast<double>(world.size());
     study::print_row(frame, {"operations_per_s", "operations/s"}, rate_of(time, at_once));
     if (!call.moves_payload()) return;
     constexpr double mib = 1 << 20;

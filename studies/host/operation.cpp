@@ -85,18 +85,21 @@ repeated_call ask(std::uint32_t neighbour) {
     };
 }
 
-/// Data with a signal to the neighbour, and a wait for those that come to the own rank: nobody is
-/// more than a call ahead of whom it sends to.
+/// Data with a signal go from rank to rank, round and round: each waits for them before it sends.
 repeated_call pass_on(selion::world& world, selion::global_ptr<std::byte> remote,
                       std::uint64_t bytes) {
     const auto mine = selion::allocate<selion::signal>(world, 1);
-    const auto theirs = mine.on((world.rank() + 1) % world.size());
+    const std::uint32_t rank = world.rank();
+    const std::uint32_t ranks = world.size();
+    const auto theirs = mine.on((rank + 1) % ranks);
     const auto own = std::make_shared<std::vector<std::byte>>(bytes);
-    return [=, turn = std::uint64_t{0}](std::uint64_t count) mutable {
+    return [=, came = std::uint64_t{0}](std::uint64_t count) mutable {
         const std::span<const std::byte> source(*own);
-        for (std::uint64_t i = 0; i < count; ++i) {
-            selion::put_signal(remote, source, theirs, selion::signal_add(1));
-            selion::wait_until(mine, ++turn);
+        // The one that sends in turn i, to the one that comes next.
+        for (std::uint64_t i = rank == 0 ? 0 : rank - 1; i < count; ++i) {
+            if (i % ranks == rank)
+                selion::put_signal(remote, source, theirs, selion::signal_add(1));
+            if ((i + 1) % ranks == rank) selion::wait_until(mine, ++came);
         }
     };
 }

@@ -17,7 +17,7 @@ struct measured_call {
     std::uint64_t bytes = 0;
 
     bool is_collective() const { return op == "barrier" || op == "all_reduce"; }
-    /// Whether a call waits for the same call of another rank.
+    /// Whether all ranks make a call together.
     bool meets() const { return is_collective() || op == "put_signal"; }
     bool moves_payload() const { return op == "put" || op == "get" || op == "put_signal"; }
 };

@@ -90,7 +90,8 @@ def test_bad_arguments_of_the_program(arguments, sentence):
 @pytest.mark.parametrize(
     ("op", "size", "sentence"),
     [
-        ("pull", 8, "'op' is 'pull'; legal: put, get, fetch_add, barrier, all_reduce."),
+        ("pull", 8, "'op' is 'pull'; legal: put, get, put_signal, fetch_add, rpc, barrier, "
+                    "all_reduce."),
         (1, 8, "'op' is 1; legal: a string."),
         ("put", "8", "'bytes' is \"8\"; legal: an integer from 0 on."),
         ("put", -8, "'bytes' is -8; legal: an integer from 0 on."),
