@@ -170,6 +170,8 @@ _fake_program = r"""
             open(os.environ["FAKE_GATE"]).read()
         if fault == "exit":
             sys.exit("it is broken")
+        if fault == "refusal":
+            sys.exit("-----\\nmpirun has detected an attempt to run as root.\\n\\nMore words.")
         if fault == "noise":
             print("hello")
         if fault == "metric":

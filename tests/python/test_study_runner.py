@@ -147,6 +147,7 @@ def test_no_point_has_the_machines_number_of_ranks(fake):
     ("fault", "complaint"),
     [
         ("exit", "ended with exit status 1; it said:\nit is broken"),
+        ("refusal", "'threads:2' cannot be started: mpirun of Open MPI starts nothing for root; "),
         ("noise", "printed a line that is not JSON ("),
         ("metric", "printed the metric 'colour'; study.toml declares latency_ns, count"),
         ("unit", "printed 'latency_ns' in the unit 's'; study.toml says 'ns'"),

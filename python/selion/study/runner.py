@@ -47,6 +47,8 @@ def _explain_end(point: Point, code: int, errors: str) -> str:
         if code < 0
         else f"ended with exit status {code}"
     )
+    if refusal := launcher.refusal_in(errors):
+        return f"'{point.machine}' cannot be started: {refusal}"
     said = f"; it said:\n{errors}" if errors else " and said nothing."
     return f"The program of '{point.label}' on '{point.machine}' {how}{said}"
 
