@@ -43,10 +43,15 @@ std::uint64_t neighbour_links::address(neighbour which, std::size_t offset_in_en
                             offsetof(team_block, links) + end * sizeof(link_end) + offset_in_end);
 }
 
-void neighbour_links::signal(neighbour to, std::size_t offset_in_end,
-                             detail::signal_update update) {
+void neighbour_links::signal(neighbour to, std::size_t offset_in_end, detail::signal_update update,
+                             bool is_patient) {
     const std::uint64_t word = address(to, offset_in_end);
-    context_.transport->put(context_, {word, nullptr, 0, word, update});
+    context_.transport->put(context_, {.target = word,
+                                       .source = nullptr,
+                                       .bytes = 0,
+                                       .signal = word,
+                                       .update = update,
+                                       .is_patient = is_patient});
 }
 
 void neighbour_links::wait(detail::shared_word& word, std::uint64_t at_least) {
@@ -114,8 +119,10 @@ const std::byte* neighbour_links::receive(neighbour from, std::size_t bytes, let
     end.letters_freed = end.letters_sent;
     std::memcpy(copy.bytes, place.bytes, bytes);
     if (number - end.letters_told >= letters_between_credits) {
-        // Added, not set: of two that are on their way the first may come last.
-        signal(from, offsetof(link_end, letters_taken), signal_add(number - end.letters_credited));
+        // Added, not set: of two that are on their way the first may come last. The partner has
+        // room for two more letters: what this rank sends or waits for next takes it along.
+        signal(from, offsetof(link_end, letters_taken), signal_add(number - end.letters_credited),
+               true);
         end.letters_credited = end.letters_told = number;
     }
     return copy.bytes;

@@ -59,7 +59,8 @@ private:
     link_end& end_of(neighbour which);
     std::uint64_t address(neighbour which, std::size_t offset_in_end) const;
     std::uint32_t member_of(neighbour which) const;
-    void signal(neighbour to, std::size_t offset_in_end, detail::signal_update update);
+    void signal(neighbour to, std::size_t offset_in_end, detail::signal_update update,
+                bool is_patient = false);
     void wait(detail::shared_word& word, std::uint64_t at_least);
     void send_letter(neighbour to, std::span<const std::byte> data);
     void send_parcel(neighbour to, std::span<const std::byte> data, landing_place where);

@@ -45,6 +45,8 @@ struct put_request {
                                    ///< 0: as is best
     bool is_fleeting = false;      ///< `quiet` need not wait for it: its target waits for it before
                                    ///< anybody could miss it
+    bool is_patient = false;       ///< nobody waits for its signal soon: it may leave with what is
+                                   ///< sent next, or when its rank waits
 };
 
 /// A get. Its origin counter and its completion counter count at the same moment.

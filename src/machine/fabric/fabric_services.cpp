@@ -106,6 +106,7 @@ void fabric_transport::put(detail::rank_context& context, const detail::put_requ
         outgoing_frame frame;
         frame.head.kind = frame_kind::put;
         frame.is_fleeting = request.is_fleeting;
+        frame.is_patient = request.is_patient;
         frame.head.operands[0] = request.target + done;
         frame.head.operands[1] = detail::null_address;
         const std::size_t bytes = std::min(request.bytes - done, most_following);

@@ -11,13 +11,14 @@
 namespace selion::machine::fabric {
 namespace {
 
-/// Nobody waits for a put without a signal before its origin does more. Of other small frames the
-/// first one since the last poll leaves at once, and so do fleeting ones, which others wait for,
-/// with what has gathered. @param frame a small one
+/// Nobody waits for a put without a signal before its origin does more, nor for a patient one. Of
+/// other small frames the first one since the last poll leaves at once, and so do fleeting ones,
+/// which others wait for, with what has gathered. @param frame a small one
 bool joins_batch(const class_account& account, const outgoing_frame& frame) {
     const frame_head& head = frame.head;
     const bool is_plain = head.kind == frame_kind::put && head.operands[1] == detail::null_address;
-    return !account.batch.is_empty() || is_plain || (account.gathers && !frame.is_fleeting);
+    return !account.batch.is_empty() || is_plain || frame.is_patient ||
+           (account.gathers && !frame.is_fleeting);
 }
 
 /// What a handler did is visible to who has its reply: what it has put there is to leave before.

@@ -75,6 +75,7 @@ struct outgoing_frame {
     std::span<const std::byte> first = {};
     std::span<const std::byte> second = {};
     bool is_fleeting = false;  ///< see `detail::put_request`
+    bool is_patient = false;   ///< likewise
 };
 
 /// What an atomic is, in `frame_head::detail`.
