@@ -17,12 +17,15 @@ struct selion_lapi_place {
 };
 
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
-    /// The calling thread's next call of a function of LAPI is made there. @param place lives for
-    /// ever.
-    SELION_API void
-    selion_lapi_note_place(const struct selion_lapi_place* place);
+
+/// The calling task's next call of a function of LAPI is made there. @param place lives for ever.
+SELION_API void selion_lapi_note_place(const struct selion_lapi_place* place);
+
+#ifdef __cplusplus
+}
+#endif
 
 #ifndef SELION_LAPI_WITHOUT_PLACES
 

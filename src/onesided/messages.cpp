@@ -288,6 +288,8 @@ void reply_with_word(std::uint32_t origin, std::uint64_t state, std::uint64_t wo
     rank_context& context = *current_context;
     if (context.deaths != nullptr) [[unlikely]]
         return reply_with(origin, state, &word, bytes);
+    // Outside of handlers it may wait for room, and a report must not name the last message then.
+    if (!context.own.in_handler) note_site(context, std::source_location::current());
     const std::size_t all = sizeof state + in_whole_words(bytes);
     context.transport->send_words(context,
                                   {.target = origin,
