@@ -85,7 +85,8 @@ public:
     static constexpr std::size_t dimensions = N;
 
     spread_array() = default;
-    /// Collective: allocates. Includes a barrier. @param how a `distribution`, or `runs`.
+    /// Collective: allocates. Includes a barrier. @param how a `distribution`, or `runs`; of one
+    /// dimension also `block`, `cyclic` and so on.
     /// @param name in messages about mistakes; its first 31 characters.
     /// @error bad_argument for a layout that is not possible, out_of_memory: on all ranks alike.
     /// @pre all ranks pass the same; the checking build compares.

@@ -62,6 +62,11 @@ public:
         finish(ranks);
     }
 
+    /// Of one dimension: as `on_grid(how)`.
+    spread_layout(const coordinates<N>& extents, const along& how, std::size_t ranks)
+        requires(N == 1)
+        : spread_layout(extents, on_grid(how), ranks) {}
+
     bool operator==(const spread_layout&) const = default;
 
     constexpr std::size_t extent(std::size_t dimension) const {

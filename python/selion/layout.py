@@ -40,7 +40,7 @@ class Grid:
     dimensions: tuple[Along, ...]
 
 
-Layout = Union[Tiles, Runs, Grid]
+Layout = Union[Tiles, Runs, Grid, Along]
 
 
 def tiles(*elements: int) -> Tiles:

@@ -251,6 +251,8 @@ def _again(shape: tuple[int, ...], dealt: layout.Layout, parts: GlobalArray) -> 
 
 def _layout_of(shape: tuple[int, ...], dealt: layout.Layout, ranks: int) -> _core.Layout:
     none = [0] * len(shape)
+    if isinstance(dealt, layout.Along):
+        dealt = layout.on_grid(dealt)
     if isinstance(dealt, layout.Runs):
         run = operator.index(dealt.length)
         if not 0 <= run <= sys.maxsize:

@@ -15,7 +15,7 @@ _layouts = """
 from selion.layout import block, block_cyclic, cyclic, on_grid, runs, tiles, whole
 n = world.size
 shapes = [
-    ((10,), None), ((11,), runs(3)), ((7,), runs(0)), ((9,), on_grid(cyclic(n))),
+    ((10,), None), ((11,), runs(3)), ((7,), runs(0)), ((9,), on_grid(cyclic(n))), ((9,), cyclic(n)),
     ((10, 7), tiles(3, 2)), ((10, 7), on_grid(block(n), whole())), ((10, 8), runs(4)),
     ((10, 7), on_grid(whole(), block_cyclic(2, n))), ((4, 5, 6), tiles(2, 2, 3)),
     ((3, 2, 4, 5), tiles(1, 2, 2, 2)), ((6, 5), None),

@@ -65,6 +65,12 @@ void expect_complete(const spread_layout<N>& layout, std::uint32_t ranks) {
     EXPECT_EQ(seen, place_of.size());
 }
 
+TEST(spread_layout, one_dimension_needs_no_grid) {
+    const spread_layout<1> plain({13}, cyclic(4), 4);
+    EXPECT_EQ(plain, spread_layout<1>({13}, on_grid(cyclic(4)), 4));
+    EXPECT_NE(plain, spread_layout<1>({13}, block(4), 4));
+}
+
 TEST(spread_layout, every_element_has_its_place) {
     for (const std::uint32_t ranks : {1u, 2u, 3u, 6u, 7u, 16u}) {
         for (const std::size_t extent : {1u, 2u, 5u, 12u, 13u}) {
@@ -72,6 +78,7 @@ TEST(spread_layout, every_element_has_its_place) {
             expect_complete<1>({{extent}, runs{4}, ranks}, ranks);
             expect_complete<1>({{extent}, on_grid(block(ranks)), ranks}, ranks);
             expect_complete<1>({{extent}, on_grid(cyclic(ranks)), ranks}, ranks);
+            expect_complete<1>({{extent}, block_cyclic(2, ranks), ranks}, ranks);
             expect_complete<2>({{extent, 7}, tiles(2, 3), ranks}, ranks);
             expect_complete<2>({{extent, 12}, runs{6}, ranks}, ranks);
             expect_complete<2>({{extent, 12}, runs{24}, ranks}, ranks);
