@@ -9,11 +9,17 @@ function(selion_use_ccache)
 endfunction()
 
 function(selion_warnings target)
-    set(shadow -Wshadow)
-    if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        set(shadow -Wshadow=local)  # what another source has in its unnamed namespace is no matter
+    set(warnings -Wall -Wextra -Wpedantic -Wconversion)
+    # Of sources compiled as one: what another one has in its unnamed namespace is no matter.
+    if(NOT CMAKE_UNITY_BUILD)
+        list(APPEND warnings -Wshadow)
+    elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        list(APPEND warnings -Wshadow=local)
     endif()
-    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion ${shadow})
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        list(APPEND warnings -Wno-sign-conversion)  # as in g++, whose -Wconversion is without it
+    endif()
+    target_compile_options(${target} PRIVATE ${warnings})
     if(SELION_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
     endif()

@@ -244,6 +244,17 @@ auto future<T>::then(Function function, std::source_location site) {
     return later;
 }
 
+namespace detail {
+/// The parts of `when_all`. Any of them may be fulfilled on another thread of the rank than the one
+/// that gathers them. Not within that function: clang 16 expands no packs in classes of functions.
+template <class... Ts>
+struct gathered_parts {
+    explicit gathered_parts(future<Ts>&&... given) : parts(std::move(given)...) {}
+    std::tuple<future<Ts>...> parts;
+    std::atomic<std::size_t> missing = sizeof...(Ts) + 1;
+};
+}  // namespace detail
+
 /// A future of all the values, in order; `future<>` counts as `detail::nothing`.
 template <class... Ts>
 future<std::tuple<detail::held<Ts>...>> when_all(future<Ts>... parts) {
@@ -252,13 +263,7 @@ future<std::tuple<detail::held<Ts>...>> when_all(future<Ts>... parts) {
                   "selion::future: a value is aligned to 16 bytes at most");
     detail::future_state& state = detail::make_state(sizeof(all), std::source_location::current());
     future<all> later(state);
-    // A part may be fulfilled on another thread of the rank than the one that gathers.
-    struct gathering {
-        explicit gathering(future<Ts>&&... given) : parts(std::move(given)...) {}
-        std::tuple<future<Ts>...> parts;
-        std::atomic<std::size_t> missing = sizeof...(Ts) + 1;
-    };
-    auto gathered = std::make_shared<gathering>(std::move(parts)...);
+    auto gathered = std::make_shared<detail::gathered_parts<Ts...>>(std::move(parts)...);
     const auto one_more = [gathered, &state] {
         // release: this part, for the thread that finds nothing missing [future.parts]
         if (gathered->missing.fetch_sub(1, std::memory_order_release) != 1) return;

@@ -14,18 +14,21 @@ public:
     template <std::integral Integer>
     constexpr rank_id(Integer value) noexcept : value_(static_cast<std::uint32_t>(value)) {}
     constexpr operator std::uint32_t() const noexcept { return value_; }
-    constexpr rank_id& operator++() noexcept { return *this += 1; }
+    constexpr rank_id& operator++() noexcept {
+        ++value_;
+        return *this;
+    }
     constexpr rank_id operator++(int) noexcept {
         const rank_id before = *this;
         ++*this;
         return before;
     }
-    constexpr rank_id& operator+=(rank_id step) noexcept { return *this += step.value_; }
     template <std::integral Integer>
     constexpr rank_id& operator+=(Integer step) noexcept {
         value_ += static_cast<std::uint32_t>(step);
         return *this;
     }
+    constexpr rank_id& operator+=(rank_id step) noexcept { return *this += step.value_; }
 
 private:
     std::uint32_t value_ = 0;
@@ -38,18 +41,21 @@ public:
     template <std::integral Integer>
     constexpr team_rank(Integer value) noexcept : value_(static_cast<std::uint32_t>(value)) {}
     constexpr operator std::uint32_t() const noexcept { return value_; }
-    constexpr team_rank& operator++() noexcept { return *this += 1; }
+    constexpr team_rank& operator++() noexcept {
+        ++value_;
+        return *this;
+    }
     constexpr team_rank operator++(int) noexcept {
         const team_rank before = *this;
         ++*this;
         return before;
     }
-    constexpr team_rank& operator+=(team_rank step) noexcept { return *this += step.value_; }
     template <std::integral Integer>
     constexpr team_rank& operator+=(Integer step) noexcept {
         value_ += static_cast<std::uint32_t>(step);
         return *this;
     }
+    constexpr team_rank& operator+=(team_rank step) noexcept { return *this += step.value_; }
 
 private:
     std::uint32_t value_ = 0;

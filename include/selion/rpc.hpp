@@ -39,6 +39,8 @@ template <class Function, class... Arguments>
 struct alignas(std::uint64_t) remote_call {
     [[no_unique_address]] portable<Function> function;
     [[no_unique_address]] packed_arguments<Arguments...> arguments;
+
+    explicit remote_call(const Function& from) : function(from) {}
 };
 
 template <class Result>
@@ -132,7 +134,7 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
     static_assert(!std::is_member_pointer_v<Function>,
                   "selion::rpc moves bytes, and the address of a member function means nothing on "
                   "another rank: pass a lambda that calls it");
-    call sending{portable<Function>(function), {}};
+    call sending(function);
     constexpr bool has_views = (span_element<Arguments>::is_span || ...);
     if constexpr (are_few_words<call> && !has_views) {
         detail::pack_into(sending.arguments, nullptr, 0, arguments...);

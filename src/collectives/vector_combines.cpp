@@ -25,7 +25,11 @@ inline __attribute__((always_inline)) void combine_all(void* result, const void*
     T* const into = static_cast<T*>(result);
     const T* const a = static_cast<const T*>(left);
     const T* const b = static_cast<const T*>(right);
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
     for (std::size_t i = 0; i < count; ++i) into[i] = Operation{}(a[i], b[i]);
 }
 

@@ -185,8 +185,8 @@ SPMD_TEST(all_reduce, operations_may_be_plain_functions) {
 }
 
 SPMD_TEST(all_reduce, operations_may_carry_state) {
-    const std::uint64_t modulus = 1'000'003;
-    const auto times_modulo = [modulus](std::uint64_t a, std::uint64_t b) {
+    const auto times_modulo = [modulus = std::uint64_t{1'000'003}](std::uint64_t a,
+                                                                   std::uint64_t b) {
         return a % modulus * (b % modulus) % modulus;
     };
     reduce_value<std::uint64_t>(test, world, times_modulo);

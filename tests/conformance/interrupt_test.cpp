@@ -100,7 +100,7 @@ SPMD_TEST(interrupt, handlers_and_a_continuation_send_at_the_same_time) {
     }
     constexpr std::uint64_t messages = 2000;
     constexpr std::uint64_t at_once = 10;
-    constexpr selion::rank_id busy = 2;
+    static constexpr selion::rank_id busy = 2;
     const auto counts = selion::allocate<tally>(world, 1);
     selion::team pair = world.split(world.rank() < busy ? 0 : 1);
     const selion::global_ptr<tally> there = counts.on(busy);

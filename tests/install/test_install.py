@@ -96,6 +96,21 @@ def test_pkg_config(prefix, tmp_path):
     check_program(program)
 
 
+@pytest.mark.skipif(shutil.which("clang++-16") is None, reason="there is no clang++-16")
+def test_programs_may_have_another_compiler_than_the_library(prefix, tmp_path):
+    if list(prefix.glob("lib*/**/libselion.so")):
+        pytest.skip("it is the headers that matter: once is enough")
+    packages = next(prefix.glob("lib*/**/pkgconfig"))
+    flags = run("pkg-config", "--cflags", "--libs", "--static", "selion",
+                PKG_CONFIG_PATH=str(packages))
+    source = _consumer.with_name("other_compiler") / "forms.cpp"
+    run("clang++-16", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o",
+        tmp_path / "forms", *shlex.split(flags))
+    for machine in ("threads:3", "processes:3"):
+        told = run(tmp_path / "forms", SELION_MACHINE=machine)
+        assert told == "calls 11111 parts 322 elements 3\n"
+
+
 def check_lapi_program(program: Path) -> None:
     assert run(program, SELION_MACHINE="processes:3") == "sum 6\n"
 

@@ -80,6 +80,9 @@ template <class First, class... Rest>
 struct packed_arguments<First, Rest...> {
     packed_argument<First> first;
     [[no_unique_address]] packed_arguments<Rest...> rest;
+
+    // Not an aggregate: clang 16 breaks off where one ends in members without an address.
+    packed_arguments() : first{} {}
 };
 
 inline constexpr std::size_t view_alignment = 16;

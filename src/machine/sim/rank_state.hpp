@@ -34,8 +34,9 @@ struct rank_event : event {
     rank_state* rank = nullptr;
 };
 
-/// One rank of a simulation. What most messages need is in its first cache line.
-struct alignas(64) rank_state {
+/// One rank of a simulation, in lines of its own (`context` aligns it). What most messages need is
+/// in the first one.
+struct rank_state {
     task* self = nullptr;
     const detail::shared_word* awaited = nullptr;
     std::uint64_t at_least = 0;
