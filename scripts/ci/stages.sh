@@ -46,10 +46,12 @@ stop_building_ahead() {
     builder=
 }
 
-# Every label of the preset is a stage; but those of a few long tests, most of which take one
-# processor, make a stage together, so that no processor waits for the last test of each.
+# Every label of the preset is a stage; but those of a few long tests make a stage together, so that
+# no processor waits for the last test of each. Most of them take less than one processor: they wait
+# for programs that start, end, sleep and time out. So one more of them runs than there are, and they
+# come first: what is built ahead has the time that they leave.
 all_stages() {
-    local label labels tests few=()
+    local label labels tests few=() many=()
     labels=$(ctest --preset "$1" --print-labels | sed -n 's/^  //p')
     if [[ -z $labels ]]; then # ctest cannot list its tests: it says why
         stage "$1" "$1"
@@ -60,10 +62,14 @@ all_stages() {
         if ((tests <= 8)); then
             few+=("$label")
         else
-            stage "$1 $label" "$1" -L "^$label\$"
+            many+=("$label")
         fi
     done
-    [[ ${#few[@]} == 0 ]] || stage "$1 ${few[*]}" "$1" -L "^($(IFS='|' && echo "${few[*]}"))\$"
+    [[ ${#few[@]} == 0 ]] ||
+        jobs=$((jobs + 1)) stage "$1 ${few[*]}" "$1" -L "^($(IFS='|' && echo "${few[*]}"))\$"
+    for label in ${many[@]+"${many[@]}"}; do
+        stage "$1 $label" "$1" -L "^$label\$"
+    done
 }
 
 # The last line, and the exit status: a report that is missing is a failure as well.

@@ -223,6 +223,20 @@ def test_stages_are_summed_up(steps):
     assert stages(steps, _ctest.replace("*one*)", "*)")) == (0, "2 passed, 0 failed")
 
 
+def test_labels_of_few_tests_are_one_stage_that_comes_first(steps, tmp_path):
+    """With one more at a time than there are processors."""
+    few = _ctest.replace("*one*)", "*)").replace(
+        "*-N*) echo 'Total Tests: 9' ;;",
+        "*-N*one*|*-N*three*) echo 'Total Tests: 8' ;;\n*-N*) echo 'Total Tests: 9' ;;")
+    few = few.replace("\\n  two\\n", "\\n  two\\n  three\\n")
+    assert stages(steps, f'echo "$@" >>{tmp_path}/asked\n{few}') == (0, "2 passed, 0 failed")
+    ran = [line.split() for line in (tmp_path / "asked").read_text().splitlines()
+           if "--output-junit" in line]
+    assert [line[-1] for line in ran] == ["^(one|three)$", "^two$"]
+    jobs = [int(line[line.index("-j") + 1]) for line in ran]
+    assert jobs[0] == jobs[1] + 1
+
+
 def test_a_stage_without_a_report_is_a_failure(steps):
     assert stages(steps, _ctest) == (1, "1 passed, 1 failed")
 
