@@ -14,9 +14,15 @@ function(selion_add_test_program name)
 endfunction()
 
 # Optimised builds spend most of their time on tests: on their optimisation and on what debuggers
-# are told of their variables.
+# are told of their variables. A build without debug symbols has none of tests either.
 function(selion_short_build target)
-    target_compile_options(${target} PRIVATE "$<$<CONFIG:RelWithDebInfo>:${ARGN}>")
+    set(options ${ARGN})
+    if(CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-g0")
+        list(FILTER options EXCLUDE REGEX "^-g")
+    endif()
+    if(options)
+        target_compile_options(${target} PRIVATE "$<$<CONFIG:RelWithDebInfo>:${options}>")
+    endif()
 endfunction()
 
 function(selion_add_gtest_program folder target seconds)
