@@ -36,7 +36,8 @@ void use_long(selion::world& world, spmd::test_run& test, std::size_t count) {
 }
 
 /// Barriers keep their promise, and reductions and broadcasts come out right.
-void use(selion::world& world, spmd::test_run& test, selion::global_ptr<std::uint32_t> cells) {
+void use(selion::world& world, spmd::test_run& test, selion::global_ptr<std::uint32_t> cells,
+         std::size_t longest = 70'001) {
     const std::uint32_t rank = world.rank();
     const std::uint32_t next = (rank + 1) % world.size();
     for (std::uint32_t turn = 1; turn <= 20; ++turn) {
@@ -48,7 +49,9 @@ void use(selion::world& world, spmd::test_run& test, selion::global_ptr<std::uin
         test.equal(world.broadcast(rank * turn, turn % world.size()), turn % world.size() * turn);
         world.barrier();
     }
-    for (const std::size_t count : {3000u, 70'001u}) use_long(world, test, count);
+    for (const std::size_t count : {3000u, 70'001u}) {
+        if (count <= longest) use_long(world, test, count);
+    }
 }
 
 SPMD_TEST(choice, of_the_program) {
@@ -60,7 +63,9 @@ SPMD_TEST(choice, of_the_program) {
         for (const auto algorithm : {flat, k_nomial, chain}) {
             const collective_choice how{way, {.algorithm = algorithm, .radix = radix}};
             for (const auto what : {barrier, broadcast, all_reduce}) world.choose(what, how);
-            use(world, test, cells);
+            // Where ranks are many, the longest vectors go each way by one algorithm only.
+            const bool has_all = world.size() <= 8 || algorithm == k_nomial;
+            use(world, test, cells, has_all ? 70'001 : 3000);
         }
     }
     world.choose(barrier, collective_choice{collective_way::lines,

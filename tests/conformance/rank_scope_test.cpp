@@ -95,11 +95,13 @@ void visit(selion::global_ptr<narrow_room> where) {
 SPMD_TEST(rank_scope, handlers_of_a_rank_run_one_at_a_time) {
     if (!may_join(test, world)) return;
     const std::uint32_t threads = threads_per_rank(world);
-    const std::uint32_t rounds = test.rounds(40, 1);  // each is a call of every rank by all threads
+    // In each all threads of the ranks before it call a rank; eight of those crowd enough.
+    const std::uint32_t rounds = test.rounds(40, 1);
+    const std::uint32_t callers = std::min(world.size(), 8u);
     spmd::symmetric_array<narrow_room> room(world, 1);
     helpers others(world, threads, [&](std::uint32_t) {
         for (std::uint32_t i = 0; i < rounds; ++i) {
-            for (std::uint32_t d = 0; d < world.size(); ++d) {
+            for (std::uint32_t d = 0; d < callers; ++d) {
                 const selion::rank_id to = test.neighbour(d);
                 selion::rpc(to, visit, room.at(to)).get();
             }
@@ -108,7 +110,7 @@ SPMD_TEST(rank_scope, handlers_of_a_rank_run_one_at_a_time) {
     others.join();
     world.barrier();
     test.equal(room.mine()->meetings, std::uint64_t{0});
-    test.equal(room.mine()->visits, std::uint64_t{rounds} * threads * world.size());
+    test.equal(room.mine()->visits, std::uint64_t{rounds} * threads * callers);
     world.barrier();
 }
 

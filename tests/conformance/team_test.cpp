@@ -148,7 +148,9 @@ SPMD_TEST(team, barrier_completes_what_goes_to_others) {
     const std::uint32_t far = (near.world_rank(near.size() - 1) + 1) % world.size();
     spmd::symmetric_array<std::uint64_t> block(world, count);
     std::vector<std::uint64_t> news(count);
-    for (std::uint64_t round = 1; round <= 10; ++round) {
+    // In virtual time one round is like the other.
+    const std::uint64_t rounds = world.machine().capabilities.real_time ? 10 : 2;
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
         if (near.rank() == 0) {
             std::ranges::fill(news, round);
             selion::put(block.at(far), std::span<const std::uint64_t>(news));
