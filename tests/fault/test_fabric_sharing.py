@@ -124,11 +124,3 @@ def test_ranks_of_two_hosts_share_memory_within_each(hosts: TwoHosts):  # noqa: 
     assert places == {"0": "host-a", "1": "host-a", "2": "host-b", "3": "host-b"}
     first, second = "memory shared by ranks 0 to 1", "memory shared by ranks 2 to 3"
     assert _memory(outcome.err) == {0: first, 1: first, 2: second, 3: second}
-
-
-@pytest.mark.skipif(not (programs / "conformance_tests").exists(), reason="it is not built")
-def test_every_operation_within_and_between_two_hosts(hosts: TwoHosts):  # noqa: F811
-    with Launched(4, "conformance_tests", "--gtest_brief=1", hosts=hosts,
-                  SELION_TUNING="off") as job:
-        outcome = job.end(within=limit)
-    assert outcome.status == 0, outcome.out + outcome.err
