@@ -176,6 +176,27 @@ def test_fish_itself(home):
         assert answer in [each.partition("\t")[0] for each in found.splitlines()]
 
 
+@pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
+@pytest.mark.parametrize("behind", [("nosuch",), ("bash", "zsh"), ("",), ("run",)])
+def test_what_is_no_shell_is_refused(home, option, behind):
+    done = subprocess.run([str(home / "bin" / "selion"), option, *behind], capture_output=True,
+                          env=clean_environment(HOME=str(home)), text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"selion: '{' '.join(behind)}' is no shell that '{option}' knows")
+    assert "legal: bash, zsh, fish.\nTry 'selion --help'.\n" in done.stderr
+    assert sorted(each.name for each in home.iterdir()) == ["bin"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_shell_that_is_named_counts(home, shell):
+    """Not the one that one is in."""
+    env = clean_environment(HOME=str(home))
+    line = [str(home / "bin" / "selion"), f"--show-completion={shell}"]
+    done = subprocess.run(["bash", "-c", '"$@"; exit', "bash", *line], env=env, text=True,
+                          capture_output=True, check=True)
+    assert f"complete_{shell}" in done.stdout
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_can_be_shown(home, shell):
     shown = _run([str(home / "bin" / "selion"), "--show-completion", shell], home)

@@ -47,6 +47,10 @@ def _common(
 
 def main() -> None:
     """What the installed command calls."""
+    if any(word.startswith(("--install-", "--show-")) for word in sys.argv[1:2]):
+        from selion.cli import shells
+
+        shells.answer(sys.argv[1:])
     if os.environ.get("_SELION_COMPLETE") == "complete_bash":
         from selion.cli import bash_words
 
