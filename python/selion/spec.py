@@ -81,6 +81,11 @@ def with_ranks(text: str, ranks: int, asker: str = "-n") -> str:
                 f"leave out one of them."
             )
         return text if found or not spec.shape else f"{text},ranks={ranks}"
+    kind, at, carriers = (spec.shape or spec.kind).partition("@")
+    if at and not spec.shape:  # threads@2
+        return str(Spec(kind, f"{ranks}@{carriers}", spec.options))
+    if at and not kind:  # threads:@2
+        return str(Spec(spec.kind, f"{ranks}@{carriers}", spec.options))
     if not spec.shape:
         return str(Spec(spec.kind, str(ranks), spec.options))
     if spec.kind == "fabric" and _per_process.fullmatch(spec.shape):

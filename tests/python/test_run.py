@@ -122,6 +122,8 @@ def _variables(selion, *options: str, **changes: str) -> dict[str, str]:
         (("-m", "processes,direct=off", "-n", "4"), "processes:4,direct=off"),
         (("-m", "processes:2x4", "-n", "8"), "processes:2x4"),
         (("-m", "threads:8@2", "-n", "8"), "threads:8@2"),
+        (("-m", "threads@2", "-n", "8"), "threads:8@2"),
+        (("-m", "threads:@2,direct=off", "-n", "8"), "threads:8@2,direct=off"),
         (("-n", "3"), "threads:3"),
     ],
 )
