@@ -9,6 +9,59 @@ venv=.venv
 jobs=$(nproc)
 
 say() { printf '%s\n' "$*"; }
+
+# Processes below one: children, theirs, and so on.
+descendants() {
+    # Some end while they are looked at.
+    { cat /proc/[0-9]*/stat 2>/dev/null || true; } | sed 's/ (.*) / /' | awk -v top="$1" '
+        { parent[$1] = $3 }
+        END {
+            below[top]
+            do {
+                more = 0
+                for (each in parent) if (!(each in below) && parent[each] in below) {
+                    below[each]; more = 1; print each
+                }
+            } while (more)
+        }'
+}
+
+# end_guarded NUMBER: ends all that the script has started, within seconds, and the script as a
+# shell that has got the signal of that number.
+end_guarded() {
+    trap '' HUP INT TERM
+    local all left pid
+    all=$(descendants $$)
+    # shellcheck disable=SC2086
+    kill -TERM $all 2>/dev/null || true
+    for _ in {1..30}; do
+        left=$(for pid in $all; do [[ -d /proc/$pid ]] && echo "$pid"; done) || true
+        [[ -z $left ]] && break
+        sleep 0.1
+    done
+    # shellcheck disable=SC2046
+    kill -KILL $left $(descendants $$) 2>/dev/null || true
+    exit $((128 + $1))
+}
+
+# guard ARGUMENT...: in the script's own folder; runs it with its arguments in a shell of its own,
+# while this one waits for signals: a shell looks at them only between its commands, and these would
+# go on without it.
+guard() {
+    if [[ ${guarded_by:-} == "$PPID" ]]; then
+        unset guarded_by
+        return 0
+    fi
+    local status=0 script=$0
+    [[ $script == /* ]] || script=$PWD/${script##*/}
+    trap 'end_guarded 1' HUP
+    trap 'end_guarded 2' INT
+    trap 'end_guarded 15' TERM
+    # What is started in the background would not hear of Ctrl-C, nor read from the terminal.
+    guarded_by=$$ env --default-signal=INT,QUIT bash "$script" "$@" <&0 &
+    wait $! || status=$?
+    exit $status
+}
 fail() {
     printf '%s\n' "$*" >&2
     exit 1

@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import time
 import xml.etree.ElementTree
@@ -16,6 +17,13 @@ from project_files import all_files, is_script, read, root
 
 def run(*command: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=root, capture_output=True, text=True, **options)
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, "it has not come to that within 20 seconds"
+        time.sleep(0.02)
 
 
 def load_counter():
@@ -32,6 +40,42 @@ def test_scripts_parse_and_may_be_run():
     for name in [*scripts, "scripts/setup/steps.sh"]:
         if "bash" in read(name).split("\n")[0] or name.endswith(".sh"):
             assert run("bash", "-n", name).stderr == "", name
+
+
+def lives(process: int) -> bool:
+    try:
+        return (Path("/proc") / str(process) / "stat").read_text().split(") ")[1][0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_a_script_has_started_ends_with_it(number, tmp_path):
+    script = tmp_path / "script"
+    script.write_text(f"""set -euo pipefail
+        cd {root}
+        source scripts/setup/steps.sh
+        guard "$@"
+        export told={tmp_path}/started
+        bash -c 'trap "" TERM HUP; sleep 301 & setsid sleep 302 & echo $$ $! >$told; wait'
+        echo "not reached"
+    """)
+    started = subprocess.Popen(["bash", script, "--some", "argument"], stdout=subprocess.PIPE)
+    told = tmp_path / "started"
+    wait_for(lambda: told.exists() and told.read_text().endswith("\n"))
+    processes = [int(each) for each in told.read_text().split()]
+    started.send_signal(number)
+    assert started.communicate(timeout=20)[0] == b""
+    assert started.returncode == 128 + number
+    wait_for(lambda: not any(map(lives, processes)))
+
+
+def test_a_guarded_script_has_its_arguments_its_input_and_its_status(tmp_path):
+    script = tmp_path / "script"
+    script.write_text(f'cd {root}\nsource scripts/setup/steps.sh\nguard "$@"\n'
+                      'read -r line\necho "$1, $2, $line"\nexit 7\n')
+    done = run("bash", str(script), "one", "two words", input="said\n")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "one, two words, said\n", "")
 
 
 @pytest.mark.parametrize("script", ["./quickstart", "./run-tests", "scripts/ci/fresh-machine"])
