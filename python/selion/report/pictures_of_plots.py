@@ -10,7 +10,7 @@ from selion.mistake import Failure
 from selion.report import chart_svg
 from selion.report.chart_style import light, rules
 from selion.report.page import Report
-from selion.report.whole_file import write_whole
+from selion.whole_file import write_whole
 
 _pixels_each = 2  # of PNG for one of SVG
 #: In place of the fonts that a page asks for, which may be missing where there is no browser.

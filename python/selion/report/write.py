@@ -13,7 +13,7 @@ from selion.report.collect import collect
 from selion.report.field_picture import draw_fields
 from selion.report.page import Report
 from selion.report.sections import sections_of
-from selion.report.whole_file import write_whole
+from selion.whole_file import write_whole
 from selion.study import catalog
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from selion.mistake import Failure, Mistake, listing
 from selion.study.catalog import Experiment, Metric
 from selion.study.plan import Point, canonical
+from selion.whole_file import replace_whole
 
 Row = dict[str, Any]
 
@@ -204,10 +205,8 @@ class ResultFile:
 
         @error Mistake
         """
-        unfinished = self.path.with_name("results.unfinished.jsonl")
         with _usable(self.path):
-            unfinished.write_bytes(_text_of((header, *rows)))
-            unfinished.replace(self.path)
+            replace_whole(self.path, _text_of((header, *rows)))
             self._open()
 
     def append(self, lines: Sequence[Row]) -> None:

@@ -8,14 +8,13 @@ sum, so a file that was changed or cut is known to be damaged.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selion.mistake import Failure, Mistake
+from selion.mistake import Mistake
+from selion.whole_file import write_whole
 
 format_name = "selion tuning 1"
 # Of two ways that differ by less than the noise, trees grow slower with the ranks.
@@ -84,15 +83,7 @@ def write(path: Path, host: str, rows: Mapping[Place, Row], about: Mapping[str, 
     texts = [row_text(place, rows[place]) for place in sorted(rows, key=str)]
     content = {"format": format_name, "host": host, "about": dict(about), "rows": texts,
                "check": check_of(host, texts)}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(content, indent=1) + "\n")
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as problem:
-        raise Failure(f"The table cannot be written: {problem.strerror}: '{path}'.") from None
+    write_whole(path, json.dumps(content, indent=1) + "\n")
 
 
 def read(path: Path, host: str) -> dict[Place, Row]:
