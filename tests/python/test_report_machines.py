@@ -140,6 +140,28 @@ def test_files_without_a_header_are_of_hosts_that_nobody_knows(section):
     assert sorted(values(made).values()) == [[10, 20], [1000, 2000]]
 
 
+def test_other_settings_are_no_repetitions(section):
+    bound = {**header, "knobs": {"SELION_BIND": "off", "SELION_VERBOSE": "1"}}
+    made = section([header, *two_sizes(10)], [bound, *two_sizes(1000)])
+    assert values(made) == {"threads on h": [10, 20],
+                            "threads on h with SELION_BIND=off": [1000, 2000]}
+
+
+def test_settings_that_say_nothing_of_the_values_are_no_settings(section):
+    other = {**header, "knobs": {"SELION_BIN": "/there", "SELION_VERBOSE": "1"}}
+    made = section([header, *two_sizes(10)], [other, *two_sizes(30)])
+    [chart] = made.charts
+    assert [dot.y for dot in chart.curves[0].dots] == [20, 40]
+
+
+def test_other_constants_are_another_machine(section):
+    headers = [{**header, "constants": {"sim:this-host": digest}} for digest in ("abc", "def")]
+    made = section([headers[0], *two_sizes(10, "sim:this-host,ranks=2")],
+                   [headers[1], *two_sizes(30, "sim:this-host,ranks=2")])
+    assert values(made) == {"sim:this-host on h with constants abc": [10, 20],
+                            "sim:this-host on h with constants def": [30, 60]}
+
+
 def test_what_one_host_measures_again_is_a_repetition(section):
     made = section([header, *two_sizes(10)], [header, *two_sizes(30)])
     [chart] = made.charts

@@ -25,6 +25,11 @@ _needed = {
 _measures = ("p5", "p95")
 _results = ("value", "published")
 _marks = ("ranks", "repetition", "seed")
+_tables = ("knobs", "constants")  # of a header, texts by names
+# Variables that say where things lie, and what is said of a run: its rows are the same.
+_without_effect = ("SELION_BIN", "SELION_CRASH_REPORT", "SELION_HANG_ACTION",
+                   "SELION_HANG_TIMEOUT", "SELION_MACHINE", "SELION_PREFIX", "SELION_STUDIES",
+                   "SELION_STUDY_DATA", "SELION_VERBOSE")  # fmt: skip
 _largest = 1e300  # of numbers: charts need room for sums and products of them
 _numbers = "numbers between -1e300 and 1e300"
 # A report's files have a study's name in theirs.
@@ -41,6 +46,8 @@ class Origin:
 
     host: str
     processor: str
+    settings: tuple[str, ...] = ()
+    """Variables that were set, and which constants a simulated machine had."""
 
 
 @dataclass
@@ -128,11 +135,21 @@ def _fault(content: dict[str, Any] | None) -> str | None:
     return _fault_of_values(content)
 
 
-def _origin_of(header: Row, path: Path) -> Origin:
+def _origin_of(header: Row, path: Path, machine: str) -> Origin:
     """@param path of the file, which stands for a host that nobody noted."""
     processor = f"{header.get('cpu', 'a processor that nobody noted')}, " \
                 f"{header.get('cores', '?')} processors"
-    return Origin(str(header.get("host") or f"the host of {path}"), processor)
+    settings = [f"{name}={value}" for name, value in sorted(header.get("knobs", {}).items())
+                if name not in _without_effect]
+    constants = header.get("constants", {}).get(machine.partition(",")[0])
+    if constants is not None:
+        settings.append(f"constants {constants}")
+    return Origin(str(header.get("host") or f"the host of {path}"), processor, tuple(settings))
+
+
+def _is_table(content: Any) -> bool:
+    """Whether it is an object of texts."""
+    return isinstance(content, dict) and all(isinstance(each, str) for each in content.values())
 
 
 def _listing(numbers: Sequence[int]) -> str:
@@ -162,7 +179,7 @@ class _File:
             if content is not None and "selion" in content and "metric" not in content:
                 self._take_header(number, content)
             elif fault is None and content is not None:
-                yield {**content, "origin": self.origin(-1)}
+                yield {**content, "origin": self.origin(-1, content["machine"])}
             elif is_cut and number == len(lines) and content is None:
                 self.notes.append(f"{self._path}, line {number} is cut off in the middle.")
             else:
@@ -182,7 +199,8 @@ class _File:
                 "wrote to one."
             )
         header = {key: value for key, value in content.items()
-                  if _is_scalar(value) and not _no_text.search(str(value))}
+                  if (_is_table(value) if key in _tables else _is_scalar(value))
+                  and not any(map(_no_text.search, _texts({key: value})))}
         self.headers.append(header)
         version = header.get("schema", 1)
         if version != schema:
@@ -191,9 +209,9 @@ class _File:
                 f"selion knows {schema}; shown as far as they are understood."
             )
 
-    def origin(self, place: int) -> Origin | None:
+    def origin(self, place: int, machine: str) -> Origin | None:
         """What the header in that place of all says; None as long as there is none."""
-        return _origin_of(self.headers[place], self._path) if self.headers else None
+        return _origin_of(self.headers[place], self._path, machine) if self.headers else None
 
 
 def _take(path: Path, into: Collected) -> None:
@@ -204,10 +222,10 @@ def _take(path: Path, into: Collected) -> None:
     except OSError as problem:
         into.notes.append(f"{path} cannot be read: {problem.strerror}.")
         return
-    first = file.origin(0) or _origin_of({}, path)
     for row in rows:
         name = row["study"]
-        row["origin"] = row["origin"] or first
+        row["origin"] = (row["origin"] or file.origin(0, row["machine"])
+                         or _origin_of({}, path, row["machine"]))
         into.studies.setdefault(name, Results(name)).rows.append(row)
         found[name] = found.get(name, 0) + 1
     into.notes += file.notes

@@ -2,7 +2,8 @@
 """Tells machines of one name apart, so that no row is taken for a repetition of another one's.
 
 Mostly the name is enough, as params say which shape a point had. Where they do not, the name gets
-what differs: `threads:2` and `threads:4`, `threads of 8 ranks`, `threads on HOST`.
+what differs: `threads:2` and `threads:4`, `threads of 8 ranks`, `threads on HOST`, or that `with
+SETTING`.
 """
 
 from __future__ import annotations
@@ -57,12 +58,15 @@ def _have_other_ranks(rows: Sequence[Row]) -> bool:
                != row.get("ranks") for row in rows)
 
 
-def _differ_by_host(rows: Sequence[Row]) -> bool:
-    """Whether rows come from several hosts, and it matters: virtual times are those of no host, so
-    there it does only if one and the same run has given other values."""
+def _differ_by_origin(rows: Sequence[Row]) -> bool:
+    """Whether rows come from several hosts or were measured with other settings, and it matters:
+    virtual times are those of no host, so there it does only if a machine had other constants, or
+    one and the same run has given other values."""
     if len({row.get("origin") for row in rows}) < 2:
         return False
     if not rows[0]["machine"].startswith("sim:"):
+        return True
+    if len({_constants_of(row) for row in rows} - {None}) > 1:
         return True
     first: dict[tuple[Hashable, ...], Row] = {}
     for row in rows:
@@ -73,13 +77,27 @@ def _differ_by_host(rows: Sequence[Row]) -> bool:
     return False
 
 
-def _host_words(rows: Sequence[Row]) -> dict[Origin | None, str]:
-    """Hosts by name, and with their processor where two have one name."""
+def _constants_of(row: Row) -> str | None:
+    settings = row["origin"].settings if row.get("origin") is not None else ()
+    return next((each for each in settings if each.startswith("constants ")), None)
+
+
+def _origin_words(rows: Sequence[Row]) -> dict[Origin | None, str]:
+    """Hosts by name, with their processor where two have one name, and with the settings that not
+    all of a host have."""
     origins = dict.fromkeys(row["origin"] for row in rows if row.get("origin") is not None)
-    hosts = [origin.host for origin in origins]
-    return {None: "an unknown host", **{
-        origin: f"{origin.host} ({origin.processor})" if hosts.count(origin.host) > 1
-        else origin.host for origin in origins}}
+    places = {(origin.host, origin.processor): origin.host for origin in origins}
+    names = list(places.values())
+    words: dict[Origin | None, str] = {None: "an unknown host"}
+    for origin in origins:
+        place = origin.host
+        if names.count(place) > 1:
+            place += f" ({origin.processor})"
+        of_host = [set(each.settings) for each in origins
+                   if (each.host, each.processor) == (origin.host, origin.processor)]
+        own = [each for each in origin.settings if not all(each in some for some in of_host)]
+        words[origin] = f"{place} with {', '.join(own)}" if own else place
+    return words
 
 
 class _Names:
@@ -89,7 +107,7 @@ class _Names:
                  hosts: Mapping[Origin | None, str]) -> None:
         self._differing = _differing(rows, experiment)
         self._with_ranks = _have_other_ranks(rows)
-        self._hosts = hosts if _differ_by_host(rows) else None
+        self._hosts = hosts if _differ_by_origin(rows) else None
 
     def named(self, row: Row) -> Row:
         asked = shown = self._spec(row)
@@ -115,9 +133,9 @@ def told_apart(rows: Sequence[Row], experiments: Mapping[str, Experiment]) -> li
 
     @param experiments those of the study that are known.
     """
-    hosts = _host_words(rows)
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["experiment"], machine_name(row)), []).append(row)
-    names = {key: _Names(group, experiments.get(key[0]), hosts) for key, group in groups.items()}
+    names = {key: _Names(group, experiments.get(key[0]), _origin_words(group))
+             for key, group in groups.items()}
     return [names[row["experiment"], machine_name(row)].named(row) for row in rows]

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
-from selion import native, places
+from selion import known_machines, native, places, spec
+from selion.mistake import Mistake
 from selion.study.rows import Row
 from selion.version import version
 
+_digest_letters = 12
 schema = 1  # of header and rows; a change that a reader must know of raises it
 
 
@@ -53,8 +58,22 @@ def cpu_name() -> str:
     return platform.machine()
 
 
-def header() -> Row:
-    """A header for rows that are measured now."""
+def constants(machines: Iterable[str]) -> dict[str, str]:
+    """What tells the constants of simulated machines from others of the same name, such as those of
+    another calibration. @param machines specs."""
+    found: dict[str, str] = {}
+    if native.try_load()[0] is None:  # nobody knows them
+        return found
+    for name in sorted({each.partition(",")[0] for each in machines}):
+        if spec.parse(name).kind == "sim":
+            with contextlib.suppress(Mistake):  # rows of it may be kept, and its file be gone
+                text = known_machines.explain(name)
+                found[name] = hashlib.sha256(text.encode()).hexdigest()[:_digest_letters]
+    return found
+
+
+def header(machines: Iterable[str] = ()) -> Row:
+    """A header for rows that are measured now. @param machines specs of theirs."""
     knobs = {key: value for key, value in sorted(os.environ.items()) if key.startswith("SELION_")}
     return {
         "selion": version(),
@@ -66,13 +85,20 @@ def header() -> Row:
         "kernel": platform.release(),
         "compiler": native.compiler(),
         "knobs": knobs,
+        "constants": constants(machines),
     }
 
 
 def differences(then: Row, now: Row) -> list[str]:
     """What is not as it was when a results file was begun."""
-    return [
+    found = [
         f"{key} was {then.get(key)}, is {now[key]}"
         for key in ("selion", "commit", "host", "cpu", "knobs")
         if then.get(key) != now[key]
+    ]
+    known = then.get("constants", {})
+    return found + [
+        f"the machine '{name}' had other constants, such as those of another calibration"
+        for name, digest in now["constants"].items()
+        if known.get(name, digest) != digest
     ]

@@ -82,9 +82,10 @@ class Session:
             self._run_points(missing, finished, watcher, jobs, self._keep(kept, file, watcher))
         return kept
 
-    @staticmethod
-    def _start(file: ResultFile, begun: Row | None, kept: list[Row], watcher: Watcher) -> None:
-        now = header.header()
+    def _start(
+        self, file: ResultFile, begun: Row | None, kept: list[Row], watcher: Watcher
+    ) -> None:
+        now = header.header(point.machine for point in self.points)
         if begun is None:
             file.begin(now)
             return
