@@ -162,8 +162,9 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
 /// back when it is there.
 ///
 /// Function object, arguments and result are trivially copyable, and mean the same on the target:
-/// no pointers, except functions of the program. Spans, and containers that a span can show, travel
-/// with what they show; the function sees a span of constant elements that lives while it runs.
+/// no pointers, except functions of the program. Spans, and containers and C arrays that a span can
+/// show, travel with what they show; the function sees a span of constant elements that lives while
+/// it runs.
 /// @error an exception of the function comes out of the future's `get` as a `remote_error`.
 /// @cost a message each way; allocates nothing for up to 48 bytes of arguments and of the result.
 template <class Function, class... Arguments>

@@ -58,6 +58,21 @@ SPMD_TEST(rpc_forms, texts_travel_with_what_they_show) {
     world.barrier();
 }
 
+SPMD_TEST(rpc_forms, arrays_of_c_travel_with_their_elements) {
+    const auto sum = [](std::span<const int> numbers) {
+        return std::accumulate(numbers.begin(), numbers.end(), 0);
+    };
+    const int three[] = {1, 2, 3};
+    int many[1000];
+    std::iota(many, many + 1000, 0);
+    test.equal(selion::rpc(test.neighbour(), sum, three).get(), 6);
+    test.equal(selion::rpc(test.neighbour(), sum, many).get(), 999 * 500);
+    char word[4] = {'a', 'b', 'c', 'd'};
+    const auto last = [](std::span<const char> letters) { return letters.back(); };
+    test.equal(selion::rpc(test.neighbour(), last, word).get(), 'd');
+    world.barrier();
+}
+
 SPMD_TEST(rpc_forms, a_future_is_empty_once_it_has_been_given_away) {
     auto held = selion::make_ready(std::vector<int>{1, 2, 3});
     auto moved = std::move(held);

@@ -150,6 +150,15 @@ inline constexpr bool is_view = std::ranges::view<T> && !span_element<T>::is_spa
 template <class T>
 inline constexpr bool is_view<std::initializer_list<T>> = true;
 
+/// Texts in quotation marks; also other arrays of constant characters, which cannot be told from
+/// them.
+template <class T>
+inline constexpr bool is_literal = false;
+template <class T, std::size_t Count>
+inline constexpr bool is_literal<const T[Count]> =
+    std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> ||
+    std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
+
 /// A span argument may be given as anything that a span can show, a function as itself.
 template <class T>
 struct sent_as {
@@ -158,7 +167,10 @@ struct sent_as {
 template <class T>
     requires(std::is_array_v<std::remove_reference_t<T>>)
 struct sent_as<T> {
-    using type = std::remove_cvref_t<T>;
+    static_assert(!is_literal<std::remove_reference_t<T>>,
+                  "selion::rpc: a text in quotation marks is an array that ends in a zero: pass a "
+                  "std::string_view of it, or a std::span to send the zero as well");
+    using type = decltype(std::span(std::declval<std::remove_reference_t<T>&>()));
 };
 template <class T>
     requires((!transferable<std::remove_cvref_t<T>> || is_view<std::remove_cvref_t<T>>) &&
