@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
@@ -10,6 +9,7 @@
 #include <selion/detail/rank_context.hpp>
 #include <selion/detail/word_access.hpp>
 #include <selion/global_ptr.hpp>
+#include <selion/time_limit.hpp>
 
 namespace selion {
 
@@ -70,10 +70,9 @@ public:
 
     /// The same for at most `timeout`. @return whether it was reached; if not, nothing is
     /// subtracted.
-    [[nodiscard]] bool wait(std::uint64_t count, std::chrono::nanoseconds timeout,
+    [[nodiscard]] bool wait(std::uint64_t count, time_limit timeout,
                             std::source_location site = std::source_location::current()) {
-        if (take(count)) return true;
-        return detail::wait_counter(*this, count, timeout.count() > 0 ? timeout.count() : 0, site);
+        return take(count) || detail::wait_counter(*this, count, timeout.nanoseconds(), site);
     }
 
     /// Makes progress once; subtracts `count` if the value has reached it.
@@ -109,9 +108,9 @@ inline std::size_t wait_any(std::span<counter* const> which, std::uint64_t count
 }
 /// The same for at most `timeout`. @return the number of counters if none has reached it.
 [[nodiscard]] inline std::size_t wait_any(
-    std::span<counter* const> which, std::uint64_t count, std::chrono::nanoseconds timeout,
+    std::span<counter* const> which, std::uint64_t count, time_limit timeout,
     std::source_location site = std::source_location::current()) {
-    return detail::wait_any_counter(which, count, timeout.count() > 0 ? timeout.count() : 0, site);
+    return detail::wait_any_counter(which, count, timeout.nanoseconds(), site);
 }
 
 /// Waits until each of several counters has reached `count`, and subtracts it everywhere.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +22,7 @@
 #include <selion/detail/shared_word.hpp>
 #include <selion/error.hpp>
 #include <selion/rank.hpp>
+#include <selion/time_limit.hpp>
 
 /// Results that are still on their way.
 namespace selion {
@@ -142,10 +142,9 @@ public:
         if (!is_ready()) static_cast<void>(detail::await_state(living_state(), -1, site));
     }
     /// The same for at most `timeout`. @return whether it is there.
-    [[nodiscard]] bool wait(std::chrono::nanoseconds timeout,
+    [[nodiscard]] bool wait(time_limit timeout,
                             std::source_location site = std::source_location::current()) const {
-        const std::int64_t timeout_ns = timeout.count() > 0 ? timeout.count() : 0;
-        return is_ready() || detail::await_state(living_state(), timeout_ns, site);
+        return is_ready() || detail::await_state(living_state(), timeout.nanoseconds(), site);
     }
 
     /// Waits for the value and takes it: once. Throws what the operation or a continuation has

@@ -11,6 +11,7 @@
 #include <selion/detail/export.hpp>
 #include <selion/detail/pool_access.hpp>
 #include <selion/error.hpp>
+#include <selion/time_limit.hpp>
 
 /// Calls of routines that are under way.
 namespace selion {
@@ -30,7 +31,8 @@ private:
 /// How one call is to be carried out.
 struct call_options {
     std::optional<std::uint32_t> worker = {};  ///< not set: whichever has least to do
-    std::chrono::nanoseconds timeout{0};       ///< 0: none. From the call on; then it fails.
+    /// 0: none. From the call on; then it fails.
+    time_limit timeout = std::chrono::nanoseconds(0);
 };
 
 /// A call that is under way, or done. Belongs to the pool's thread. One that is let go goes on; but
@@ -48,9 +50,8 @@ public:
         detail::check_call(hold_.call());
     }
     /// The same for at most `timeout`. @return whether it is done.
-    [[nodiscard]] bool wait(std::chrono::nanoseconds timeout) {
-        const std::int64_t timeout_ns = timeout.count() > 0 ? timeout.count() : 0;
-        if (!detail::wait_call(hold_.pool(), hold_.call(), timeout_ns)) return false;
+    [[nodiscard]] bool wait(time_limit timeout) {
+        if (!detail::wait_call(hold_.pool(), hold_.call(), timeout.nanoseconds())) return false;
         detail::check_call(hold_.call());
         return true;
     }

@@ -52,6 +52,7 @@
 #include <selion/spread_slice.hpp>
 #include <selion/strided.hpp>
 #include <selion/team.hpp>
+#include <selion/time_limit.hpp>
 #include <selion/transfers.hpp>
 #include <selion/tuning.hpp>
 #include <selion/varying_blocks.hpp>

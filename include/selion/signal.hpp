@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstring>
 #include <source_location>
 #include <span>
@@ -10,6 +9,7 @@
 #include <selion/detail/word_access.hpp>
 #include <selion/global_ptr.hpp>
 #include <selion/put_get.hpp>
+#include <selion/time_limit.hpp>
 
 namespace selion {
 
@@ -93,7 +93,7 @@ SELION_API void expect_own_signal(std::uint64_t signal, std::source_location sit
 SELION_API void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least,
                                  std::source_location site);
 SELION_API bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least,
-                                std::chrono::nanoseconds timeout, std::source_location site);
+                                std::int64_t timeout_ns, std::source_location site);
 }  // namespace detail
 
 /// Waits until the caller's own signal is at least `at_least`. Makes progress, lets other ranks of
@@ -112,9 +112,9 @@ inline void wait_until(global_ptr<signal> own, std::uint64_t at_least,
 
 /// As above, for at most `timeout`. @return whether the signal arrived.
 [[nodiscard]] inline bool wait_until(global_ptr<signal> own, std::uint64_t at_least,
-                                     std::chrono::nanoseconds timeout,
+                                     time_limit timeout,
                                      std::source_location site = std::source_location::current()) {
-    return detail::wait_signal_for(own.bits(), at_least, timeout, site);
+    return detail::wait_signal_for(own.bits(), at_least, timeout.nanoseconds(), site);
 }
 
 /// Value of a signal of the caller, with the visibility that `wait_until` gives.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +20,7 @@
 #include <selion/rank.hpp>
 #include <selion/reduction.hpp>
 #include <selion/split_phase_collectives.hpp>
+#include <selion/time_limit.hpp>
 
 namespace selion {
 
@@ -103,9 +103,9 @@ public:
     /// collective, and calling one ends the job. Other teams are. Members that come late may still
     /// read and write what the call was given.
     /// @error selion::error, status::timed_out, from each collective.
-    [[nodiscard]] team with_timeout(std::chrono::nanoseconds timeout) const {
+    [[nodiscard]] team with_timeout(time_limit timeout) const {
         team same = *this;
-        same.end_after(timeout.count() > 0 ? timeout.count() : 0);
+        same.end_after(timeout.nanoseconds());
         return same;
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <selion/offload_model.hpp>
+#include <selion/time_limit.hpp>
 
 /// What a pool of workers is to be, and what it tells of itself.
 namespace selion {
@@ -38,7 +38,7 @@ struct worker_pool_options {
     /// How long host and workers look for news before they sleep; waking a sleeper takes tens of
     /// microseconds. Not set: 200 µs where everybody has a processor. Ranks wait as their machine
     /// does.
-    std::optional<std::chrono::nanoseconds> spin = {};
+    std::optional<time_limit> spin = {};
     /// Notes what calls and transfers take, for `profile`, `predict` and `verdict`. A call that
     /// does little takes about 100 ns more.
     bool measures = false;

@@ -34,7 +34,10 @@ group_plan plan_for(const worker_pool_options& options) {
     plan.shared_bytes = options.shared_bytes;
     plan.measures = options.measures;
     plan.command = options.program;
-    if (options.spin) plan.waiting = waiting_policy{options.spin->count(), 0};
+    constexpr std::int64_t for_ever_ns = std::int64_t{1} << 62;  // and a clock's time goes on top
+    if (options.spin) {
+        plan.waiting = waiting_policy{std::min(options.spin->nanoseconds(), for_ever_ns), 0};
+    }
     return plan;
 }
 

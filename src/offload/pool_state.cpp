@@ -121,16 +121,16 @@ pending_call& pool_state::begin(const call_options& options) {
     call.reset();
     call.pool = this;
     if (options.worker) call.wanted_worker = *options.worker;
-    if (options.timeout.count() > 0) {
-        call.deadline_ns = deadline_in(options.timeout);
+    if (const std::int64_t timeout_ns = options.timeout.nanoseconds(); timeout_ns != 0) {
+        call.deadline_ns = deadline_in(timeout_ns);
     }
     return call;
 }
 
-std::int64_t pool_state::deadline_in(std::chrono::nanoseconds timeout) const {
+std::int64_t pool_state::deadline_in(std::int64_t timeout_ns) const {
     const std::int64_t now_ns = workers_->now_ns();
-    const bool is_beyond = timeout.count() > machine::no_deadline - now_ns;
-    return is_beyond ? machine::no_deadline : now_ns + timeout.count();
+    const bool is_beyond = timeout_ns > machine::no_deadline - now_ns;
+    return is_beyond ? machine::no_deadline : now_ns + timeout_ns;
 }
 
 void pool_state::name_routine(pending_call& call, std::string_view name,
@@ -220,7 +220,7 @@ bool pool_state::wait(pending_call& call, std::int64_t timeout_ns, bool looks) {
     progress();
     if (call.is_settled) return true;
     std::int64_t deadline_ns = machine::no_deadline;
-    if (timeout_ns >= 0) deadline_ns = deadline_in(std::chrono::nanoseconds(timeout_ns));
+    if (timeout_ns >= 0) deadline_ns = deadline_in(timeout_ns);
     while (true) {
         looks = rest(deadline_ns, looks);
         progress();

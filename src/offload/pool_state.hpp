@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -115,7 +114,7 @@ private:
                                std::uint64_t bytes);
     /// @return any_worker: none is left.
     std::uint32_t least_loaded() const;
-    std::int64_t deadline_in(std::chrono::nanoseconds timeout) const;
+    std::int64_t deadline_in(std::int64_t timeout_ns) const;
     std::int64_t first_deadline() const;
 
     bool collect();

@@ -224,18 +224,15 @@ void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least, std::source_
     await(context, {word, at_least, machine::wait_reason::signal});
 }
 
-bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::chrono::nanoseconds timeout,
+bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::int64_t timeout_ns,
                      std::source_location site) {
     rank_context& context = context_of_caller(site);
     shared_word& word = own_word(context, signal, site);
     if (word_load(word) >= at_least) return true;
     expect_may_wait(context, site);
     const machine::call_scope scope(context, machine::operation::wait_signal, site);
-    const std::int64_t now_ns = context.clock->now_ns();
-    const std::int64_t wait_ns = std::max<std::int64_t>(timeout.count(), 0);
-    const std::int64_t deadline_ns =
-        wait_ns > machine::no_deadline - now_ns ? machine::no_deadline : now_ns + wait_ns;
-    return await(context, {word, at_least, machine::wait_reason::signal, deadline_ns});
+    return await(context, {word, at_least, machine::wait_reason::signal,
+                           deadline_after(context, timeout_ns)});
 }
 
 }  // namespace selion::detail

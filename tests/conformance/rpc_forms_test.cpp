@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What may be called and passed, and futures in unusual places.
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -71,6 +73,31 @@ SPMD_TEST(rpc_forms, arrays_of_c_travel_with_their_elements) {
     const auto last = [](std::span<const char> letters) { return letters.back(); };
     test.equal(selion::rpc(test.neighbour(), last, word).get(), 'd');
     world.barrier();
+}
+
+SPMD_TEST(rpc_forms, time_limits_may_be_longer_than_can_be_counted) {
+    const auto never = selion::allocate<selion::signal>(world, 1);
+    selion::notify(never.on(world.rank()), selion::signal_set(1));
+    using for_ever = std::chrono::duration<double>;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    test.that(selion::wait_until(never, 1, std::chrono::hours::max()), "it is there");
+    test.that(selion::wait_until(never, 1, for_ever(infinity)), "it is there");
+    test.that(!selion::wait_until(never, 2, for_ever(-infinity)), "no time");
+    test.that(!selion::wait_until(never, 2, std::chrono::hours::min()), "no time");
+    test.that(!selion::wait_until(never, 2, for_ever(std::nan(""))), "no time");
+    test.that(selion::rpc(test.neighbour(), twice, 2).wait(std::chrono::hours::max()), "answered");
+    test.that(selion::rpc(test.neighbour(), twice, 2).wait(for_ever(infinity)), "answered");
+    selion::counter comes;
+    const auto cell = selion::allocate<int>(world, 1);
+    selion::put(cell.on(world.rank()), 1, comes);
+    test.that(comes.wait(1, std::chrono::years::max()), "counted");
+    for (const selion::team& patient :
+         {world.with_timeout(std::chrono::hours::max()), world.with_timeout(for_ever(infinity))}) {
+        test.equal(patient.all_reduce(1u, selion::plus), world.size());
+    }
+    world.barrier();
+    selion::deallocate(world, cell);
+    selion::deallocate(world, never);
 }
 
 SPMD_TEST(rpc_forms, a_future_is_empty_once_it_has_been_given_away) {
