@@ -8,15 +8,17 @@
 #include <type_traits>
 
 #include <selion/detail/combine_function.hpp>
+#include <selion/detail/export.hpp>
 #include <selion/global_ptr.hpp>
 
 /// Operations for reductions. Any function object `T operator()(T, T)` may stand in their place; it
 /// must be associative, and equal on all ranks. Values are combined in the order of the ranks, so
-/// it need not be commutative. It must not throw: members that wait for what it was to give would
-/// wait for ever. Floating-point sums are associative only nearly: for them and their
-/// like the association is fixed. The values of several ranks are those of the first 2^k ranks,
-/// combined with those of the others, where 2^k is the largest power of two below their number; and
-/// so on within both. Seven ranks give ((0 1)(2 3))((4 5) 6), on every machine.
+/// it need not be commutative. It must not throw: other members wait for what it was to give, so an
+/// exception ends the job with a sentence that names it. Floating-point sums are associative only
+/// nearly: for them and their like the association is fixed. The values of several ranks are those
+/// of the first 2^k ranks, combined with those of the others, where 2^k is the largest power of two
+/// below their number; and so on within both. Seven ranks give ((0 1)(2 3))((4 5) 6), on every
+/// machine.
 namespace selion {
 
 inline constexpr struct plus_operation {
@@ -89,6 +91,9 @@ consteval std::size_t standard_operation() {
     return standard_operations;
 }
 
+/// Within a `catch`: ends the job for an operation that has thrown.
+[[noreturn]] SELION_API void end_job_for_operation();
+
 /// One after another, as the compiler of the program likes.
 template <class T, class Pointer>
 void combine_each(const void* erased, void* result, const void* left, const void* right,
@@ -97,7 +102,11 @@ void combine_each(const void* erased, void* result, const void* left, const void
     T* into = static_cast<T*>(result);
     const T* a = static_cast<const T*>(left);
     const T* b = static_cast<const T*>(right);
-    for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<T>(combine(a[i], b[i]));
+    try {
+        for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<T>(combine(a[i], b[i]));
+    } catch (...) {
+        end_job_for_operation();
+    }
 }
 
 template <transferable T, class Operation>

@@ -31,9 +31,8 @@ namespace selion {
 /// waits for what its ranks have started. Members that start different ones
 /// end the job with both call sites, in every build.
 ///
-/// A future's `wait` takes a time-out; one of the team does not count here. An exception of an
-/// operation goes into the future of the member that has thrown it; others may wait for ever. A
-/// continuation must not wait, nor call or start a collective.
+/// A future's `wait` takes a time-out; one of the team does not count here. A continuation must not
+/// wait, nor call or start a collective.
 ///
 /// Meters and traces have the call that starts, and the waits for the future.
 ///

@@ -84,7 +84,7 @@ bool started_collective::advance() {
         onesided::expect_alive(*detail::current_context, members_, name_of(what_.call.what));
         if (!take_steps()) return false;
     } catch (...) {
-        result_.trouble = std::current_exception();  // of an operation of the program
+        result_.trouble = std::current_exception();  // a member has died
         has_failed_ = true;
     }
     if (how_.is_over) *how_.is_over = true;

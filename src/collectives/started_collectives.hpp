@@ -78,7 +78,7 @@ public:
     const collective_name& name() const { return how_.name; }
     const call_signature& call() const { return how_.call; }
     std::uint32_t members() const { return members_.count(); }
-    /// Whether it is over because an operation has thrown.
+    /// Whether it is over because a member has died.
     bool has_failed() const { return has_failed_; }
 
 private:

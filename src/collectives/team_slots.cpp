@@ -57,34 +57,13 @@ void team_slots::all_reduce_by_groups(const detail::block_call& call) {
     meeting_.arrive();
     std::byte* const result =
         members_.block(members_.group_first()).group_results[turn_ % slot_sets];
-    detail::shared_word& release = members_.block(members_.group_first()).group_release.word;
     if (meeting_.leads_group()) {
         meeting_.wait_for_groups(machine::wait_reason::collective);
-        combine_for_all(call, result, release, [this] { meeting_.release_group(); });
+        combine_slots(call, result, 0, call.count);
+        meeting_.release_group();
     } else {
         meeting_.wait_in_group(machine::wait_reason::collective);
     }
-    take_result(call, result, release);
-}
-
-/// The operation is the program's and may throw. Then all others combine for themselves, and get
-/// what it throws.
-template <class Release>
-void team_slots::combine_for_all(const detail::block_call& call, std::byte* result,
-                                 detail::shared_word& release, const Release& release_all) {
-    try {
-        combine_slots(call, result, 0, call.count);
-    } catch (...) {
-        release.note = turn_name();
-        release_all();
-        throw;
-    }
-    release_all();
-}
-
-void team_slots::take_result(const detail::block_call& call, const std::byte* result,
-                             const detail::shared_word& release) {
-    if (release.note == turn_name()) return combine_slots(call, call.target, 0, call.count);
     if (call.count != 0) std::memcpy(call.target, result, call.block_bytes());
 }
 
@@ -103,13 +82,13 @@ void team_slots::all_reduce_by_last(const detail::block_call& call) {
     ++turn_;
     write_slot(0, {call.source, call.block_bytes()});
     std::byte* const result = members_.block(0).group_results[turn_ % slot_sets];
-    detail::shared_word& release = members_.block(0).group_release.word;
     if (meeting_.arrive_for_release()) {
-        combine_for_all(call, result, release, [this] { meeting_.release_all(); });
+        combine_slots(call, result, 0, call.count);
+        meeting_.release_all();
     } else {
         meeting_.wait_for_release(machine::wait_reason::collective);
     }
-    take_result(call, result, release);
+    if (call.count != 0) std::memcpy(call.target, result, call.block_bytes());
 }
 
 /// How much of each block goes at a time. Short blocks lie side by side.

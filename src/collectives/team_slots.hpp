@@ -56,13 +56,6 @@ private:
     void all_reduce_by_groups(const detail::block_call& call);
     void all_reduce_alone(const detail::block_call& call);
     void all_reduce_by_last(const detail::block_call& call);
-    template <class Release>
-    void combine_for_all(const detail::block_call& call, std::byte* result,
-                         detail::shared_word& release, const Release& release_all);
-    void take_result(const detail::block_call& call, const std::byte* result,
-                     const detail::shared_word& release);
-    /// Beside the word of a release: the turn in which the operation has thrown.
-    std::uint32_t turn_name() const { return static_cast<std::uint32_t>(turn_); }
     std::size_t part_bytes(const detail::block_call& call, std::size_t most_part) const;
     static std::size_t part_of(std::size_t block_bytes, block_part part);
     std::byte* own_slot();

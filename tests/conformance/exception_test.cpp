@@ -115,28 +115,4 @@ SPMD_TEST(exceptions, signals_may_be_awaited_in_handlers) {
     }
 }
 
-/// Where members read each other's values, all of them get what the operation throws. Their team
-/// can be used no more.
-SPMD_TEST(exceptions, of_an_operation_that_all_combine_with) {
-    const auto throwing = [](std::uint64_t left, std::uint64_t right) {
-        if (left + right > 1000) throw std::runtime_error("too much");
-        return left + right;
-    };
-    for (std::uint64_t round = 0; round < 3; ++round) {
-        selion::team all = world.split(0);
-        all.choose(selion::collective_kind::all_reduce,
-                   selion::collective_choice{selion::collective_way::slots, {}});
-        const auto used = all.explain(selion::collective_kind::all_reduce, 8);
-        if (all.size() == 1 || used.choice.way != selion::collective_way::slots) return;
-        test.equal(all.all_reduce(std::uint64_t{1}, throwing), std::uint64_t{all.size()});
-        bool was_caught = false;
-        try {
-            static_cast<void>(all.all_reduce(std::uint64_t{1000}, throwing));
-        } catch (const std::runtime_error& trouble) {
-            was_caught = std::string(trouble.what()) == "too much";
-        }
-        test.that(was_caught, "what the operation throws comes to all");
-    }
-}
-
 }  // namespace

@@ -187,24 +187,6 @@ SPMD_TEST(split_phase_collectives, a_choice_for_others_changes_no_order) {
     if (expected) test.equal(started->value, expected->value);
 }
 
-/// An operation's exception goes into the future of the member that has thrown it.
-SPMD_TEST(split_phase_collectives, exceptions_of_operations) {
-    if (world.size() == 1) return;
-    const selion::team pair = world.split(world.rank() < 2 ? 0 : selion::team::no_colour);
-    if (!pair.is_member()) return;
-    const auto fail = [](int, int) -> int { throw std::runtime_error("no sum"); };
-    auto started = pair.split_phase().reduce(1, fail, 0);
-    bool has_failed = false;
-    try {
-        started.get();
-    } catch (const std::runtime_error&) {
-        has_failed = true;
-    }
-    test.equal(has_failed, world.rank() == 0);
-    test.equal(pair.split_phase().all_reduce(1u, selion::plus).get(), 2u);
-}
-
-/// More than may be under way before all meet, waited for in another order.
 SPMD_TEST(split_phase_collectives, many_under_way) {
     const int many = world.size() > 16 ? 20 : 50;
     std::vector<selion::future<std::uint32_t>> started;

@@ -113,6 +113,33 @@ void leave_others(selion::world& world) {
     static_cast<void>(never.wait(1, std::chrono::milliseconds(1)));  // what it has sent arrives
 }
 
+/// An operation throws at one rank alone, which does not care.
+void throw_in_operation(selion::world& world, std::string_view what) {
+    const selion::rank_id thrower = what == "scan_operation" ? world.size() - 1 : 0;
+    const auto add = [throws = world.rank() == thrower](long left, long right) {
+        if (throws) throw std::runtime_error("no sum");
+        return left + right;
+    };
+    const auto gives_up = [](auto collective) {
+        try {
+            collective();
+        } catch (const std::runtime_error&) {
+        }
+    };
+    std::vector<long> many(100'000, 1);
+    for (int i = 0; i < 10; ++i) {
+        if (what == "operation") {
+            gives_up([&] { static_cast<void>(world.all_reduce(1L, add)); });
+        }
+        if (what == "long_operation") gives_up([&] { world.all_reduce(std::span(many), add); });
+        if (what == "scan_operation") gives_up([&] { world.scan(std::span(many), add); });
+        if (what == "started_operation") {
+            gives_up([&] { static_cast<void>(world.split_phase().all_reduce(1L, add).get()); });
+        }
+    }
+    world.barrier();
+}
+
 /// A collective of all ranks fails, and nobody minds.
 void fail_together(selion::world& world) {
     try {
@@ -437,6 +464,10 @@ int main(int argc, char** argv) {
     if (what == "stale") return use_counter_in_two_jobs(argc, argv);
     if (what == "absent") return selion::run(argc, argv, leave_others);
     if (what == "broken_to_the_end") return selion::run(argc, argv, fail_together);
+    if (what.ends_with("operation")) {
+        return selion::run(argc, argv,
+                           [&](selion::world& world) { throw_in_operation(world, what); });
+    }
     return selion::run(argc, argv, [&](selion::world& world) {
         mistake_alone(world, what);
         mistake_with_copies(world, what);

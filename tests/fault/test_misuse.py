@@ -241,6 +241,18 @@ def test_a_mistake_of_a_handler(machine: str, what: str):
     assert re.search(of_handlers[what], line)
 
 
+@pytest.mark.parametrize("what", ["operation", "long_operation", "scan_operation",
+                                  "started_operation"])
+@pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt",
+                                     "sim:crossbar,ranks=3"])
+def test_an_operation_that_throws(machine: str, what: str):
+    """Also where its rank would go on: others wait for what it was to give."""
+    [line] = complaint(machine, what)
+    assert re.match(r"selion: rank \d of \d: the operation of a reduction has thrown an exception "
+                    r"of type std::runtime_error: no sum; it must not throw, because other members "
+                    r"wait for what it gives, .*misusing\.cpp.*; the job ends$", line), line
+
+
 @pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
 @pytest.mark.parametrize("machine", ["threads:3", "threads:8@2", "threads:3,direct=off"])
 def test_a_counter_of_a_job_that_has_finished(machine: str):
