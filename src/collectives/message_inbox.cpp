@@ -123,6 +123,10 @@ void message_inbox::sort_in(part& come) {
     if (come.start == 0) {
         same.push_back({come.message_bytes, 0, aligned_bytes(come.message_bytes), come.call});
     }
+    if (same.empty()) {  // the rest of one that has been thrown away
+        messages_.erase(come.name);
+        return;
+    }
     message& whole = same.back();
     if (come.bytes != 0) std::memcpy(whole.data.data() + come.start, come.data.data(), come.bytes);
     whole.arrived += come.bytes;
@@ -146,6 +150,11 @@ std::vector<message_inbox::come_message> message_inbox::next_of(const collective
 
 void message_inbox::drop(const collective_name& name) {
     std::erase_if(messages_, [&](const auto& one) { return one.first.collective == name; });
+}
+
+void message_inbox::drop_team(std::uint64_t team) {
+    sort_in();
+    std::erase_if(messages_, [&](const auto& one) { return one.first.collective.team == team; });
 }
 
 std::vector<collective_name> message_inbox::names() const {

@@ -85,6 +85,8 @@ public:
     std::vector<come_message> next_of(const collective_name& name) const;
     /// Throws away all messages of a collective.
     void drop(const collective_name& name);
+    /// Those of all collectives of a team that the rank has left: nobody takes them any more.
+    void drop_team(std::uint64_t team);
     /// Names of all messages that are there, in rising order.
     std::vector<collective_name> names() const;
 

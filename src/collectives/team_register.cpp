@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collectives/message_inbox.hpp"
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
 #include "onesided/global_address.hpp"
@@ -33,6 +34,7 @@ void team_register::leave(team_state& team) {
     const auto found =
         std::ranges::find_if(teams_, [&](const team_state& one) { return &one == &team; });
     left_.splice(left_.end(), teams_, found);
+    drop_messages(team);
     if (has_dead(team)) return;  // nobody will ever hear that all have left
     // What is on its way to other members' blocks must not come after they have been told.
     const bool may_be_late = !team.members().are_mapped() && !context_.own.in_handler;
@@ -77,8 +79,16 @@ bool team_register::is_over(const team_state& team) {
     } else if (detail::word_load(own.all_have_left) == 0) {
         return false;
     }
+    drop_messages(team);
     drop_block(members.address(members.own(), 0));
     return true;
+}
+
+/// Of collectives that others have called and this rank has not, or not to their end. A handler may
+/// have come between the rank and its inbox.
+void team_register::drop_messages(const team_state& team) {
+    if (context_.inbox == nullptr || context_.own.in_handler) return;
+    context_.inbox->drop_team(team.members().name());
 }
 
 }  // namespace selion::collectives

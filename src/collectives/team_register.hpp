@@ -17,7 +17,7 @@ namespace selion::collectives {
 /// Leaving a team waits for nobody. A member that leaves counts in the first member's block; when
 /// all have counted there, nobody reads any block of the team again. The first member then tells
 /// the others, and each gives its block back when it next makes or leaves a team, or asks how full
-/// its heap is.
+/// its heap is. Messages of the team's collectives that the rank has not taken go with it.
 class team_register {
 public:
     explicit team_register(detail::rank_context& context) : context_(context) {}
@@ -37,6 +37,7 @@ public:
 private:
     void signal(const team_members& members, std::uint32_t member, std::size_t offset);
     bool is_over(const team_state& team);
+    void drop_messages(const team_state& team);
     bool has_dead(const team_state& team) const;
 
     detail::rank_context& context_;
