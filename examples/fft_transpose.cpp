@@ -101,7 +101,7 @@ public:
                 to_each_[place(j / block_, j % block_, i)] = values_[i * size_ + j];
             }
         }
-        world_->exchange<number>(to_each_, std::span(from_each_));
+        world_->exchange(to_each_, from_each_);
         for (std::size_t i = 0; i < rows_; ++i) {
             for (std::size_t j = 0; j < size_; ++j) {
                 values_[i * size_ + j] = from_each_[place(j / block_, i, j % block_)];

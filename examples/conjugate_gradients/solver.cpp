@@ -32,7 +32,7 @@ public:
         selion::charge((selion::flops(2) + selion::loads(2)) * a.size());
         // Everybody adds up the pieces' sums for itself. An all_reduce would send less, but add in
         // another order for another number of ranks.
-        world_->all_gather<double>(own_, std::span(all_));
+        world_->all_gather(own_, all_);
         double sum = 0;
         for (const double piece : all_) sum += piece;
         return sum;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <selion/counter.hpp>
+#include <selion/detail/element_memory.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/global_ptr.hpp>
 
@@ -76,6 +77,12 @@ inline void start_dma(std::span<const dma_descriptor<T>> chain, const counters& 
                           detail::bytes_of<T>(each.source_stride)});
     }
     detail::start_dma(erased, when, site);
+}
+/// The same of descriptors in a vector, an array or any other span.
+template <detail::listed_memory Chain>
+inline void start_dma(const Chain& chain, const counters& when = {},
+                      std::source_location site = std::source_location::current()) {
+    selion::start_dma(std::span<const detail::value_of<Chain>>(chain), when, site);
 }
 /// A chain of one block.
 template <class T>

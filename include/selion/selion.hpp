@@ -46,6 +46,7 @@
 #include <selion/signal.hpp>
 #include <selion/split_phase.hpp>
 #include <selion/split_phase_collectives.hpp>
+#include <selion/split_phase_varying.hpp>
 #include <selion/spread_array.hpp>
 #include <selion/spread_layout.hpp>
 #include <selion/spread_reference.hpp>
@@ -56,6 +57,7 @@
 #include <selion/transfers.hpp>
 #include <selion/tuning.hpp>
 #include <selion/varying_blocks.hpp>
+#include <selion/varying_collectives.hpp>
 #include <selion/worker_array.hpp>
 #include <selion/worker_pool.hpp>
 #include <selion/world.hpp>

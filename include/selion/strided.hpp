@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <selion/counter.hpp>
+#include <selion/detail/element_memory.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/global_ptr.hpp>
 
@@ -130,6 +131,13 @@ void put_vector(std::span<const put_piece<T>> pieces, const counters& when = {},
         });
 }
 
+/// The same of pieces in a vector, an array or any other span.
+template <detail::listed_memory Pieces>
+void put_vector(const Pieces& pieces, const counters& when = {},
+                std::source_location site = std::source_location::current()) {
+    selion::put_vector(std::span<const detail::value_of<Pieces>>(pieces), when, site);
+}
+
 /// Reads a list of pieces of one rank. Completion as for `get_strided`.
 template <class T>
 void get_vector(std::span<const get_piece<T>> pieces, const counters& when = {},
@@ -150,6 +158,11 @@ void get_vector(std::span<const get_piece<T>> pieces, const counters& when = {},
             detail::get_pieces(batch, now, site);
         });
     if (waits) detail::wait_for_last(all, 1, site);
+}
+template <detail::listed_memory Pieces>
+void get_vector(const Pieces& pieces, const counters& when = {},
+                std::source_location site = std::source_location::current()) {
+    selion::get_vector(std::span<const detail::value_of<Pieces>>(pieces), when, site);
 }
 
 }  // namespace selion

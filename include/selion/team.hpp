@@ -3,15 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
 #include <utility>
 
-#include <selion/block_collectives.hpp>
 #include <selion/collective_choice.hpp>
 #include <selion/collective_explanation.hpp>
+#include <selion/detail/element_memory.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/late_memory.hpp>
 #include <selion/detail/rank_context.hpp>
@@ -21,6 +22,7 @@
 #include <selion/reduction.hpp>
 #include <selion/split_phase_collectives.hpp>
 #include <selion/time_limit.hpp>
+#include <selion/varying_collectives.hpp>
 
 namespace selion {
 
@@ -55,7 +57,7 @@ SELION_API void all_reduce(const team_view& team, void* data, std::size_t count,
 /// it does at any member, and its memory is used again when all members have let theirs go. Letting
 /// one go waits for nobody. Where a rank is no member its handle is empty: `size()` is 0, and a
 /// collective of it ends the job with a sentence.
-class team : public block_collectives {
+class team : public varying_collectives {
 public:
     /// In place of a colour: this rank becomes a member of no new team.
     static constexpr std::uint32_t no_colour = UINT32_MAX;
@@ -147,7 +149,7 @@ public:
 
     /// Every member returns the value that `root` passed.
     /// @param root a member, 0 .. size() - 1.
-    template <transferable T>
+    template <detail::single_value T>
     [[nodiscard]] T broadcast(T value, team_rank root,
                               std::source_location site = std::source_location::current()) const {
         const detail::moved_value<T> own(value);
@@ -156,17 +158,17 @@ public:
     }
 
     /// Fills every member's `data` with that of `root`. All members pass equally many elements.
-    template <transferable T, std::size_t Extent>
-    void broadcast(std::span<T, Extent> data, team_rank root,
+    template <detail::changed_memory Data>
+    void broadcast(Data&& data, team_rank root,
                    std::source_location site = std::source_location::current()) const {
-        detail::broadcast(view(), std::as_writable_bytes(data), root, site);
+        detail::broadcast(view(), std::as_writable_bytes(detail::span_of(data)), root, site);
     }
 
     /// Combines one value of every member, in the order of the ranks and in the association that
     /// selion/reduction.hpp tells; all return the result, bit for bit the same, on every machine.
     /// @cost where ranks map each other: one barrier; else 2 (size - 1) messages in all for up to
     /// 48 bytes, each member sending and receiving at most 2 log2(size).
-    template <transferable T, class Operation>
+    template <detail::single_value T, class Operation>
     [[nodiscard]] T all_reduce(T value, const Operation& operation,
                                std::source_location site = std::source_location::current()) const {
         const detail::moved_value<T> own(value);
@@ -175,22 +177,22 @@ public:
     }
 
     /// Combines element by element, in place. All members pass equally many elements.
-    template <transferable T, std::size_t Extent, class Operation>
-    void all_reduce(std::span<T, Extent> data, const Operation& operation,
+    template <detail::changed_memory Data, class Operation>
+    void all_reduce(Data&& data, const Operation& operation,
                     std::source_location site = std::source_location::current()) const {
-        detail::all_reduce(view(), data.data(), data.size(), detail::erase_reduction<T>(operation),
-                           site);
+        detail::all_reduce(view(), std::data(data), std::size(data),
+                           detail::erase_reduction<detail::element_in<Data>>(operation), site);
     }
 
 protected:
     /// The team of all.
-    explicit team(const detail::team_view& view) noexcept : block_collectives(view) {}
+    explicit team(const detail::team_view& view) noexcept : varying_collectives(view) {}
 
 private:
     friend class rank_scope;
     friend class world;
     team(const detail::team_view& view, std::shared_ptr<void> life) noexcept
-        : block_collectives(view), life_(std::move(life)) {}
+        : varying_collectives(view), life_(std::move(life)) {}
     /// Of members with the same colour; in the order of their keys.
     team make(std::uint32_t colour, std::int64_t key, std::source_location site) const;
 

@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -115,6 +116,12 @@ public:
             }
             rest();
         }
+    }
+    /// The same of calls in a vector or an array.
+    template <class Calls>
+        requires(std::ranges::contiguous_range<Calls> && !std::ranges::view<Calls>)
+    std::size_t wait_any(Calls& calls) {
+        return wait_any(std::span<std::ranges::range_value_t<Calls>>(calls));
     }
 
     /// Shares `total` items out in chunks that shrink as the work does: each is a part of what is

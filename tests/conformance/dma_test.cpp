@@ -77,7 +77,7 @@ SPMD_TEST(dma, empty_blocks_count_and_the_target_can_wait) {
         descriptor{field.at(to), own.data(), 0},
         descriptor{.target = field.at(to), .source = own.data(), .columns = 4, .rows = 0},
         descriptor{field.at(to), own.data(), 4}};
-    selion::start_dma(std::span<const descriptor>(chain), {.target = arrived.at(to)});
+    selion::start_dma(chain, {.target = arrived.at(to)});
     selion::start_dma(std::span<const descriptor>());
     arrived.mine()->wait(chain.size());
     const std::vector<std::int32_t> sent = numbered(4, test.neighbour_before());

@@ -93,8 +93,7 @@ SPMD_TEST(strided, a_list_of_pieces) {
         at += count;
     }
     selion::counter done;
-    selion::put_vector(std::span<const selion::put_piece<std::uint64_t>>(list),
-                       {.target = arrived.at(to), .completion = &done});
+    selion::put_vector(list, {.target = arrived.at(to), .completion = &done});
     done.wait(1);
     arrived.mine()->wait(1);
     test.equal(cells.mine()[0], 7ull * test.neighbour_before());
@@ -106,7 +105,7 @@ SPMD_TEST(strided, a_list_of_pieces) {
         wanted.push_back({std::span(back).subspan(at, count), cells.at(to, at + i / 50)});
         at += count;
     }
-    selion::get_vector(std::span<const selion::get_piece<std::uint64_t>>(wanted));
+    selion::get_vector(wanted);
     test.that(std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(at), own.begin()),
               "all pieces come back");
     world.barrier();
@@ -154,7 +153,7 @@ SPMD_TEST(strided, a_list_that_is_got_is_here_whatever_its_last_piece) {
     const std::array<selion::get_piece<std::uint64_t>, 2> wanted{
         selion::get_piece<std::uint64_t>{std::span(long_piece), cells.at(from)},
         selion::get_piece<std::uint64_t>{std::span(short_piece), cells.at(from, 7)}};
-    selion::get_vector(std::span<const selion::get_piece<std::uint64_t>>(wanted));
+    selion::get_vector(wanted);
     std::size_t missing = 0;
     for (std::size_t i = 0; i < words; ++i) missing += long_piece[i] != 5000u * from + i ? 1 : 0;
     test.equal(missing, 0u);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <source_location>
 #include <span>
+#include <type_traits>
 
 #include <selion/collective_choice.hpp>
 #include <selion/detail/export.hpp>
@@ -69,8 +70,8 @@ block_call moving(collective_kind what, const T* source, T* target, std::size_t 
 }
 /// @param how lives until the call is done.
 template <class T>
-block_call reducing(collective_kind what, std::span<const T> source, T* target,
-                    const reduction& how, std::uint32_t root) {
+block_call reducing(collective_kind what, std::span<const std::type_identity_t<T>> source,
+                    T* target, const reduction& how, std::uint32_t root) {
     return {what,
             reinterpret_cast<const std::byte*>(source.data()),
             reinterpret_cast<std::byte*>(target),

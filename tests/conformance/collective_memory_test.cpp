@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Collectives take memory as anything that a std::span can show.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "conformance/spmd.hpp"
+
+namespace {
+
+using word = std::uint32_t;
+constexpr std::size_t few = 3;
+
+/// Three words, in each kind of memory that a program may have.
+struct kinds {
+    explicit kinds(word first)
+        : vector(few), array{}, fixed_span(fixed), plain_span(plain), c_array{} {
+        fill(first);
+    }
+    kinds(const kinds&) = delete;
+    kinds& operator=(const kinds&) = delete;
+    void fill(word first) {
+        for (const std::span<word> each : all()) std::iota(each.begin(), each.end(), first);
+    }
+    std::array<std::span<word>, 5> all() { return {vector, array, fixed, plain, c_array}; }
+
+    std::vector<word> vector;
+    std::array<word, few> array;
+    std::array<word, few> fixed = {};
+    std::array<word, few> plain = {};
+    std::span<word, few> fixed_span;
+    std::span<word> plain_span;
+    word c_array[few];
+};
+
+/// Calls `one` with each of them; spans also as they come from a function.
+template <class One>
+void for_each_kind(kinds& memory, const One& one) {
+    one(memory.vector);
+    one(memory.array);
+    one(memory.fixed_span);
+    one(memory.plain_span);
+    one(memory.c_array);
+}
+/// Those that are no single value.
+template <class One>
+void for_each_in_place(kinds& memory, const One& one) {
+    one(memory.vector);
+    one(memory.fixed_span);
+    one(std::span(memory.plain_span));
+    one(memory.c_array);
+}
+
+template <class Memory>
+std::vector<word> words_of(const Memory& memory) {
+    return {std::begin(memory), std::end(memory)};
+}
+
+SPMD_TEST(block_collectives, memory_is_combined_in_place) {
+    const word size = world.size();
+    const word rank = world.rank();
+    const auto start = world.split_phase();
+    kinds memory(0);
+    for_each_in_place(memory, [&](auto&& data) {
+        const std::vector<word> first{0, 1, 2};
+        const std::vector<word> sum{0, size, 2 * size};
+        const auto again = [&] { std::ranges::copy(first, std::begin(data)); };
+        again();
+        world.all_reduce(data, selion::plus);
+        test.equal(words_of(data), sum);
+        again();
+        start.all_reduce(data, selion::plus).get();
+        test.equal(words_of(data), sum);
+        again();
+        world.reduce(data, selion::plus, 0);
+        test.equal(words_of(data), rank == 0 ? sum : first);
+        again();
+        start.reduce(data, selion::plus, 0).get();
+        again();
+        world.scan(data, selion::plus);
+        test.equal(data[1], rank + 1);
+        again();
+        start.scan(data, selion::plus).get();
+        test.equal(data[1], rank + 1);
+        again();
+        const word before = rank == 0 ? 7 : rank;
+        world.exscan(data, selion::plus, 7);
+        test.equal(data[1], before);
+        again();
+        start.exscan(data, selion::plus, 7).get();
+        test.equal(data[1], before);
+        std::ranges::fill(data, rank);
+        world.broadcast(data, size - 1);
+        test.equal(words_of(data), std::vector<word>(few, size - 1));
+        std::ranges::fill(data, rank);
+        start.broadcast(data, size - 1).get();
+        test.equal(words_of(data), std::vector<word>(few, size - 1));
+    });
+    test.equal(world.broadcast(std::array<word, 2>{rank, 1}, 0)[0], 0u);
+    std::string text = rank == 0 ? "abc" : "   ";
+    world.broadcast(text, 0);
+    test.equal(text, std::string("abc"));
+}
+
+SPMD_TEST(block_collectives, memory_of_blocks_for_each_member) {
+    const std::size_t size = world.size();
+    const word rank = world.rank();
+    const auto start = world.split_phase();
+    kinds memory(10 * rank);
+    std::vector<word> all(few * size);
+    std::vector<word> expected(few * size);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        expected[i] = static_cast<word>(10 * (i / few) + i % few);
+    }
+    for_each_kind(memory, [&](auto& own) {
+        world.all_gather(own, all);
+        test.equal(all, expected);
+        std::ranges::fill(all, 0u);
+        start.all_gather(own, all).get();
+        test.equal(all, expected);
+        world.gather(own, std::span(all), 0);
+        start.gather(own, all, 0).get();
+    });
+    kinds got(0);
+    for_each_kind(got, [&](auto& own) {
+        const std::vector<word> mine = words_of(memory.vector);
+        std::ranges::fill(own, 0u);
+        world.scatter(expected, own, 0);
+        test.equal(words_of(own), mine);
+        std::ranges::fill(own, 0u);
+        start.scatter(expected, own, 0).get();
+        test.equal(words_of(own), mine);
+        world.reduce_scatter(expected, own, selion::maximum);
+        test.equal(words_of(own), mine);
+        start.reduce_scatter(expected, own, selion::maximum).get();
+        test.equal(words_of(own), mine);
+    });
+    std::vector<word> sent(size, rank);
+    std::vector<word> come(size);
+    world.exchange(sent, come);
+    test.equal(come.back(), static_cast<word>(size - 1));
+    start.exchange(sent, come).get();
+    test.equal(come.back(), static_cast<word>(size - 1));
+}
+
+SPMD_TEST(block_collectives, memory_of_blocks_that_differ_in_length) {
+    const std::size_t size = world.size();
+    const word rank = world.rank();
+    const auto start = world.split_phase();
+    kinds memory(10 * rank);
+    const std::vector<std::size_t> counts(size, few);
+    const std::vector<std::size_t> from_last = [&] {
+        std::vector<std::size_t> none(size);
+        none[size - 1] = few;
+        return none;
+    }();
+    std::vector<word> all(few * size);
+    for_each_kind(memory, [&](auto& own) {
+        test.equal(world.gatherv(own, 0).values.size(), rank == 0 ? few * size : std::size_t{0});
+        const auto everywhere = world.all_gatherv(own);
+        test.equal(everywhere.of(world.size() - 1)[1], static_cast<word>(10 * (size - 1) + 1));
+        start.gatherv(own, all, counts, 0).get();
+        start.all_gatherv(own, all, counts).get();
+        test.equal(all, everywhere.values);
+        // Everybody sends all it has to the last one.
+        const auto sent = world.exchangev(own, from_last);
+        test.equal(sent.values.size(), rank + 1 == size ? few * size : std::size_t{0});
+    });
+    const std::vector<word> given = all;
+    test.equal(world.scatterv(given, counts, 0), words_of(memory.vector));
+    kinds got(0);
+    for_each_kind(got, [&](auto& own) {
+        start.scatterv(given, counts, own, 0).get();
+        test.equal(words_of(own), words_of(memory.vector));
+    });
+    std::vector<word> come(rank + 1 == size ? few * size : 0);
+    std::vector<std::size_t> comes(size, rank + 1 == size ? few : 0);
+    start.exchangev(memory.c_array, from_last, come, comes).get();
+    if (rank + 1 == size) test.equal(come, given);
+}
+
+}  // namespace
