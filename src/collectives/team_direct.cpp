@@ -76,6 +76,16 @@ void team_direct::run(const detail::block_call& call) {
     meeting_.synchronise(machine::wait_reason::collective);
 }
 
+bool team_direct::can_go(collective_kind what, std::size_t bytes) const {
+    if (bytes <= detail::most_short_bytes) return false;
+    if (what == collective_kind::all_reduce || what == collective_kind::broadcast) {
+        return can_lend_.value_or(true);
+    }
+    if (context_.host->description().processes == 1) return true;
+    return can_read_.value_or(context_.deaths == nullptr &&
+                              machine::own_process_card().process != 0);
+}
+
 void team_direct::broadcast(const detail::block_call& call) {
     const std::size_t bytes = call.block_bytes();
     const std::size_t most = lender_.has_stage() ? data_lender::stage_bytes : bytes;

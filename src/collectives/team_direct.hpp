@@ -31,6 +31,10 @@ public:
           lender_(context, members) {}
 
     void run(const detail::block_call& call);
+    /// Whether a collective of such blocks really goes this way, as far as this member knows: else
+    /// it goes through the slots. What only all members can find out together counts from the first
+    /// such collective on.
+    bool can_go(collective_kind what, std::size_t bytes) const;
 
 private:
     bool can_lend();
@@ -58,7 +62,7 @@ private:
     std::optional<bool> can_read_;
     ordered_combination combination_;
     aligned_bytes strip_;
-    aligned_bytes copy_;
+    aligned_bytes copy_;  ///< of what is given, in a collective in place
 };
 
 }  // namespace selion::collectives

@@ -5,6 +5,7 @@
 #include "collectives/collective_plan.hpp"
 #include "collectives/team_state.hpp"
 #include "machine/machine.hpp"
+#include "selion/detail/late_memory.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -51,6 +52,14 @@ std::string_view reason_of(collective_way way, const team_members& members,
     return "built-in rule";
 }
 
+/// Why blocks that would be read where they lie are not.
+std::string_view reason_against_direct(std::size_t bytes) {
+    if (bytes <= detail::most_short_bytes) {
+        return "built-in rule: a block that is too short to be read where it lies";
+    }
+    return "built-in rule: a long block, but the members cannot read each other's memory here";
+}
+
 std::string_view reason_of(bool is_measured, bool is_network) {
     if (is_measured) {
         return is_network ? "the quickest of those measured on this network that may be chosen"
@@ -88,6 +97,11 @@ collective_explanation team_state::explain(collective_kind what, std::size_t byt
     } else {
         made.choice = plan(members_, call);
         made.why = reason_of(made.choice.way, members_, call);
+    }
+    if (made.choice.way == collective_way::direct && !direct_.can_go(what, call.block_bytes())) {
+        made.choice = {collective_way::slots, {}};
+        made.reason = choice_reason::rule;
+        made.why = reason_against_direct(call.block_bytes());
     }
     return made;
 }

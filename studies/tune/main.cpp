@@ -104,6 +104,25 @@ void print_measured(selion::world& world, const tune::task& task) {
     std::printf("%s\n", result.dump().c_str());
 }
 
+/// Whether members can read each other's memory they find out together, by the first collectives
+/// that go this way.
+void find_out_about_memory(selion::world& world) {
+    constexpr std::size_t bytes = 1024;
+    std::vector<char> own(bytes);
+    std::vector<char> all(bytes * world.size());
+    const selion::collective_choice direct{selion::collective_way::direct, {}};
+    for (const auto what :
+         {selion::collective_kind::all_gather, selion::collective_kind::broadcast}) {
+        world.choose(what, direct);
+    }
+    world.all_gather(own, all);
+    world.broadcast(own, 0);
+    for (const auto what :
+         {selion::collective_kind::all_gather, selion::collective_kind::broadcast}) {
+        world.choose(what, std::nullopt);
+    }
+}
+
 int print_place() {
     const selion::tuning_place place = selion::usual_tuning_place();
     std::printf("%s\n", ordered_json{{"host", place.host}, {"path", place.path}}.dump().c_str());
@@ -120,6 +139,7 @@ int obey(int argc, char** argv) {
     const tune::task task = read_task(given.subspan(2));
     return selion::run(argc, argv, [&](selion::world& world) {
         if (command == "measure") return print_measured(world, task);
+        find_out_about_memory(world);
         const auto found = world.explain(task.what, task.bytes);
         if (world.rank() != 0) return;
         std::printf("%s\n", as_json(found, selion::tuning_machine(world)).dump().c_str());

@@ -56,6 +56,14 @@ def test_all_ranks_go_the_way_of_the_table(tmp_path, machine, way):
     assert outcome.err == ""
 
 
+def test_long_blocks_where_processes_cannot_read_each_other():
+    """They are copied twice then, whatever the built-in rule and the program say."""
+    for what in ("gather", "all_gather", "scatter", "exchange"):
+        outcome = run("tuned", what, "65536", machine="processes:2", SELION_PROCESS_MEMORY="off")
+        assert said(outcome, 2) == {"slots, rule, of 0"}, what
+    assert said(run("tuned", "gather", "65536", machine="threads:2"), 2) == {"direct, model, of 0"}
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_what_changes_sums_or_is_impossible_is_passed_over(tmp_path, machine):
     table = tmp_path / "table.json"
