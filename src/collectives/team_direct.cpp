@@ -74,6 +74,7 @@ void team_direct::run(const detail::block_call& call) {
         exchange(call);
     }
     meeting_.synchronise(machine::wait_reason::collective);
+    copy_ = {};  // nobody reads it any more; the thread keeps such memory at hand, but not much
 }
 
 bool team_direct::can_go(collective_kind what, std::size_t bytes) const {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Collectives take memory as anything that a std::span can show.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <numeric>
 #include <span>
 #include <string>
@@ -54,6 +57,19 @@ void for_each_in_place(kinds& memory, const One& one) {
     one(memory.fixed_span);
     one(std::span(memory.plain_span));
     one(memory.c_array);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool gives_memory_back = false;  // sanitizers keep it for a while
+#else
+constexpr bool gives_memory_back = true;
+#endif
+/// Of this process.
+std::size_t resident_bytes() {
+    std::size_t all = 0;
+    std::size_t resident = 0;
+    std::ifstream("/proc/self/statm") >> all >> resident;
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 template <class Memory>
@@ -182,6 +198,24 @@ SPMD_TEST(block_collectives, memory_of_blocks_that_differ_in_length) {
     std::vector<std::size_t> comes(size, rank + 1 == size ? few : 0);
     start.exchangev(memory.c_array, from_last, come, comes).get();
     if (rank + 1 == size) test.equal(come, given);
+}
+
+SPMD_TEST(block_collectives, memory_of_an_exchange_in_place_is_given_back) {
+    const selion::machine_description& machine = world.machine();
+    const bool is_plain = machine.capabilities.real_time && machine.kind != "fabric";
+    if (!gives_memory_back || !is_plain || world.size() > 4) return;
+    constexpr std::size_t bytes = std::size_t{64} << 20;
+    world.barrier();
+    const std::size_t before = resident_bytes();
+    world.barrier();
+    {
+        std::vector<std::byte> data(bytes / world.size() * world.size(), std::byte{1});
+        world.exchange(data, data);
+    }
+    world.barrier();
+    const std::size_t after = resident_bytes();
+    world.barrier();
+    test.that(after < before + bytes / 2, "nothing of it is kept");
 }
 
 }  // namespace
