@@ -2,15 +2,17 @@
 # Optional parts: each is AUTO, ON or OFF. AUTO builds the part where it can be built and otherwise
 # says in one line why not; ON makes that line an error.
 
-# Declares the cache variable SELION_<name>.
+# Declares the cache variable SELION_<name>: a word in upper or lower case.
 function(selion_part name doc)
     set(SELION_${name} AUTO CACHE STRING "${doc}: AUTO, ON or OFF")
     set_property(CACHE SELION_${name} PROPERTY STRINGS AUTO ON OFF)
     # CMake takes any word that it does not know for true.
-    if(NOT SELION_${name} MATCHES "^(AUTO|ON|OFF|TRUE|FALSE|YES|NO|1|0)$")
+    string(TOUPPER "${SELION_${name}}" value)
+    if(NOT value MATCHES "^(AUTO|ON|OFF|TRUE|FALSE|YES|NO|1|0)$")
         message(FATAL_ERROR
             "selion: SELION_${name} is '${SELION_${name}}'; it can be AUTO, ON or OFF")
     endif()
+    set(SELION_${name} ${value} PARENT_SCOPE)
 endfunction()
 
 # Sets SELION_WITH_<name>: AUTO is ON, except within another project; there it is what a second

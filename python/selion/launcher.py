@@ -159,7 +159,7 @@ def _passed(environment: Mapping[str, str]) -> list[str]:
 
 def _outlives_ranks(environment: Mapping[str, str]) -> bool:
     """Whether the launcher has to go on without ranks that die."""
-    return environment.get("SELION_RANK_DEATH") == "report"
+    return environment.get("SELION_RANK_DEATH", "").lower() == "report"
 
 
 def _is_allocation(environment: Mapping[str, str]) -> bool:

@@ -30,6 +30,12 @@ void expect_block(knob which) {
     }
 }
 
+/// There is no folder that is meant by itself.
+void expect_folder(knob which) {
+    const auto text = knob_text(which);
+    if (text && switch_value(*text).value_or(false)) refuse_knob(which, *text, "a folder, or off");
+}
+
 void expect_heap(knob which) {
     const auto text = knob_text(which);
     if (text && knob_bytes(which, smallest_heap) > largest_heap) {
@@ -41,6 +47,7 @@ void expect_legal(knob which) {
     switch (which) {
         case knob::bind: return expect_word(which, {"auto", "on", "off"});
         case knob::cache_block: return expect_block(which);
+        case knob::cache_trace: return expect_folder(which);
         case knob::hang_action: return expect_word(which, {"report", "abort"});
         case knob::heap: return expect_heap(which);
         case knob::message_memory:
@@ -64,7 +71,6 @@ void expect_legal(knob which) {
             if (knob_text(which)) static_cast<void>(knob_whole(which));
             return;
         // What is no number and no word is looked at by those who use it.
-        case knob::cache_trace:
         case knob::fabric_interface:
         case knob::fabric_provider:
         case knob::machine:

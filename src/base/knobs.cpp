@@ -83,6 +83,15 @@ constexpr std::array<std::string_view, 6> reserved{"SELION_HOSTS",   "SELION_JOB
 
 const knob_entry& entry_of(knob which) { return table[static_cast<std::size_t>(which)]; }
 
+/// Of letters that are English: no word of a knob has others.
+std::string in_lower_case(std::string_view text) {
+    std::string lower(text);
+    for (char& letter : lower) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    return lower;
+}
+
 static_assert(std::ranges::is_sorted(table, {}, &knob_entry::name));
 static_assert([] {
     for (std::size_t i = 0; i < table.size(); ++i) {
@@ -106,27 +115,35 @@ std::optional<std::string> knob_text(knob which) {
     return value;
 }
 
-bool is_switch_word(std::string_view value) {
-    constexpr std::array<std::string_view, 8> words{"on",  "1", "yes", "true",
-                                                    "off", "0", "no",  "false"};
-    return std::ranges::find(words, value) != words.end();
+std::optional<bool> switch_value(std::string_view text) {
+    constexpr std::array<std::string_view, 4> on{"on", "1", "yes", "true"};
+    constexpr std::array<std::string_view, 4> off{"off", "0", "no", "false"};
+    const std::string word = in_lower_case(text);
+    if (std::ranges::find(on, word) != on.end()) return true;
+    if (std::ranges::find(off, word) != off.end()) return false;
+    return std::nullopt;
 }
+
+bool is_switch_word(std::string_view value) { return switch_value(value).has_value(); }
 
 bool knob_is_on(knob which) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
-    return value != "0" && value != "off" && value != "no" && value != "false";
+    return switch_value(value).value_or(true);
 }
 
 void expect_switch(knob which) {
     const std::string_view standard = entry_of(which).default_value;
     const std::string value = knob_text(which).value_or(std::string(standard));
-    if (value == standard || is_switch_word(value)) return;
+    if (in_lower_case(value) == standard || is_switch_word(value)) return;
     refuse_knob(which, value, standard == "auto" ? "auto or off" : "on or off");
 }
 
 std::size_t knob_choice(knob which, std::span<const std::string_view> words) {
     const std::string value = knob_text(which).value_or(std::string(entry_of(which).default_value));
-    const auto found = std::ranges::find(words, value);
+    auto found = std::ranges::find(words, in_lower_case(value));
+    if (const auto is_on = switch_value(value); is_on && found == words.end()) {
+        found = std::ranges::find(words, *is_on ? "on" : "off");
+    }
     if (found == words.end()) refuse_knob(which, value, fmt::format("{}", fmt::join(words, ", ")));
     return static_cast<std::size_t>(found - words.begin());
 }

@@ -52,10 +52,13 @@ std::span<const knob_entry> knob_table();
 /// Value in the environment; nothing when unset or empty.
 std::optional<std::string> knob_text(knob which);
 
-/// "on", "1", "yes", "true", "off", "0", "no", "false": no knob takes these for the name of a file.
+/// "on", "1", "yes", "true" and "off", "0", "no", "false", in upper or lower case; nothing for what
+/// is none of them.
+std::optional<bool> switch_value(std::string_view text);
+/// Whether it is one of these: no knob takes them for the name of a file.
 bool is_switch_word(std::string_view value);
 
-/// "1", "on", "yes", "true" and, for knobs that take a file, any name.
+/// What is not switched off: for knobs that take a file, any name.
 bool knob_is_on(knob which);
 
 /// Throws `error` (bad_argument) unless a knob that is on or off is set to one of these.
@@ -68,7 +71,8 @@ void expect_legal_knobs();
 /// Throws `error` (bad_argument): the value, and what is legal.
 [[noreturn]] void refuse_knob(knob which, std::string_view value, std::string_view legal);
 
-/// One of `words`. Throws `error` (bad_argument) with the legal words otherwise.
+/// One of `words`, in upper or lower case; other words for a switch where "on" or "off" is one.
+/// Throws `error` (bad_argument) with the legal words otherwise.
 /// @return the index of the word.
 std::size_t knob_choice(knob which, std::span<const std::string_view> words);
 

@@ -34,7 +34,9 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
             scale = std::ldexp(1.0, 10 * (static_cast<int>(place) + 1));
             suffix.remove_prefix(1);
         }
-        if (suffix == "B" || suffix == "iB") suffix = {};
+        for (const std::string_view rest : {"B", "b", "iB", "ib", "IB"}) {
+            if (suffix == rest) suffix = {};
+        }
     }
     const double bytes = *number * scale;
     if (!suffix.empty() || bytes > 0x1p62) return std::nullopt;

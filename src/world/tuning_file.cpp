@@ -115,7 +115,7 @@ tuning_file::~tuning_file() {
 bool tuning_file::open_named_or_usual() {
     const auto named = base::knob_text(base::knob::tuning);
     if (named && !base::knob_is_on(base::knob::tuning)) return false;
-    is_named_ = named.has_value();
+    is_named_ = named.has_value() && !base::is_switch_word(*named);
     if (is_named_) {
         path_ = *named;
         file_ = open_apart(path_);

@@ -110,6 +110,25 @@ def test_a_malformed_value(machine: str, setting: tuple[str, str]):
     assert bad_values[setting] in sentence
 
 
+good_values = [("SELION_BIND", "OFF"), ("SELION_BIND", "1"), ("SELION_VERBOSE", "FALSE"),
+               ("SELION_HANG_ACTION", "Abort"), ("SELION_THREAD_LEVEL", "SINGLE"),
+               ("SELION_MEMBARRIER", "AUTO"), ("SELION_MEMBARRIER", "On"),
+               ("SELION_RANK_DEATH", "END"), ("SELION_TUNING", "OFF"), ("SELION_TRACE", "OFF")]
+
+
+@pytest.mark.parametrize("machine", all_machines)
+@pytest.mark.parametrize("setting", good_values, ids="=".join)
+def test_words_in_upper_or_lower_case(machine: str, setting: tuple[str, str]):
+    outcome = run("surroundings", "arguments", machine=machine, **dict([setting]))
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+@pytest.mark.parametrize("machine", ["threads:2,direct=OFF", "processes:2,direct=0"])
+def test_switches_of_a_machine(machine: str):
+    outcome = run("surroundings", "arguments", machine=machine)
+    assert (outcome.status, outcome.err) == (0, "")
+
+
 @pytest.mark.parametrize("machine", all_machines)
 def test_a_longer_spin_than_can_be_counted(machine: str):
     outcome = run("surroundings", "arguments", machine=machine, SELION_SPIN=str(2**64 - 1))

@@ -71,14 +71,17 @@ error malformed(const machine_spec& spec, std::string_view mistake) {
 /// Empty: none.
 std::string mistake_in_options(const machine_spec& spec) {
     for (const auto& [key, value] : spec.options) {
-        if (key == "direct" && (value == "on" || value == "off")) continue;
+        if (key == "direct" && base::is_switch_word(value)) continue;
         if (key == "direct") return fmt::format("direct={} is neither on nor off", value);
         if (key != "progress") return fmt::format("there is no option \"{}\"", key);
         if (value != "polling" && value != "interrupt") {
             return fmt::format("progress={} is no way of progress", value);
         }
     }
-    if (is_chosen(spec, "progress", "interrupt") && is_chosen(spec, "direct", "on")) {
+    const auto direct = spec.options.find("direct");
+    const bool is_direct =
+        direct != spec.options.end() && base::switch_value(direct->second).value_or(false);
+    if (is_direct && is_chosen(spec, "progress", "interrupt")) {
         return "with progress=interrupt each rank maps its own memory only: leave direct=on out";
     }
     return {};

@@ -41,7 +41,8 @@ bool choose(const machine_spec& spec, std::string_view key, std::string_view fir
 void read_options(const machine_spec& spec, job_setting& setting) {
     for (const auto& [key, value] : spec.options) {
         if (key == "direct") {
-            setting.is_direct = choose(spec, key, "on", "off");
+            const auto is_on = base::switch_value(value);
+            setting.is_direct = is_on ? *is_on : choose(spec, key, "on", "off");
         } else if (key == "progress") {
             setting.has_notifier = choose(spec, key, "interrupt", "polling");
         } else {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <utility>
 
 #include "selion/error.hpp"
 #include "selion/machines.hpp"
@@ -51,6 +52,45 @@ TEST_F(knobs_test, switches) {
     }
     set("SELION_TRACE", "some/file.json");
     EXPECT_TRUE(knob_is_on(knob::trace));
+}
+
+TEST_F(knobs_test, words_stand_in_upper_or_lower_case) {
+    for (const char* off : {"OFF", "Off", "NO", "False"}) {
+        set("SELION_CRASH_REPORT", off);
+        EXPECT_FALSE(knob_is_on(knob::crash_report)) << off;
+        EXPECT_TRUE(is_switch_word(off)) << off;
+        expect_legal_knobs();
+    }
+    set("SELION_MEMBARRIER", "Auto");
+    set("SELION_HANG_ACTION", "ABORT");
+    set("SELION_THREAD_LEVEL", "Multiple");
+    set("SELION_RANK_DEATH", "Report");
+    expect_legal_knobs();
+    EXPECT_EQ(knob_choice(knob::hang_action, std::array<std::string_view, 2>{"report", "abort"}),
+              1u);
+    EXPECT_TRUE(knob_is_on(knob::membarrier));
+}
+
+TEST_F(knobs_test, a_choice_with_on_and_off_takes_all_words_of_a_switch) {
+    constexpr std::array<std::string_view, 3> words{"auto", "on", "off"};
+    for (const auto& [text, choice] :
+         {std::pair{"ON", 1u}, std::pair{"1", 1u}, std::pair{"true", 1u}, std::pair{"YES", 1u},
+          std::pair{"0", 2u}, std::pair{"No", 2u}, std::pair{"AUTO", 0u}}) {
+        set("SELION_BIND", text);
+        EXPECT_EQ(knob_choice(knob::bind, words), choice) << text;
+        expect_legal_knobs();
+    }
+    set("SELION_HANG_ACTION", "on");
+    EXPECT_THAT(refusal_of([] { return expect_legal_knobs(), 0; }), HasSubstr("report, abort"));
+}
+
+TEST_F(knobs_test, no_folder_is_meant_by_on) {
+    for (const char* legal : {"off", "0", "some/folder"}) {
+        set("SELION_CACHE_TRACE", legal);
+        expect_legal_knobs();
+    }
+    set("SELION_CACHE_TRACE", "On");
+    EXPECT_THAT(refusal_of([] { return expect_legal_knobs(), 0; }), HasSubstr("a folder, or off"));
 }
 
 TEST_F(knobs_test, choices) {

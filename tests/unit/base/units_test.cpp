@@ -10,9 +10,11 @@ namespace {
 
 TEST(units, sizes_are_binary_multiples) {
     const std::pair<const char*, std::uint64_t> known[] = {
-        {"0", 0},           {"4096", 4096},      {"64K", 64 << 10}, {"64k", 64 << 10},
-        {"64KB", 64 << 10}, {"64KiB", 64 << 10}, {"3M", 3 << 20},   {"1.5G", 3ull << 29},
-        {"0.5k", 512},      {"2T", 2ull << 40},  {"12B", 12},
+        {"0", 0},           {"4096", 4096},       {"64K", 64 << 10},
+        {"64k", 64 << 10},  {"64kb", 64 << 10},   {"64kib", 64 << 10},
+        {"12b", 12},        {"64KB", 64 << 10},   {"64KiB", 64 << 10},
+        {"3M", 3 << 20},    {"1.5G", 3ull << 29}, {"0.5k", 512},
+        {"2T", 2ull << 40}, {"12B", 12},
     };
     for (const auto& [text, bytes] : known) EXPECT_EQ(parse_bytes(text), bytes) << text;
 }

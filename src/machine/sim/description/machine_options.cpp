@@ -8,6 +8,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/knobs.hpp"
 #include "base/nearest_name.hpp"
 #include "machine/sim/description/machine_schema.hpp"
 #include "machine/sim/description/run_setting.hpp"
@@ -41,12 +42,7 @@ plain_value value_from(std::string_view text, quantity kind, std::string_view pl
     if (kind == quantity::word) return std::string(text);
     if (kind == quantity::list) return list_from(text, place);
     if (kind == quantity::truth) {
-        for (const std::string_view yes : {"true", "on", "yes", "1"}) {
-            if (text == yes) return true;
-        }
-        for (const std::string_view no : {"false", "off", "no", "0"}) {
-            if (text == no) return false;
-        }
+        if (const auto is_on = base::switch_value(text)) return *is_on;
         reject(place, "legal values are on and off");
     }
     if (const auto whole = number_in<std::int64_t>(text)) return *whole;
