@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "printed.hpp"
+
 /// The options of a small example. A mistake is one sentence on standard error and exit status 2.
 ///
 ///     examples::command_line line("ring", help);
@@ -74,7 +76,7 @@ public:
             const std::string_view argument = argv[i];
             if (argument == "--help") {
                 std::fputs(help_.c_str(), stdout);
-                return 0;
+                return printed(program_.c_str(), 0);
             }
             const std::size_t equals = argument.find('=');
             const option* const found = find(argument.substr(0, equals));

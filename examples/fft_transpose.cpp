@@ -18,6 +18,7 @@
 #include <selion/selion.hpp>
 
 #include "command_line.hpp"
+#include "printed.hpp"
 #include "random_numbers.hpp"
 
 namespace {
@@ -212,7 +213,7 @@ int transform(selion::world& world, std::size_t size) {
     std::printf(
         "equal to the definition where it was looked at, and to the input after going "
         "back\n");
-    return 0;
+    return examples::printed("fft_transpose", 0);
 }
 
 constexpr const char* help = R"(fft_transpose: a two-dimensional Fourier transform
@@ -221,8 +222,8 @@ constexpr const char* help = R"(fft_transpose: a two-dimensional Fourier transfo
   --help     print this
 
 It is compared with the definition at one place for each rank, and with the input after going back.
-SELION_MACHINE chooses where it runs. Exit status: 0, 1 if it is wrong, 2 for an argument that
-cannot be used.
+SELION_MACHINE chooses where it runs. Exit status: 0, 1 if it is wrong, 2 for an argument or
+an output that cannot be used.
 )";
 
 }  // namespace

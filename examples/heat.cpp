@@ -16,6 +16,7 @@
 #include <selion/selion.hpp>
 
 #include "command_line.hpp"
+#include "printed.hpp"
 
 namespace {
 
@@ -144,7 +145,17 @@ int report(const selion::world& world, const plate& last, const settings& chosen
     return 0;
 }
 
+/// Rank 0 finds out, before the work, whether it will be able to write the picture: a file that is
+/// there stays as it is until then. @return the same at all ranks.
+bool can_write_picture(selion::world& world, const settings& chosen) {
+    bool can = true;
+    if (world.rank() == 0) can = std::ofstream(chosen.picture, std::ios::app).good();
+    if (!can) std::fprintf(stderr, "heat: %s cannot be written\n", chosen.picture.c_str());
+    return world.broadcast(can, 0);
+}
+
 int solve(selion::world& world, const settings& chosen) {
+    if (!chosen.picture.empty() && !can_write_picture(world, chosen)) return 2;
     const std::size_t n = chosen.size;
     const auto [grid_rows, grid_columns] = grid_of(world.size());
     const auto layout = selion::on_grid(selion::block(grid_rows), selion::block(grid_columns));
@@ -164,7 +175,10 @@ int solve(selion::world& world, const settings& chosen) {
         world.barrier();
     }
 
-    const int status = world.rank() == 0 ? report(world, plates[chosen.steps % 2], chosen) : 0;
+    int status = 0;
+    if (world.rank() == 0) {
+        status = examples::printed("heat", report(world, plates[chosen.steps % 2], chosen));
+    }
     for (const plate& one : plates) selion::deallocate(world, one);  // waits for rank 0
     return status;
 }
@@ -177,7 +191,7 @@ constexpr const char* help = R"(heat: heat spreads over a square plate
   --help           print this
 
 The result is compared with a sequential run, bit for bit. SELION_MACHINE chooses where it runs.
-Exit status: 0, 1 if a cell differs, 2 for an argument or a file that cannot be used.
+Exit status: 0, 1 if a cell differs, 2 for an argument, a file or an output that cannot be used.
 )";
 
 }  // namespace

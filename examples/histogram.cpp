@@ -13,6 +13,7 @@
 #include <selion/selion.hpp>
 
 #include "command_line.hpp"
+#include "printed.hpp"
 #include "random_numbers.hpp"
 
 namespace {
@@ -86,7 +87,10 @@ int count(selion::world& world, const settings& chosen) {
     const std::uint64_t taken = world.all_reduce(counted, selion::plus);
     world.barrier();  // completes what all have added
 
-    const int status = world.rank() == 0 ? report(world, bins, chosen, taken) : 0;
+    int status = 0;
+    if (world.rank() == 0) {
+        status = examples::printed("histogram", report(world, bins, chosen, taken));
+    }
     selion::deallocate(world, next.on(world.rank()));
     selion::deallocate(world, bins);
     return status;
@@ -100,7 +104,8 @@ constexpr const char* help = R"(histogram: all ranks count values into bins that
   --help       print this
 
 The counts are compared with those of a plain loop. SELION_MACHINE chooses where it runs. Exit
-status: 0, 1 if a bin is wrong, 2 for an argument that cannot be used.
+status: 0, 1 if a bin is wrong, 2 for an argument or an output that
+cannot be used.
 )";
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <selion/selion.hpp>
 
 #include "command_line.hpp"
+#include "printed.hpp"
 #include "random_numbers.hpp"
 
 namespace {
@@ -184,7 +185,7 @@ int work(selion::world& world, const settings& chosen) {
                 " keys are left, checksum 0x%016" PRIx64 "\n",
                 chosen.operations, world.size(), size, sum);
     std::printf("every answer is what a plain map would have said\n");
-    return 0;
+    return examples::printed("key_value", 0);
 }
 
 constexpr const char* help = R"(key_value: a table of keys and values over all ranks
@@ -195,7 +196,7 @@ constexpr const char* help = R"(key_value: a table of keys and values over all r
   --help           print this
 
 Every answer is compared with a plain map's. SELION_MACHINE chooses where it runs. Exit status: 0,
-1 if an answer is wrong, 2 for an argument that cannot be used.
+1 if an answer is wrong, 2 for an argument or an output that cannot be used.
 )";
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <selion/selion.hpp>
 
 #include "command_line.hpp"
+#include "printed.hpp"
 
 namespace {
 
@@ -66,7 +67,10 @@ int pass_round(selion::world& world, std::uint64_t rounds) {
     }
     const std::int64_t took_ns = world.now() - start;
 
-    const int status = world.rank() == 0 ? report(world, held, rounds, took_ns) : 0;
+    int status = 0;
+    if (world.rank() == 0) {
+        status = examples::printed("ring", report(world, held, rounds, took_ns));
+    }
     selion::deallocate(world, mine);
     return status;
 }
@@ -77,7 +81,7 @@ constexpr const char* help = R"(ring: a token goes round all ranks
   --help       print this
 
 SELION_MACHINE chooses where it runs. Exit status: 0, 1 if the token comes back wrong, 2 for an
-argument that cannot be used.
+argument or an output that cannot be used.
 )";
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 #include <selion/spc.hpp>
 
+#include "printed.hpp"
+
 using namespace selion::spc;
 
 enum { IDX_sum, IDX_sumsq };
@@ -41,7 +43,8 @@ int call_slaves(const std::string& slave) {
     board2.wait();
     board2.get_i32(&sum);
     std::printf("sum %d, sum of squares %d\n", sum, sumsq);
-    return sum == n * (n + 1) / 2 && sumsq == n * (n + 1) * (2 * n + 1) / 6 ? 0 : 1;
+    const bool is_right = sum == n * (n + 1) / 2 && sumsq == n * (n + 1) * (2 * n + 1) / 6;
+    return examples::printed("spc_host", is_right ? 0 : 1);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <selion/selion.hpp>
 
 #include "command_line.hpp"
+#include "printed.hpp"
 #include "random_numbers.hpp"
 
 namespace {
@@ -261,6 +262,7 @@ int work(selion::world& world, const settings& chosen) {
         std::printf("%u ranks visited %" PRIu64 " to %" PRIu64 " of them, after %" PRIu64
                     " thefts\n",
                     world.size(), least, most, steals);
+        status = examples::printed("work_stealing", status);
     }
     own.release();
     return status;
@@ -274,7 +276,7 @@ constexpr const char* help = R"(work_stealing: counts the nodes of an unbalanced
   --help      print this
 
 The count is compared with a sequential one. SELION_MACHINE chooses where it runs. Exit status: 0,
-1 if the count is wrong, 2 for an argument that cannot be used.
+1 if the count is wrong, 2 for an argument or an output that cannot be used.
 )";
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <selion/selion.hpp>
 
 #include "../command_line.hpp"
+#include "../printed.hpp"
 #include "matrix_market.hpp"
 #include "solver.hpp"
 #include "sparse_matrix.hpp"
@@ -78,7 +79,10 @@ int work(selion::world& world, const sparse_matrix& matrix, const settings& chos
     const limits until{std::pow(10.0, -static_cast<double>(chosen.digits)), chosen.iterations};
     const outcome result = solve(world, matrix, rows, solution, until);
     world.barrier();  // the solution is there
-    const int status = world.rank() == 0 ? report(matrix, solution, result, chosen) : 0;
+    int status = 0;
+    if (world.rank() == 0) {
+        status = examples::printed("conjugate_gradients", report(matrix, solution, result, chosen));
+    }
     selion::deallocate(world, solution);
     return status;
 }
@@ -94,7 +98,7 @@ constexpr const char* help = R"(conjugate_gradients: solves A x = b, where all e
 The result is the same for any number of ranks, and its residual is computed from A and x once more
 by a plain loop. SELION_MACHINE chooses where it runs. Exit status: 0, 1 if that residual is too
 large, there are too many iterations or these show that the matrix is not positive definite, 2 for
-an argument or a matrix that cannot be used.
+an argument, a matrix or an output that cannot be used.
 )";
 
 }  // namespace

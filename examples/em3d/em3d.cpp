@@ -13,6 +13,7 @@
 
 #include <selion/selion.hpp>
 
+#include "../printed.hpp"
 #include "bad_file.hpp"
 #include "distributed_fields.hpp"
 #include "field_file.hpp"
@@ -127,7 +128,8 @@ int solve(selion::world& world, const problem& input, const options& chosen) {
         std::fputs((chosen.is_json ? as_json(run) : as_text(run)).c_str(), stdout);
     }
     const bool writes = chosen.field_file && world.rank() == 0;
-    const int written = writes ? write_field(fields, input, chosen) : 0;
+    int written = writes ? write_field(fields, input, chosen) : 0;
+    if (world.rank() == 0) written = examples::printed("em3d", written);
     fields.release();  // waits for rank 0, which reads everybody's values
     return is_right ? written : 1;
 }
@@ -147,7 +149,7 @@ int main(int argc, char** argv) {
         chosen = em3d::parse_options(arguments);
         if (chosen.is_help) {
             std::fputs(em3d::help_text(), stdout);
-            return 0;
+            return examples::printed("em3d", 0);
         }
         input = em3d::make_problem(chosen);
     } catch (const em3d::bad_option& wrong) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import IO
 
 root = Path(__file__).resolve().parents[2]
 programs = Path(os.environ.get("TEST_BIN_DIR", root / "build/dev/bin"))
@@ -22,13 +23,14 @@ def clean_environment() -> dict[str, str]:
 
 
 def run(program: str, *arguments: object, machine: str = "threads:2",
-        folder: Path | None = None,
+        folder: Path | None = None, stdout: IO[str] | int = subprocess.PIPE,
         settings: dict[str, str] | None = None) -> subprocess.CompletedProcess:
     return subprocess.run(
         [programs / program, *map(str, arguments)],
         env={**clean_environment(), "SELION_MACHINE": machine, "SELION_HANG_TIMEOUT": "30",
              "SELION_HANG_ACTION": "abort", **(settings or {})},
-        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True,
+        timeout=60,
     )
 
 

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from started import machines, output, run
 
+short = {"heat": ["--steps", 3], "key_value": ["--operations", 100], "ring": ["--rounds", 10],
+         "work_stealing": ["--width", 20]}
 programs = ("ring", "heat", "conjugate_gradients", "histogram", "fft_transpose", "work_stealing",
             "key_value")
 
@@ -53,6 +57,23 @@ def test_a_picture_that_cannot_be_written_is_told(machine):
                machine=machine)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "heat: /nonexistent/a.ppm cannot be written\n"
+
+
+def test_a_picture_that_cannot_be_written_is_told_before_the_work():
+    done = run("heat", "--size", 4096, "--steps", 1_000_000, "--picture", "/nonexistent/a.ppm")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "heat: /nonexistent/a.ppm cannot be written\n"
+
+
+@pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:crossbar,ranks=2"])
+@pytest.mark.parametrize("program", [*programs, "em3d"])
+def test_output_that_cannot_be_written_is_told(program, machine):
+    arguments = ["--random", "--nodes", "20"] if program == "em3d" else short.get(program, [])
+    for line in (arguments, ["--help"]):
+        with Path("/dev/full").open("w") as full:
+            done = run(program, *line, machine=machine, stdout=full)
+        assert (done.returncode, done.stderr) == (
+            2, f"{program}: standard output cannot be written\n")
 
 
 bad_matrices = {
