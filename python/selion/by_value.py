@@ -38,6 +38,7 @@ _start = (
     "from selion.rank import main; main()"
 )
 _grace_seconds = 3.0
+_most_s = 1e9  # decades: a clock has room for them
 _longest_wait_s = 3600.0  # at once; the kernel counts milliseconds in 32 bits
 _of_a_rank = re.compile(r"selion: (rank (\d+) of \d+(?:\b.*; the job ends|: .*))$")
 _of_an_end = "selion: interrupted by "
@@ -171,13 +172,13 @@ def _keeps(line: str) -> bool:
 def run(function: Callable[..., Any], args: tuple[Any, ...], options: Options) -> list[Any]:
     """What `selion.run` does with a machine."""
     limit = options.time_limit
-    if limit is not None and not (limit > 0 and math.isfinite(limit)):
-        raise Mistake(f"The time limit is {limit} seconds; legal is more than 0.")
+    if limit is not None and not 0 < limit < math.inf:
+        raise Mistake(f"The time limit is {limit} seconds; legal: finite, above 0.")
     payload = sending.pack(function, args)
     if sys.stdout is not None:
         sys.stdout.flush()
     with _started(payload, options) as running:
-        deadline = math.inf if limit is None else time.monotonic() + limit
+        deadline = math.inf if limit is None else time.monotonic() + min(limit, _most_s)
         if not running.watch(deadline):
             raise TimeoutError(f"The time limit of {limit:g} s is over; the job was ended.")
         running.child.wait()

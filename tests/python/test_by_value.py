@@ -353,7 +353,9 @@ _mistakes = [
     ("f, machine='processes:x'", 'Mistake: machine "processes:x": "" is not a number'),
     ("f, machine='cray'", 'Mistake: machine "cray"'),
     ("f, machine='fabric:2'", "Mistake: Ranks of the machine 'fabric:2' are started by a launcher"),
-    ("f, machine='processes:2', time_limit=0", "Mistake: The time limit is 0 seconds; legal"),
+    *((f"f, machine='processes:2', time_limit=float('{limit}')",
+       f"Mistake: The time limit is {limit} seconds; legal: finite, above 0.")
+      for limit in ("-1.0", "0.0", "inf", "nan")),
     ("f, machine='processes:2', time_limit='5'", "TypeError: time_limit is '5', of type str; leg"),
     ("f, machine='processes:2', environment={'A': 5}", "TypeError: environment gives the variable "
      "'A' the value 5; legal: str for both"),

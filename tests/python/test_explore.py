@@ -45,10 +45,10 @@ def test_every_seed_is_run(selion, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--time-limit", "-5"), "The time limit is -5.0 seconds; legal is more than 0."),
-        (("--time-limit", "0"), "The time limit is 0.0 seconds; legal is more than 0."),
-        (("--time-limit", "inf"), "The time limit is inf seconds; legal is more than 0."),
-        (("--time-limit", "nan"), "The time limit is nan seconds; legal is more than 0."),
+        (("--time-limit", "-5"), "The time limit is -5.0 seconds; legal: finite, above 0."),
+        (("--time-limit", "0"), "The time limit is 0.0 seconds; legal: finite, above 0."),
+        (("--time-limit", "inf"), "The time limit is inf seconds; legal: finite, above 0."),
+        (("--time-limit", "nan"), "The time limit is nan seconds; legal: finite, above 0."),
         (
             ("-m", "sim:crossbar,seed=4"),
             "The machine 'sim:crossbar,seed=4' has 'seed=4', which selion explore chooses; leave "

@@ -6,6 +6,7 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import json
+import math
 import os
 import signal
 import subprocess
@@ -210,9 +211,15 @@ def test_it_is_an_executor(shared_pool):
     seen = threading.Event()
     shared_pool.submit(add, 1, 1).add_done_callback(lambda call: seen.set())
     assert seen.wait(20)
-    slow = shared_pool.submit(time.sleep, 0.3)
+    slow = shared_pool.submit(time.sleep, 1)
     with pytest.raises(TimeoutError):
         slow.result(timeout=0.01)
+    for none in (0, -1, -math.inf):
+        with pytest.raises(TimeoutError):
+            slow.result(timeout=none)
+    with pytest.raises(ValueError, match="The time-out is nan seconds; legal is a number"):
+        slow.result(timeout=math.nan)
+    assert slow.result(timeout=math.inf) == slow.result(timeout=1e300) == slow.result()
     slow.result()
 
 

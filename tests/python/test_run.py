@@ -178,8 +178,8 @@ def test_what_only_the_package_reads_is_kept_from_the_program(selion):
                             f"processes:2x{'9' * 5000}")
         ),
         (("-n", "0"), "0 ranks were asked for; legal is 1 or more."),
-        (("--time-limit", "0"), "The time limit is 0.0 seconds; legal is more than 0."),
-        (("--time-limit", "nan"), "The time limit is nan seconds; legal is more than 0."),
+        (("--time-limit", "0"), "The time limit is 0.0 seconds; legal: finite, above 0."),
+        (("--time-limit", "nan"), "The time limit is nan seconds; legal: finite, above 0."),
     ],
 )
 def test_bad_options(selion, options, sentence):

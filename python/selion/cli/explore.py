@@ -160,6 +160,6 @@ def command(
     if mode not in _modes:
         raise Mistake(f"'{mode}' is not a mode; the modes are {' and '.join(_modes)}.")
     if not (time_limit > 0 and math.isfinite(time_limit)):
-        raise Mistake(f"The time limit is {time_limit} seconds; legal is more than 0.")
+        raise Mistake(f"The time limit is {time_limit} seconds; legal: finite, above 0.")
     line = [program_path(program), *(arguments or [])]
     _explore(line, f"{machine},explore={mode}", _seeds(seeds), time_limit)

@@ -83,7 +83,7 @@ def command(
     of the signal that ended it.
     """
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
-        raise Mistake(f"The time limit is {time_limit} seconds; legal is more than 0.")
+        raise Mistake(f"The time limit is {time_limit} seconds; legal: finite, above 0.")
     line = _line(program, arguments or [])
     if not machine and not os.environ.get("SELION_MACHINE"):
         if hosts is not None:

@@ -28,14 +28,11 @@ from selion.offload import messages
 from selion.offload.functions import Chunk, Function, chunks
 
 # Ctrl-C reaches workers too; what it means the host decides, also while they still import.
-_start = (
-    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from selion.offload.worker import main; main()"
-)
+_start = ("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+          "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+          "from selion.offload.worker import main; main()")
 _block_bytes = 4096
-_slice_s = 0.001
-_longest_pause_s = 0.001
+_slice_s = _longest_pause_s = 0.001
 _most_spin_s = 1e9  # in nanoseconds still an integer of 64 bits
 
 
@@ -307,6 +304,8 @@ class Pool(Executor):
     def _drive(self, call: _Call, timeout: float | None) -> None:
         """Until the call is done."""
         end = math.inf if timeout is None else time.monotonic() + timeout
+        if math.isnan(end):
+            raise ValueError("The time-out is nan seconds; legal is a number, or None for ever.")
         looks = True
         while True:
             left = max(0.0, end - time.monotonic())
@@ -322,8 +321,8 @@ class Pool(Executor):
                 self._lock.release()
             self._tell()
             if is_over and not Future.done(call):
-                with contextlib.suppress(CancelledError):
-                    Future.exception(call, left)  # another thread is about to tell it
+                with contextlib.suppress(CancelledError):  # another thread is about to tell it
+                    Future.exception(call, min(left, threading.TIMEOUT_MAX))
             if Future.done(call):
                 return
             if left <= 0:
