@@ -180,6 +180,24 @@ def test_a_part_that_is_neither_on_nor_off_is_refused(tmp_path):
     assert "SELION_STUDIES is 'of'; it can be AUTO, ON or OFF" in " ".join(done.stderr.split())
 
 
+@pytest.mark.parametrize(("word", "is_built"), [("off", False), ("No", False), ("false", False),
+                                                ("on", True), ("Yes", True), ("1", True),
+                                                ("auto", True), ("AUTO", True)])
+def test_words_for_parts_stand_in_upper_or_lower_case(tmp_path, word, is_built):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(parts NONE)\n"
+        f"include({_source}/cmake/selion_parts.cmake)\n"
+        'selion_part(MINE "A part")\nselion_decide(MINE)\nset(is_there FALSE)\n'
+        'if(SELION_WITH_MINE)\nmessage(STATUS "it is built")\nendif()\n'
+        'if(SELION_MINE STREQUAL "AUTO")\n'
+        'selion_require(MINE is_there "it is not there")\nendif()\n'
+    )
+    told = run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build",
+               f"-DSELION_MINE={word}")
+    assert ("it is built" in told) == is_built
+    assert ("mine is off: it is not there" in told) == (word.upper() == "AUTO")
+
+
 def test_a_missing_dependency_is_named(prefix, tmp_path):
     if list(prefix.glob("lib*/**/libselion.so")):
         pytest.skip("a shared library brings its dependencies itself")
