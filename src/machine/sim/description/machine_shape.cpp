@@ -149,8 +149,9 @@ private:
             case network_kind::bus: {
                 const std::uint32_t most =
                     draft_.most_boards != 0 ? draft_.most_boards : draft_.boards;
+                const std::uint32_t wanted = draft_.ranks != 0 ? draft_.ranks - 1 : draft_.boards;
                 return {most + 1ull, fmt::format("a host and {} boards", most),
-                        fmt::format("network.most_boards={}", 2 * std::max(most, 1u))};
+                        fmt::format("network.most_boards={}", wanted)};
             }
             case network_kind::crossbar:
                 if (!model_.node) return room_of_crossbar();
