@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -45,13 +46,16 @@ public:
 
     /// Waits until it is done: results are where `out` has said. Throws what the routine has
     /// thrown, as `routine_error`, or why the call has failed.
-    void wait() {
-        static_cast<void>(detail::wait_call(hold_.pool(), hold_.call(), -1));
+    void wait(std::source_location site = std::source_location::current()) {
+        static_cast<void>(detail::wait_call(hold_.pool(), hold_.call(), -1, site));
         detail::check_call(hold_.call());
     }
     /// The same for at most `timeout`. @return whether it is done.
-    [[nodiscard]] bool wait(time_limit timeout) {
-        if (!detail::wait_call(hold_.pool(), hold_.call(), timeout.nanoseconds())) return false;
+    [[nodiscard]] bool wait(time_limit timeout,
+                            std::source_location site = std::source_location::current()) {
+        if (!detail::wait_call(hold_.pool(), hold_.call(), timeout.nanoseconds(), site)) {
+            return false;
+        }
         detail::check_call(hold_.call());
         return true;
     }
@@ -63,8 +67,8 @@ public:
         }
     }
     /// Waits, and returns what the routine has returned.
-    R get() {
-        wait();
+    R get(std::source_location site = std::source_location::current()) {
+        wait(site);
         return result();
     }
     /// Whether it is done, or has failed. Makes progress.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <span>
 #include <utility>
 #include <vector>
@@ -35,20 +36,23 @@ public:
     std::size_t size() const noexcept { return range_.bytes / sizeof(T); }
 
     /// Writes elements from index `first` on. Waits for the worker's calls.
-    /// @error bad_argument: beyond its end, or the worker has been replaced.
-    void write(std::size_t first, std::span<const T> from) {
+    /// @error bad_argument: beyond its end; rank_dead: its worker has died.
+    void write(std::size_t first, std::span<const T> from,
+               std::source_location site = std::source_location::current()) {
         detail::write_to(*pool_, range_, detail::array_bytes(first, sizeof(T)), from.data(),
-                         from.size_bytes());
+                         from.size_bytes(), site);
     }
     /// Reads them, likewise.
-    void read(std::size_t first, std::span<T> into) const {
+    void read(std::size_t first, std::span<T> into,
+              std::source_location site = std::source_location::current()) const {
         detail::read_from(*pool_, range_, detail::array_bytes(first, sizeof(T)), into.data(),
-                          into.size_bytes());
+                          into.size_bytes(), site);
     }
     /// Copies all elements to another array, of another worker or the same: over the host, or
     /// straight from worker to worker where the machine can. @error bad_argument: it is shorter.
-    void copy_to(worker_array& target) const {
-        detail::copy_between(*pool_, range_, target.range_, range_.bytes);
+    void copy_to(worker_array& target,
+                 std::source_location site = std::source_location::current()) const {
+        detail::copy_between(*pool_, range_, target.range_, range_.bytes, site);
     }
     detail::array_argument<T> as_argument() const noexcept { return {range_}; }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +37,8 @@ public:
     /// Starts the workers. With `worker_kind::rank` collective: rank 0 is the host, and the ranks
     /// after it serve, in `serve` or when their pool ends.
     /// @error bad_argument, not_available, system_failure, out_of_memory.
-    SELION_API explicit worker_pool(selion::world& world, const worker_pool_options& options = {});
+    SELION_API explicit worker_pool(selion::world& world, const worker_pool_options& options = {},
+                                    std::source_location site = std::source_location::current());
     /// For a program, or a thread, that is no rank: `thread` or `process`.
     SELION_API explicit worker_pool(const worker_pool_options& options);
     worker_pool(const worker_pool&) = delete;
@@ -50,7 +52,7 @@ public:
     /// Whether calls are made from here; not on ranks that serve.
     SELION_API bool is_host() const noexcept;
     /// On a rank that is a worker: runs calls until the host's pool ends. Else nothing.
-    SELION_API void serve();
+    SELION_API void serve(std::source_location site = std::source_location::current());
     SELION_API pool_counts counts() const noexcept;
     /// What the calls so far have taken. All zero unless the pool measures.
     SELION_API pool_profile profile() const noexcept;
@@ -101,27 +103,29 @@ public:
     }
 
     /// Waits until every call is done. Throws nothing: failures stay with their calls.
-    SELION_API void wait_all();
+    SELION_API void wait_all(std::source_location site = std::source_location::current());
     /// Takes results and sends waiting calls. Waits for no call; but where a worker has died, until
     /// its successor is there.
     SELION_API void progress();
     /// Waits until one of several calls is done. @return its index, the lowest if there are
     /// several. @error bad_argument: there are no calls.
     template <class R>
-    std::size_t wait_any(std::span<routine_call<R>> calls) {
+    std::size_t wait_any(std::span<routine_call<R>> calls,
+                         std::source_location site = std::source_location::current()) {
         if (calls.empty()) throw error(status::bad_argument, "wait_any has no call to wait for");
         while (true) {
             for (std::size_t i = 0; i < calls.size(); ++i) {
                 if (calls[i].is_done()) return i;
             }
-            rest();
+            rest(site);
         }
     }
     /// The same of calls in a vector or an array.
     template <class Calls>
         requires(std::ranges::contiguous_range<Calls> && !std::ranges::view<Calls>)
-    std::size_t wait_any(Calls& calls) {
-        return wait_any(std::span<std::ranges::range_value_t<Calls>>(calls));
+    std::size_t wait_any(Calls& calls,
+                         std::source_location site = std::source_location::current()) {
+        return wait_any(std::span<std::ranges::range_value_t<Calls>>(calls), site);
     }
 
     /// Shares `total` items out in chunks that shrink as the work does: each is a part of what is
@@ -130,16 +134,17 @@ public:
     /// @param start `start(first, count)` calls a routine for these items, and returns the call.
     /// Waits for all; throws what the first failed call has thrown, when all have ended.
     template <class Start>
-    void share_out(std::size_t total, std::size_t least, Start start) {
+    void share_out(std::size_t total, std::size_t least, Start start,
+                   std::source_location site = std::source_location::current()) {
         expect_open();
         std::vector<decltype(start(total, total))> calls;
         std::exception_ptr trouble;
         const std::size_t most_calls = std::size_t{size()} * depth();
         for (std::size_t first = 0; first < total;) {
             if (calls.size() == most_calls) {
-                const std::size_t done = wait_any(std::span(calls));
+                const std::size_t done = wait_any(std::span(calls), site);
                 std::swap(calls[done], calls.back());
-                finish_chunk(calls.back(), trouble);
+                finish_chunk(calls.back(), trouble, site);
                 calls.pop_back();
             }
             const std::size_t part = (total - first) / (2 * most_calls);
@@ -148,7 +153,7 @@ public:
             calls.push_back(start(first, count));
             first += count;
         }
-        for (auto& each : calls) finish_chunk(each, trouble);
+        for (auto& each : calls) finish_chunk(each, trouble, site);
         if (trouble) std::rethrow_exception(trouble);
     }
 
@@ -157,38 +162,43 @@ public:
     /// cost more than the call, or an eighth is done.
     /// @return the plan. @error bad_argument: the pool does not measure.
     template <class Start>
-    chunk_plan share_out(std::size_t total, Start start) {
+    chunk_plan share_out(std::size_t total, Start start,
+                         std::source_location site = std::source_location::current()) {
         std::vector<chunk_trial> trials;
         std::size_t first = 0;
         for (std::size_t count = 1; wants_trial(trials, first + count, total); count *= 2) {
             const pool_profile before = profile();
-            start(first, count).wait();
+            start(first, count).wait(site);
             trials.push_back(trial_since(before, count));
             first += count;
         }
         if (trials.empty()) return {};
         const chunk_plan plan = plan_chunks(fit_chunk_cost(trials), total - first, size(), depth());
         const depth_limit limit(*this, plan.depth);
-        share_out(total - first, plan.items,
-                  [&](std::size_t from, std::size_t count) { return start(first + from, count); });
+        const auto start_rest = [&](std::size_t from, std::size_t count) {
+            return start(first + from, count);
+        };
+        share_out(total - first, plan.items, start_rest, site);
         return plan;
     }
 
     /// Elements in a worker's own memory; not set to any value.
     /// @error out_of_memory: it has not so much left.
     template <transferable T>
-    worker_array<T> allocate(std::uint32_t worker, std::size_t count) {
+    worker_array<T> allocate(std::uint32_t worker, std::size_t count,
+                             std::source_location site = std::source_location::current()) {
         return {*state_,
-                detail::allocate_on(*state_, worker, detail::array_bytes(count, sizeof(T)))};
+                detail::allocate_on(*state_, worker, detail::array_bytes(count, sizeof(T)), site)};
     }
     /// The same elements in each worker's memory: sent once where the machine can. Workers that
     /// have died without a successor go without. @error out_of_memory
     template <class Range>
-    auto replicate(const Range& elements) {
+    auto replicate(const Range& elements,
+                   std::source_location site = std::source_location::current()) {
         const std::span shown(elements);
         using element = typename decltype(shown)::value_type;
         return worker_replica<element>(
-            *state_, detail::replicate_on_all(*state_, shown.data(), shown.size_bytes()));
+            *state_, detail::replicate_on_all(*state_, shown.data(), shown.size_bytes(), site));
     }
     /// Elements in memory of the host that the workers see too: as arguments they do not travel.
     /// Give them back with `free_shared`. @error out_of_memory: see `shared_bytes`.
@@ -226,16 +236,17 @@ private:
         return routine_call<R>(std::move(made));
     }
     template <class R>
-    static void finish_chunk(routine_call<R>& call, std::exception_ptr& trouble) {
+    static void finish_chunk(routine_call<R>& call, std::exception_ptr& trouble,
+                             std::source_location site) {
         try {
-            call.wait();
+            call.wait(site);
         } catch (...) {
             if (!trouble) trouble = std::current_exception();
         }
     }
     /// @error bad_argument: calls are not made from here.
     SELION_API void expect_open() const;
-    SELION_API void rest();
+    SELION_API void rest(std::source_location site);
     SELION_API bool wants_trial(std::span<const chunk_trial> trials, std::size_t end,
                                 std::size_t total) const;
     SELION_API chunk_trial trial_since(const pool_profile& before, std::size_t items) const;

@@ -107,7 +107,8 @@ public:
     bool wait_for(double seconds, bool looks) const {
         const auto nanoseconds = static_cast<std::int64_t>(seconds * 1e9);
         const selion::detail::call_hold& hold = call_->hold();
-        return selion::detail::wait_call(hold.pool(), hold.call(), nanoseconds, looks);
+        return selion::detail::wait_call(hold.pool(), hold.call(), nanoseconds,
+                                         std::source_location::current(), looks);
     }
     reply get() const { return call_->get(); }
     bool is_done() const { return call_->is_done(); }

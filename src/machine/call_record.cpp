@@ -63,6 +63,7 @@ std::string_view name_of(operation what) {
         case operation::wait_counter: return "counter::wait";
         case operation::wait_future: return "future::wait";
         case operation::wait_worker: return "a wait for workers";
+        case operation::serve_calls: return "worker_pool::serve";
         case operation::send: return "send";
         case operation::completions: return "its completion handlers";
         case operation::coherent_access: return "an access to coherent memory";

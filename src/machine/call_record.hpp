@@ -35,6 +35,7 @@ enum class operation : std::uint32_t {
     wait_counter,
     wait_future,
     wait_worker,
+    serve_calls,
     send,
     completions,
     coherent_access,

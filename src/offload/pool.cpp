@@ -43,16 +43,19 @@ void expect_legal(const worker_pool_options& options) {
     }
 }
 
-detail::pool_state& make_state(const worker_pool_options& options, selion::world* world) {
+detail::pool_state& make_state(const worker_pool_options& options, selion::world* world,
+                               std::source_location site) {
     expect_legal(options);
+    detail::rank_context* const context = world == nullptr ? nullptr : detail::current_context;
+    const detail::pool_state::maker made{context, site};
     if (options.kind == worker_kind::rank) {
         if (world == nullptr) {
             throw error(status::bad_argument,
                         "workers that are ranks need the world that they are ranks of");
         }
-        return *new detail::pool_state(offload::make_rank_group(options, *world), options);
+        return *new detail::pool_state(offload::make_rank_group(options, *world, site), options,
+                                       made);
     }
-    detail::rank_context* const context = world == nullptr ? nullptr : detail::current_context;
     if (world != nullptr && !world->machine().capabilities.real_time) {
         throw error(status::not_available,
                     fmt::format("workers that are {} run in real time, beside the ranks; on {} "
@@ -60,7 +63,7 @@ detail::pool_state& make_state(const worker_pool_options& options, selion::world
                                 options.kind == worker_kind::thread ? "threads" : "processes",
                                 world->machine().spec));
     }
-    return *new detail::pool_state(offload::make_local_group(options, context), options);
+    return *new detail::pool_state(offload::make_local_group(options, context), options, made);
 }
 
 /// Workers that predictions go up to: what the boards' host of the model's source had room for.
@@ -74,17 +77,18 @@ offload_work measured(const pool_profile& profile) {
 
 }  // namespace
 
-worker_pool::worker_pool(selion::world& world, const worker_pool_options& options)
-    : state_(make_state(options, &world)) {}
+worker_pool::worker_pool(selion::world& world, const worker_pool_options& options,
+                         std::source_location site)
+    : state_(make_state(options, &world, site)) {}
 
 worker_pool::worker_pool(const worker_pool_options& options)
-    : state_(make_state(options, nullptr)) {}
+    : state_(make_state(options, nullptr, {})) {}
 
 worker_pool::~worker_pool() { (*state_).close(); }
 
 std::uint32_t worker_pool::size() const noexcept { return (*state_).size(); }
 bool worker_pool::is_host() const noexcept { return (*state_).is_host(); }
-void worker_pool::serve() { (*state_).serve(); }
+void worker_pool::serve(std::source_location site) { (*state_).serve(site); }
 pool_counts worker_pool::counts() const noexcept { return (*state_).counts(); }
 pool_profile worker_pool::profile() const noexcept { return (*state_).profile(); }
 
@@ -102,15 +106,12 @@ std::string worker_pool::verdict(std::uint32_t block) const {
 }
 
 std::uint32_t worker_pool::depth() const noexcept { return (*state_).depth(); }
-void worker_pool::wait_all() { (*state_).wait_all(); }
+void worker_pool::wait_all(std::source_location site) { (*state_).wait_all(site); }
 void worker_pool::progress() { (*state_).poll(); }
 std::span<std::byte> worker_pool::shared_memory() const { return (*state_).shared(); }
 std::shared_ptr<void> worker_pool::shared_life() const { return (*state_).shared_life(); }
 void worker_pool::expect_open() const { (*state_).expect_open(); }
-void worker_pool::rest() {
-    (*state_).rest(machine::no_deadline);
-    (*state_).progress();
-}
+void worker_pool::rest(std::source_location site) { (*state_).rest_once(site); }
 
 /// Until a call's own cost is small beside that of its items, or an eighth is done.
 bool worker_pool::wants_trial(std::span<const chunk_trial> trials, std::size_t end,
@@ -161,8 +162,9 @@ void name_routine(pool_state& pool, pending_call& call, const routine_entry& rou
 }
 void start_call(pool_state& pool, pending_call& call) { pool.start(call); }
 
-bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns, bool looks) {
-    return pool.wait(call, timeout_ns, looks);
+bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
+               std::source_location site, bool looks) {
+    return pool.wait(call, {timeout_ns, looks}, site);
 }
 
 void check_call(pending_call& call) {
@@ -190,28 +192,29 @@ void cancel_call(pool_state& pool, pending_call& call) { pool.cancel(call); }
 std::uint32_t worker_of(const pending_call& call) { return call.worker; }
 void drop_call(pool_state& pool, pending_call& call) noexcept { pool.let_go(call); }
 
-worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes) {
-    return pool.allocate(worker, bytes);
+worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes,
+                         std::source_location site) {
+    return pool.allocate(worker, bytes, site);
 }
 void free_on(pool_state& pool, const worker_range& range) noexcept { pool.free(range); }
 void write_to(pool_state& pool, const worker_range& range, std::uint64_t offset, const void* data,
-              std::uint64_t bytes) {
-    pool.write(range, offset, data, bytes);
+              std::uint64_t bytes, std::source_location site) {
+    pool.write({range, offset, bytes}, data, site);
 }
 void read_from(pool_state& pool, const worker_range& range, std::uint64_t offset, void* data,
-               std::uint64_t bytes) {
-    pool.read(range, offset, data, bytes);
+               std::uint64_t bytes, std::source_location site) {
+    pool.read(data, {range, offset, bytes}, site);
 }
 void await_all_calls(pool_state& pool) noexcept {
-    if (pool.is_open()) pool.wait_all();
+    if (pool.is_open()) pool.wait_all(pool.made_at());
 }
 void copy_between(pool_state& pool, const worker_range& from, const worker_range& to,
-                  std::uint64_t bytes) {
-    pool.copy(from, to, bytes);
+                  std::uint64_t bytes, std::source_location site) {
+    pool.copy(from, to, bytes, site);
 }
-std::vector<worker_range> replicate_on_all(pool_state& pool, const void* data,
-                                           std::uint64_t bytes) {
-    return pool.replicate(data, bytes);
+std::vector<worker_range> replicate_on_all(pool_state& pool, const void* data, std::uint64_t bytes,
+                                           std::source_location site) {
+    return pool.replicate(data, bytes, site);
 }
 std::byte* allocate_shared(pool_state& pool, std::uint64_t bytes) {
     return pool.allocate_shared(bytes);

@@ -21,7 +21,9 @@ void pool_state::expect_on_worker(std::uint32_t worker) const {
                 fmt::format("there is no worker {}; workers are 0 to {}", worker, size() - 1));
 }
 
-worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes) {
+worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes,
+                                  std::source_location site) {
+    const offload::worker_wait noted(made_.rank, site);
     expect_open();
     expect_on_worker(worker);
     worker_place& place = places_[worker];
@@ -46,6 +48,7 @@ worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes) {
 
 void pool_state::free(const worker_range& range) {
     if (workers_ == nullptr) return;
+    const offload::worker_wait noted(made_.rank, made_.site);
     worker_place& place = places_[range.worker];
     await_calls_of(place);
     if (place.generation == range.generation) place.memory.deallocate(range.offset);
@@ -59,8 +62,8 @@ void pool_state::await_calls_of(worker_place& place) {
     }
 }
 
-pool_state::worker_place& pool_state::expect_range(const worker_range& range, std::uint64_t offset,
-                                                   std::uint64_t bytes) {
+pool_state::worker_place& pool_state::expect_range(const part& wanted) {
+    const auto& [range, offset, bytes] = wanted;
     expect_open();
     if (range.pool != this) {
         throw error(status::bad_argument, "an array of another pool's workers");
@@ -82,31 +85,35 @@ pool_state::worker_place& pool_state::expect_range(const worker_range& range, st
     return place;
 }
 
-void pool_state::write(const worker_range& range, std::uint64_t offset, const void* data,
-                       std::uint64_t bytes) {
-    expect_range(range, offset, bytes);
-    workers_->write(range.worker, range.offset + offset, data, bytes);
+void pool_state::write(const part& to, const void* data, std::source_location site) {
+    const offload::worker_wait noted(made_.rank, site);
+    expect_range(to);
+    workers_->write(to.range.worker, to.range.offset + to.offset, data, to.bytes);
 }
 
-void pool_state::read(const worker_range& range, std::uint64_t offset, void* data,
-                      std::uint64_t bytes) {
-    expect_range(range, offset, bytes);
-    workers_->read(range.worker, range.offset + offset, data, bytes);
+void pool_state::read(void* data, const part& from, std::source_location site) {
+    const offload::worker_wait noted(made_.rank, site);
+    expect_range(from);
+    workers_->read(from.range.worker, from.range.offset + from.offset, data, from.bytes);
 }
 
-void pool_state::copy(const worker_range& from, const worker_range& to, std::uint64_t bytes) {
-    worker_place& source = expect_range(from, 0, bytes);
-    expect_range(to, 0, bytes);
+void pool_state::copy(const worker_range& from, const worker_range& to, std::uint64_t bytes,
+                      std::source_location site) {
+    const offload::worker_wait noted(made_.rank, site);
+    worker_place& source = expect_range({from, 0, bytes});
+    expect_range({to, 0, bytes});
     await_calls_of(source);
-    expect_range(from, 0, bytes);
+    expect_range({from, 0, bytes});
     const bool took_turn = workers_->copy({from.worker, from.offset}, {to.worker, to.offset}, bytes,
                                           source.last_turn + 1);
     if (took_turn) ++source.last_turn;
 }
 
-std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t bytes) {
+std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t bytes,
+                                                std::source_location site) {
     constexpr std::uint32_t no_generation = 0;  // of a worker that never was
-    wait_all();
+    const offload::worker_wait noted(made_.rank, site);
+    wait_all(site);
     if (least_loaded() == any_worker) std::rethrow_exception(places_.front().gone);
     std::vector<worker_range> ranges;
     std::vector<offload::memory_place> targets;
@@ -116,7 +123,7 @@ std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t 
                 ranges.push_back({worker, no_generation, 0, bytes, this});
                 continue;
             }
-            ranges.push_back(allocate(worker, bytes));
+            ranges.push_back(allocate(worker, bytes, site));
             targets.push_back({worker, ranges.back().offset});
         }
     } catch (...) {

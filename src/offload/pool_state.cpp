@@ -77,15 +77,17 @@ std::uint32_t number_of(std::string_view name,
 
 }  // namespace
 
-pool_state::pool_state(offload::rank_part part, const worker_pool_options& options)
-    : pool_state(std::move(part.host), options) {
+pool_state::pool_state(offload::rank_part part, const worker_pool_options& options,
+                       const maker& made)
+    : pool_state(std::move(part.host), options, made) {
     ranks_memory_ = std::move(part.memory);
     service_ = std::move(part.worker);
 }
 
 pool_state::pool_state(std::unique_ptr<offload::worker_group> workers,
-                       const worker_pool_options& options)
-    : workers_(std::move(workers)),
+                       const worker_pool_options& options, const maker& made)
+    : made_(made),
+      workers_(std::move(workers)),
       most_waiting_(options.most_waiting),
       measures_(options.measures),
       is_host_(workers_ != nullptr) {
@@ -208,24 +210,24 @@ void pool_state::start(pending_call& call) {
         places_[call.wanted_worker].pinned.push_back(&call);
     }
     progress();
-    while (waiting_count_ > most_waiting_) {
-        rest(machine::no_deadline);
-        progress();
-    }
+    while (waiting_count_ > most_waiting_) rest_once(made_.site);
 }
 
-bool pool_state::wait(pending_call& call, std::int64_t timeout_ns, bool looks) {
+bool pool_state::wait(pending_call& call, const patience& how, std::source_location site) {
     if (call.is_settled) return true;
     expect_open();
     progress();
     if (call.is_settled) return true;
+    const offload::worker_wait noted(made_.rank, site);
+    const bool is_bounded = how.timeout_ns >= 0;
     std::int64_t deadline_ns = machine::no_deadline;
-    if (timeout_ns >= 0) deadline_ns = deadline_in(timeout_ns);
+    if (is_bounded) deadline_ns = deadline_in(how.timeout_ns);
+    bool looks = how.looks;
     while (true) {
         looks = rest(deadline_ns, looks);
         progress();
         if (call.is_settled) return true;
-        if (timeout_ns >= 0 && workers_->now_ns() >= deadline_ns) return false;
+        if (is_bounded && workers_->now_ns() >= deadline_ns) return false;
     }
 }
 
@@ -243,7 +245,7 @@ void pool_state::cancel(pending_call& call) {
 /// For who must not throw: what goes wrong is told at the end.
 void pool_state::await_quietly(pending_call& call) {
     try {
-        static_cast<void>(wait(call, -1, true));
+        static_cast<void>(wait(call, {}, made_.site));
     } catch (...) {
         if (!unseen_) unseen_ = std::current_exception();
         ++unseen_count_;
@@ -297,18 +299,21 @@ void pool_state::end(pending_call& call, std::exception_ptr trouble) {
     recycle_if_done(call);
 }
 
-void pool_state::wait_all() {
-    expect_open();
+void pool_state::rest_once(std::source_location site) {
+    const offload::worker_wait noted(made_.rank, site);
+    rest(machine::no_deadline);
     progress();
-    while (under_way_ != 0) {
-        rest(machine::no_deadline);
-        progress();
-    }
 }
 
-void pool_state::serve() {
+void pool_state::wait_all(std::source_location site) {
+    expect_open();
+    progress();
+    while (under_way_ != 0) rest_once(site);
+}
+
+void pool_state::serve(std::source_location site) {
     const auto own = std::move(service_);
-    if (own != nullptr) own->serve();
+    if (own != nullptr) own->serve(site);
 }
 
 void pool_state::close() {
@@ -317,9 +322,10 @@ void pool_state::close() {
         static_cast<void>(workers_.release());
         return;
     }
-    serve();
+    serve(made_.site);
     if (workers_ != nullptr) {
-        wait_all();
+        wait_all(made_.site);
+        const offload::worker_wait noted(made_.rank, made_.site);
         workers_.reset();
     }
     ranks_memory_.reset();

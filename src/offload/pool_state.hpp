@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "offload/pending_call.hpp"
 #include "offload/worker_group.hpp"
+#include "offload/worker_wait.hpp"
 #include "onesided/extent_allocator.hpp"
 #include "selion/worker_pool.hpp"
 
@@ -27,9 +29,15 @@ std::uint64_t padded(std::uint64_t bytes);
 /// told in src/offload/calls.md.
 class pool_state {
 public:
-    pool_state(std::unique_ptr<offload::worker_group> workers, const worker_pool_options& options);
+    /// Who makes a pool, and where.
+    struct maker {
+        rank_context* rank = nullptr;  ///< null: no rank
+        std::source_location site = std::source_location::current();
+    };
+    pool_state(std::unique_ptr<offload::worker_group> workers, const worker_pool_options& options,
+               const maker& made);
     /// Of ranks: this one is the host, or serves, or has no part.
-    pool_state(offload::rank_part part, const worker_pool_options& options);
+    pool_state(offload::rank_part part, const worker_pool_options& options, const maker& made);
 
     void hold() { ++holders_; }
     bool drop() { return --holders_ == 0; }
@@ -53,30 +61,45 @@ public:
                       const routine_parameter& result);
     void name_routine(pending_call& call, const routine_entry& routine);
     void start(pending_call& call);
-    /// @param looks stays awake for some time before it sleeps.
-    bool wait(pending_call& call, std::int64_t timeout_ns, bool looks);
+    /// How long a call is waited for.
+    struct patience {
+        std::int64_t timeout_ns = -1;  ///< negative: for ever
+        bool looks = true;             ///< stays awake for some time before it sleeps
+    };
+    bool wait(pending_call& call, const patience& how, std::source_location site);
     void cancel(pending_call& call);
     void let_go(pending_call& call);
 
     /// On a rank that serves.
-    void serve();
+    void serve(std::source_location site);
     void progress();
     /// The same for who does not wait: now and then it looks for deaths and deadlines too.
     void poll();
     /// @return whether there were news.
     bool rest(std::int64_t deadline_ns, bool looks = true);
-    void wait_all();
+    /// Waits for whatever comes next.
+    void rest_once(std::source_location site);
+    void wait_all(std::source_location site);
     /// All calls are over, and the workers go. What nobody has asked for is told.
     void close();
 
-    worker_range allocate(std::uint32_t worker, std::uint64_t bytes);
+    worker_range allocate(std::uint32_t worker, std::uint64_t bytes, std::source_location site);
     void free(const worker_range& range);
-    void write(const worker_range& range, std::uint64_t offset, const void* data,
-               std::uint64_t bytes);
-    void read(const worker_range& range, std::uint64_t offset, void* data, std::uint64_t bytes);
-    void copy(const worker_range& from, const worker_range& to, std::uint64_t bytes);
+    /// Elements of a range, from so many bytes on.
+    struct part {
+        const worker_range& range;
+        std::uint64_t offset;
+        std::uint64_t bytes;
+    };
+    void write(const part& to, const void* data, std::source_location site);
+    void read(void* data, const part& from, std::source_location site);
+    void copy(const worker_range& from, const worker_range& to, std::uint64_t bytes,
+              std::source_location site);
     /// The same bytes in the memory of each worker; the ranges of places without a worker are lost.
-    std::vector<worker_range> replicate(const void* data, std::uint64_t bytes);
+    std::vector<worker_range> replicate(const void* data, std::uint64_t bytes,
+                                        std::source_location site);
+    /// Where the pool was made: the place of what waits without having one of its own.
+    std::source_location made_at() const { return made_.site; }
     std::span<std::byte> shared() const {
         expect_open();
         return workers_->shared();
@@ -110,8 +133,7 @@ private:
     void expect_fits(const pending_call& call) const;
     void expect_on_worker(std::uint32_t worker) const;
     void await_calls_of(worker_place& place);
-    worker_place& expect_range(const worker_range& range, std::uint64_t offset,
-                               std::uint64_t bytes);
+    worker_place& expect_range(const part& wanted);
     /// @return any_worker: none is left.
     std::uint32_t least_loaded() const;
     std::int64_t deadline_in(std::int64_t timeout_ns) const;
@@ -151,6 +173,7 @@ private:
     void end(pending_call& call, std::exception_ptr trouble);
     void recycle_if_done(pending_call& call);
 
+    maker made_;
     std::shared_ptr<void> ranks_memory_;
     std::unique_ptr<offload::worker_group> workers_;
     std::unique_ptr<offload::rank_service> service_;

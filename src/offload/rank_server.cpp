@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <source_location>
 #include <string>
 #include <vector>
 
+#include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "machine/workers/routine_list.hpp"
 #include "machine/workers/worker_loop.hpp"
@@ -44,8 +46,10 @@ public:
     rank_server(detail::rank_context& context, const rank_memory& memory)
         : context_(context), memory_(memory), routines_(machine::workers::own_routines()) {}
 
-    void serve() override {
+    void serve(std::source_location site) override {
         detail::rank_context& own = *detail::current_context;
+        site_ = site;
+        const machine::call_scope scope(own, machine::operation::serve_calls, site);
         worker self(*this);
         for (turn_ = 1;; ++turn_) {
             wait_until(memory_.signal_at(own.rank, rank_layout::calls()), turn_);
@@ -69,14 +73,14 @@ public:
         const std::span<const char> all(text.data(), text.size());
         for (std::size_t start = 0; start < all.size(); start += print_bytes) {
             const std::size_t count = std::min(print_bytes, all.size() - start);
-            rpc(host, print_on_host, all.subspan(start, count)).get();
+            rpc(host, print_on_host, all.subspan(start, count)).get(site_);
         }
     }
     std::string read_file(const std::string& path) override {
         constexpr std::size_t part_bytes = sizeof(file_part::bytes);
         const auto read = [&](std::uint64_t offset, std::span<char> into) {
             const file_part part =
-                rpc(host, read_on_host, std::span<const char>(path), offset).get();
+                rpc(host, read_on_host, std::span<const char>(path), offset).get(site_);
             if (part.count > 0) {
                 std::memcpy(into.data(), part.bytes.data(), static_cast<std::size_t>(part.count));
             }
@@ -115,7 +119,7 @@ private:
             const detail::routine_entry* const which =
                 request.routine < routines_.size() ? routines_[request.routine] : nullptr;
             const std::int64_t start = memory_.measures ? context_.clock->stamp_ps() : 0;
-            reply.outcome = machine::workers::run_routine(which, frame, text);
+            reply.outcome = run_outside_of_serving(which, frame, text);
             if (which != nullptr) result_words = words_of_results(*which);
             if (memory_.measures) {
                 *reply.results.begin() =
@@ -136,6 +140,14 @@ private:
                    memory_.signal_at(host, rank_layout::ended(number())), signal_set(turn_));
     }
 
+    /// What a routine calls is told by its own name and place.
+    machine::workers::call_outcome run_outside_of_serving(const detail::routine_entry* which,
+                                                          detail::routine_call_frame& frame,
+                                                          std::string& text) {
+        const machine::pause_in_call in_its_own_name(*context_.call);
+        return machine::workers::run_routine(which, frame, text);
+    }
+
     static std::uint32_t words_of_results(const detail::routine_entry& routine) {
         std::uint32_t words = routine.result.frame_words();
         for (const detail::routine_parameter& one : routine.parameters) words += one.result_words();
@@ -146,6 +158,7 @@ private:
     rank_memory memory_;
     std::vector<const detail::routine_entry*> routines_;
     std::uint64_t turn_ = 0;
+    std::source_location site_;  ///< where the program serves
 };
 
 }  // namespace

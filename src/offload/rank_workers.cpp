@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <source_location>
 #include <vector>
 
-#include "machine/call_record.hpp"
 #include "machine/machine.hpp"
 #include "offload/rank_layout.hpp"
 #include "offload/rank_server.hpp"
@@ -44,9 +44,12 @@ void spend(std::int64_t picoseconds) {
 
 class rank_workers final : public worker_group {
 public:
-    rank_workers(detail::rank_context& context, const rank_memory& memory, std::uint32_t workers)
+    /// @param made_at place of the pool, which reports of hangs name where a call goes on its way.
+    rank_workers(detail::rank_context& context, const rank_memory& memory, std::uint32_t workers,
+                 std::source_location made_at)
         : context_(context),
           memory_(memory),
+          made_at_(made_at),
           routines_(machine::workers::shapes_of(machine::workers::own_routines())),
           costs_(*context.host),
           last_turns_(workers, 0) {}
@@ -82,7 +85,8 @@ public:
     }
     void write(std::uint32_t worker, std::uint64_t offset, const void* data,
                std::size_t bytes) override {
-        put(memory_at(worker, offset), std::span(static_cast<const std::byte*>(data), bytes));
+        put(memory_at(worker, offset), std::span(static_cast<const std::byte*>(data), bytes),
+            made_at_);
     }
     void write_all(std::span<const memory_place> places, const void* data,
                    std::size_t bytes) override {
@@ -102,12 +106,13 @@ public:
         const std::array<std::uint64_t, 3> words{from.offset,
                                                  memory_at(to.worker, to.offset).bits(), bytes};
         send(from.worker, {turn, copy_routine, words});
-        wait_until(memory_.signal_at(context_.rank, rank_layout::ended(from.worker)), turn);
+        wait_until(memory_.signal_at(context_.rank, rank_layout::ended(from.worker)), turn,
+                   made_at_);
         spend(costs_.synchronise);
         return true;
     }
     void read(std::uint32_t worker, std::uint64_t offset, void* data, std::size_t bytes) override {
-        get(std::span(static_cast<std::byte*>(data), bytes), memory_at(worker, offset));
+        get(std::span(static_cast<std::byte*>(data), bytes), memory_at(worker, offset), made_at_);
     }
 
     void send(std::uint32_t worker, const sent_call& call) override {
@@ -130,12 +135,12 @@ public:
     std::string text(std::uint32_t worker, std::uint64_t turn) override {
         std::string both(reply_of(worker, turn).text_bytes, '\0');
         get(std::as_writable_bytes(std::span(both)),
-            memory_.at(rank_of(worker), memory_.layout.text(turn)));
+            memory_.at(rank_of(worker), memory_.layout.text(turn)), made_at_);
         return both;
     }
     void cancel(std::uint32_t worker, std::uint64_t turn) override {
-        notify(memory_.signal_at(rank_of(worker), memory_.layout.cancelled(turn)),
-               signal_set(turn));
+        notify(memory_.signal_at(rank_of(worker), memory_.layout.cancelled(turn)), signal_set(turn),
+               made_at_);
     }
 
     void rest(std::int64_t deadline_ns, bool, news& look) override {
@@ -173,7 +178,8 @@ private:
         packed_turn_ = 0;
         put_signal(memory_.at(rank_of(worker), memory_.layout.request(turn)),
                    std::as_bytes(std::span(&staged_, 1)).first(bytes),
-                   memory_.signal_at(rank_of(worker), rank_layout::calls()), signal_set(turn));
+                   memory_.signal_at(rank_of(worker), rank_layout::calls()), signal_set(turn),
+                   made_at_);
     }
 
     /// Until one of the workers has ended one call more.
@@ -185,8 +191,6 @@ private:
             if (known < last_turns_[worker]) awaited_.push_back({&word, known + 1});
         }
         if (awaited_.empty()) return detail::let_others_run(context_);
-        const machine::call_scope scope(context_, machine::operation::wait_worker,
-                                        std::source_location::current());
         detail::await(context_, {.word = *awaited_.front().word,
                                  .at_least = awaited_.front().at_least,
                                  .reason = machine::wait_reason::message,
@@ -198,12 +202,13 @@ private:
     void wait_for_workers() {
         for (std::uint32_t worker = 0; worker < size(); ++worker) {
             wait_until(memory_.signal_at(context_.rank, rank_layout::ended(worker)),
-                       last_turns_[worker] + 1);
+                       last_turns_[worker] + 1, made_at_);
         }
     }
 
     detail::rank_context& context_;
     rank_memory memory_;
+    std::source_location made_at_;
     std::vector<routine_shape> routines_;
     call_costs costs_;
     std::vector<std::uint64_t> last_turns_;
@@ -215,12 +220,12 @@ private:
 
 /// What every rank has left, or less. Collective. @param slots_bytes that calls themselves need.
 std::uint64_t choose_memory(const worker_pool_options& options, selion::world& world,
-                            std::uint64_t slots_bytes) {
+                            std::uint64_t slots_bytes, std::source_location site) {
     if (options.memory_bytes != 0) return options.memory_bytes;
     const heap_usage heap = world.heap();
     const std::uint64_t used = heap.used_bytes + heap.runtime_bytes + heap_margin + slots_bytes;
     const std::uint64_t left = heap.reserved_bytes > used ? heap.reserved_bytes - used : 0;
-    return world.all_reduce(std::min(left, standard_rank_memory), minimum);
+    return world.all_reduce(std::min(left, standard_rank_memory), minimum, site);
 }
 
 std::uint32_t choose_workers(const worker_pool_options& options, const selion::world& world) {
@@ -241,18 +246,19 @@ std::uint32_t choose_workers(const worker_pool_options& options, const selion::w
 
 }  // namespace
 
-rank_part make_rank_group(const worker_pool_options& options, selion::world& world) {
+rank_part make_rank_group(const worker_pool_options& options, selion::world& world,
+                          std::source_location site) {
     detail::rank_context& context = *detail::current_context;
     const std::uint32_t workers = choose_workers(options, world);
     const std::uint32_t slots = options.depth != 0 ? options.depth : standard_depth;
     const std::uint64_t slots_bytes = rank_layout(workers, slots, 0).bytes();
-    const rank_layout layout(workers, slots, choose_memory(options, world, slots_bytes));
-    const auto start = allocate<std::byte>(world, layout.bytes(), detail::line_bytes);
+    const rank_layout layout(workers, slots, choose_memory(options, world, slots_bytes, site));
+    const auto start = allocate<std::byte>(world, layout.bytes(), detail::line_bytes, site);
     const rank_memory memory{start, layout, options.measures};
     rank_part part;
-    part.memory = {nullptr, [start, &world](void*) { deallocate(world, start); }};
+    part.memory = {nullptr, [start, &world, site](void*) { deallocate(world, start, site); }};
     if (context.rank == 0) {
-        part.host = std::make_unique<rank_workers>(context, memory, workers);
+        part.host = std::make_unique<rank_workers>(context, memory, workers, site);
     } else if (context.rank <= workers) {
         part.worker = make_rank_server(context, memory);
     }

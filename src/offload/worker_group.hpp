@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -131,8 +132,8 @@ std::unique_ptr<worker_group> make_local_group(const worker_pool_options& option
 class rank_service {
 public:
     virtual ~rank_service() = default;
-    /// Runs calls until the host's pool ends.
-    virtual void serve() = 0;
+    /// Runs calls until the host's pool ends. Reports of hangs name `site` meanwhile.
+    virtual void serve(std::source_location site) = 0;
 };
 
 /// What `make_rank_group` gives a rank: one of the two, or, where it has no part, none.
@@ -141,7 +142,8 @@ struct rank_part {
     std::unique_ptr<worker_group> host;
     std::unique_ptr<rank_service> worker;
 };
-/// Collective.
-rank_part make_rank_group(const worker_pool_options& options, selion::world& world);
+/// Collective. @param site of the pool, for reports of hangs.
+rank_part make_rank_group(const worker_pool_options& options, selion::world& world,
+                          std::source_location site);
 
 }  // namespace selion::offload

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from jobs import clean_environment, programs, run
+from jobs import clean_environment, is_sanitized, programs, run, site
 
 
 def lines(*arguments: str, machine: str = "threads:1", **changes: str) -> list[str]:
@@ -30,6 +30,25 @@ def test_calls_that_take_too_long(kind):
         "behind: done",
         f"replaced {1 if kind == 'process' else 0}",
     ]
+
+
+@pytest.mark.parametrize("what", ["wait", "any", "all", "read", "room", "pool"])
+@pytest.mark.parametrize("machine", ["threads:3", "processes:3", "threads:3@1"])
+def test_waits_for_ranks_that_are_workers_are_told_with_their_line(machine, what):
+    outcome = run("workers", f"hang-{what}", machine=machine, SELION_HANG_ACTION="abort",
+                  SELION_HANG_TIMEOUT="2" if is_sanitized else "0.3")
+    assert outcome.status == 1
+    told = outcome.err.splitlines()
+    assert f"  rank 0 waits in a wait for workers at {site('workers.cpp', what)}" in told
+    assert f"  rank 1 waits in counter::wait at {site('workers.cpp', 'routine')}" in told
+    assert f"  rank 2 waits in worker_pool::serve at {site('workers.cpp', 'serve')}" in told
+
+
+def test_simulated_workers_that_wait_in_vain_are_told_with_their_line():
+    outcome = run("workers", "hang-wait", machine="sim:multispert,boards=2")
+    assert outcome.status == 1
+    assert f"in a wait for workers at {site('workers.cpp', 'wait')}" in outcome.err
+    assert f"in worker_pool::serve at {site('workers.cpp', 'serve')}" in outcome.err
 
 
 def test_arrays_die_with_their_worker():
@@ -68,8 +87,8 @@ def test_pools_that_cannot_be():
         "shared": "a worker pool with shared_bytes 18446744073709551615; at most 140737488355328 "
         "are possible",
         "thread": "a worker pool with a program of its own wants worker_kind::process",
-        "large": "the workers' program has no routine \"nothing\"; it has complain, id, length_of, "
-        "report, rest, shout, three, total, until_cancelled",
+        "large": "the workers' program has no routine \"nothing\"; it has complain, for_ever, id, "
+        "length_of, report, rest, shout, three, total, until_cancelled",
         "padded": "the arguments of routine \"three\" are 4.1 KiB long; a worker's memory has "
         "4 KiB: send them in parts, or set memory_bytes",
     }

@@ -48,6 +48,10 @@ const selion::routine shout{"shout", [](selion::worker& self, std::uint64_t leng
 const selion::routine total{"total", [](std::span<const std::int32_t> data) {
                                 return std::accumulate(data.begin(), data.end(), std::int64_t{0});
                             }};
+const selion::routine for_ever{"for_ever", [] {
+                                   selion::counter never;
+                                   never.wait(1);  // site: routine
+                               }};
 const selion::routine three{
     "three", [](std::span<const char>, std::span<const char>, std::span<const char>) {}};
 
@@ -221,6 +225,22 @@ void serve(const std::string& what, const std::string& file, selion::world& worl
     if (what == "rank-depth") show("call", [&] { pool.call(rest, 0).wait(); });
 }
 
+/// The host waits for a worker that waits for ever; another one has nothing to do.
+void wait_in_vain(const std::string& what, selion::world& world) {
+    worker_pool pool(world, {.kind = worker_kind::rank});  // site: pool
+    pool.serve();                                          // site: serve
+    if (!pool.is_host()) return;
+    auto array = pool.allocate<double>(0, 4);
+    std::vector<double> back(4);
+    std::vector<selion::routine_call<>> calls;
+    calls.push_back(pool.call({.worker = 0}, for_ever));
+    if (what == "hang-wait") calls.front().wait();               // site: wait
+    if (what == "hang-any") pool.wait_any(calls);                // site: any
+    if (what == "hang-all") pool.wait_all();                     // site: all
+    if (what == "hang-read") array.read(0, back);                // site: read
+    if (what == "hang-room") pool.allocate<double>(0, 1 << 19);  // site: room
+}
+
 void run_unseen(selion::world& world) {
     worker_pool pool(world, {.workers = 1});
     for (int i = 0; i < 3; ++i) static_cast<void>(pool.call(complain));
@@ -252,6 +272,7 @@ int run(const std::string& what, const std::string& self, const std::string& fil
         }
     }
     if (what.starts_with("rank-")) serve(what, file, world);
+    if (what.starts_with("hang-")) wait_in_vain(what, world);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,8 @@
 #include <selion/detail/export.hpp>
 #include <selion/routine.hpp>
 
-/// How pools, calls and arrays reach the state that they share.
+/// How pools, calls and arrays reach the state that they share. A `site` is the place in the
+/// program that reports of hangs name where a rank waits there.
 namespace selion {
 
 struct call_options;
@@ -36,7 +38,7 @@ SELION_API void start_call(pool_state& pool, pending_call& call);
 
 /// @param looks stays awake for some time before it sleeps.
 SELION_API bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
-                          bool looks = true);
+                          std::source_location site, bool looks = true);
 SELION_API void check_call(pending_call& call);
 SELION_API const std::uint64_t* result_words(pending_call& call);
 SELION_API bool is_done(pool_state& pool, pending_call& call);
@@ -44,17 +46,19 @@ SELION_API void cancel_call(pool_state& pool, pending_call& call);
 SELION_API std::uint32_t worker_of(const pending_call& call);
 SELION_API void drop_call(pool_state& pool, pending_call& call) noexcept;
 
-SELION_API worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes);
+SELION_API worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes,
+                                    std::source_location site);
 SELION_API void free_on(pool_state& pool, const worker_range& range) noexcept;
 SELION_API void write_to(pool_state& pool, const worker_range& range, std::uint64_t offset,
-                         const void* data, std::uint64_t bytes);
+                         const void* data, std::uint64_t bytes, std::source_location site);
 SELION_API void read_from(pool_state& pool, const worker_range& range, std::uint64_t offset,
-                          void* data, std::uint64_t bytes);
+                          void* data, std::uint64_t bytes, std::source_location site);
 SELION_API void await_all_calls(pool_state& pool) noexcept;
 SELION_API void copy_between(pool_state& pool, const worker_range& from, const worker_range& to,
-                             std::uint64_t bytes);
+                             std::uint64_t bytes, std::source_location site);
 SELION_API std::vector<worker_range> replicate_on_all(pool_state& pool, const void* data,
-                                                      std::uint64_t bytes);
+                                                      std::uint64_t bytes,
+                                                      std::source_location site);
 SELION_API std::byte* allocate_shared(pool_state& pool, std::uint64_t bytes);
 SELION_API void free_shared(pool_state& pool, const void* data);
 /// Length of so many elements. @error bad_argument: more than there are addresses.
