@@ -5,10 +5,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace selion::machine {
 
+int beyond_standard_streams(int file) {
+    if (file < 0 || file > STDERR_FILENO) return file;
+    const int moved = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int trouble = errno;
+    close(file);
+    errno = trouble;
+    return moved;
+}
+
 int make_memory_file(const char* name) {
-    return memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    return beyond_standard_streams(memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC));
 }
 
 bool seal_memory_file(int file) {

@@ -5,6 +5,12 @@
 
 namespace selion::machine {
 
+/// The same file under a number beyond those of the standard streams. In a process that was started
+/// without these a new file gets one of their numbers, and what is printed would go there.
+/// @param file closed if it gets another number; below 0: none.
+/// @return -1: it cannot be had, and `errno` says why.
+int beyond_standard_streams(int file);
+
 /// A memfd without a byte; it has no name in any file system, and is closed when another program is
 /// executed.
 /// @return its descriptor; -1: it cannot be had, and `errno` says why.

@@ -57,6 +57,19 @@ def test_arrays_die_with_their_worker():
     assert told[1] == "read: worker 0 has died and was replaced; what lay in its memory is gone"
 
 
+@pytest.mark.parametrize("closed", [(0,), (0, 1), (0, 1, 2)])
+def test_a_host_without_standard_streams(closed):
+    host = subprocess.run(
+        [programs / "spc_host"],
+        preexec_fn=lambda: [os.close(each) for each in closed],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+    assert host.returncode == 0
+
+
 def test_failures_that_nobody_has_asked_for():
     outcome = run("workers", "unseen")
     assert outcome.status == 0

@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <thread>
 
+#include "machine/memory_file.hpp"
 #include "machine/program_start.hpp"
 #include "machine/workers/worker_environment.hpp"
 #include "selion/error.hpp"
@@ -60,6 +62,18 @@ private:
     posix_spawnattr_t attributes_{};
 };
 
+/// The ends of a pipe, which other programs do not inherit. @return 0, or the number of the error.
+int make_pipe(std::array<int, 2>& ends) {
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return errno;
+    for (int& end : ends) end = beyond_standard_streams(end);
+    if (std::ranges::min(ends) >= 0) return 0;
+    const int trouble = errno;
+    for (const int end : ends) {
+        if (end >= 0) close(end);
+    }
+    return trouble;
+}
+
 std::string text_of(const siginfo_t& end) {
     if (end.si_code == CLD_EXITED) return fmt::format("ended with status {}", end.si_status);
     return fmt::format("was ended by signal {} ({})", end.si_status, strsignal(end.si_status));
@@ -70,7 +84,7 @@ std::string text_of(const siginfo_t& end) {
 worker_process::worker_process(std::uint32_t worker, const std::vector<std::string>& command,
                                int memory_file) {
     std::array<int, 2> ends{};
-    int trouble = pipe2(ends.data(), O_CLOEXEC) == 0 ? 0 : errno;
+    int trouble = make_pipe(ends);
     const std::string program = command.empty() ? "/proc/self/exe" : command.front();
     if (trouble == 0) {
         std::vector<std::string> arguments = command.empty() ? own_arguments() : command;
