@@ -121,7 +121,8 @@ void pool_state::finish(std::uint32_t worker, pending_call& call) {
                       fmt::format("worker {} has no routine \"{}\"", worker, call.name)));
     }
     free_spans(worker, call);
-    profile_.compute += ended.busy;
+    // What stands there for a call that was skipped is an earlier one's.
+    if (ended.outcome != offload::call_outcome::cancelled) profile_.compute += ended.busy;
     note(profile_.out, since_ps);
     if (measures_) ++profile_.calls;
     end(call, std::move(trouble));

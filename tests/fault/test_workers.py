@@ -32,6 +32,12 @@ def test_calls_that_take_too_long(kind):
     ]
 
 
+@pytest.mark.parametrize("kind, machine", [("thread", "threads:1"), ("rank", "threads:2")])
+def test_calls_that_are_skipped_take_no_time_of_workers(kind, machine):
+    cancelled = 'the call of routine "rest" was cancelled before a worker had begun it'
+    assert lines(f"skipped-{kind}", machine=machine) == [f"skipped: {cancelled}", "right"]
+
+
 @pytest.mark.parametrize("what", ["wait", "any", "all", "read", "room", "pool"])
 @pytest.mark.parametrize("machine", ["threads:3", "processes:3", "threads:3@1"])
 def test_waits_for_ranks_that_are_workers_are_told_with_their_line(machine, what):

@@ -79,6 +79,21 @@ void time_out(selion::world& world, worker_kind kind) {
     std::printf("replaced %llu\n", static_cast<unsigned long long>(pool.counts().replaced));
 }
 
+/// Calls that are skipped take none of the workers' time.
+void measure_skipped(selion::world& world, worker_kind kind) {
+    worker_pool pool(world, {.kind = kind, .depth = 64, .measures = true});
+    pool.serve();
+    if (!pool.is_host()) return;
+    for (int i = 0; i < 64; ++i) pool.call({.worker = 0}, rest, i == 1 ? 1000 : 0).wait();
+    const auto before = pool.profile().compute;
+    auto slow = pool.call({.worker = 0}, rest, 300);
+    auto skipped = pool.call({.worker = 0}, rest, 0);  // in the place of the longest
+    skipped.cancel();
+    show("skipped", [&] { skipped.wait(); });
+    slow.wait();
+    std::printf("%s\n", pool.profile().compute - before < 800ms ? "right" : "wrong");
+}
+
 void lose_arrays(selion::world& world) {
     worker_pool pool(world, {.workers = 1, .kind = worker_kind::process});
     auto array = pool.allocate<double>(0, 100);
@@ -253,6 +268,8 @@ int run(const std::string& what, const std::string& self, const std::string& fil
         selion::world& world) {
     if (what == "timeout-process") time_out(world, worker_kind::process);
     if (what == "timeout-thread") time_out(world, worker_kind::thread);
+    if (what == "skipped-thread") measure_skipped(world, worker_kind::thread);
+    if (what == "skipped-rank") measure_skipped(world, worker_kind::rank);
     if (what == "lost-arrays") lose_arrays(world);
     if (what == "wait") wait_for_ever(world);
     if (what == "refusals") refuse(world, self);
