@@ -32,8 +32,8 @@ private:
 /// How one call is to be carried out.
 struct call_options {
     std::optional<std::uint32_t> worker = {};  ///< not set: whichever has least to do
-    /// 0: none. From the call on; then it fails.
-    time_limit timeout = std::chrono::nanoseconds(0);
+    /// From the call on; then it fails, at once where nothing of it is left. Not set: none.
+    std::optional<time_limit> timeout = {};
 };
 
 /// A call that is under way, or done. Belongs to the pool's thread. One that is let go goes on; but

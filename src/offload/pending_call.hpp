@@ -73,7 +73,7 @@ struct pending_call final : call_writer {
 
     void reset() {
         is_kept = true;
-        is_settled = is_awaited = has_output = is_foreign = is_cancelled = false;
+        is_settled = is_awaited = has_output = is_foreign = is_cancelled = is_late = false;
         now = phase::made;
         wanted_worker = mixed_worker = any_worker;
         worker = any_worker;
@@ -98,6 +98,7 @@ struct pending_call final : call_writer {
     bool has_output = false;
     bool is_foreign = false;    ///< an argument is another pool's
     bool is_cancelled = false;  ///< the caller has given it up
+    bool is_late = false;       ///< its time was over before it was made
     const void* pool = nullptr;
     phase now = phase::made;
     std::uint32_t routine = 0;
@@ -135,5 +136,7 @@ private:
 
 /// Why a call has failed that was given up before a worker had begun it.
 std::exception_ptr cancelled(const pending_call& call);
+/// Why one has failed that took too long.
+std::exception_ptr lateness(const pending_call& call);
 
 }  // namespace selion::detail

@@ -20,12 +20,6 @@ std::exception_ptr death(const pending_call& call, std::uint32_t worker,
               fmt::format("worker {} {} while it ran routine \"{}\"", worker, ending, call.name)));
 }
 
-std::exception_ptr lateness(const pending_call& call) {
-    return std::make_exception_ptr(
-        error(status::timed_out,
-              fmt::format("the call of routine \"{}\" was not done within its time", call.name)));
-}
-
 }  // namespace
 
 std::exception_ptr cancelled(const pending_call& call) {
@@ -33,6 +27,12 @@ std::exception_ptr cancelled(const pending_call& call) {
         error(status::bad_argument,
               fmt::format("the call of routine \"{}\" was cancelled before a worker had begun it",
                           call.name)));
+}
+
+std::exception_ptr lateness(const pending_call& call) {
+    return std::make_exception_ptr(
+        error(status::timed_out,
+              fmt::format("the call of routine \"{}\" was not done within its time", call.name)));
 }
 
 void pool_state::look_after_workers() {

@@ -123,8 +123,10 @@ pending_call& pool_state::begin(const call_options& options) {
     call.reset();
     call.pool = this;
     if (options.worker) call.wanted_worker = *options.worker;
-    if (const std::int64_t timeout_ns = options.timeout.nanoseconds(); timeout_ns != 0) {
-        call.deadline_ns = deadline_in(timeout_ns);
+    if (options.timeout) {
+        const std::int64_t timeout_ns = options.timeout->nanoseconds();
+        call.is_late = timeout_ns == 0;
+        if (timeout_ns != 0) call.deadline_ns = deadline_in(timeout_ns);
     }
     return call;
 }
@@ -190,6 +192,7 @@ void pool_state::start(pending_call& call) {
     if (call.span_count != 0) expect_fits(call);
     ++under_way_;
     if (call.deadline_ns != machine::no_deadline) ++timed_;
+    if (call.is_late) return end(call, lateness(call));
     const std::uint32_t worker =
         call.wanted_worker != any_worker ? call.wanted_worker : least_loaded();
     if (worker == any_worker || places_[worker].gone) {

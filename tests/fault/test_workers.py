@@ -28,6 +28,7 @@ def test_calls_that_take_too_long(kind):
         'waiting: the call of routine "rest" was not done within its time',
         f'running: the call of routine "{running}" was not done within its time',
         "behind: done",
+        'over: the call of routine "id" was not done within its time',
         f"replaced {1 if kind == 'process' else 0}",
     ]
 

@@ -76,6 +76,7 @@ void time_out(selion::world& world, worker_kind kind) {
     show("waiting", [&] { waiting.wait(); });
     show("running", [&] { running.wait(); });
     show("behind", [&] { behind.wait(); });
+    show("over", [&] { pool.call({.timeout = -1ns}, id).wait(); });
     std::printf("replaced %llu\n", static_cast<unsigned long long>(pool.counts().replaced));
 }
 
