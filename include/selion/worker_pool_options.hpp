@@ -28,7 +28,7 @@ struct worker_pool_options {
     /// or what their heaps have left if that is less.
     std::uint64_t memory_bytes = 0;
     /// Memory of the host that workers see as well, for `worker_pool::shared_array`, at most 2^47;
-    /// 0: none.
+    /// 0: none. Ranks see none.
     std::uint64_t shared_bytes = 0;
     /// Calls under way on one worker, 1 to 64; 0: 2, or 1 where a worker that computes must not be
     /// disturbed. With 1 a call's arguments travel only after the results of the one before.

@@ -41,6 +41,11 @@ void expect_legal(const worker_pool_options& options) {
         throw error(status::bad_argument,
                     "a worker pool with a program of its own wants worker_kind::process");
     }
+    if (options.kind == worker_kind::rank && options.shared_bytes != 0) {
+        throw error(status::bad_argument,
+                    "workers that are ranks see no memory of the host's: leave shared_bytes out, "
+                    "and use replicate, or allocate");
+    }
 }
 
 detail::pool_state& make_state(const worker_pool_options& options, selion::world* world,

@@ -249,6 +249,12 @@ std::uint32_t choose_workers(const worker_pool_options& options, const selion::w
 rank_part make_rank_group(const worker_pool_options& options, selion::world& world,
                           std::source_location site) {
     detail::rank_context& context = *detail::current_context;
+    if (context.deaths != nullptr) {
+        throw error(status::not_available,
+                    "a pool whose workers are ranks does not outlive one of them, as with "
+                    "SELION_RANK_DEATH=report a job is to; leave that out, or use "
+                    "worker_kind::process");
+    }
     const std::uint32_t workers = choose_workers(options, world);
     const std::uint32_t slots = options.depth != 0 ? options.depth : standard_depth;
     const std::uint64_t slots_bytes = rank_layout(workers, slots, 0).bytes();

@@ -159,3 +159,11 @@ def test_ranks_do_not_outlive_their_launcher(hosts: TwoHosts):
         os.kill(job.process.pid, signal.SIGKILL)
         assert not wait_until_gone(processes.values(), soon)
         assert not wait_until_gone(hosts.processes_on("host-b"), soon)
+
+
+def test_pools_whose_workers_are_ranks_are_refused():
+    """Their host would wait for a worker that is dead."""
+    with Launched(2, "test_workers", "rank-services", SELION_MACHINE="fabric",
+                  SELION_RANK_DEATH="report", OMPI_MCA_orte_enable_recovery="1") as job:
+        job.wait_for("a pool whose workers are ranks does not outlive one of them", 2)
+        job.end(within=2 * soon)

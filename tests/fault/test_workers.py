@@ -97,6 +97,8 @@ def test_pools_that_cannot_be():
         "deep": "a worker pool with depth 65; 1 to 64 calls may be under way on one worker",
         "rank": "a pool whose workers are ranks needs two ranks at least: rank 0 is the host, the "
         "others are its workers",
+        "seen": "workers that are ranks see no memory of the host's: leave shared_bytes out, and "
+        "use replicate, or allocate",
         "program": "worker 0 ended with status 0 before it was ready; a worker's program calls "
         "selion::run or selion::serve_as_worker",
         "missing": "cannot start worker 0, /nowhere/worker: No such file or directory",

@@ -210,6 +210,7 @@ void refuse(selion::world& world, const std::string& self) {
     show("none", [&] { worker_pool pool(world, {.workers = 0}); });
     show("deep", [&] { worker_pool pool(world, {.workers = 1, .depth = 65}); });
     show("rank", [&] { worker_pool pool(world, {.kind = worker_kind::rank}); });
+    show("seen", [&] { worker_pool pool(world, {.kind = worker_kind::rank, .shared_bytes = 1}); });
     show("program", [&] { make_pool(world, {"/bin/true"}); });
     show("missing", [&] { make_pool(world, {"/nowhere/worker"}); });
     // "nothing": a program that goes on as it would without a host ends at once.
