@@ -47,7 +47,7 @@ worker_range pool_state::allocate(std::uint32_t worker, std::uint64_t bytes,
 }
 
 void pool_state::free(const worker_range& range) {
-    if (workers_ == nullptr) return;
+    if (!is_open()) return;
     const offload::worker_wait noted(made_.rank, made_.site);
     worker_place& place = places_[range.worker];
     await_calls_of(place);

@@ -110,6 +110,10 @@ void pool_state::expect_open() const {
     if (workers_ == nullptr) {
         throw error(status::bad_argument, "the pool that this call asks for has ended");
     }
+    if (!workers_->is_own()) {
+        throw error(status::bad_argument,
+                    "this pool belongs to the process that has forked this one: make a pool here");
+    }
 }
 
 pending_call& pool_state::begin(const call_options& options) {
@@ -259,8 +263,7 @@ void pool_state::let_go(pending_call& call) {
     const bool is_under_way =
         call.now == pending_call::phase::waiting || call.now == pending_call::phase::sent;
     // The caller's memory may be gone after this.
-    if (is_under_way && !call.is_settled && call.uses_callers_memory() && workers_ != nullptr &&
-        workers_->is_own()) {
+    if (is_under_way && !call.is_settled && call.uses_callers_memory() && is_open()) {
         await_quietly(call);
     }
     call.is_kept = false;

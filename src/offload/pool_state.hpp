@@ -50,7 +50,8 @@ public:
     const pool_profile& profile() const { return profile_; }
     /// How calls follow each other, for predictions.
     offload_setting setting() const;
-    bool is_open() const { return workers_ != nullptr; }
+    /// Whether there are workers, and they are this process's own.
+    bool is_open() const { return workers_ != nullptr && workers_->is_own(); }
     bool is_host() const { return is_host_; }
     /// @error bad_argument: calls are not made from here, or no longer.
     void expect_open() const;

@@ -64,6 +64,11 @@ def test_arrays_die_with_their_worker():
     assert told[1] == "read: worker 0 has died and was replaced; what lay in its memory is gone"
 
 
+def test_a_child_of_the_host_is_refused():
+    refusal = "this pool belongs to the process that has forked this one: make a pool here"
+    assert lines("forked") == [f"call: {refusal}", f"array: {refusal}", "host: done", "again: done"]
+
+
 @pytest.mark.parametrize("closed", [(0,), (0, 1), (0, 1, 2)])
 def test_a_host_without_standard_streams(closed):
     host = subprocess.run(

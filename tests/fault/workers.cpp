@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -176,6 +177,22 @@ void call_slave(const std::string& slave) {
     show("own", read);
 }
 
+/// A child of the host has the pool's memory, and must not call its workers.
+void call_from_a_child(selion::world& world) {
+    worker_pool pool(world, {.workers = 1, .kind = worker_kind::process});
+    const std::vector<std::int32_t> ones(100, 1);
+    auto call = pool.call(total, ones);
+    const pid_t child = fork();
+    if (child == 0) {
+        show("call", [&] { pool.call(id).get(); });
+        show("array", [&] { pool.allocate<double>(0, 4); });
+        std::_Exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    show("host", [&] { call.wait(); });
+    show("again", [&] { pool.call(total, ones).wait(); });
+}
+
 void wait_for_ever(selion::world& world) {
     worker_pool pool(world, {.workers = 2, .kind = worker_kind::process});
     for (std::uint32_t i = 0; i < 2; ++i) {
@@ -274,6 +291,7 @@ int run(const std::string& what, const std::string& self, const std::string& fil
     if (what == "skipped-rank") measure_skipped(world, worker_kind::rank);
     if (what == "lost-arrays") lose_arrays(world);
     if (what == "wait") wait_for_ever(world);
+    if (what == "forked") call_from_a_child(world);
     if (what == "refusals") refuse(world, self);
     if (what == "threads") make_too_many_threads(world);
     if (what == "lost-replica") lose_replica(world);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -54,7 +53,6 @@ bool is_ready(const worker_area& area) {
 
 local_group::local_group(group_plan plan)
     : plan_(std::move(plan)),
-      maker_(getpid()),
       memory_(make_memory(plan_)),
       own_(own_routines()),
       threads_(plan_.are_processes ? 0 : plan_.workers),
@@ -75,8 +73,6 @@ local_group::local_group(group_plan plan)
 }
 
 local_group::~local_group() { stop_all(); }
-
-bool local_group::is_own() const { return getpid() == maker_; }
 
 void local_group::start(std::uint32_t worker) {
     last_turns_[worker] = 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "machine/machine.hpp"
 #include "machine/node/patience.hpp"
 #include "machine/workers/pool_memory.hpp"
+#include "machine/workers/process_mark.hpp"
 #include "machine/workers/routine_list.hpp"
 #include "machine/workers/worker_bell.hpp"
 #include "machine/workers/worker_process.hpp"
@@ -49,7 +48,7 @@ public:
     bool measures() const { return plan_.measures; }
     bool are_processes() const { return plan_.are_processes; }
     /// Whether this process has made it, and not the one that has forked this one.
-    bool is_own() const;
+    bool is_own() const { return mark_.is_own(); }
     /// What the workers' program can do; numbers of calls are places in it.
     const std::vector<routine_shape>& routines() const { return routines_; }
 
@@ -94,7 +93,7 @@ private:
     void stop_all();
 
     group_plan plan_;
-    pid_t maker_;
+    process_mark mark_;
     node::patience patience_{};
     std::shared_ptr<pool_memory> memory_;
     std::vector<const detail::routine_entry*> own_;
