@@ -107,6 +107,9 @@ public:
     /// Takes results and sends waiting calls. Waits for no call; but where a worker has died, until
     /// its successor is there.
     SELION_API void progress();
+    /// Ends worker processes at once. Calls that are done keep their results; the others fail, and
+    /// so do all that are made later. @error not_available: workers that are threads or ranks.
+    SELION_API void kill_workers();
     /// Waits until one of several calls is done. @return its index, the lowest if there are
     /// several. @error bad_argument: there are no calls.
     template <class R>

@@ -185,6 +185,7 @@ public:
         return send({.worker = from.worker()}, place, ticket);
     }
     void progress() { pool_->progress(); }
+    void kill_workers() { pool_->kill_workers(); }
     std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> counts() const {
         const selion::pool_counts told = pool_->counts();
         return {told.calls, told.failed, told.replaced};
@@ -277,7 +278,8 @@ void add_workers(nb::module_& module) {
         .def("own", &process_pool::own, nb::arg("block"), nb::arg("place"), nb::arg("bytes"))
         .def("call", &process_pool::start_call, nb::arg("place"), nb::arg("started"))
         .def("fetch", &process_pool::fetch, nb::arg("done"), nb::arg("place"), nb::arg("ticket"))
-        .def("progress", &process_pool::progress, unlock());
+        .def("progress", &process_pool::progress, unlock())
+        .def("kill_workers", &process_pool::kill_workers, unlock());
     module.def("serve_worker", &serve, nb::arg("handler"),
                "In a process that was started as a worker: hands each message to `handler` until "
                "its pool ends. False, at once, in any other process.");

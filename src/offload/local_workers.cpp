@@ -119,6 +119,7 @@ public:
         const auto runs = [&] { return begun(worker) == turn && !has_ended(worker, turn); };
         if (runs()) workers_.kill_if(worker, runs);
     }
+    void kill_all() override { workers_.kill_all(); }
     std::uint64_t begun(std::uint32_t worker) const override {
         return std::atomic_ref(workers_.area(worker).begun).load(std::memory_order_relaxed);
     }

@@ -112,6 +112,7 @@ std::string worker_pool::verdict(std::uint32_t block) const {
 
 std::uint32_t worker_pool::depth() const noexcept { return (*state_).depth(); }
 void worker_pool::wait_all(std::source_location site) { (*state_).wait_all(site); }
+void worker_pool::kill_workers() { (*state_).kill_workers(); }
 void worker_pool::progress() { (*state_).poll(); }
 std::span<std::byte> worker_pool::shared_memory() const { return (*state_).shared(); }
 std::shared_ptr<void> worker_pool::shared_life() const { return (*state_).shared_life(); }

@@ -70,10 +70,25 @@ void pool_state::bury(std::uint32_t worker, const std::string& ending) {
     replace(worker);
 }
 
+void pool_state::kill_workers() {
+    expect_open();
+    if (!workers_->can_kill()) {
+        throw error(status::not_available,
+                    "workers that are threads or ranks cannot be killed: cancel their calls, and "
+                    "have routines look at worker::is_cancelled");
+    }
+    are_killed_ = true;
+    workers_->kill_all();
+    for (std::uint32_t worker = 0; worker < size(); ++worker) {
+        if (!places_[worker].gone) bury(worker, "was killed with its pool");
+    }
+}
+
 /// If no other worker can be had, the pool goes on with those that are left.
 void pool_state::replace(std::uint32_t worker) {
     worker_place& place = places_[worker];
     try {
+        if (are_killed_) throw error(status::bad_argument, "the pool's workers have been killed");
         workers_->replace(worker);
         ++counts_.replaced;
         return;

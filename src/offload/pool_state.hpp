@@ -69,6 +69,8 @@ public:
     };
     bool wait(pending_call& call, const patience& how, std::source_location site);
     void cancel(pending_call& call);
+    /// Workers end at once, and with them all calls that are not done.
+    void kill_workers();
     void let_go(pending_call& call);
 
     /// On a rank that serves.
@@ -188,6 +190,7 @@ private:
     std::uint64_t timed_ = 0;            ///< of these, with a deadline
     std::uint64_t rests_ = 0;
     std::uint64_t polls_ = 0;
+    bool are_killed_ = false;     ///< nobody takes the place of the workers
     std::int64_t looked_ns_ = 0;  ///< when a poll has last looked for deaths
     pool_counts counts_;
     bool measures_;

@@ -117,6 +117,8 @@ public:
     virtual bool can_kill() const { return false; }
     /// Ends it if it still runs that call, and not after it.
     virtual void kill_in(std::uint32_t /*worker*/, std::uint64_t /*turn*/) {}
+    /// Ends them all at once, for good. @pre `can_kill`.
+    virtual void kill_all() {}
     /// Calls that it had begun. @pre it has ended.
     virtual std::uint64_t begun(std::uint32_t) const { return 0; }
     /// Another worker in its place. @pre it has ended. @error system_failure: none can be had, and

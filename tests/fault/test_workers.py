@@ -69,6 +69,20 @@ def test_a_child_of_the_host_is_refused():
     assert lines("forked") == [f"call: {refusal}", f"array: {refusal}", "host: done", "again: done"]
 
 
+def test_workers_that_are_killed_with_their_pool():
+    begun = time.monotonic()
+    assert lines("killed") == [
+        "done: done",
+        'running: worker 0 was killed with its pool while it ran routine "rest"',
+        "sent: the pool's workers have been killed",
+        "waiting: the pool's workers have been killed",
+        "later: the pool's workers have been killed",
+        "threads: workers that are threads or ranks cannot be killed: cancel their calls, and have "
+        "routines look at worker::is_cancelled",
+    ]
+    assert time.monotonic() - begun < 30
+
+
 @pytest.mark.parametrize("closed", [(0,), (0, 1), (0, 1, 2)])
 def test_a_host_without_standard_streams(closed):
     host = subprocess.run(

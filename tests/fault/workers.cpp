@@ -193,6 +193,24 @@ void call_from_a_child(selion::world& world) {
     show("again", [&] { pool.call(total, ones).wait(); });
 }
 
+void kill_workers(selion::world& world) {
+    worker_pool pool(world, {.workers = 1, .kind = worker_kind::process, .depth = 2});
+    auto done = pool.call(id);
+    done.wait();
+    auto running = pool.call(rest, 60'000);
+    auto sent = pool.call(id);
+    auto waiting = pool.call(id);
+    std::this_thread::sleep_for(100ms);  // the first one has begun
+    pool.kill_workers();
+    show("done", [&] { done.wait(); });
+    show("running", [&] { running.wait(); });
+    show("sent", [&] { sent.wait(); });
+    show("waiting", [&] { waiting.wait(); });
+    show("later", [&] { pool.call(id).wait(); });
+    worker_pool threads(world, {.workers = 1});
+    show("threads", [&] { threads.kill_workers(); });
+}
+
 void wait_for_ever(selion::world& world) {
     worker_pool pool(world, {.workers = 2, .kind = worker_kind::process});
     for (std::uint32_t i = 0; i < 2; ++i) {
@@ -292,6 +310,7 @@ int run(const std::string& what, const std::string& self, const std::string& fil
     if (what == "lost-arrays") lose_arrays(world);
     if (what == "wait") wait_for_ever(world);
     if (what == "forked") call_from_a_child(world);
+    if (what == "killed") kill_workers(world);
     if (what == "refusals") refuse(world, self);
     if (what == "threads") make_too_many_threads(world);
     if (what == "lost-replica") lose_replica(world);

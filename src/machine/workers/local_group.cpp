@@ -173,6 +173,10 @@ std::optional<std::string> local_group::ending(std::uint32_t worker) {
     return processes_[worker]->ending();
 }
 
+void local_group::kill_all() {
+    for (std::unique_ptr<worker_process>& one : processes_) one.reset();
+}
+
 void local_group::replace(std::uint32_t worker) {
     processes_[worker].reset();
     memory_->clear(worker);

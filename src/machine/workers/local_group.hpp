@@ -81,6 +81,8 @@ public:
             processes_[worker]->go_on();
         }
     }
+    /// Kills worker processes; their memory stays as they have left it.
+    void kill_all();
     /// Starts another one in the place of one that has ended. Its memory is empty, and its calls
     /// are numbered from 1 again. @error system_failure: it cannot be started; the place is empty.
     void replace(std::uint32_t worker);

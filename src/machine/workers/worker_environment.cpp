@@ -33,8 +33,19 @@ void end_with_host(int lifeline) {
     }).detach();
 }
 
+/// The host has Ctrl-C too, and decides. It is not ignored: programs that a routine starts would
+/// ignore it as well.
+void leave_interrupts_to_host() {
+    struct sigaction now {};
+    if (sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) return;
+    struct sigaction nothing {};
+    nothing.sa_handler = [](int) {};
+    nothing.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &nothing, nullptr);
+}
+
 void serve(const worker_environment& place) {
-    ::signal(SIGINT, SIG_IGN);  // the host has it too, and decides
+    leave_interrupts_to_host();
     end_with_host(place.lifeline);
     const result<pool_memory> attached = pool_memory::attach(place.memory_file, place.worker);
     if (!attached) throw attached.trouble();
