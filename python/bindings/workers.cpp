@@ -114,6 +114,7 @@ public:
     bool is_done() const { return call_->is_done(); }
     void cancel() const { call_->cancel(); }
     std::uint32_t worker() const { return call_->worker(); }
+    bool has_worker() const { return selion::detail::has_worker(call_->hold().call()); }
 
 private:
     unlocked<selion::routine_call<reply>> call_;
@@ -262,7 +263,8 @@ void add_workers(nb::module_& module) {
         .def("reply", &reply_of, unlock())
         .def("is_done", &pool_call::is_done, unlock())
         .def("cancel", &pool_call::cancel, unlock())
-        .def_prop_ro("worker", &pool_call::worker);
+        .def_prop_ro("worker", &pool_call::worker)
+        .def_prop_ro("has_worker", &pool_call::has_worker);
     documented<process_pool>(module, "ProcessPool")
         .def(nb::init<std::uint32_t, std::vector<std::string>, std::uint64_t, std::uint32_t,
                       double>(),

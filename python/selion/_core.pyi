@@ -898,6 +898,9 @@ class PoolCall:
     @property
     def worker(self) -> int:
         """Number of the worker that has carried it out."""
+    @property
+    def has_worker(self) -> bool:
+        """Whether a worker has it, and has not answered."""
     def wait(self, seconds: float, looks: bool) -> bool:
         """Whether it is done within that time. Stays awake at first if it `looks`."""
     def reply(self) -> tuple[int, int, int]:
@@ -937,6 +940,8 @@ class ProcessPool:
         """Has the worker of a call put what it keeps for a ticket in a place."""
     def progress(self) -> None:
         """Takes what has come and sends what waits."""
+    def kill_workers(self) -> None:
+        """Ends the workers at once, and with them all calls that are not done."""
 
 def serve_worker(handler: Callable[[memoryview, int, int], tuple[int, int, int]]) -> bool:
     """In a process that was started as a worker: hands each message to `handler` until its pool

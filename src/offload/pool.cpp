@@ -196,6 +196,7 @@ bool is_done(pool_state& pool, pending_call& call) {
 
 void cancel_call(pool_state& pool, pending_call& call) { pool.cancel(call); }
 std::uint32_t worker_of(const pending_call& call) { return call.worker; }
+bool has_worker(const pending_call& call) noexcept { return call.now == pending_call::phase::sent; }
 void drop_call(pool_state& pool, pending_call& call) noexcept { pool.let_go(call); }
 
 worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes,

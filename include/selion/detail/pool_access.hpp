@@ -44,6 +44,8 @@ SELION_API const std::uint64_t* result_words(pending_call& call);
 SELION_API bool is_done(pool_state& pool, pending_call& call);
 SELION_API void cancel_call(pool_state& pool, pending_call& call);
 SELION_API std::uint32_t worker_of(const pending_call& call);
+/// Whether a worker has it, and has not answered.
+SELION_API bool has_worker(const pending_call& call) noexcept;
 SELION_API void drop_call(pool_state& pool, pending_call& call) noexcept;
 
 SELION_API worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes,

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import operator
 import os
 import pickle
 import sys
@@ -17,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import CancelledError, Executor, Future
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -24,82 +24,31 @@ from numpy.typing import DTypeLike, NDArray
 
 from selion import job, native
 from selion.mistake import Mistake
-from selion.offload import messages
+from selion.offload import background, messages
+from selion.offload.call import Call, Skipped
+from selion.offload.extents import extent
 from selion.offload.functions import Chunk, Function, chunks
 
-# Ctrl-C reaches workers too; what it means the host decides, also while they still import.
-_start = ("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-          "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-          "from selion.offload.worker import main; main()")
+# Ctrl-C reaches workers too; what it means the host decides, also while they still import. It is
+# not ignored: programs that a function starts would ignore it as well.
+_start = (
+    "import signal; signal.getsignal(signal.SIGINT) == signal.SIG_IGN or "
+    "signal.signal(signal.SIGINT, lambda *_: None); "
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from selion.offload.worker import main; main()"
+)
 _block_bytes = 4096
-_slice_s = _longest_pause_s = 0.001
+_slice_s = 0.001
 _most_spin_s = 1e9  # in nanoseconds still an integer of 64 bits
+_most_depth = 64  # as many calls as a worker has slots for
+_most_bytes = 1 << 47  # a process has no more addresses
 
 
 class WorkerDied(ConnectionError):
     """A worker ended while it ran a function; another one has taken its place."""
 
 
-class _Skipped(CancelledError):
-    """No worker had begun a call when it was cancelled."""
-
-
-class _Waiters(list[Any]):
-    """Who waits for a future by way of `concurrent.futures.wait` and `as_completed`."""
-
-    def __init__(self, pool: Pool) -> None:
-        super().__init__()
-        self._pool = pool
-
-    def append(self, waiter: Any) -> None:
-        super().append(waiter)
-        self._pool._start_collector()
-
-
-class _Call(Future[Any]):
-    """A call of a pool. Who asks for its result drives the pool until it is there."""
-
-    def __init__(self, pool: Pool) -> None:
-        super().__init__()
-        self._pool = pool
-        self._waiters = _Waiters(pool)
-        self._started: Any = None
-        self._block = 0
-        self._lent: tuple[int, ...] = ()
-        self._held: tuple[Any, ...] = ()  # what the worker uses in shared memory
-        self._fetched: tuple[int, Any] | None = None  # status, and memory or why there is none
-        self._is_given_up = False
-
-    def result(self, timeout: float | None = None) -> Any:
-        if not super().done():
-            self._pool._drive(self, timeout)
-        return super().result(0)
-
-    def exception(self, timeout: float | None = None) -> BaseException | None:
-        if not super().done():
-            self._pool._drive(self, timeout)
-        return super().exception(0)
-
-    def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
-        super().add_done_callback(fn)
-        if not super().done():
-            self._pool._start_collector()
-
-    def done(self) -> bool:
-        """Whether `result` would return at once. Looks for the result, and waits for nobody."""
-        if not super().done():
-            self._pool._look_for(self)
-        return super().done()
-
-    def running(self) -> bool:
-        return not self.done()
-
-    def cancel(self) -> bool:
-        """Gives it up. False: a worker has it already, and skips it if it has not begun it."""
-        return self.cancelled() if super().done() else self._pool._cancel(self)
-
-
-_Outcome = tuple[_Call, Any, BaseException | None]
+_Outcome = tuple[Call, Any, BaseException | None]
 
 
 class Pool(Executor):
@@ -125,15 +74,20 @@ class Pool(Executor):
         count = len(os.sched_getaffinity(0)) if workers is None else workers
         if count < 1:
             raise Mistake(f"a pool of {count} workers; it needs 1 at least.")
+        if not 1 <= depth <= _most_depth:
+            raise Mistake(f"depth is {depth} calls; legal is 1 to {_most_depth}.")
+        if not 0 <= shared_bytes < 1 << 64:
+            raise Mistake(f"shared_bytes is {shared_bytes}; legal is 0 to {_most_bytes}.")
         if spin is not None and not 0 <= spin <= _most_spin_s:
             raise Mistake(f"spin is {spin} seconds; legal is 0 to {_most_spin_s:g}, or None.")
         command = [sys.executable, "-c", _start, job.import_path()]
         self._core = native.load().ProcessPool(
             count, command, shared_bytes, depth, -1.0 if spin is None else spin
         )
+        self._maker = os.getpid()
         self._lock = threading.RLock()
         self._collector_lock = threading.Lock()
-        self._pending: deque[_Call] = deque()
+        self._pending: deque[Call] = deque()
         self._outcomes: deque[_Outcome] = deque()  # of calls that are over, to be told
         self._blocks: list[int] = []
         self._functions: dict[Any, Function] = {}
@@ -141,6 +95,7 @@ class Pool(Executor):
         self._most_in_work = count * depth
         self._collector: threading.Thread | None = None
         self._is_shut = False
+        background.pools.add(self)
 
     # --- the executor's own ---------------------------------------------------------------------
 
@@ -153,7 +108,8 @@ class Pool(Executor):
         later. A function must not keep an argument's memory: it is used again when the call is
         done.
         """
-        call = _Call(self)
+        self._expect_maker()
+        call = Call(self)
         with self._lock:
             if self._is_shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
@@ -173,6 +129,7 @@ class Pool(Executor):
         """As `ProcessPoolExecutor.map`: results in order, `chunksize` calls in a message."""
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
+        self._expect_maker()
         if chunksize == 1:
             return super().map(fn, *iterables, timeout=timeout)
         parts = chunks(zip(*iterables), chunksize)  # noqa: B905 - as the standard library's
@@ -185,6 +142,8 @@ class Pool(Executor):
         :param wait: until all calls are done and the workers have ended, which have 10 s for what
             programs do at their end
         """
+        if self._is_anothers():
+            return
         with self._lock:
             self._is_shut = True
             if self._core is None:
@@ -205,7 +164,34 @@ class Pool(Executor):
             core, self._core = self._core, None
         del core  # waits for the workers
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.kill_workers()  # who interrupts does not want to wait for what they do
+        return super().__exit__(kind, value, trace)
+
     # --- more than an executor ------------------------------------------------------------------
+
+    def kill_workers(self) -> None:
+        """Ends the pool at once. Calls that workers have begun fail with `WorkerDied`, those that
+        they have not are cancelled. Leaving a `with` by Ctrl-C does this."""
+        if self._is_anothers():
+            return
+        with self._lock:
+            self._is_shut = True
+            if self._core is None:
+                return
+            self._core.kill_workers()
+            for call in list(self._pending):
+                call._is_given_up = True
+                while call._started is not None:  # again if it was to be fetched
+                    self._settle(call)
+            self._core = None
+        self._tell()
 
     @property
     def workers(self) -> int:
@@ -222,13 +208,8 @@ class Pool(Executor):
 
         MemoryError: there is no room for it.
         """
-        kind = np.dtype(dtype)
-        sizes = tuple(map(operator.index, (shape,) if hasattr(shape, "__index__") else shape))
-        if any(size < 0 for size in sizes):
-            raise Mistake(f"an array of shape {sizes}; no size can be negative.")
-        length = math.prod(sizes) * kind.itemsize
-        if length > sys.maxsize:
-            raise MemoryError(f"an array of shape {sizes} has {length} bytes: no memory has them")
+        self._expect_maker()
+        kind, sizes, length = extent(shape, dtype)
         with self._lock:
             core = self._own()
             place = core.allocate(max(length, 1))
@@ -238,12 +219,26 @@ class Pool(Executor):
 
     # --- inside ---------------------------------------------------------------------------------
 
+    def _is_anothers(self) -> bool:
+        """In a process that was forked: the pool ends here without its workers."""
+        if os.getpid() == self._maker:
+            return False
+        self._is_shut, self._core = True, None
+        return True
+
+    def _expect_maker(self) -> None:
+        if os.getpid() != self._maker:
+            raise RuntimeError(
+                "this pool belongs to the process that has forked this one: make a pool here"
+            )
+
     def _own(self) -> Any:
+        self._expect_maker()
         if self._core is None:
             raise RuntimeError("the pool has been shut down")
         return self._core
 
-    def _send(self, call: _Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _send(self, call: Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         core = self._core
         lent: list[int] = []
         try:
@@ -301,8 +296,9 @@ class Pool(Executor):
             known = self._functions[fn] = Function(self._core, next(self._numbers), fn)
         return known
 
-    def _drive(self, call: _Call, timeout: float | None) -> None:
+    def _drive(self, call: Call, timeout: float | None) -> None:
         """Until the call is done."""
+        self._expect_maker()
         end = math.inf if timeout is None else time.monotonic() + timeout
         if math.isnan(end):
             raise ValueError("The time-out is nan seconds; legal is a number, or None for ever.")
@@ -328,8 +324,10 @@ class Pool(Executor):
             if left <= 0:
                 raise TimeoutError
 
-    def _look_for(self, call: _Call) -> None:
+    def _look_for(self, call: Call) -> None:
         """For who asks again and again; between two times somebody else has to look."""
+        if os.getpid() != self._maker:
+            return
         if self._lock.acquire(blocking=False):
             try:
                 if call._started is not None and call._started.wait(0.0, False):
@@ -340,7 +338,7 @@ class Pool(Executor):
         if not Future.done(call):
             self._start_collector()
 
-    def _settle(self, call: _Call) -> None:
+    def _settle(self, call: Call) -> None:
         """Takes the result of a call that is done, or begins to fetch it. With the lock.
 
         The outcome is told by `_tell`.
@@ -356,7 +354,7 @@ class Pool(Executor):
             status, value = found
             trouble = None if status == messages.returned else value
         except ValueError as refused:
-            trouble = _Skipped(str(refused)) if call._is_given_up else refused
+            trouble = Skipped(str(refused)) if call._is_given_up else refused
         except ConnectionError as death:
             trouble = WorkerDied(str(death))
         except BaseException as other:
@@ -375,7 +373,7 @@ class Pool(Executor):
                 call, value, trouble = self._outcomes.popleft()
             except IndexError:  # another thread tells it
                 return
-            if isinstance(trouble, _Skipped):
+            if isinstance(trouble, Skipped):
                 Future.cancel(call)
             if not call.set_running_or_notify_cancel():
                 continue
@@ -384,7 +382,7 @@ class Pool(Executor):
             else:
                 call.set_exception(trouble)
 
-    def _result(self, call: _Call) -> tuple[int, Any] | None:
+    def _result(self, call: Call) -> tuple[int, Any] | None:
         """Status and value of a call that is done; None: a long value is being fetched now."""
         status, length, ticket = call._started.reply()
         if call._fetched is not None:
@@ -413,10 +411,10 @@ class Pool(Executor):
             raise WorkerDied("the worker ended before its result was fetched")
         return status, messages.load_result(memory)
 
-    def _block_of(self, call: _Call) -> int:
+    def _block_of(self, call: Call) -> int:
         return call._block - 1 if call._block else call._lent[-1]
 
-    def _give_back(self, call: _Call) -> None:
+    def _give_back(self, call: Call) -> None:
         if call._block:
             self._blocks.append(call._block - 1)
         for place in call._lent:
@@ -425,7 +423,12 @@ class Pool(Executor):
         call._fetched = None
         call._started = None
 
-    def _cancel(self, call: _Call) -> bool:
+    def _has_worker(self, call: Call) -> bool:
+        with self._lock:
+            return bool(call._started is not None and call._started.has_worker)
+
+    def _cancel(self, call: Call) -> bool:
+        self._expect_maker()
         with self._lock:
             if call._started is not None and call._fetched is None:  # else its value is on the way
                 call._is_given_up = True
@@ -443,13 +446,16 @@ class Pool(Executor):
             if self._collector is not None:
                 return
             self._collector = threading.Thread(
-                target=_collect, args=(weakref.ref(self),), name="selion-pool", daemon=True
+                target=background.collect,
+                args=(weakref.ref(self),),
+                name="selion-pool",
+                daemon=True,
             )
             self._collector.start()
 
     def _collect_once(self) -> int:
         """Settles what is done. How much that was."""
-        done: list[_Call] = []
+        done: list[Call] = []
         others = 0
         with self._lock:
             for call in self._pending:  # oldest first, as workers get them
@@ -476,24 +482,3 @@ class Pool(Executor):
     def _collector_has_failed(self) -> None:
         with self._collector_lock:
             self._collector = None
-
-
-def _collect(pool: weakref.ref[Pool]) -> None:
-    """Looks again and again, at growing intervals, until nothing is left."""
-    pause = 0.0
-    while True:
-        own = pool()
-        if own is None:
-            return
-        try:
-            has_news = own._collect_once() != 0
-        except BaseException:
-            own._collector_has_failed()
-            raise
-        if own._collector_may_end():
-            return
-        del own
-        pause = 0.0 if has_news else min(_longest_pause_s, pause + 2e-5)
-        time.sleep(pause)
-
-

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs that were written for other executors take for granted of a pool."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from conftest import needs_module
+from selion.mistake import Mistake
+from selion.offload import Pool, WorkerDied
+
+pytestmark = needs_module
+
+
+@pytest.fixture(scope="module")
+def shared_pool():
+    with Pool(workers=2, shared_bytes=64 << 20) as pool:
+        yield pool
+
+
+def test_a_call_is_running_when_a_worker_has_it():
+    with Pool(workers=1, depth=1) as pool:
+        first = pool.submit(time.sleep, 0.3)
+        second = pool.submit(time.sleep, 0)
+        assert first.running() and not second.running()
+        assert second.cancel() and not second.running()
+        first.result()
+        assert not first.running()
+
+
+def test_a_loop_awaits_calls(shared_pool):
+    async def run():
+        loop = asyncio.get_running_loop()
+        calls = [loop.run_in_executor(shared_pool, abs, -number) for number in range(20)]
+        return await asyncio.gather(*calls)
+
+    assert asyncio.run(run()) == list(range(20))
+
+
+def test_what_cannot_be_pickled_is_told_at_once(shared_pool):
+    with pytest.raises(TypeError, match="generator"):
+        shared_pool.submit(sum, (number for number in range(3)))
+    with pytest.raises(TypeError, match="lock"):
+        shared_pool.submit(threading.Lock).result()
+
+
+def test_a_child_of_the_host_is_told_that_the_pool_is_not_its_own(tmp_path):
+    program = tmp_path / "forking.py"
+    program.write_text(
+        "import os, sys\nfrom selion.offload import Pool\n"
+        "with Pool(workers=1, depth=4) as pool:\n"
+        "    slow = pool.submit(sum, [1])\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        for attempt in (lambda: pool.submit(abs, -1), lambda: pool.array(2),\n"
+        "                        lambda: pool.map(abs, [1]), slow.result, slow.cancel,\n"
+        "                        lambda: pool.workers):\n"
+        "            try:\n                attempt()\n"
+        "            except RuntimeError as trouble:\n"
+        "                print(trouble, flush=True)\n"
+        "        sys.exit(slow.done())\n"
+        "    assert os.waitpid(child, 0)[1] == 0\n"
+        "    assert [pool.submit(abs, -i).result() for i in range(9)] == list(range(9))\n"
+        "    assert slow.result() == 1\n"
+    )
+    told = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.splitlines() == [
+        "this pool belongs to the process that has forked this one: make a pool here"
+    ] * 6
+
+
+def test_a_program_that_ends_waits_for_its_calls(tmp_path):
+    program = tmp_path / "ending.py"
+    program.write_text(
+        "import pathlib, sys, time\nfrom selion.offload import Pool\n"
+        "def touch(number):\n"
+        "    time.sleep(0.01)\n    pathlib.Path(sys.argv[1], str(number)).touch()\n"
+        "pool = Pool(workers=2)\n"
+        "calls = [pool.submit(touch, number) for number in range(30)]\n"
+    )
+    program.write_text(program.read_text().replace("sys.argv[1]", repr(str(tmp_path / "made"))))
+    (tmp_path / "made").mkdir()
+    told = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (told.returncode, told.stderr) == (0, "")
+    assert len(list((tmp_path / "made").iterdir())) == 30
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ({"depth": 0}, "depth is 0 calls; legal is 1 to 64."),
+        ({"depth": 65}, "depth is 65 calls; legal is 1 to 64."),
+        ({"depth": -1}, "depth is -1 calls; legal is 1 to 64."),
+        ({"shared_bytes": -1}, "shared_bytes is -1; legal is 0 to 140737488355328."),
+        ({"shared_bytes": 1 << 64}, f"shared_bytes is {1 << 64}; legal is 0 to 140737488355328."),
+    ],
+)
+def test_pools_that_cannot_be(options, sentence):
+    with pytest.raises(Mistake) as raised:
+        Pool(workers=1, **options)
+    assert str(raised.value) == sentence
+
+
+def test_arrays_that_cannot_be(shared_pool):
+    with pytest.raises(Mistake, match="objects cannot lie in shared memory"):
+        shared_pool.array(3, object)
+    with pytest.raises(Mistake, match="say how long an element is"):
+        shared_pool.array(3, "U")
+
+
+def test_children_of_workers_end_with_an_interrupt(tmp_path):
+    program = tmp_path / "interrupted.py"
+    program.write_text(
+        "import os, subprocess, sys\nfrom selion.offload import Pool\n"
+        "def start():\n"
+        "    child = subprocess.Popen(['sleep', '60'])\n"
+        "    print(child.pid, flush=True)\n"
+        "    child.wait()\n"
+        "with Pool(workers=1) as pool:\n    pool.submit(start).result()\n"
+    )
+    host = subprocess.Popen(
+        [sys.executable, program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    child = int(host.stdout.readline())
+    os.killpg(host.pid, signal.SIGINT)
+    host.wait(timeout=30)
+    end = time.monotonic() + 10
+    while os.path.exists(f"/proc/{child}/exe") and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not os.path.exists(f"/proc/{child}/exe")
+
+
+interrupted = """
+import os, time
+from selion.offload import Pool
+pool = Pool(workers=1, depth=1)
+worker = pool.submit(os.getpid).result()
+calls = [pool.submit(time.sleep, 60) for _ in range(3)]
+print(worker, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "with pool:\n    calls[0].result()\n",
+        "calls[0].result()\n",
+        "pool.shutdown()\n",
+        "",
+    ],
+)
+def test_an_interrupt_ends_a_program_that_waits(tmp_path, rest):
+    program = tmp_path / "interrupted.py"
+    program.write_text(interrupted + rest)
+    host = subprocess.Popen(
+        [sys.executable, program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        worker = int(host.stdout.readline())
+        time.sleep(0.3)  # it waits
+        os.killpg(host.pid, signal.SIGINT)
+        host.wait(timeout=20)
+    finally:
+        host.kill()
+    assert not os.path.exists(f"/proc/{worker}/exe")
+
+
+def test_workers_that_are_killed():
+    with Pool(workers=1, depth=1) as pool:
+        assert pool.submit(abs, -1).result() == 1
+        running = pool.submit(time.sleep, 60)
+        waiting = pool.submit(time.sleep, 60)
+        while not running.running():
+            time.sleep(0.01)
+        time.sleep(0.1)  # it has begun
+        pool.kill_workers()
+        with pytest.raises(WorkerDied, match="was killed with its pool"):
+            running.result()
+        assert waiting.cancelled()
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            pool.submit(abs, 1)
+        pool.kill_workers()
