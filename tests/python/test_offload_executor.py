@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from conftest import needs_module
@@ -24,6 +26,56 @@ pytestmark = needs_module
 def shared_pool():
     with Pool(workers=2, shared_bytes=64 << 20) as pool:
         yield pool
+
+
+class Model:
+    def __init__(self):
+        self.weights = np.zeros(4)
+
+    def total(self, factor=1.0):
+        return factor * float(self.weights.sum())
+
+    def __call__(self, factor):
+        return self.total(factor)
+
+
+def test_methods_see_their_object_as_it_is_when_they_are_called(shared_pool):
+    model = Model()
+    assert shared_pool.submit(model.total).result() == 0
+    model.weights += 1
+    assert shared_pool.submit(model.total).result() == 4
+    assert shared_pool.submit(model, 2).result() == 8
+    assert list(shared_pool.map(model.total, (1, 2, 3))) == [4, 8, 12]
+    model.weights += 1
+    assert shared_pool.submit(model, 2).result() == 16
+    assert list(shared_pool.map(model.total, (1, 2, 3), chunksize=2)) == [8, 16, 24]
+
+
+def test_partials_and_methods_of_containers_see_what_they_hold(shared_pool):
+    numbers = [1]
+    total, count = functools.partial(sum, numbers), numbers.count
+    assert shared_pool.submit(total).result() == 1 == shared_pool.submit(count, 1).result()
+    numbers.append(1)
+    assert shared_pool.submit(total).result() == 2 == shared_pool.submit(count, 1).result()
+
+
+class Counted:
+    """Counts how often it is pickled."""
+
+    pickled = 0
+
+    def __call__(self, value):
+        return value + 1
+
+    def __reduce__(self):
+        Counted.pickled += 1
+        return Counted, ()
+
+
+def test_a_map_pickles_its_function_once(shared_pool):
+    before = Counted.pickled
+    assert list(shared_pool.map(Counted(), range(50))) == list(range(1, 51))
+    assert Counted.pickled == before + 1
 
 
 def test_a_call_is_running_when_a_worker_has_it():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import cloudpickle
@@ -24,16 +25,26 @@ class Chunk:
     """A function over several tuples of arguments. As good as any other of the same function."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
-        self._fn = fn
+        self.function = fn
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Chunk) and self._fn == other._fn
+        return isinstance(other, Chunk) and self.function == other.function
 
     def __hash__(self) -> int:
-        return hash((Chunk, self._fn))
+        return hash((Chunk, self.function))
 
     def __call__(self, chunk: list[tuple[Any, ...]]) -> list[Any]:
-        return [self._fn(*each) for each in chunk]
+        return [self.function(*each) for each in chunk]
+
+
+def is_fixed(fn: Any) -> bool:
+    """Whether pickling it once is enough: a function or a class, without an object that may change
+    from call to call, as a method or a `functools.partial` has one."""
+    if isinstance(fn, (FunctionType, type)):
+        return True
+    if isinstance(fn, BuiltinFunctionType):
+        return fn.__self__ is None or isinstance(fn.__self__, ModuleType)
+    return isinstance(fn, Chunk) and is_fixed(fn.function)
 
 
 def chunks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:

@@ -27,7 +27,7 @@ from selion.mistake import Mistake
 from selion.offload import background, messages
 from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
-from selion.offload.functions import Chunk, Function, chunks
+from selion.offload.functions import Chunk, Function, chunks, is_fixed
 
 # Ctrl-C reaches workers too; what it means the host decides, also while they still import. It is
 # not ignored: programs that a function starts would ignore it as well.
@@ -103,10 +103,10 @@ class Pool(Executor):
         """Has a worker call `fn(*args, **kwargs)`.
 
         Returns at once, however many calls wait. Arrays from `array`, and parts of them, are not
-        copied, and what the function writes to them is seen here; others are copied once. The
-        function is pickled when it is first called: changes of what it refers to are not seen
-        later. A function must not keep an argument's memory: it is used again when the call is
-        done.
+        copied, and what the function writes to them is seen here; others are copied once. A
+        function or a class is pickled when it is first called: changes of what it refers to are
+        not seen later. Methods of objects, and others that have a state, are pickled each time. A
+        function must not keep an argument's memory: it is used again when the call is done.
         """
         self._expect_maker()
         call = Call(self)
@@ -126,14 +126,17 @@ class Pool(Executor):
         timeout: float | None = None,
         chunksize: int = 1,
     ) -> Iterator[Any]:
-        """As `ProcessPoolExecutor.map`: results in order, `chunksize` calls in a message."""
+        """As `ProcessPoolExecutor.map`: results in order, `chunksize` calls in a message.
+
+        The function is pickled once.
+        """
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
         self._expect_maker()
         if chunksize == 1:
-            return super().map(fn, *iterables, timeout=timeout)
+            return super().map(self._held(fn), *iterables, timeout=timeout)
         parts = chunks(zip(*iterables), chunksize)  # noqa: B905 - as the standard library's
-        results = super().map(Chunk(fn), parts, timeout=timeout)
+        results = super().map(self._held(Chunk(fn)), parts, timeout=timeout)
         return (each for chunk in results for each in chunk)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -242,7 +245,7 @@ class Pool(Executor):
         core = self._core
         lent: list[int] = []
         try:
-            function = self._function(fn)
+            function = fn if isinstance(fn, Function) else self._function(fn)
             found: list[pickle.PickleBuffer] = []
             payload = b""
             if args or kwargs:
@@ -286,6 +289,8 @@ class Pool(Executor):
 
     def _function(self, fn: Any) -> Function:
         """Where a function lies, which is pickled when it is first called."""
+        if not is_fixed(fn):
+            return Function(self._core, 0, fn)
         try:
             known = self._functions.get(fn)
         except TypeError:  # it has no hash
@@ -295,6 +300,15 @@ class Pool(Executor):
                 del self._functions[next(iter(self._functions))]
             known = self._functions[fn] = Function(self._core, next(self._numbers), fn)
         return known
+
+    def _held(self, fn: Any) -> Any:
+        """A function as it is now, for several calls."""
+        with self._lock:
+            if self._is_shut:  # which `submit` says
+                return fn
+            return self._function(fn) if is_fixed(fn) else Function(
+                self._core, next(self._numbers), fn
+            )
 
     def _drive(self, call: Call, timeout: float | None) -> None:
         """Until the call is done."""
