@@ -49,7 +49,6 @@ private:
     std::span<const std::byte> in_;
     std::span<std::byte> out_;
     std::vector<detail::entry> entries_;
-    std::vector<std::byte> copies_;
     std::size_t at_ = 0;
 };
 using SPC_ARGS = spc_arguments&;
