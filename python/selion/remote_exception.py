@@ -25,10 +25,15 @@ class Raised:
             pickle.loads(data)  # not all that can be written can be read
             return data
         except BaseException:
-            text = f"{type(exception).__name__}: {exception} (which cannot be pickled)"
-            replacement = Raised(RuntimeError(text))
-            replacement.text = "".join(traceback.format_exception(exception))
-            return bytes(cloudpickle.dumps(replacement, protocol=5))
+            return bytes(cloudpickle.dumps(Raised.told(exception), protocol=5))
+
+    @staticmethod
+    def told(exception: BaseException) -> Raised:
+        """A RuntimeError that tells of an exception which cannot be pickled."""
+        text = f"{type(exception).__name__}: {exception} (which cannot be pickled)"
+        replacement = Raised(RuntimeError(text))
+        replacement.text = "".join(traceback.format_exception(exception))
+        return replacement
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.exception, self.text)

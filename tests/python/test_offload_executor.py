@@ -97,6 +97,20 @@ def test_a_loop_awaits_calls(shared_pool):
     assert asyncio.run(run()) == list(range(20))
 
 
+def raise_what_cannot_be_pickled():
+    class Odd(Exception):
+        def __init__(self, one, two):
+            super().__init__("odd")
+
+    raise Odd(1, 2)
+
+
+def test_exceptions_that_cannot_be_pickled_tell_where_they_come_from(shared_pool):
+    with pytest.raises(RuntimeError, match="Odd: odd") as raised:
+        shared_pool.submit(raise_what_cannot_be_pickled).result()
+    assert "in raise_what_cannot_be_pickled" in str(raised.value.__cause__)
+
+
 def test_what_cannot_be_pickled_is_told_at_once(shared_pool):
     with pytest.raises(TypeError, match="generator"):
         shared_pool.submit(sum, (number for number in range(3)))

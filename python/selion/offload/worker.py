@@ -78,8 +78,7 @@ def _as_result(exception: BaseException) -> messages.Result:
         pickle.loads(payload, buffers=buffers)  # not all that can be written can be read
         return result
     except BaseException:
-        text = f"{type(exception).__name__}: {exception} (which cannot be pickled)"
-        return messages.Result(Raised(RuntimeError(text)))
+        return messages.Result(Raised.told(exception))
 
 
 def main() -> None:
