@@ -118,6 +118,16 @@ def test_what_cannot_be_pickled_is_told_at_once(shared_pool):
         shared_pool.submit(threading.Lock).result()
 
 
+def names_of_a_worker():
+    own = [name for name in os.environ if name.startswith("SELION_JOB_")]
+    text = subprocess.run(["env"], env=os.environ.copy(), capture_output=True, text=True).stdout
+    return own, "SELION_JOB_" in text
+
+
+def test_programs_that_a_function_starts_are_no_workers(shared_pool):
+    assert shared_pool.submit(names_of_a_worker).result() == ([], False)
+
+
 def test_a_child_of_the_host_is_told_that_the_pool_is_not_its_own(tmp_path):
     program = tmp_path / "forking.py"
     program.write_text(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import secrets
 import sys
@@ -14,6 +15,9 @@ import cloudpickle
 from selion import native
 from selion.offload import messages
 from selion.remote_exception import Raised
+
+
+_place = "SELION_JOB_WORKER"  # where the library finds which worker of which pool this is
 
 
 class Server:
@@ -83,6 +87,11 @@ def _as_result(exception: BaseException) -> messages.Result:
 
 def main() -> None:
     """Serves until the pool ends."""
+    # The library takes away what makes this process a worker, but not from `os.environ`, which a
+    # function may hand on to a program that it starts.
+    place = os.environ.pop(_place, None)
+    if place is not None:
+        os.putenv(_place, place)
     if not native.load().serve_worker(Server()):
         sys.exit("selion.offload.worker is started by a pool")
 
