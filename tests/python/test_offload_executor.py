@@ -17,7 +17,7 @@ import pytest
 
 from conftest import needs_module
 from selion.mistake import Mistake
-from selion.offload import Pool, WorkerDied
+from selion.offload import Pool, WorkerDied, predict
 
 pytestmark = needs_module
 
@@ -195,6 +195,14 @@ def test_arrays_that_cannot_be(shared_pool):
         shared_pool.array(3, object)
     with pytest.raises(Mistake, match="say how long an element is"):
         shared_pool.array(3, "U")
+
+
+@pytest.mark.parametrize("name", ["workers", "most"])
+@pytest.mark.parametrize("number", [-1, 1 << 32])
+def test_predictions_of_numbers_that_cannot_be(name, number):
+    given = {"workers": 1, "most": 16, name: number}
+    with pytest.raises(Mistake, match=f"{name} is {number}; legal is"):
+        predict(1, 1, 1, **given)
 
 
 def test_children_of_workers_end_with_an_interrupt(tmp_path):

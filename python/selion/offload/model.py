@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from selion import native
+from selion.mistake import Mistake
 
 Pattern = Literal["plain", "pipelined", "overlapped"]
+
+_most_count = (1 << 32) - 1  # what the library counts workers and sides of blocks with
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ def predict(
     :param same_for_all: every worker gets all arguments and returns all results
     :param most: workers that the curve goes up to
     """
+    _expect_counts(workers=workers, most=most)
     parts = native.load().predict_offload(
         send, fetch, compute, workers, pattern, same_for_all, most
     )
@@ -67,8 +71,15 @@ def verdict(
     :param block: side of the square blocks that the work is done in; then larger ones are proposed
         where they would keep all workers busy
     """
+    _expect_counts(workers=workers, most=most, block=block)
     return str(
         native.load().offload_verdict(
             send, fetch, compute, workers, pattern, same_for_all, most, block
         )
     )
+
+
+def _expect_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if not 0 <= count <= _most_count:
+            raise Mistake(f"{name} is {count}; legal is 0 to {_most_count}.")
