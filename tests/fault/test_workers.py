@@ -128,8 +128,8 @@ def test_pools_that_cannot_be():
         "shared": "a worker pool with shared_bytes 18446744073709551615; at most 140737488355328 "
         "are possible",
         "thread": "a worker pool with a program of its own wants worker_kind::process",
-        "large": "the workers' program has no routine \"nothing\"; it has complain, for_ever, id, "
-        "length_of, report, rest, shout, three, total, until_cancelled",
+        "large": "the workers' program has no routine \"nothing\"; it has chatter, complain, "
+        "for_ever, id, length_of, report, rest, shout, three, total, until_cancelled",
         "padded": "the arguments of routine \"three\" are 4.1 KiB long; a worker's memory has "
         "4 KiB: send them in parts, or set memory_bytes",
     }
@@ -179,6 +179,17 @@ def test_files_that_can_be_read_and_others(tmp_path, what, machine):
 
 def test_ranks_print_more_than_a_message_holds():
     assert lines("rank-shouts", machine="threads:2") == ["!" * (5 << 20)]
+
+
+def test_processes_print_in_one_piece():
+    host = subprocess.Popen(
+        [programs / "test_workers", "chatter"],
+        stdout=subprocess.PIPE,
+        env=clean_environment(SELION_MACHINE="threads:1"),
+    )
+    time.sleep(0.5)  # the pipe is full, and all wait for us
+    told = host.communicate(timeout=60)[0].splitlines()
+    assert sorted(told) == [b"a" * 300_000] * 10 + [b"b" * 300_000] * 10
 
 
 def test_slots_of_calls_are_part_of_a_small_heap():

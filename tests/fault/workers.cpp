@@ -46,6 +46,12 @@ const selion::routine length_of{
 const selion::routine shout{"shout", [](selion::worker& self, std::uint64_t length) {
                                 self.print(std::string(length, '!') + "\n");
                             }};
+const selion::routine chatter{"chatter", [](selion::worker& self) {
+                                  const char own = static_cast<char>('a' + self.number());
+                                  for (int i = 0; i < 10; ++i) {
+                                      self.print(std::string(300'000, own) + "\n");
+                                  }
+                              }};
 const selion::routine total{"total", [](std::span<const std::int32_t> data) {
                                 return std::accumulate(data.begin(), data.end(), std::int64_t{0});
                             }};
@@ -309,6 +315,10 @@ int run(const std::string& what, const std::string& self, const std::string& fil
     if (what == "skipped-rank") measure_skipped(world, worker_kind::rank);
     if (what == "lost-arrays") lose_arrays(world);
     if (what == "wait") wait_for_ever(world);
+    if (what == "chatter") {
+        worker_pool pool(world, {.workers = 2, .kind = worker_kind::process});
+        for (std::uint32_t i = 0; i < 2; ++i) static_cast<void>(pool.call({.worker = i}, chatter));
+    }
     if (what == "forked") call_from_a_child(world);
     if (what == "killed") kill_workers(world);
     if (what == "refusals") refuse(world, self);

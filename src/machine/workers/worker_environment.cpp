@@ -63,7 +63,7 @@ void serve(const worker_environment& place) {
     // release: the list before the flag [worker.ready]
     std::atomic_ref(area.is_ready).store(1, std::memory_order_release);
     ring_bell(memory.head().host_bell, true);
-    serve_calls({area, memory.head(), memory.start(), place.worker, true}, routines);
+    serve_calls({area, memory.head(), memory.start(), place.worker, true, memory.file()}, routines);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/workers/worker_loop.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "base/exception_text.hpp"
@@ -16,20 +19,45 @@
 namespace selion::machine::workers {
 namespace {
 
+/// For its lifetime no other process of the pool prints: a pipe takes a long text in pieces. The
+/// kernel ends the turn of one that dies.
+class turn_to_print {
+public:
+    /// @param file that they have in common; below 0: they are threads, and take turns anyway.
+    explicit turn_to_print(int file) : file_(file) { change(F_WRLCK); }
+    ~turn_to_print() { change(F_UNLCK); }
+    turn_to_print(const turn_to_print&) = delete;
+    turn_to_print& operator=(const turn_to_print&) = delete;
+
+private:
+    void change(short to) const {
+        struct flock whole {};
+        whole.l_type = to;
+        while (file_ >= 0 && fcntl(file_, F_SETLKW, &whole) != 0 && errno == EINTR) {
+        }
+    }
+
+    int file_;
+};
+
 class local_services final : public detail::worker_services {
 public:
-    explicit local_services(std::uint32_t number) : number_(number) {}
+    local_services(std::uint32_t number, int file) : number_(number), file_(file) {}
 
     std::uint32_t number() const override { return number_; }
     bool is_cancelled() const override {
         return std::atomic_ref(request_->is_cancelled).load(std::memory_order_relaxed) != 0;
     }
-    void print(std::string_view text) override { print_here(text); }
+    void print(std::string_view text) override {
+        const turn_to_print mine(file_);
+        print_here(text);
+    }
     std::string read_file(const std::string& path) override { return read_here(path); }
     void take(call_request& request) { request_ = &request; }
 
 private:
     std::uint32_t number_;
+    int file_;
     call_request* request_ = nullptr;
 };
 
@@ -91,7 +119,7 @@ call_outcome run_routine(const detail::routine_entry* which, detail::routine_cal
 void serve_calls(const worker_place& place,
                  const std::vector<const detail::routine_entry*>& routines) {
     move_aside(place);
-    local_services services(place.number);
+    local_services services(place.number, place.file);
     worker self(services);
     std::string text;
     for (std::uint64_t turn = 1;; ++turn) {

@@ -22,6 +22,7 @@ struct worker_place {
     std::byte* memory;  ///< what places of spans are counted from
     std::uint32_t number = 0;
     bool is_process = false;
+    int file = -1;  ///< that the processes of a pool have in common
 };
 
 /// Runs calls in their order until it is told to stop.
