@@ -285,3 +285,16 @@ def test_workers_that_are_killed():
         with pytest.raises(RuntimeError, match="after shutdown"):
             pool.submit(abs, 1)
         pool.kill_workers()
+
+
+def test_a_pool_that_has_ended_keeps_no_memory():
+    def mapped():
+        with open("/proc/self/maps") as maps:
+            return sum("selion-workers" in line for line in maps)
+
+    before = mapped()
+    with Pool(workers=1) as pool:
+        calls = [pool.submit(len, "abc"), pool.submit(lambda: 1)]
+        assert [call.result() for call in calls] == [3, 1]
+    assert mapped() == before
+    del pool, calls

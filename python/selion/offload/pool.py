@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from selion import job, native
-from selion.mistake import Mistake
 from selion.offload import background, messages
 from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
 from selion.offload.functions import Chunk, Function, chunks, is_fixed
+from selion.offload.options import expect_legal
 
 # Ctrl-C reaches workers too; what it means the host decides, also while they still import. It is
 # not ignored: programs that a function starts would ignore it as well.
@@ -39,9 +39,6 @@ _start = (
 )
 _block_bytes = 4096
 _slice_s = 0.001
-_most_spin_s = 1e9  # in nanoseconds still an integer of 64 bits
-_most_depth = 64  # as many calls as a worker has slots for
-_most_bytes = 1 << 47  # a process has no more addresses
 
 
 class WorkerDied(ConnectionError):
@@ -72,14 +69,7 @@ class Pool(Executor):
         spin: float | None = None,
     ) -> None:
         count = len(os.sched_getaffinity(0)) if workers is None else workers
-        if count < 1:
-            raise Mistake(f"a pool of {count} workers; it needs 1 at least.")
-        if not 1 <= depth <= _most_depth:
-            raise Mistake(f"depth is {depth} calls; legal is 1 to {_most_depth}.")
-        if not 0 <= shared_bytes < 1 << 64:
-            raise Mistake(f"shared_bytes is {shared_bytes}; legal is 0 to {_most_bytes}.")
-        if spin is not None and not 0 <= spin <= _most_spin_s:
-            raise Mistake(f"spin is {spin} seconds; legal is 0 to {_most_spin_s:g}, or None.")
+        expect_legal(count, shared_bytes, depth, spin)
         command = [sys.executable, "-c", _start, job.import_path()]
         self._core = native.load().ProcessPool(
             count, command, shared_bytes, depth, -1.0 if spin is None else spin
@@ -164,7 +154,7 @@ class Pool(Executor):
                 break
             self._drive(first, None)
         with self._lock:
-            core, self._core = self._core, None
+            core = self._take_core()
         del core  # waits for the workers
 
     def __exit__(
@@ -193,7 +183,7 @@ class Pool(Executor):
                 call._is_given_up = True
                 while call._started is not None:  # again if it was to be fetched
                     self._settle(call)
-            self._core = None
+            self._take_core()
         self._tell()
 
     @property
@@ -226,8 +216,15 @@ class Pool(Executor):
         """In a process that was forked: the pool ends here without its workers."""
         if os.getpid() == self._maker:
             return False
-        self._is_shut, self._core = True, None
+        self._is_shut = True
+        self._take_core()
         return True
+
+    def _take_core(self) -> Any:
+        """What the pool has in shared memory goes with it: somebody may keep the pool for long."""
+        self._functions.clear()
+        core, self._core = self._core, None
+        return core
 
     def _expect_maker(self) -> None:
         if os.getpid() != self._maker:
@@ -490,7 +487,7 @@ class Pool(Executor):
                 return False
             self._collector = None
             if self._is_shut:
-                self._core = None
+                self._take_core()
             return True
 
     def _collector_has_failed(self) -> None:
