@@ -298,3 +298,28 @@ def test_a_pool_that_has_ended_keeps_no_memory():
         assert [call.result() for call in calls] == [3, 1]
     assert mapped() == before
     del pool, calls
+
+
+reads = []
+
+
+def read_once():
+    """Interrupted when it is read for the first time, which the host does."""
+    reads.append(os.getpid())
+    if len(reads) == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    return "read"
+
+
+class ReadOnce:
+    def __reduce__(self):
+        return read_once, ()
+
+
+def test_an_interrupt_is_no_result_of_a_call():
+    with Pool(workers=1) as pool:
+        call = pool.submit(ReadOnce)
+        with pytest.raises(KeyboardInterrupt):
+            call.result(20)
+        assert call.result(20) == "read" and reads == [os.getpid()] * 2

@@ -368,6 +368,8 @@ class Pool(Executor):
             trouble = Skipped(str(refused)) if call._is_given_up else refused
         except ConnectionError as death:
             trouble = WorkerDied(str(death))
+        except KeyboardInterrupt:  # of whoever reads a long result: it is no outcome of the call
+            raise
         except BaseException as other:
             trouble = other
         self._pending.remove(call)
