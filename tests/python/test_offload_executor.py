@@ -190,6 +190,14 @@ def test_pools_that_cannot_be(options, sentence):
     assert str(raised.value) == sentence
 
 
+@pytest.mark.parametrize("name", ["workers", "depth", "shared_bytes"])
+def test_numbers_that_are_not_whole(name):
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        Pool(**{name: 2.5})
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        predict(1, 1, 1, 2.5)
+
+
 def test_arrays_that_cannot_be(shared_pool):
     with pytest.raises(Mistake, match="objects cannot lie in shared memory"):
         shared_pool.array(3, object)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -81,5 +82,5 @@ def verdict(
 
 def _expect_counts(**counts: int) -> None:
     for name, count in counts.items():
-        if not 0 <= count <= _most_count:
+        if not 0 <= operator.index(count) <= _most_count:
             raise Mistake(f"{name} is {count}; legal is 0 to {_most_count}.")

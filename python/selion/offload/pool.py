@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import operator
 import os
 import pickle
 import sys
@@ -68,7 +69,8 @@ class Pool(Executor):
         depth: int = 2,
         spin: float | None = None,
     ) -> None:
-        count = len(os.sched_getaffinity(0)) if workers is None else workers
+        count = len(os.sched_getaffinity(0)) if workers is None else operator.index(workers)
+        shared_bytes, depth = operator.index(shared_bytes), operator.index(depth)
         expect_legal(count, shared_bytes, depth, spin)
         command = [sys.executable, "-c", _start, job.import_path()]
         self._core = native.load().ProcessPool(
