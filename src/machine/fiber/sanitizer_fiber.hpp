@@ -13,9 +13,9 @@
 
 namespace selion::machine {
 
-/// Tells the address sanitizer that a stack is new. A stack that is unmapped keeps the marks of the
-/// frames that were never left, and the next one may be mapped at its address.
-inline void mark_fresh_stack([[maybe_unused]] const void* low, [[maybe_unused]] std::size_t bytes) {
+/// Tells the address sanitizer that a stack is going to be unmapped. It would keep the marks of the
+/// frames that were never left, and find them in whatever is mapped at that address next.
+inline void forget_frames([[maybe_unused]] const void* low, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
     __asan_unpoison_memory_region(low, bytes);
 #endif

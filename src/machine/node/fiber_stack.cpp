@@ -28,7 +28,6 @@ boost::context::stack_context fiber_stack::allocate() {
                                 "size, use fewer ranks, or raise `sysctl vm.max_map_count`",
                                 base::bytes_text(usable)));
     }
-    mark_fresh_stack(low, total);
     boost::context::stack_context stack;
     stack.size = total;
     stack.sp = static_cast<std::byte*>(low) + total;
@@ -36,7 +35,9 @@ boost::context::stack_context fiber_stack::allocate() {
 }
 
 void fiber_stack::deallocate(boost::context::stack_context& stack) noexcept {
-    munmap(static_cast<std::byte*>(stack.sp) - stack.size, stack.size);
+    std::byte* const low = static_cast<std::byte*>(stack.sp) - stack.size;
+    forget_frames(low, stack.size);
+    munmap(low, stack.size);
 }
 
 }  // namespace selion::machine::node

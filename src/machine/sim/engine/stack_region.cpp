@@ -39,14 +39,16 @@ stack_region::stack_region(std::uint32_t ranks, std::size_t stack_bytes) : ranks
     start_ = static_cast<std::byte*>(start);
     // Large pages would give every rank two megabytes.
     madvise(start_, stride_ * ranks, MADV_NOHUGEPAGE);
-    mark_fresh_stack(start_, stride_ * ranks);
     const std::uint32_t wanted = std::min(ranks, most_guards());
     while (guarded_ < wanted && mprotect(start_ + guarded_ * stride_, page, PROT_NONE) == 0) {
         ++guarded_;
     }
 }
 
-stack_region::~stack_region() { munmap(start_, stride_ * ranks_); }
+stack_region::~stack_region() {
+    forget_frames(start_, stride_ * ranks_);
+    munmap(start_, stride_ * ranks_);
+}
 
 std::span<std::byte> stack_region::stack(std::uint32_t rank) const {
     constexpr std::size_t line = 128;
