@@ -44,10 +44,29 @@ function(selion_add_gtest_program folder target seconds)
         selion_short_build(${target} -O1 -g1)
     endif()
     target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <gmock/gmock.h>)
+    if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+        selion_add_gtest_shares(${folder} ${target} ${seconds})
+        return()
+    endif()
     # Registered properties try the same cases every time; the program alone tries others each time.
     gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${folder}/
         DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${seconds} LABELS ${folder}
         ENVIRONMENT "RC_PARAMS=seed=1 max_success=200")
+endfunction()
+
+# Registers a program as a few ctests, each of which runs a share of its cases: instrumented, it
+# takes longer to start and to end than nearly all of its cases take.
+function(selion_add_gtest_shares folder target seconds)
+    set(count 8)
+    math(EXPR last "${count} - 1")
+    math(EXPR patience "${count} * ${seconds}")
+    foreach(share RANGE ${last})
+        set(test ${folder}/${target}/${share})
+        add_test(NAME ${test} COMMAND ${target})
+        set_tests_properties(${test} PROPERTIES TIMEOUT ${patience} LABELS ${folder}
+            ENVIRONMENT "RC_PARAMS=seed=1 max_success=200;GTEST_TOTAL_SHARDS=${count};\
+GTEST_SHARD_INDEX=${share}")
+    endforeach()
 endfunction()
 
 # Registers every GoogleTest case of all sources below `folder` as one ctest each, found just before
