@@ -128,9 +128,11 @@ function(selion_add_pytest name folder seconds)
     add_test(NAME ${name}
         COMMAND ${SELION_TEST_PYTHON} -m pytest -q -ra -p no:cacheprovider --color=no ${ARGN}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    # No name here may begin with SELION_: programs warn about knobs that they do not know.
+    # No name here may begin with SELION_: programs warn about knobs that they do not know. The
+    # package is started a thousand times: what Python has compiled of it is kept, in the build.
     set(environment TEST_BIN_DIR=${SELION_TEST_BIN} TEST_BUILD_DIR=${PROJECT_BINARY_DIR}
-        CXX=${CMAKE_CXX_COMPILER} PYTHONDONTWRITEBYTECODE=1)
+        CXX=${CMAKE_CXX_COMPILER} PYTHONPYCACHEPREFIX=${PROJECT_BINARY_DIR}/bytecode)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds} COST ${seconds}
-        LABELS ${folder} ENVIRONMENT "${environment}")
+        LABELS ${folder} ENVIRONMENT "${environment}"
+        ENVIRONMENT_MODIFICATION "PYTHONDONTWRITEBYTECODE=unset:")
 endfunction()
