@@ -50,7 +50,8 @@ def explain(tmp_path_factory):
     flags = re.search(r"^CMAKE_CXX_FLAGS:\w+=(.*)$", cache, re.M)[1].split()
     subprocess.run(
         [os.environ.get("CXX", "c++"), "-std=c++20", "-I", root / "include", *flags, "explain.cpp",
-         "-o", "explain", build / "src" / "libselion.a", "-lboost_context", "-lhwloc", "-lfmt"],
+         "-o", "explain", build / "src" / "libselion.a", "-lboost_context", "-lhwloc", "-lfmt",
+         "-Wl,--strip-debug"],
         cwd=folder, check=True,
     )
     return lambda machine: subprocess.run(

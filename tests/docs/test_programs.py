@@ -65,7 +65,8 @@ def built(tmp_path_factory, all_headers):
         folder = tmp_path_factory.mktemp(Path(name).stem)
         for file, text in page.files.items():
             (folder / file).write_text(text, encoding="utf-8")
-        libraries = [str(_build / "src" / "libselion.a"), "-lboost_context", "-lhwloc", "-lfmt"]
+        libraries = [str(_build / "src" / "libselion.a"), "-lboost_context", "-lhwloc", "-lfmt",
+                     "-Wl,--strip-debug"]  # of the library: most of what linking takes
         for program in page.programs:
             source = [*all_headers, f"{program}.cpp"]
             run([*compile_command(page), *source, "-o", program, *libraries], folder)
