@@ -4,8 +4,10 @@ one that is named behind them."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from selion.mistake import did_you_mean, listing
 
@@ -28,8 +30,7 @@ def answer(arguments: Sequence[str]) -> None:
               f"{did_you_mean(wrong, _shells)}; legal: {listing(_shells)}.\n"
               "Try 'selion --help'.", file=sys.stderr)  # fmt: skip
         sys.exit(_usage_status)
-    from typer import completion  # takes a while to be read
-
+    completion: Any = importlib.import_module("typer.completion")  # takes a while to be read
     if option == _show:
         print(completion.get_completion_script(shell=words[0], **_of_selion))
     else:
