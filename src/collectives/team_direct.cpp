@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -67,6 +68,7 @@ void team_direct::run(const detail::block_call& call) {
         return is_combined ? all_reduce(call) : broadcast(call);
     }
     if (!can_read()) return slots_.run(call);
+    const std::size_t copied_before = std::exchange(copied_, 0);
     lender_.begin_turn();
     if (call.what == collective_kind::gather) {
         gather(call);
@@ -74,7 +76,9 @@ void team_direct::run(const detail::block_call& call) {
         exchange(call);
     }
     meeting_.synchronise(machine::wait_reason::collective);
-    copy_ = {};  // nobody reads it any more; the thread keeps such memory at hand, but not much
+    // Nobody reads it any more. A program that repeats the call finds it again: to ask for long
+    // memory anew, page by page, takes as long as the exchange.
+    if (copied_ != copied_before) copy_ = {};
 }
 
 bool team_direct::can_go(collective_kind what, std::size_t bytes) const {
@@ -199,6 +203,7 @@ void team_direct::exchange(const detail::block_call& call) {
     const std::size_t given = gives_for_all ? block * members_.count() : block;
     const std::byte* source = call.source;
     if (call.what == collective_kind::exchange && call.source == call.target) {
+        copied_ = given;
         copy_.reserve(given);
         if (given != 0) std::memcpy(copy_.data(), call.source, given);
         source = copy_.data();

@@ -62,7 +62,8 @@ private:
     std::optional<bool> can_read_;
     ordered_combination combination_;
     aligned_bytes strip_;
-    aligned_bytes copy_;  ///< of what is given, in a collective in place
+    aligned_bytes copy_;      ///< of what is given, in a collective in place
+    std::size_t copied_ = 0;  ///< bytes of it, by the last collective of blocks
 };
 
 }  // namespace selion::collectives

@@ -201,10 +201,10 @@ SPMD_TEST(block_collectives, memory_of_blocks_that_differ_in_length) {
 }
 
 SPMD_TEST(block_collectives, memory_of_an_exchange_in_place_is_given_back) {
-    const selion::machine_description& machine = world.machine();
-    const bool is_plain = machine.capabilities.real_time && machine.kind != "fabric";
-    if (!gives_memory_back || !is_plain || world.size() > 4) return;
     constexpr std::size_t bytes = std::size_t{64} << 20;
+    const auto way = world.explain(selion::collective_kind::exchange, bytes / world.size()).choice;
+    const bool is_direct = way.way == selion::collective_way::direct;
+    if (!gives_memory_back || !is_direct || world.size() == 1 || world.size() > 4) return;
     world.barrier();
     const std::size_t before = resident_bytes();
     world.barrier();
