@@ -34,7 +34,7 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     // While operations are recorded they must come by the slow path.
     if (recorder != nullptr) context.bypass_count = context.own.signal_count = 0;
     // Where time is virtual a comparison takes none.
-    context.compares_calls |= SELION_CHECK_LEVEL >= 2 || context.calls != nullptr;
+    context.compares_calls |= context.calls != nullptr;
     const bool is_plain = recorder == nullptr && context.simulated == nullptr &&
                           context.deaths == nullptr && !context.compares_calls;
     if (is_plain) context.own.plain_caller = &context;

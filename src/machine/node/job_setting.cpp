@@ -68,7 +68,11 @@ void read_knobs(job_setting& setting) {
     setting.joined_threads = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(base::knob_whole(knob::joined_threads), 4096));
     setting.hang_timeout_ns = base::knob_nanoseconds(knob::hang_timeout);
-    setting.compares_calls = base::knob_is_on(knob::check_calls);
+    // Builds that check everything do so unless they are told not to: then collectives go the way
+    // that they go in programs.
+    setting.compares_calls = base::knob_text(knob::check_calls)
+                                 ? base::knob_is_on(knob::check_calls)
+                                 : SELION_CHECK_LEVEL >= 2;
     constexpr std::array<std::string_view, 2> actions{"report", "abort"};
     setting.aborts_on_hang = base::knob_choice(knob::hang_action, actions) == 1;
 }
