@@ -96,6 +96,16 @@ TEST_F(symmetric_heap_test, grows_from_both_ends) {
     EXPECT_LT(*heap_->allocate_own(1000, 16), *own);
 }
 
+TEST_F(symmetric_heap_test, what_fills_a_line_of_the_cache_shares_none) {
+    for (const std::uint64_t bytes : {64, 100, 5000}) {
+        const auto odd = heap_->allocate_symmetric(3, 1);
+        const auto own_odd = heap_->allocate_own(3, 1);
+        EXPECT_EQ(*heap_->allocate_symmetric(bytes, 1) % 64, 0u);
+        EXPECT_EQ(*heap_->allocate_own(bytes, 1) % 64, 0u);
+        EXPECT_NE(*odd % 64 + *own_odd % 64, 0u);  // small ones do
+    }
+}
+
 TEST_F(symmetric_heap_test, what_is_kept_for_others_cannot_be_given_back) {
     EXPECT_FALSE(heap_->deallocate_symmetric(0));
     EXPECT_FALSE(heap_->deallocate_symmetric(kept - 1));
@@ -199,9 +209,11 @@ TEST_F(symmetric_heap_test, own_memory_is_zeroed_where_symmetric_memory_was) {
 
 TEST_F(symmetric_heap_test, a_shortage_tells_what_is_used_free_and_asked_for) {
     static_cast<void>(heap_->allocate_own(1 << 20, 16));
+    static_cast<void>(heap_->allocate_for_runtime(4096));
     const std::string text = heap_->shortage_text(8 << 20);
     EXPECT_THAT(text, HasSubstr("rank 0 of 1 asks for 8 MiB"));
-    EXPECT_THAT(text, HasSubstr("of the 4 MiB reserved"));
+    // What is kept for others fills whole pages.
+    EXPECT_THAT(text, HasSubstr("it uses 1 MiB, and the runtime 16 KiB, of the 4 MiB reserved"));
     EXPECT_THAT(text, HasSubstr("of 64 MiB"));
     EXPECT_THAT(text, HasSubstr("SELION_HEAP"));
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "selion/selion.hpp"
@@ -81,6 +82,18 @@ TEST_F(run_test, a_future_that_outlives_its_job_is_empty) {
                       0);
             EXPECT_FALSE(kept.front().is_valid());
         }
+    }
+}
+
+/// They sleep by then: longer than their patience passes.
+TEST_F(run_test, who_has_returned_waits_for_the_last_one) {
+    for (const char* machine : {"threads:3@3", "threads:4@2"}) {
+        const auto late = [](const world& all) {
+            if (all.rank() + 1 != all.size()) return 0;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            return 5;
+        };
+        EXPECT_EQ(run_on(machine, late), 5);
     }
 }
 
