@@ -62,10 +62,47 @@ void mistake_in_completion(selion::world& world, std::string_view what) {
     }
 }
 
+constexpr auto shrug = [](const int&, selion::message_info) { return selion::arrival{}; };
+
+/// Places that are just beyond what there is, or of two ranks where one is meant.
+void mistake_with_places(selion::world& world, selion::global_ptr<int> number,
+                         selion::global_ptr<selion::signal> signal, std::string_view what) {
+    const selion::rank_id next = world.size();
+    const int one = 1;
+    if (what == "rank_next") selion::put(number.on(next), 1);  // site: rank_next
+    if (what == "send_next") selion::send(next, shrug, 1);     // site: send_next
+    if (what == "quiet_next") selion::quiet(next);             // site: quiet_next
+    if (what == "send_counter") {
+        const selion::global_ptr<selion::counter> far(2, number.offset());
+        selion::send(0, shrug, 1, {}, {.target = far});  // site: send_counter
+    }
+    if (what == "two_ranks") {
+        const auto one_more = selion::signal_add(1);
+        selion::put_signal(number.on(0), 1, signal.on(2), one_more);  // site: two_ranks
+    }
+    if (what == "pieces") {
+        const std::vector<selion::put_piece<int>> list{{number.on(0), {&one, 1}},
+                                                       {number.on(2), {&one, 1}}};
+        selion::put_vector(std::span(list));  // site: pieces
+    }
+    selion::dma_descriptor<int> rows{number.on(0), &one, 1, 3};
+    if (what == "dma_before") {
+        rows.target_stride = -(std::ptrdiff_t{1} << 37);
+        selion::start_dma(rows);  // site: dma_before
+    }
+    if (what == "dma_beyond") {
+        rows.target_stride = std::ptrdiff_t{1} << 37;
+        selion::start_dma(rows);  // site: dma_beyond
+    }
+    if (what == "dma_nothing") {
+        rows.source = nullptr;
+        selion::start_dma(rows);  // site: dma_nothing
+    }
+}
+
 void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
                            std::string_view what) {
     const auto nothing = [] {};
-    const auto shrug = [](const int&, selion::message_info) { return selion::arrival{}; };
     if (what == "send") selion::send(99, shrug, 1);      // site: send
     if (what == "rpc") selion::rpc(99, nothing).wait();  // site: rpc
     if (what == "quiet") selion::quiet(99);              // site: quiet
@@ -194,6 +231,7 @@ void mistake_alone(selion::world& world, std::string_view what) {
         if (what == "scope") {
             std::thread([&] { const selion::rank_scope scope(world); }).join();  // site: scope
         }
+        mistake_with_places(world, number, signal, what);
         mistake_with_messages(world, number, what);
         mistake_in_completion(world, what);
         if (what == "local") {

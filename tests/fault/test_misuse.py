@@ -27,6 +27,14 @@ alone = {
     "send": (r"send: there is no rank 99; ranks are 0 to {last}$", 1),
     "rpc": (r"send: there is no rank 99; ranks are 0 to {last}$", 1),
     "quiet": (r"quiet: there is no rank 99; ranks are 0 to {last}$", 1),
+    "rank_next": (r"the global pointer names rank {next}; ranks are 0 to {last}$", 1),
+    "send_next": (r"send: there is no rank {next}; ranks are 0 to {last}$", 1),
+    "quiet_next": (r"quiet: there is no rank {next}; ranks are 0 to {last}$", 1),
+    "send_counter": (r"the target counter belongs to rank 2, the message goes to rank 0$", 1),
+    "pieces": (r"one of them belongs to rank 2, the first one to rank 0; all must belong to ", 1),
+    "dma_before": (r"start_dma: block 0 of the chain has rows beyond the memory of its rank$", 1),
+    "dma_beyond": (r"start_dma: block 0 of the chain has rows beyond the memory of its rank$", 1),
+    "dma_nothing": (r"start_dma: block 0 of the chain has no source$", 1),
     "target_counter": (r"the target counter belongs to rank 2, the data to rank 0; both must", 1),
     "too_long": (r"a message of 67108864 bytes is too long; at most \d+ are possible\. Set ", 1),
     "taken_future": (r"the future is empty, or its value has been taken already: ", 1),
@@ -110,7 +118,8 @@ def complaint(machine: str, what: str, **settings: str) -> list[str]:
 def expect(machine: str, what: str, pattern: str, who: str) -> None:
     first, second = complaint(machine, what)
     assert re.match(rf"selion: {who}: ", first)
-    assert re.search(pattern.format(last=machines[machine] - 1), first)
+    ranks = machines[machine]
+    assert re.search(pattern.format(last=ranks - 1, next=ranks), first)
     mark = "counts" if what in ("lengths", "sum") else what
     assert second == f"  called at {site('misusing.cpp', mark)}"
 
@@ -122,6 +131,13 @@ def test_a_mistake_of_one_rank(machine: str, what: str):
     if check_level < level:
         pytest.skip(f"noticed from check level {level} on")
     expect(machine, what, pattern, f"rank 1 of {machines[machine]}")
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+def test_a_signal_of_another_rank_than_the_data():
+    # Where both are mapped nobody looks: they are two stores.
+    expect("threads:3,direct=off", "two_ranks", r"put_signal: the data go to rank 0, the signal to "
+           r"rank 2; both must belong to one rank$", "rank 1 of 3")
 
 
 @pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
