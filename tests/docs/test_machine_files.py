@@ -85,7 +85,9 @@ def test_keys(explain, title):
 
 def test_units(explain):
     said = "".join(explain(f"sim:{spec}.no_such_key=1").stdout for spec in _tables.values())
-    for placeholder, units in re.findall(r"([A-Z_]{4,}): ([a-z_ ]+)[;)]", said):
+    named = re.findall(r"([A-Z_]{4,}): ([a-z_ ]+)[;)]", said)
+    assert named
+    for placeholder, units in named:
         row = re.search(rf"^\| `{placeholder}` \| (.*) \|$", _page, re.M)
         assert row, placeholder
         assert re.findall(r"`(\w+)`", row[1]) == units.split(), placeholder

@@ -27,7 +27,9 @@ def program() -> str:
 def advice(selion, program: str, *arguments: str) -> list[dict]:
     done = selion("cache-advice", "--json", "-m", machine, program, *arguments)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["spaces"]
+    spaces = json.loads(done.stdout)["spaces"]
+    assert spaces
+    return spaces
 
 
 def misses(array: dict) -> int:

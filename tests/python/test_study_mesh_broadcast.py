@@ -92,7 +92,9 @@ def test_links_carry_what_the_schedule_sends(study):
 
 
 def test_dma_takes_what_others_have_measured(study):
-    for row in study("dma", "method=dma", "bytes=8,512,2048,4096,8192"):
+    rows = study("dma", "method=dma", "bytes=8,512,2048,4096,8192")
+    assert len(rows) == 5
+    for row in rows:
         assert row["value"] == pytest.approx(row["published"], rel=0.05)
 
 
