@@ -132,10 +132,15 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
     if (what == "collective") {
         handle(world, [all = &world] { all->barrier(); });  // site: collective
     }
-    if (what == "throws") handle(world, [] { throw std::runtime_error("no room"); });
-    if (what == "oneway") {
-        selion::rpc_oneway(world.rank(), [] { throw std::runtime_error("no room"); });
+    const auto fail = [] { throw std::runtime_error("no room"); };
+    if (what == "throws") {
+        const auto handler = [](const decltype(fail)& came, selion::message_info) {
+            came();
+            return selion::arrival{};
+        };
+        selion::send(0, handler, fail);
     }
+    if (what == "oneway") selion::rpc_oneway(0, fail);
     if (what == "unknown") {
         selion::detail::send_message({.target = 0, .function = 0x77770000000012, .arguments = {}},
                                      {});
