@@ -4,6 +4,7 @@
 
 #include <array>
 #include <new>
+#include <thread>
 
 #include "conformance/memory_parts.hpp"
 #include "cost/counted_allocations.hpp"
@@ -115,6 +116,42 @@ SPMD_TEST(allocations, none_in_short_messages_and_calls) {
         static_cast<void>(
             selion::rpc(test.neighbour(), [](std::uint64_t x) { return x + 1; }, i).get());
     });
+    world.barrier();
+}
+
+/// Whoever lets go of a future: its state is used again when the answer has come.
+SPMD_TEST(allocations, none_in_calls_whose_answers_nobody_wants) {
+    const auto call = [&](std::uint64_t i) {
+        static_cast<void>(selion::rpc(test.neighbour(), [](std::uint64_t x) { return x; }, i));
+        test.equal(selion::rpc(test.neighbour(), [](std::uint64_t x) { return x; }, i).get(), i);
+    };
+    for (int i = 0; i < 10; ++i) call(0);
+    world.barrier();
+    expect_none(test, "a call whose future is let go", call);
+    world.barrier();
+}
+
+/// States that a joined thread has had are those that the next calls have, however many there are.
+SPMD_TEST(allocations, none_in_calls_of_threads_that_have_joined) {
+    if (world.thread_level() != selion::thread_level::multiple) {
+        return test.skip("the job's thread level is not multiple");
+    }
+    spmd::symmetric_array<selion::signal> finished(world, 1);
+    std::jthread joined([&] {
+        const selion::rank_scope scope(world);
+        const auto call = [&](std::uint64_t i) {
+            std::array<selion::future<std::uint64_t>, 5> answers;
+            for (auto& one : answers) {
+                one = selion::rpc(test.neighbour(), [](std::uint64_t x) { return x; }, i);
+            }
+            for (auto& one : answers) test.equal(one.get(), i);
+        };
+        for (int i = 0; i < 10; ++i) call(0);
+        expect_none(test, "five calls at a time", call);
+        selion::notify(finished.own(), selion::signal_add(1));
+    });
+    selion::wait_until(finished.own(), 1);
+    joined.join();
     world.barrier();
 }
 
