@@ -2,8 +2,10 @@
 /// Reductions of every kind and size, against the same combination done alone.
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <type_traits>
 
 #include "conformance/memory_parts.hpp"
@@ -247,6 +249,32 @@ SPMD_TEST(all_reduce, special_floats_stay_what_they_are) {
         world.rank() + 1 == world.size() ? std::numeric_limits<double>::quiet_NaN() : 1.0,
         selion::plus);
     test.that(std::isnan(all), "not a number is infectious");
+}
+
+/// Takes its time on one rank.
+struct slow_sum {
+    bool is_slow;
+    std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const {
+        if (is_slow) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return a + b;
+    }
+};
+
+/// Nobody waits for data where there are none; yet whoever is done with several such does not
+/// overwrite what another one still combines.
+SPMD_TEST(all_reduce, ones_of_nothing_hurry_nobody) {
+    if (!world.machine().capabilities.real_time || world.size() > 8) {
+        return test.skip("nobody would be late");
+    }
+    const std::uint64_t ranks = world.size();
+    for (std::uint32_t between = 0; between < 9; ++between) {
+        const slow_sum sum{world.rank() == world.size() - 1};
+        std::uint64_t value = 100 * between + world.rank();
+        test.equal(world.all_reduce(value, sum), 100 * between * ranks + ranks * (ranks - 1) / 2);
+        std::span<std::uint64_t> nothing;
+        for (std::uint32_t i = 0; i < between; ++i) world.all_reduce(nothing, selion::plus);
+        test.equal(world.all_reduce(std::uint64_t{7}, selion::plus), 7 * ranks);
+    }
 }
 
 SPMD_TEST(all_reduce, one_after_another_keeps_them_apart) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Every atomic operation on every type of element, fetched and not, waited for and counted.
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -126,6 +127,39 @@ SPMD_TEST(atomic_kinds, by_reference) {
     integers_by_reference<std::uint64_t>(test, world);
     arithmetic_by_reference<float>(test, world);
     arithmetic_by_reference<double>(test, world);
+}
+
+/// An answer fills its place and nothing beside it, and later ones leave it alone.
+template <class T>
+void answers_in_place(spmd::test_run& test, selion::world& world) {
+    const cell_of_neighbour<T> cell(test, world);
+    selion::counter done;
+    std::array<T, 3> answers{T(70), T(71), T(72)};
+    selion::fetch_add(&answers[1], cell.cell, T(5), done);
+    done.wait(1);
+    const std::array<T, 3> expected{T(70), T(0), T(72)};
+    test.equal(answers, expected);
+    test.equal(selion::fetch_add(cell.cell, T(1)), T(5));
+    test.equal(answers, expected);
+    // Counters count for their operation alone.
+    selion::counter reusable;
+    selion::counter complete;
+    T got{};
+    selion::get(std::span(&got, 1), cell.cell, {.origin = &reusable, .completion = &complete});
+    reusable.wait(1);
+    complete.wait(1);
+    selion::fetch_add(&answers[2], cell.cell, T(1), done);
+    done.wait(1);
+    test.equal(selion::fetch_add(cell.cell, T(1)), T(7));
+    test.equal(answers, std::array<T, 3>{T(70), T(0), T(6)});
+    test.equal(reusable.value() + complete.value() + done.value(), 0);
+    world.barrier();
+}
+
+SPMD_TEST(atomic_kinds, answers_lie_in_their_places_alone) {
+    answers_in_place<std::int32_t>(test, world);
+    answers_in_place<float>(test, world);
+    answers_in_place<std::uint64_t>(test, world);
 }
 
 /// All ranks add to the cells of all.

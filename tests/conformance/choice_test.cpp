@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// `team::choose`: calls of a program go the way that it has chosen, and what is not legal is
 /// refused.
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -89,6 +91,73 @@ bool refuses(const selion::world& world, selion::collective_kind what,
 SPMD_TEST(choice, of_what_does_not_exist_is_refused) {
     test.that(refuses(world, barrier, {.algorithm = ring}), "a barrier has no ring");
     test.that(refuses(world, broadcast, {.algorithm = k_nomial, .radix = 1}), "radix 1");
+}
+
+/// Parts are whole elements, and whole lines of what is only moved, whatever has been asked for.
+SPMD_TEST(choice, parts_may_be_asked_to_be_shorter_than_an_element) {
+    const selion::team all = world.split(0);
+    for (const std::uint32_t part_bytes : {1u, 12u}) {
+        for (const auto what : {all_reduce, broadcast}) {
+            all.choose(what, collective_choice{collective_way::slots, {}, part_bytes});
+        }
+        std::vector<double> values(500, world.rank());
+        all.all_reduce(std::span(values), selion::plus);
+        const std::uint32_t ranks = world.size();
+        test.equal(std::ranges::count(values, ranks * (ranks - 1) / 2.0), std::ptrdiff_t{500});
+        all.broadcast(std::span(values), 0);
+        test.equal(values.back(), ranks * (ranks - 1) / 2.0);
+    }
+    world.barrier();
+}
+
+/// What a member has sent over lines stays as it was if its call ends in an error before others
+/// have taken it. Who is late has its own limit: where calls are compared it waits for that.
+SPMD_TEST(choice, what_went_over_lines_outlives_its_call) {
+    if (world.size() < 2 || !world.machine().capabilities.shares_memory ||
+        !world.machine().capabilities.real_time) {
+        return test.skip("there are no lines that somebody could be late for");
+    }
+    using std::chrono::milliseconds;
+    spmd::symmetric_array<selion::signal> gone(world, 1);
+    {
+        const selion::team pair = world.split(world.rank() / 2);
+        pair.choose(broadcast, collective_choice{collective_way::lines, {.algorithm = flat}});
+        std::vector<std::uint64_t> data(20'000, 7);
+        pair.broadcast(std::span(data), 0);  // makes the lines
+        std::ranges::fill(data, pair.rank() == 0u ? 8 : 0);
+        if (pair.size() == 2 && pair.rank() == 1u) selion::wait_until(gone.own(), 1);
+        bool has_ended_early = false;
+        try {
+            pair.with_timeout(milliseconds(pair.rank() == 0u ? 20 : 200))
+                .broadcast(std::span(data), 0);
+        } catch (const selion::error& trouble) {
+            has_ended_early = trouble.code() == selion::status::timed_out;
+        }
+        if (pair.size() == 2 && pair.rank() == 0u) {
+            test.that(has_ended_early, "nobody takes it in time");
+            std::ranges::fill(data, 9);
+            selion::notify(gone.at(world.rank() + 1), selion::signal_set(1));
+        } else {
+            const auto expected = has_ended_early ? data.front() : std::uint64_t{8};
+            test.that(has_ended_early || data.front() == 8, "it is what was sent");
+            test.equal(std::ranges::count(data, expected), std::ptrdiff_t{20'000});
+        }
+    }
+    world.barrier();
+}
+
+/// Copies for other processes and those for threads are made once, however often they are sent.
+SPMD_TEST(choice, long_messages_over_lines_hold_no_more_memory_each_time) {
+    if (!world.machine().capabilities.shares_memory || world.size() > 8) return;
+    const selion::team all = world.split(0);
+    all.choose(exchange, collective_choice{collective_way::lines, {.algorithm = pairwise}});
+    std::vector<std::uint64_t> values(2'000 * std::size_t{world.size()}, world.rank());
+    all.exchange(std::span(values), std::span(values));
+    all.exchange(std::span(values), std::span(values));
+    const std::uint64_t before = world.heap().runtime_bytes;
+    for (int turn = 0; turn < 6; ++turn) all.exchange(std::span(values), std::span(values));
+    test.equal(world.heap().runtime_bytes, before);
+    world.barrier();
 }
 
 /// Members alone on their thread, and members that share one, meet equally often.

@@ -143,6 +143,25 @@ SPMD_TEST(counter, any_of_several) {
     world.barrier();
 }
 
+/// Whichever of them counts, also the last one. Longer than anybody's patience passes before.
+SPMD_TEST(counter, any_of_several_wakes_who_sleeps) {
+    spmd::symmetric_array<selion::counter> arrived(world, 3);
+    spmd::symmetric_array<std::uint64_t> cells(world, 1);
+    const spmd::way_giver way(world);
+    const std::array<selion::counter*, 3> all{&arrived.mine()[0], &arrived.mine()[1],
+                                              &arrived.mine()[2]};
+    const std::chrono::nanoseconds delay = world.size() <= 8 ? 5ms : 1ms;
+    for (const std::size_t which : {2u, 1u, 0u}) {
+        world.barrier();
+        if (world.rank() != 0) test.equal(selion::wait_any(all), which);
+        way.idle(delay);
+        selion::put(cells.at(test.neighbour()), std::uint64_t{1},
+                    {.target = arrived.at(test.neighbour(), which)});
+        if (world.rank() == 0) test.equal(selion::wait_any(all), which);
+    }
+    world.barrier();
+}
+
 SPMD_TEST(counter, everything_may_be_empty_unaligned_or_my_own) {
     spmd::guarded_range range(world, 64);
     spmd::symmetric_array<selion::counter> arrived(world, 1);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Symmetric and local allocation: zeroed, aligned, at equal places, refused alike.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <array>
 #include <stdexcept>
 #include <vector>
@@ -50,6 +53,54 @@ SPMD_TEST(heap, memory_reused_in_other_pieces_is_zeroed) {
         test.that(is_zero(pieces.back(), piece + i), "a piece of reused memory is zeroed");
     }
     for (const auto one : pieces) selion::deallocate(world, one);
+}
+
+bool holds(selion::global_ptr<std::byte> start, std::size_t bytes, std::byte value) {
+    return spmd::is_untouched(std::span<const std::byte>(start.local(), bytes), value);
+}
+
+/// Pages of a range that lie in memory.
+std::size_t resident_pages(const std::byte* start, std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const auto address = reinterpret_cast<std::uintptr_t>(start);
+    const std::uintptr_t first = (address + page - 1) / page * page;
+    std::vector<unsigned char> are_there((address + bytes - first) / page);
+    if (mincore(reinterpret_cast<void*>(first), are_there.size() * page, are_there.data()) != 0) {
+        return are_there.size();
+    }
+    return static_cast<std::size_t>(
+        std::ranges::count_if(are_there, [](unsigned char one) { return (one & 1) != 0; }));
+}
+
+/// Large ranges go back to the host when they are freed; what shares a page with their ends stays.
+SPMD_TEST(heap, memory_that_goes_back_to_the_host_leaves_its_neighbours) {
+    constexpr std::size_t little = 100;
+    constexpr std::size_t large = (std::size_t{2} << 20) + 500;
+    constexpr std::byte kept{0x5a};
+    const bool is_real = world.machine().capabilities.real_time;
+    for (const bool is_symmetric : {true, false}) {
+        const auto allocate = [&](std::size_t bytes) {
+            return is_symmetric ? selion::allocate<std::byte>(world, bytes)
+                                : selion::allocate_local<std::byte>(world, bytes);
+        };
+        const auto deallocate = [&](selion::global_ptr<std::byte> start) {
+            is_symmetric ? selion::deallocate(world, start)
+                         : selion::deallocate_local(world, start);
+        };
+        const auto before = allocate(little);
+        const auto middle = allocate(large);
+        const auto behind = allocate(little);
+        std::fill_n(before.local(), little, kept);
+        std::fill_n(behind.local(), little, kept);
+        dirty(middle, large);
+        if (is_real) test.at_least(resident_pages(middle.local(), large), std::size_t{1});
+        deallocate(middle);
+        if (is_real) test.equal(resident_pages(middle.local(), large), std::size_t{0});
+        test.that(holds(before, little, kept) && holds(behind, little, kept),
+                  "the neighbours keep what they hold");
+        deallocate(behind);
+        deallocate(before);
+    }
 }
 
 SPMD_TEST(heap, places_are_equal_on_all_ranks_and_aligned) {

@@ -105,15 +105,16 @@ SPMD_TEST(litmus, store_buffering_with_quiet) {
     }
 }
 
-SPMD_TEST(litmus, quiet_reaches_third_ranks) {
-    // A puts to C; quiet; calls B. B calls C. C must see A's data, though A never called C.
+/// A puts to C; quiet; calls B. B calls C. C must see A's data, though A never called C.
+template <class Quiet>
+void reach_third_ranks(spmd::test_run& test, selion::world& world, Quiet quiet) {
     spmd::symmetric_array<std::uint64_t> payload(world, 64);
     spmd::symmetric_array<selion::signal> bells(world, 3);
     const std::uint32_t b = test.neighbour(1);
     const std::uint32_t c = test.neighbour(2);
-    for (std::uint64_t round = 1; round <= test.rounds(whole); ++round) {
+    for (std::uint64_t round = 1; round <= test.rounds(whole, 20); ++round) {
         selion::put(payload.at(c, 33), round * 7);
-        selion::quiet();
+        quiet(c);
         selion::notify(bells.at(b, 0), selion::signal_set(round));
         selion::wait_until(bells.own(0), round);
         selion::notify(bells.at(test.neighbour(), 1), selion::signal_set(round));
@@ -123,6 +124,15 @@ SPMD_TEST(litmus, quiet_reaches_third_ranks) {
         selion::wait_until(bells.own(2), round);
     }
     world.barrier();
+}
+
+SPMD_TEST(litmus, quiet_reaches_third_ranks) {
+    reach_third_ranks(test, world, [](std::uint32_t) { selion::quiet(); });
+}
+
+SPMD_TEST(litmus, quiet_of_one_rank_reaches_third_ranks) {
+    reach_third_ranks(test, world,
+                      [](std::uint32_t rank) { selion::quiet(selion::rank_id{rank}); });
 }
 
 SPMD_TEST(litmus, one_place_never_goes_back) {

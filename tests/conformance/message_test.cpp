@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "conformance/memory_parts.hpp"
@@ -140,6 +143,75 @@ SPMD_TEST(message, headers_may_be_long) {
     world.barrier();
 }
 
+template <std::size_t words>
+struct header_of {
+    std::uint64_t numbers[words];
+    selion::global_ptr<letter_box> box;
+};
+
+/// Data that lie where data of any type may, and come whole beside the header that was sent.
+template <std::size_t words>
+selion::arrival take_header(const header_of<words>& came, selion::message_info about) {
+    letter_box& box = *came.box.local();
+    bool is_whole = about.data_bytes == 3001 &&
+                    reinterpret_cast<std::uintptr_t>(about.data.data()) % 16 == 0 &&
+                    std::ranges::equal(about.data, spmd::message(about.origin, 3001));
+    for (std::size_t i = 0; i < words; ++i) is_whole &= came.numbers[i] == i + about.origin;
+    box.in_order += is_whole ? 1 : 0;
+    selion::notify(came.box.member(&letter_box::arrived), selion::signal_add(1));
+    return {};
+}
+
+template <std::size_t words>
+void send_header(std::uint32_t own, selion::global_ptr<letter_box> to) {
+    header_of<words> header{};
+    for (std::size_t i = 0; i < words; ++i) header.numbers[i] = i + own;
+    header.box = to;
+    selion::counter reusable;
+    selion::counter complete;
+    for (const bool is_completed : {false, true}) {
+        std::vector<std::byte> data = spmd::message(own, 3001);
+        selion::send(to.rank(), take_header<words>, header, data,
+                     {.origin = &reusable, .completion = is_completed ? &complete : nullptr});
+        reusable.wait(1);
+        std::ranges::fill(data, std::byte{0x11});
+        if (is_completed) complete.wait(1);
+    }
+}
+
+/// Where a header leaves room for the words of the counters the data are lent, else copied.
+SPMD_TEST(message, headers_of_all_lengths_go_beside_data) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    const auto to = box.at(test.neighbour());
+    [&]<std::size_t... less>(std::index_sequence<less...>) {
+        (send_header<less + 1>(world.rank(), to), ...);
+    }(std::make_index_sequence<12>());
+    selion::wait_until(box.own().member(&letter_box::arrived), 24);
+    test.equal(box.mine()->in_order, 24u);
+    world.barrier();
+}
+
+/// The longest message that is possible, and one byte more than half of that.
+SPMD_TEST(message, may_be_as_long_as_is_said) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    const auto to = box.at(test.neighbour());
+    const std::uint64_t most = selion::detail::most_message_bytes();
+    if (most > (16u << 20)) return test.skip("it is longer than there is time for");
+    std::vector<std::byte> data(most, std::byte{1});
+    const auto handler = [](const note& came, selion::message_info about) {
+        letter_box& own = *came.box.local();
+        own.sum += static_cast<std::uint64_t>(std::ranges::count(about.data, std::byte{1}));
+        selion::notify(came.box.member(&letter_box::arrived), selion::signal_add(1));
+        return selion::arrival{};
+    };
+    const std::span<const std::byte> all(data);
+    selion::send(to.rank(), handler, note{to, 0}, all);
+    selion::send(to.rank(), handler, note{to, 0}, all.first(most / 2 + 1));
+    selion::wait_until(box.own().member(&letter_box::arrived), 2);
+    test.equal(box.mine()->sum, most + most / 2 + 1);
+    world.barrier();
+}
+
 /// Sends the message on until it has passed as many ranks as it should.
 struct relay {
     selion::global_ptr<letter_box> box;
@@ -231,6 +303,72 @@ SPMD_TEST(message, what_handlers_send_comes_from_their_ranks) {
     const std::uint64_t all = std::uint64_t{each} * world.size();
     selion::wait_until(box.own().member(&letter_box::arrived), all);
     test.equal(box.mine()->sum, all);
+    world.barrier();
+}
+
+/// Longer than what travels in one piece.
+constexpr std::size_t long_text_bytes = 50'001;
+
+selion::arrival take_long_text(const note& came, selion::message_info about) {
+    letter_box& box = *came.box.local();
+    box.sum += std::ranges::equal(about.data, spmd::message(about.origin, long_text_bytes)) ? 1 : 0;
+    selion::notify(came.box.member(&letter_box::arrived), selion::signal_add(1));
+    return {};
+}
+
+SPMD_TEST(message, handlers_send_long_ones) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    const auto ask = [](const note& came, selion::message_info about) {
+        const auto text = spmd::message(came.box.rank(), long_text_bytes);
+        selion::send(about.origin, take_long_text, note{came.box.on(about.origin), 0}, text);
+        return selion::arrival{};
+    };
+    for (int i = 0; i < 3; ++i) {
+        selion::send(test.neighbour(), ask, note{box.at(test.neighbour()), 0});
+    }
+    selion::wait_until(box.own().member(&letter_box::arrived), 3);
+    test.equal(box.mine()->sum, 3u);
+    world.barrier();
+}
+
+/// Numbers that a handler sends to a box, from one on.
+struct numbers_to_send {
+    selion::global_ptr<letter_box> box;
+    std::uint64_t first;
+    std::uint64_t count;
+};
+
+selion::arrival send_numbers(const numbers_to_send& came, selion::message_info) {
+    for (std::uint64_t i = 0; i < came.count; ++i) {
+        selion::send(came.box.rank(), take_note, note{came.box, came.first + i});
+    }
+    return {};
+}
+
+/// Handlers send more than there is room for, others while room comes, and at last their rank.
+SPMD_TEST(message, what_handlers_and_then_their_rank_send_keeps_its_order) {
+    spmd::symmetric_array<letter_box> box(world, 1);
+    constexpr std::uint64_t each = 200;
+    const std::uint64_t handlers = test.rounds(1200, 8);
+    const selion::rank_id last = world.size() - 1;
+    const std::uint64_t all = each * handlers;
+    world.barrier();
+    if (world.rank() == 0) {
+        selion::counter done;
+        for (std::uint64_t i = 0; i < handlers; ++i) {
+            selion::send(0, send_numbers, numbers_to_send{box.at(last), each * i, each}, {},
+                         {.completion = &done});
+        }
+        done.wait(handlers);
+        selion::send(last, take_note, note{box.at(last), all});
+    }
+    if (world.rank() == last) {
+        if (world.machine().capabilities.real_time) {
+            std::this_thread::sleep_for(std::chrono::microseconds(200));  // its room is used up
+        }
+        selion::wait_until(box.own().member(&letter_box::arrived), all + 1);
+        test.equal(box.mine()->in_order, all + 1);
+    }
     world.barrier();
 }
 

@@ -89,17 +89,21 @@ SPMD_TEST(meter, messages_are_counted_on_networks) {
     selion::meter puts("puts", "messages:put");
     selion::meter bytes("bytes", "message_bytes:put");
     selion::meter gets("gets", "messages:get");
+    selion::meter atomics("atomics", "messages:atomic");
     const std::int64_t values[] = {1, 2, 3};
     world.barrier();
-    puts.start(), bytes.start(), gets.start();
+    puts.start(), bytes.start(), gets.start(), atomics.start();
     for (int i = 0; i < 5; ++i) selion::put(cells.at(to, 2), values);
     const std::int64_t back = selion::get(cells.at(to, 7));
-    puts.stop(), bytes.stop(), gets.stop();
+    static_cast<void>(selion::fetch_add(cells.at(to, 1), std::int64_t{1}));
+    selion::atomic_add(cells.at(to, 1), std::int64_t{1});
+    puts.stop(), bytes.stop(), gets.stop(), atomics.stop();
     test.equal(back, 0);
     const bool goes_out = to != world.rank() && cells.at(to).local() == nullptr;
     test.equal(puts.value(), goes_out ? 5.0 : 0.0);
     test.equal(bytes.value(), goes_out ? 5.0 * 24 : 0.0);
     test.equal(gets.value(), goes_out ? 1.0 : 0.0);
+    test.equal(atomics.value(), goes_out ? 2.0 : 0.0);
     world.barrier();
 }
 

@@ -164,6 +164,30 @@ SPMD_TEST(signal, who_sleeps_is_woken) {
     world.barrier();
 }
 
+/// A limit beyond the end of the clock is none: who waits so long waits until it comes.
+SPMD_TEST(signal, a_wait_may_take_as_long_as_can_be_said) {
+    constexpr std::chrono::nanoseconds longest = std::chrono::nanoseconds::max();
+    spmd::symmetric_array<selion::signal> token(world, 1);
+    spmd::symmetric_array<selion::counter> arrived(world, 1);
+    spmd::symmetric_array<std::uint64_t> cells(world, 1);
+    const spmd::way_giver way(world);
+    const auto await_both = [&] {
+        test.that(selion::wait_until(token.own(), 1, longest), "the signal is waited for");
+        test.that(arrived.mine()->wait(1, longest), "the counter is waited for");
+    };
+    if (world.rank() != 0) await_both();
+    way.idle(1ms);
+    selion::notify(token.at(test.neighbour()), selion::signal_set(1));
+    way.idle(1ms);
+    selion::put(cells.at(test.neighbour()), std::uint64_t{1},
+                {.target = arrived.at(test.neighbour())});
+    if (world.rank() == 0) await_both();
+    auto answer = selion::rpc(test.neighbour(), [] { return 5; });
+    test.that(answer.wait(longest), "the answer is waited for");
+    test.equal(answer.get(), 5);
+    world.barrier();
+}
+
 SPMD_TEST(signal, sleepers_of_a_collective_are_woken) {
     const spmd::way_giver way(world);
     for (std::uint32_t late = 0; late < std::min(world.size(), 4u); ++late) {

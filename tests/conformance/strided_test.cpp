@@ -58,6 +58,25 @@ SPMD_TEST(strided, a_cube_in_a_cube) {
     world.barrier();
 }
 
+/// As many as are possible, of which some have one element only.
+SPMD_TEST(strided, a_block_of_sixteen_dimensions_outside_its_rows) {
+    spmd::symmetric_array<std::int32_t> cells(world, 64);
+    std::array<selion::stride, 16> outer;
+    outer.fill({.count = 1, .target = 7, .source = 5});
+    outer.front() = {.count = 2, .target = 4, .source = 2};
+    outer.back() = {.count = 2, .target = 32, .source = 4};
+    const std::vector<std::int32_t> own = numbered(8, world.rank());
+    selion::put_strided(cells.at(test.neighbour()), own.data(), 2, outer);
+    world.barrier();
+    const std::vector<std::int32_t> expected = numbered(8, test.neighbour_before());
+    const std::array<std::size_t, 4> rows{0, 4, 32, 36};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        test.equal(cells.mine()[rows[i]], expected[2 * i]);
+        test.equal(cells.mine()[rows[i] + 1], expected[2 * i + 1]);
+    }
+    world.barrier();
+}
+
 SPMD_TEST(strided, columns_backwards_and_nothing) {
     spmd::symmetric_array<std::uint16_t> cells(world, 64);
     const std::array<std::uint16_t, 4> own{1, 2, 3, 4};
