@@ -48,8 +48,8 @@ stop_building_ahead() {
 
 # Every label of the preset is a stage; but those of a few long tests make a stage together, so that
 # no processor waits for the last test of each. Most of them take less than one processor: they wait
-# for programs that start, end, sleep and time out. So one more of them runs than there are, and they
-# come first: what is built ahead has the time that they leave.
+# for programs that start, end, sleep and time out. So one more of them runs than there are, and
+# they come first: what is built ahead has the time that they leave.
 all_stages() {
     local label labels tests few=() many=()
     labels=$(ctest --preset "$1" --print-labels | sed -n 's/^  //p')
