@@ -44,12 +44,15 @@ def clean_environment(**changes: str) -> dict[str, str]:
     return {**kept, "XDG_CACHE_HOME": "/nonexistent", **changes}
 
 
-def site(file: str, mark: str) -> str:
-    """`file:line` of the statement that is marked `// site: mark`, as the library prints it."""
-    lines = (folder / file).read_text().split("\n")
-    found = [n for n, line in enumerate(lines, 1) if line.endswith(f"// site: {mark}")]
-    assert len(found) == 1, f"{file} has {len(found)} places marked {mark}"
-    return f"{folder / file}:{found[0]}"
+def site(files: str, mark: str) -> str:
+    """`file:line` of the statement that is marked `// site: mark`, as the library prints it.
+
+    It is in one of the files that match the pattern."""
+    found = [f"{path}:{number}" for path in folder.glob(files)
+             for number, line in enumerate(path.read_text().split("\n"), 1)
+             if line.endswith(f"// site: {mark}")]
+    assert len(found) == 1, f"{files} has {len(found)} places marked {mark}"
+    return found[0]
 
 
 def cpu_seconds_of(usage) -> float:

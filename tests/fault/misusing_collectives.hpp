@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <selion/selion.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+/// What misusing.cpp does wrong with collectives of blocks, and with teams.
+namespace {
+
+void mistake_about_teams(selion::world& world, std::string_view what) {
+    if (what == "stranger") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        if (world.rank() != 0) first.barrier();  // site: stranger
+    }
+    if (what == "strange_exchange") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        const std::vector<int> own(4);
+        std::vector<int> all(4);
+        if (world.rank() != 0)
+            first.exchange(std::span(own), std::span(all));  // site: strange_exchange
+    }
+    if (what == "strange_gather") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        const auto start = first.split_phase();
+        const std::span<int> none;
+        if (world.rank() != 0) start.all_gatherv({}, none, {}).get();  // site: strange_gather
+    }
+    if (what == "broken" && world.rank() != 0) {
+        try {
+            world.with_timeout(std::chrono::milliseconds(10)).barrier();
+        } catch (const selion::error&) {
+            world.barrier();  // site: broken
+        }
+    }
+    if (what == "between") {
+        world.arrive();
+        static_cast<void>(world.all_reduce(1, selion::plus));  // site: between
+    }
+    if (what == "barrier_between") {
+        world.arrive();
+        world.barrier();  // site: barrier_between
+    }
+    if (what == "wait_alone") world.wait();  // site: wait_alone
+    if (what == "member_99") {
+        const selion::team_rank members[] = {0, 99};
+        static_cast<void>(world.subteam(members));  // site: member_99
+    }
+    if (what == "listed_twice") {
+        const selion::team_rank members[] = {1, 0, 1};
+        static_cast<void>(world.subteam(members));  // site: listed_twice
+    }
+    if (what == "team_root") {
+        const selion::team pair = world.split(world.rank() / 2);
+        static_cast<void>(pair.broadcast(1, 2));  // site: team_root
+    }
+}
+
+void mistake_about_blocks(selion::world& world, std::string_view what) {
+    const bool is_odd = world.rank() == 1;
+    std::vector<int> values(3 * world.size());
+    const std::span all(values);
+    if (what == "reduce_root")
+        static_cast<void>(world.reduce(1, selion::plus, 99));          // site: reduce_root
+    if (what == "gather") world.all_gather(all.first(2), all);         // site: gather
+    if (what == "shifted") world.all_gather(all.subspan(1, 3), all);   // site: shifted
+    if (what == "uneven") world.exchange(all.first(2), all.first(2));  // site: uneven
+    if (what == "unequal") world.exchange(all, all.first(3));          // site: unequal
+    if (what == "overlap") {
+        values.resize(3 * world.size() + 1);
+        const std::span more(values);
+        world.exchange(more.first(all.size()), more.last(all.size()));  // site: overlap
+    }
+    if (what == "own_length") {
+        const std::vector<std::size_t> two(world.size(), 2);
+        const std::span counts(two);
+        values.resize(2 * world.size());
+        const auto start = world.split_phase();
+        const std::span one = all.first(1);
+        auto started = start.all_gatherv(one, std::span(values), counts);  // site: own_length
+        started.get();
+    }
+    if (what == "started_lengths") {
+        const std::vector<std::size_t> counts(world.size(), world.rank() == 0 ? 1 : 2);
+        std::vector<int> room(counts[0] * world.size());
+        const std::vector<int> own(counts[0]);
+        auto started =
+            world.split_phase().all_gatherv(std::span(own), std::span(room), std::span(counts));
+        started.get();
+    }
+    if (what == "others_block") {
+        const std::vector<std::size_t> three(world.size(), 3);
+        const std::span counts(three);
+        const std::span own = world.rank() == 0 ? all.subspan(3, 3) : all.first(3);
+        const auto start = world.split_phase();
+        start.scatterv(all, counts, own, 0).get();  // site: others_block
+    }
+    if (what == "wrapping") {
+        std::vector<std::size_t> lengths(world.size());
+        lengths[0] = values.size() + 1;
+        lengths[1] = SIZE_MAX;
+        const std::span<const int> given(values);
+        static_cast<void>(world.exchangev(given, std::span(lengths)));  // site: wrapping
+    }
+    if (what == "lengths" || what == "sum") {
+        const std::vector<std::size_t> counts(world.size() + (what == "lengths" ? 1 : 0), 2);
+        const std::span<const int> given(values);
+        static_cast<void>(world.exchangev(given, std::span(counts)));  // site: counts
+    }
+    if (what == "scans") {
+        if (is_odd) {
+            static_cast<void>(world.scan(1, selion::plus));  // site: scan
+        } else {
+            static_cast<void>(world.exscan(1, selion::plus, 0));  // site: exscan
+        }
+    }
+    if (what == "gather_roots") {
+        static_cast<void>(world.gather(1, is_odd ? 1 : 0));  // site: gather_roots
+    }
+}
+
+}  // namespace
