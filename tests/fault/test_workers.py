@@ -86,7 +86,7 @@ def test_workers_that_are_killed_with_their_pool():
 @pytest.mark.parametrize("closed", [(0,), (0, 1), (0, 1, 2)])
 def test_a_host_without_standard_streams(closed):
     host = subprocess.run(
-        [programs / "spc_host"],
+        [programs / "test_workers", "quiet"],
         preexec_fn=lambda: [os.close(each) for each in closed],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

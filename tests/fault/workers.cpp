@@ -327,6 +327,10 @@ int run(const std::string& what, const std::string& self, const std::string& fil
     if (what == "lost-successor") lose_successor(world, file);
     if (what == "spc") call_slave(file);
     if (what == "unseen") run_unseen(world);
+    if (what == "quiet") {
+        worker_pool pool(world, {.workers = 2, .kind = worker_kind::process});
+        return pool.call(id).get() != getpid() ? 0 : 1;
+    }
     if (what == "files") {
         worker_pool pool(world, {.workers = 1, .kind = worker_kind::process});
         read_files(pool, file);
