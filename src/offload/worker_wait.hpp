@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <source_location>
+#include <utility>
 
 #include "machine/call_record.hpp"
 
@@ -12,14 +13,17 @@ namespace selion::offload {
 class worker_wait {
 public:
     /// @param caller rank that has made the pool; null: none, and nothing is noted.
-    worker_wait(detail::rank_context* caller, std::source_location site) {
-        if (caller != nullptr) {
-            scope_.emplace(*caller, machine::operation::wait_worker, site);
-        }
-    }
+    worker_wait(detail::rank_context* caller, std::source_location site)
+        : scope_(begin(caller, site)) {}
 
 private:
-    std::optional<machine::call_scope> scope_;
+    using scope = std::optional<machine::call_scope>;
+    static scope begin(detail::rank_context* caller, std::source_location site) {
+        if (caller == nullptr) return std::nullopt;
+        return scope(std::in_place, *caller, machine::operation::wait_worker, site);
+    }
+
+    scope scope_;
 };
 
 }  // namespace selion::offload
