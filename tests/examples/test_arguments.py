@@ -53,16 +53,16 @@ def test_unknown_options_and_help(program):
 
 @pytest.mark.parametrize("machine", machines)
 def test_a_picture_that_cannot_be_written_is_told(machine):
-    done = run("heat", "--size", 5, "--steps", 1, "--picture", "/nonexistent/a.ppm",
+    done = run("heat", "--size", 5, "--steps", 1, "--picture", "/dev/null/a.ppm",
                machine=machine)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "heat: /nonexistent/a.ppm cannot be written\n"
+    assert done.stderr == "heat: /dev/null/a.ppm cannot be written\n"
 
 
 def test_a_picture_that_cannot_be_written_is_told_before_the_work():
-    done = run("heat", "--size", 4096, "--steps", 1_000_000, "--picture", "/nonexistent/a.ppm")
+    done = run("heat", "--size", 4096, "--steps", 1_000_000, "--picture", "/dev/null/a.ppm")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "heat: /nonexistent/a.ppm cannot be written\n"
+    assert done.stderr == "heat: /dev/null/a.ppm cannot be written\n"
 
 
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:crossbar,ranks=2"])
