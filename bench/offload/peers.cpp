@@ -14,6 +14,10 @@
 #endif
 #if SELION_BENCH_STARPU
 #include <starpu.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
 #endif
 
 namespace bench {
@@ -99,6 +103,29 @@ void tbb_stream(tbb_worker& worker, std::uint64_t count) {
 #if SELION_BENCH_STARPU
 void do_nothing(void**, void*) {}
 
+/// Where StarPU writes what it measures of this host. In the user's own folder it would stay there,
+/// and StarPU aborts where that cannot be written.
+class starpu_folder {
+public:
+    starpu_folder() {
+        if (std::getenv(name) != nullptr) return;
+        std::string made = std::filesystem::temp_directory_path() / "starpu-XXXXXX";
+        if (mkdtemp(made.data()) == nullptr) return;
+        folder_ = made;
+        setenv(name, made.c_str(), 1);
+    }
+    ~starpu_folder() {
+        std::error_code ignored;
+        if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+    }
+    starpu_folder(const starpu_folder&) = delete;
+    starpu_folder& operator=(const starpu_folder&) = delete;
+
+private:
+    static constexpr const char* name = "STARPU_PERF_MODEL_DIR";
+    std::filesystem::path folder_;
+};
+
 /// StarPU with one processor for its worker. It waits actively, so it is stopped between blocks.
 class starpu_worker {
 public:
@@ -134,6 +161,7 @@ private:
         task->synchronous = waits ? 1 : 0;
         if (starpu_task_submit(task) != 0) std::abort();
     }
+    starpu_folder home_;
     starpu_conf setting_{};
     starpu_codelet routine_{};
     bool is_there_ = false;
