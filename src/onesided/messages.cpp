@@ -27,20 +27,26 @@ namespace {
 
 constexpr std::size_t data_alignment = 16;
 
-void expect_target(const rank_context& context, std::uint32_t target, std::source_location site) {
+/// What the program calls it: whoever waits for a result has asked for an rpc.
+const char* name_of(const outgoing& message) { return message.state != 0 ? "rpc" : "send"; }
+
+/// @param call that sends it.
+void expect_target(const rank_context& context, std::uint32_t target, const char* call,
+                   std::source_location site) {
     SELION_EXPECT_AT(
         target < context.ranks, site,
-        fmt::format("send: there is no rank {}; ranks are 0 to {}", target, context.ranks - 1));
+        fmt::format("{}: there is no rank {}; ranks are 0 to {}", call, target, context.ranks - 1));
 }
 
-void expect_size(const rank_context& context, std::size_t bytes, std::source_location site) {
+void expect_size(const rank_context& context, std::size_t bytes, const char* call,
+                 std::source_location site) {
     const std::uint64_t most = context.transport->most_message_bytes();
     SELION_EXPECT_AT(
         bytes <= most, site,
-        fmt::format("send: a message of {} bytes is too long; at most {} are possible. Set "
+        fmt::format("{}: a message of {} bytes is too long; at most {} are possible. Set "
                     "SELION_MESSAGE_MEMORY to more than twice the size, or put the data in the "
                     "global address space and pass an origin counter",
-                    bytes, most));
+                    call, bytes, most));
 }
 
 void expect_counter(std::uint64_t bits, std::uint32_t target, std::source_location site) {
@@ -102,7 +108,8 @@ private:
 
 /// Whether a message must not be sent: its target is dead, and it is a handler that sends it.
 bool leaves_out_message(rank_context& context, const outgoing& message) {
-    if (!onesided::leaves_out(context, message.target, "send", message.bytes)) return false;
+    if (!onesided::leaves_out(context, message.target, name_of(message), message.bytes))
+        return false;
     expected_answers(context, message, message.when.origin != nullptr).look_whether_it_lives();
     return true;
 }
@@ -149,7 +156,7 @@ void send_plain_message(std::uint32_t target, std::uint64_t function, const std:
         return send_any_message(
             {.target = target, .function = function, .arguments = {arguments, bytes}}, site);
     }
-    expect_target(context, target, site);
+    expect_target(context, target, "send", site);
     if (onesided::leaves_out(context, target, "send", bytes)) return;
     note_site(context, site);
     context.transport->send_plain(context, target, function, arguments, bytes);
@@ -219,13 +226,12 @@ bool has_short_header(const outgoing& message) {
 
 void send_any_message(const outgoing& message, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    expect_target(context, message.target, site);
+    expect_target(context, message.target, name_of(message), site);
     const counters& when = message.when;
     if (when.target) expect_counter(when.target.bits(), message.target, site);
     if (when.completion != nullptr) claim_counter(context, *when.completion, site);
     if (leaves_out_message(context, message)) return;
-    const operation_meter meter(context, message.state != 0 ? "rpc" : "send", message.bytes, site,
-                                message.target);
+    const operation_meter meter(context, name_of(message), message.bytes, site, message.target);
     release_writes(context, site);
     machine::message_request request{.target = message.target,
                                      .kind = 0,
@@ -263,7 +269,9 @@ void send_any_message(const outgoing& message, std::source_location site) {
         request.bytes = joined.size();
         request.arguments = arguments.bytes();
     }
-    if (request.bytes != 0 && !request.lends_data) expect_size(context, request.bytes, site);
+    if (request.bytes != 0 && !request.lends_data) {
+        expect_size(context, request.bytes, name_of(message), site);
+    }
     expected_answers answers(context, message, request.lends_data);
     try {
         context.transport->send(context, request);
@@ -307,7 +315,7 @@ void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, st
         arguments.add(value, bytes);
         return send_reply(context, origin, value_reply, arguments);
     }
-    expect_size(context, bytes, std::source_location::current());
+    expect_size(context, bytes, "reply", std::source_location::current());
     send_reply(context, origin, value_reply, arguments,
                {static_cast<const std::byte*>(value), bytes});
 }

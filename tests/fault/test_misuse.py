@@ -25,7 +25,7 @@ alone = {
     "member": (r"world_rank: member 99 of a team of \d; legal: 0 to {last}$", 1),
     "nested": (r"run: a job is under way in this process, which runs one at a time: ", 1),
     "send": (r"send: there is no rank 99; ranks are 0 to {last}$", 1),
-    "rpc": (r"send: there is no rank 99; ranks are 0 to {last}$", 1),
+    "rpc": (r"rpc: there is no rank 99; ranks are 0 to {last}$", 1),
     "quiet": (r"quiet: there is no rank 99; ranks are 0 to {last}$", 1),
     "rank_next": (r"the global pointer names rank {next}; ranks are 0 to {last}$", 1),
     "send_next": (r"send: there is no rank {next}; ranks are 0 to {last}$", 1),
