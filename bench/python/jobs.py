@@ -81,7 +81,10 @@ def commands(bin_folder: Path, mpi_python: str) -> dict[str, list[str]]:
 def _accepted(listener: socket.socket, name: str, child: subprocess.Popen) -> socket.socket:
     """A rank of a contestant. Ends with a sentence if none comes."""
     end = time.monotonic() + _start_s
-    while child.poll() is None and time.monotonic() < end:
+    is_over = False
+    while not is_over:
+        # Its ranks may have come before it ended.
+        is_over = child.poll() is not None or time.monotonic() > end
         with contextlib.suppress(TimeoutError):
             return listener.accept()[0]
     sys.exit(f"{name} could not be started; by hand: {shlex.join(child.args)}")

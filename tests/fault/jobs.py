@@ -41,7 +41,7 @@ def clean_environment(**changes: str) -> dict[str, str]:
         # ThreadSanitizer stays for a second when a process wants to leave, as long as the library
         # allows a job that must end.
         kept["TSAN_OPTIONS"] = kept.get("TSAN_OPTIONS", "") + " atexit_sleep_ms=0"
-    return {**kept, "XDG_CACHE_HOME": "/dev/null/none", **changes}
+    return {**kept, "XDG_CACHE_HOME": "/proc/none", **changes}
 
 
 def site(files: str, mark: str) -> str:

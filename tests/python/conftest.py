@@ -41,7 +41,7 @@ def clean_environment(**changes: str) -> dict[str, str]:
     """Ours without variables of Selion and what was tuned on this host, with `changes`."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("SELION_")}
     path = os.pathsep.join(filter(None, (inherited.get("PYTHONPATH"), str(package_parent))))
-    return {**inherited, "PYTHONPATH": path, "COLUMNS": "100", "XDG_CACHE_HOME": "/dev/null/none",
+    return {**inherited, "PYTHONPATH": path, "COLUMNS": "100", "XDG_CACHE_HOME": "/proc/none",
             **changes}
 
 
