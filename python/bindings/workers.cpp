@@ -103,12 +103,13 @@ public:
         : call_(new selion::routine_call<reply>(std::move(started))) {}
 
     /// @param looks stays awake for some time before it sleeps.
-    /// @return whether it is done, or has failed.
+    /// @return whether it is done, or has failed. False before the time is over: another thread
+    /// wants its turn, or another call is done.
     bool wait_for(double seconds, bool looks) const {
         const auto nanoseconds = static_cast<std::int64_t>(seconds * 1e9);
         const selion::detail::call_hold& hold = call_->hold();
-        return selion::detail::wait_call(hold.pool(), hold.call(), nanoseconds,
-                                         std::source_location::current(), looks);
+        return selion::detail::wait_call_shared(hold.pool(), hold.call(), nanoseconds,
+                                                std::source_location::current(), looks);
     }
     reply get() const { return call_->get(); }
     bool is_done() const { return call_->is_done(); }
@@ -187,6 +188,8 @@ public:
     }
     void progress() { pool_->progress(); }
     void kill_workers() { pool_->kill_workers(); }
+    /// May overlap with a call's `wait`, which ends.
+    void want_turn() { pool_->want_turn(); }
     std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> counts() const {
         const selion::pool_counts told = pool_->counts();
         return {told.calls, told.failed, told.replaced};
@@ -281,6 +284,7 @@ void add_workers(nb::module_& module) {
         .def("call", &process_pool::start_call, nb::arg("place"), nb::arg("started"))
         .def("fetch", &process_pool::fetch, nb::arg("done"), nb::arg("place"), nb::arg("ticket"))
         .def("progress", &process_pool::progress, unlock())
+        .def("want_turn", &process_pool::want_turn)
         .def("kill_workers", &process_pool::kill_workers, unlock());
     module.def("serve_worker", &serve, nb::arg("handler"),
                "In a process that was started as a worker: hands each message to `handler` until "

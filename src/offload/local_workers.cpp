@@ -106,6 +106,7 @@ public:
         const std::int64_t slice = context_->group_size > 1 ? fiber_slice_ns : rank_slice_ns;
         workers_.rest(std::min(deadline_ns, now_ns() + slice), looks, has_news);
     }
+    void wake_host() override { workers_.wake_host(); }
     void let_others_run() override {
         if (context_ != nullptr) static_cast<void>(detail::make_progress(*context_));
     }

@@ -113,6 +113,7 @@ std::string worker_pool::verdict(std::uint32_t block) const {
 std::uint32_t worker_pool::depth() const noexcept { return (*state_).depth(); }
 void worker_pool::wait_all(std::source_location site) { (*state_).wait_all(site); }
 void worker_pool::kill_workers() { (*state_).kill_workers(); }
+void worker_pool::want_turn() { (*state_).want_turn(); }
 void worker_pool::progress() { (*state_).poll(); }
 std::span<std::byte> worker_pool::shared_memory() const { return (*state_).shared(); }
 std::shared_ptr<void> worker_pool::shared_life() const { return (*state_).shared_life(); }
@@ -171,6 +172,11 @@ void start_call(pool_state& pool, pending_call& call) { pool.start(call); }
 bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
                std::source_location site, bool looks) {
     return pool.wait(call, {timeout_ns, looks}, site);
+}
+
+bool wait_call_shared(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
+                      std::source_location site, bool looks) {
+    return pool.wait(call, {timeout_ns, looks, true}, site);
 }
 
 void check_call(pending_call& call) {

@@ -230,10 +230,14 @@ bool pool_state::wait(pending_call& call, const patience& how, std::source_locat
     std::int64_t deadline_ns = machine::no_deadline;
     if (is_bounded) deadline_ns = deadline_in(how.timeout_ns);
     bool looks = how.looks;
+    const std::uint64_t under_way = under_way_;
     while (true) {
-        looks = rest(deadline_ns, looks);
+        looks = rest(deadline_ns, looks, how.is_shared);
         progress();
         if (call.is_settled) return true;
+        if (how.is_shared &&
+            (is_wanted_.exchange(false, std::memory_order_relaxed) || under_way_ != under_way))
+            return false;
         if (is_bounded && workers_->now_ns() >= deadline_ns) return false;
     }
 }

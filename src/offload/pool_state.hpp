@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -66,8 +67,16 @@ public:
     struct patience {
         std::int64_t timeout_ns = -1;  ///< negative: for ever
         bool looks = true;             ///< stays awake for some time before it sleeps
+        /// Other threads use the pool as well: back as soon as one of them wants it, or another
+        /// call ends, which may be theirs.
+        bool is_shared = false;
     };
     bool wait(pending_call& call, const patience& how, std::source_location site);
+    /// Any thread: whoever waits, shared, leaves the pool to others.
+    void want_turn() {
+        is_wanted_.store(true, std::memory_order_relaxed);
+        workers_->wake_host();
+    }
     void cancel(pending_call& call);
     /// Workers end at once, and with them all calls that are not done.
     void kill_workers();
@@ -79,7 +88,7 @@ public:
     /// The same for who does not wait: now and then it looks for deaths and deadlines too.
     void poll();
     /// @return whether there were news.
-    bool rest(std::int64_t deadline_ns, bool looks = true);
+    bool rest(std::int64_t deadline_ns, bool looks = true, bool is_shared = false);
     /// Waits for whatever comes next.
     void rest_once(std::source_location site);
     void wait_all(std::source_location site);
@@ -190,6 +199,7 @@ private:
     std::uint64_t timed_ = 0;            ///< of these, with a deadline
     std::uint64_t rests_ = 0;
     std::uint64_t polls_ = 0;
+    std::atomic<bool> is_wanted_ = false;
     bool are_killed_ = false;     ///< nobody takes the place of the workers
     std::int64_t looked_ns_ = 0;  ///< when a poll has last looked for deaths
     pool_counts counts_;

@@ -105,6 +105,8 @@ public:
     /// Waits a while: until there are news, or a moment passes.
     /// @param looks first stays awake for some time; who has done so sleeps at once.
     virtual void rest(std::int64_t deadline_ns, bool looks, news& look) = 0;
+    /// Any thread: a host that rests looks for news now.
+    virtual void wake_host() {}
     /// For a host that looks again and again without resting: others get their turn.
     virtual void let_others_run() {}
     virtual std::int64_t now_ns() const = 0;

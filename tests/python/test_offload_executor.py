@@ -18,6 +18,7 @@ import pytest
 from conftest import needs_module
 from selion.mistake import Mistake
 from selion.offload import Pool, WorkerDied, predict
+from selion.offload.turns import Turns
 
 pytestmark = needs_module
 
@@ -331,3 +332,47 @@ def test_an_interrupt_is_no_result_of_a_call():
         with pytest.raises(KeyboardInterrupt):
             call.result(20)
         assert call.result(20) == "read" and reads == [os.getpid()] * 2
+
+
+# --- what workers call first ----------------------------------------------------------------------
+
+prepared = []
+
+
+def prepare(*values):
+    prepared.append(values)
+
+
+def last_prepared():
+    assert len(prepared) == 1, "once in each worker"
+    return os.getpid(), *prepared[0]
+
+
+def test_workers_call_an_initializer_first():
+    weights = np.arange(10_000.0)
+    with Pool(workers=2, initializer=prepare, initargs=("a", weights)) as pool:
+        found = [call.result() for call in [pool.submit(last_prepared) for _ in range(20)]]
+        for _, word, array in found:
+            assert word == "a" and (array == weights).all()
+        with pytest.raises(WorkerDied):
+            pool.submit(os._exit, 3).result()
+        found += [call.result() for call in [pool.submit(last_prepared) for _ in range(20)]]
+        assert len({worker for worker, *_ in found}) == 3
+    assert not prepared
+
+
+def test_an_initializer_that_raises_fails_the_calls_of_its_worker():
+    with Pool(workers=1, initializer=lambda: 1 / 0) as pool:
+        for _ in range(3):
+            call = pool.submit(abs, -1)
+            with pytest.raises(ZeroDivisionError) as told:
+                call.result()
+            assert told.value.__notes__ == ["raised by the initializer of this pool's workers"]
+            assert str(told.value.__cause__).count("1 / 0") <= 1
+
+
+def test_initializers_that_cannot_be():
+    with pytest.raises(TypeError, match="initializer is 3; legal is a function, or None"):
+        Pool(workers=1, initializer=3)
+    with pytest.raises(TypeError, match="'int' object is not iterable"):
+        Pool(workers=1, initializer=abs, initargs=3)

@@ -18,7 +18,7 @@ class Function:
         block = core.allocate(len(pickled))
         self._memory = core.own(block, block, len(pickled))
         core.write(block, pickled)
-        self.place = (number, block, len(pickled))
+        self.number, self.part = number, (block, len(pickled))
 
 
 class Chunk:

@@ -22,15 +22,20 @@ import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
-# Function: number, place and length of its pickled form. Length of the pickled arguments, room for
-# a result from the block's start on, and how many buffers follow.
-head = struct.Struct("<6Q")
+# Function: number, place and length of its pickled form; place and length of what a worker calls
+# before its first one. Length of the pickled arguments, room for a result from the block's start
+# on, and how many buffers follow.
+head = struct.Struct("<8Q")
 _place = struct.Struct("<2Q")
 _count = struct.Struct("<2Q")
 
 returned = 0
 raised = 1
 lost = 2  # a result that this worker does not have: it was another one's, which has died
+
+Part = tuple[int, int]  # of shared memory: place and length
+
+no_function: Part = (0, 0)
 
 nowhere = 2**64 - 1  # instead of a result's place: it is not wanted any more
 
@@ -123,14 +128,19 @@ def aligned(bytes_: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call as its worker reads it. Function 0: one that is called only once."""
+    """A call as its worker reads it.
 
-    function: int
-    function_place: int
-    function_bytes: int
+    :param number: of the function; 0: it is called only once
+    :param function: its pickled form
+    :param initial: the same of what a worker calls before its first function
+    """
+
+    number: int
+    function: Part
+    initial: Part
     room: int
     payload: bytes | memoryview
-    buffers: tuple[tuple[int, int], ...]
+    buffers: tuple[Part, ...]
 
     @property
     def bytes(self) -> int:
@@ -139,9 +149,9 @@ class Request:
     def pack(self) -> builtins.bytes:
         parts = [
             head.pack(
-                self.function,
-                self.function_place,
-                self.function_bytes,
+                self.number,
+                *self.function,
+                *self.initial,
                 len(self.payload),
                 self.room,
                 len(self.buffers),
@@ -153,11 +163,14 @@ class Request:
 
     @classmethod
     def read(cls, memory: memoryview, place: int) -> Request:
-        function, where, length, payload, room, count = head.unpack_from(memory, place)
+        number, *parts, payload, room, count = head.unpack_from(memory, place)
         place += head.size
         buffers = tuple(_place.unpack_from(memory, place + i * _place.size) for i in range(count))
         place += count * _place.size
-        return cls(function, where, length, room, memory[place : place + payload], buffers)
+        function, initial = (parts[0], parts[1]), (parts[2], parts[3])
+        return cls(
+            number, function, initial, room, memory[place : place + payload], buffers
+        )
 
 
 class Result:

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 import operator
 import os
-import pickle
 import sys
 import threading
 import time
@@ -27,8 +25,10 @@ from selion import job, native
 from selion.offload import background, messages
 from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
-from selion.offload.functions import Chunk, Function, chunks, is_fixed
+from selion.offload.functions import Chunk, chunks
 from selion.offload.options import expect_legal
+from selion.offload.requests import Requests
+from selion.offload.turns import Turns
 
 # Ctrl-C reaches workers too; what it means the host decides, also while they still import. It is
 # not ignored: programs that a function starts would ignore it as well.
@@ -38,8 +38,6 @@ _start = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from selion.offload.worker import main; main()"
 )
-_block_bytes = 4096
-_slice_s = 0.001
 
 
 class WorkerDied(ConnectionError):
@@ -59,6 +57,9 @@ class Pool(Executor):
         is done
     :param spin: seconds that host and workers look for news before they sleep; None: 200 µs where
         each has a processor. Waking a sleeper takes tens of microseconds
+    :param initializer: each worker calls it with `initargs` before its first function, which waits
+        for that; so does one that takes another's place. Calls of a worker in which it has raised
+        raise the same, with a note
     """
 
     def __init__(
@@ -68,22 +69,25 @@ class Pool(Executor):
         shared_bytes: int = 4 << 30,
         depth: int = 2,
         spin: float | None = None,
+        initializer: Callable[..., Any] | None = None,
+        initargs: Iterable[Any] = (),
     ) -> None:
         count = len(os.sched_getaffinity(0)) if workers is None else operator.index(workers)
         shared_bytes, depth = operator.index(shared_bytes), operator.index(depth)
         expect_legal(count, shared_bytes, depth, spin)
+        if initializer is not None and not callable(initializer):
+            raise TypeError(f"initializer is {initializer!r}; legal is a function, or None")
         command = [sys.executable, "-c", _start, job.import_path()]
+        arguments = tuple(initargs)
         self._core = native.load().ProcessPool(
             count, command, shared_bytes, depth, -1.0 if spin is None else spin
         )
         self._maker = os.getpid()
-        self._lock = threading.RLock()
+        self._turns = Turns(self._core)
         self._collector_lock = threading.Lock()
         self._pending: deque[Call] = deque()
         self._outcomes: deque[_Outcome] = deque()  # of calls that are over, to be told
-        self._blocks: list[int] = []
-        self._functions: dict[Any, Function] = {}
-        self._numbers = itertools.count(1)
+        self._requests = Requests(self._core, initializer, arguments)
         self._most_in_work = count * depth
         self._collector: threading.Thread | None = None
         self._is_shut = False
@@ -102,7 +106,7 @@ class Pool(Executor):
         """
         self._expect_maker()
         call = Call(self)
-        with self._lock:
+        with self._turns, self._turns.lock:
             if self._is_shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             self._send(call, fn, args, kwargs)
@@ -139,7 +143,7 @@ class Pool(Executor):
         """
         if self._is_anothers():
             return
-        with self._lock:
+        with self._turns, self._turns.lock:
             self._is_shut = True
             if self._core is None:
                 return
@@ -150,12 +154,12 @@ class Pool(Executor):
             self._start_collector()
             return
         while True:
-            with self._lock:
+            with self._turns, self._turns.lock:
                 first = self._pending[0] if self._pending else None
             if first is None:
                 break
             self._drive(first, None)
-        with self._lock:
+        with self._turns, self._turns.lock:
             core = self._take_core()
         del core  # waits for the workers
 
@@ -176,7 +180,7 @@ class Pool(Executor):
         they have not are cancelled. Leaving a `with` by Ctrl-C does this."""
         if self._is_anothers():
             return
-        with self._lock:
+        with self._turns, self._turns.lock:
             self._is_shut = True
             if self._core is None:
                 return
@@ -205,7 +209,7 @@ class Pool(Executor):
         """
         self._expect_maker()
         kind, sizes, length = extent(shape, dtype)
-        with self._lock:
+        with self._turns, self._turns.lock:
             core = self._own()
             place = core.allocate(max(length, 1))
             whole: NDArray[np.uint8] = core.own(place, place, length)
@@ -224,7 +228,8 @@ class Pool(Executor):
 
     def _take_core(self) -> Any:
         """What the pool has in shared memory goes with it: somebody may keep the pool for long."""
-        self._functions.clear()
+        self._requests.end()
+        self._turns.end()
         core, self._core = self._core, None
         return core
 
@@ -241,73 +246,19 @@ class Pool(Executor):
         return self._core
 
     def _send(self, call: Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        core = self._core
-        lent: list[int] = []
         try:
-            function = fn if isinstance(fn, Function) else self._function(fn)
-            found: list[pickle.PickleBuffer] = []
-            payload = b""
-            if args or kwargs:
-                payload, found = messages.dumps((args, kwargs), self._shares)
-            buffers = tuple(self._place(each, lent) for each in found)
-            request = messages.Request(*function.place, _block_bytes, payload, buffers)
-            packed = request.pack()
-            if len(packed) > _block_bytes:
-                block = core.allocate(len(packed))
-                lent.append(block)
-            else:
-                block = self._blocks.pop() if self._blocks else core.allocate(_block_bytes)
-                call._block = block + 1
-            core.write(block, packed)
-            call._lent = tuple(lent)
-            call._held = (function, found)
-            core.call(block, call)
+            self._requests.send(call, fn, args, kwargs)
         except BaseException:
-            call._lent = tuple(lent)
-            if call._started is None:
-                self._give_back(call)
-            else:  # interrupted, and on its way already
+            if call._started is not None:  # interrupted, and on its way already
                 call._started.cancel()
                 self._pending.append(call)
             raise
         self._pending.append(call)
 
-    def _shares(self, memory: NDArray[np.uint8]) -> bool:
-        """Whether bytes lie in the pool's memory."""
-        return bool(self._core.place_of(memory) >= 0)
-
-    def _place(self, buffer: pickle.PickleBuffer, lent: list[int]) -> tuple[int, int]:
-        """Where workers find a buffer: where it is, or in a copy."""
-        raw = buffer.raw()
-        place = self._core.place_of(raw)
-        if place < 0:
-            place = self._core.allocate(max(raw.nbytes, 1))
-            lent.append(place)
-            self._core.write(place, raw)
-        return place, raw.nbytes
-
-    def _function(self, fn: Any) -> Function:
-        """Where a function lies, which is pickled when it is first called."""
-        if not is_fixed(fn):
-            return Function(self._core, 0, fn)
-        try:
-            known = self._functions.get(fn)
-        except TypeError:  # it has no hash
-            return Function(self._core, 0, fn)
-        if known is None:
-            while len(self._functions) >= messages.most_functions:
-                del self._functions[next(iter(self._functions))]
-            known = self._functions[fn] = Function(self._core, next(self._numbers), fn)
-        return known
-
     def _held(self, fn: Any) -> Any:
         """A function as it is now, for several calls."""
-        with self._lock:
-            if self._is_shut:  # which `submit` says
-                return fn
-            return self._function(fn) if is_fixed(fn) else Function(
-                self._core, next(self._numbers), fn
-            )
+        with self._turns, self._turns.lock:
+            return fn if self._is_shut else self._requests.held(fn)  # `submit` refuses then
 
     def _drive(self, call: Call, timeout: float | None) -> None:
         """Until the call is done."""
@@ -315,19 +266,21 @@ class Pool(Executor):
         end = math.inf if timeout is None else time.monotonic() + timeout
         if math.isnan(end):
             raise ValueError("The time-out is nan seconds; legal is a number, or None for ever.")
-        looks = True
+        looks, is_known = True, False  # whoever waits has been told of this thread
+        turns, lock = self._turns, self._turns.lock
         while True:
             left = max(0.0, end - time.monotonic())
-            if not self._lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
+            if not (lock.acquire(blocking=False) or turns.acquire(left, is_patient=is_known)):
                 raise TimeoutError
+            is_known = True
             try:
                 if call._started is not None:
-                    looks = call._started.wait(min(left, _slice_s), looks)
+                    looks = turns.wait_for(call._started, left, looks)
                     if looks:
                         self._settle(call)
                 is_over = call._started is None
             finally:
-                self._lock.release()
+                lock.release()
             self._tell()
             if is_over and not Future.done(call):
                 with contextlib.suppress(CancelledError):  # another thread is about to tell it
@@ -336,17 +289,18 @@ class Pool(Executor):
                 return
             if left <= 0:
                 raise TimeoutError
+            turns.let_others()
 
     def _look_for(self, call: Call) -> None:
         """For who asks again and again; between two times somebody else has to look."""
         if os.getpid() != self._maker:
             return
-        if self._lock.acquire(blocking=False):
+        if self._turns.lock.acquire(blocking=False):
             try:
                 if call._started is not None and call._started.wait(0.0, False):
                     self._settle(call)
             finally:
-                self._lock.release()
+                self._turns.lock.release()
             self._tell()
         if not Future.done(call):
             self._start_collector()
@@ -376,7 +330,7 @@ class Pool(Executor):
             trouble = other
         self._pending.remove(call)
         self._outcomes.append((call, value, trouble))
-        self._give_back(call)
+        self._requests.give_back(call)
 
     def _tell(self) -> None:
         """Tells the outcomes of calls that are over. Without the lock.
@@ -406,7 +360,7 @@ class Pool(Executor):
             return status, None
         if not ticket:
             # The block is used again: arrays get a copy, which can be written.
-            own_bytes = bytearray(self._core.read(self._block_of(call), length))
+            own_bytes = bytearray(self._core.read(self._requests.block_of(call), length))
             return status, messages.load_result(memoryview(own_bytes))
         place = messages.nowhere
         memory: Any
@@ -426,25 +380,13 @@ class Pool(Executor):
             raise WorkerDied("the worker ended before its result was fetched")
         return status, messages.load_result(memory)
 
-    def _block_of(self, call: Call) -> int:
-        return call._block - 1 if call._block else call._lent[-1]
-
-    def _give_back(self, call: Call) -> None:
-        if call._block:
-            self._blocks.append(call._block - 1)
-        for place in call._lent:
-            self._core.free(place)
-        call._held = ()
-        call._fetched = None
-        call._started = None
-
     def _has_worker(self, call: Call) -> bool:
-        with self._lock:
+        with self._turns, self._turns.lock:
             return bool(call._started is not None and call._started.has_worker)
 
     def _cancel(self, call: Call) -> bool:
         self._expect_maker()
-        with self._lock:
+        with self._turns, self._turns.lock:
             if call._started is not None and call._fetched is None:  # else its value is on the way
                 call._is_given_up = True
                 call._started.cancel()
@@ -472,7 +414,7 @@ class Pool(Executor):
         """Settles what is done. How much that was."""
         done: list[Call] = []
         others = 0
-        with self._lock:
+        with self._turns.patient, self._turns.lock:
             for call in self._pending:  # oldest first, as workers get them
                 if call._started.is_done():
                     done.append(call)
@@ -486,7 +428,7 @@ class Pool(Executor):
         return len(done)
 
     def _collector_may_end(self) -> bool:
-        with self._lock, self._collector_lock:
+        with self._turns.patient, self._turns.lock, self._collector_lock:
             if self._pending:
                 return False
             self._collector = None

@@ -8,6 +8,7 @@ import pickle
 import secrets
 import sys
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 import cloudpickle
@@ -26,6 +27,9 @@ class Server:
     def __init__(self) -> None:
         self._functions: dict[int, Callable[..., Any]] = {}
         self._kept: dict[int, messages.Result] = {}
+        self._is_new = True
+        self._trouble: BaseException | None = None  # that keeps it from calling any function
+        self._trouble_trace: TracebackType | None = None
         self._tickets = secrets.randbits(40) << 23  # none that a worker before this one gave
 
     def __call__(self, memory: memoryview, place: int, ticket: int) -> tuple[int, int, int]:
@@ -49,6 +53,7 @@ class Server:
         self, memory: memoryview, request: messages.Request
     ) -> tuple[int, messages.Result]:
         try:
+            self._begin(memory, request)
             function = self._function(memory, request)
             if not request.payload:
                 value = function()
@@ -60,19 +65,37 @@ class Server:
         except BaseException as exception:  # whatever it is, the caller gets it
             return messages.raised, _as_result(exception)
 
+    def _begin(self, memory: memoryview, request: messages.Request) -> None:
+        """Calls what every worker calls first."""
+        if self._is_new:
+            self._is_new = False
+            try:
+                if request.initial != messages.no_function:
+                    _load(memory, request.initial)()
+            except BaseException as exception:
+                exception.add_note("raised by the initializer of this pool's workers")
+                self._trouble, self._trouble_trace = exception, exception.__traceback__
+        if self._trouble is not None:
+            raise self._trouble.with_traceback(self._trouble_trace)
+
     def _function(self, memory: memoryview, request: messages.Request) -> Callable[..., Any]:
-        known = self._functions.get(request.function)
+        known = self._functions.get(request.number)
         if known is None:
-            start = request.function_place
-            known = cloudpickle.loads(bytes(memory[start : start + request.function_bytes]))
-            if request.function:
-                self._keep(request.function, known)
+            known = _load(memory, request.function)
+            if request.number:
+                self._keep(request.number, known)
         return known
 
     def _keep(self, number: int, function: Callable[..., Any]) -> None:
         while len(self._functions) >= messages.most_functions:
             del self._functions[next(iter(self._functions))]
         self._functions[number] = function
+
+
+def _load(memory: memoryview, part: messages.Part) -> Callable[..., Any]:
+    place, length = part
+    function: Callable[..., Any] = cloudpickle.loads(bytes(memory[place : place + length]))
+    return function
 
 
 def _as_result(exception: BaseException) -> messages.Result:

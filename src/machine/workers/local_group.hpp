@@ -68,6 +68,8 @@ public:
     /// @param looks first stays awake for as long as the policy says.
     template <class Look>
     void rest(std::int64_t deadline_ns, bool looks, Look has_news);
+    /// Any thread, after it has written what `has_news` looks at.
+    void wake_host() { ring_bell(memory_->head().host_bell, are_processes()); }
 
     /// How a worker has ended that should not have; nothing while it lives.
     std::optional<std::string> ending(std::uint32_t worker);

@@ -2,9 +2,12 @@
 #include "machine/workers/worker_environment.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -23,11 +26,15 @@ namespace {
 
 constexpr const char* place_name = "SELION_JOB_WORKER";
 
-/// Ends the process when the host has ended: nobody else will.
-void end_with_host(int lifeline) {
-    std::thread([lifeline] {
-        char nothing = 0;
-        while (read(lifeline, &nothing, 1) < 0 && errno == EINTR) {
+/// Ends the process when the host has ended: nobody else will. The host's end of the lifeline may
+/// live on, in a child that it has forked; its process does not.
+void end_with_host(const worker_environment& place) {
+    const auto host = static_cast<int>(syscall(SYS_pidfd_open, place.parent, 0));
+    if (getppid() != place.parent) _exit(EXIT_FAILURE);  // it has ended, and another has its number
+    std::thread([lifeline = place.lifeline, host] {
+        // Where the kernel has no files for processes, the negative one is passed over.
+        std::array<pollfd, 2> signs{{{lifeline, 0, 0}, {host, POLLIN, 0}}};
+        while (poll(signs.data(), signs.size(), -1) < 0 && errno == EINTR) {
         }
         _exit(EXIT_FAILURE);
     }).detach();
@@ -46,7 +53,7 @@ void leave_interrupts_to_host() {
 
 void serve(const worker_environment& place) {
     leave_interrupts_to_host();
-    end_with_host(place.lifeline);
+    end_with_host(place);
     const result<pool_memory> attached = pool_memory::attach(place.memory_file, place.worker);
     if (!attached) throw attached.trouble();
     const pool_memory& memory = attached.value();

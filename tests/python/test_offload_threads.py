@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools of workers and threads of the host: several that use one, and others that go on."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import os
+import threading
+import time
+
+import pytest
+
+from conftest import needs_module
+from selion.offload import Pool
+from selion.offload.turns import Turns
+
+pytestmark = needs_module
+
+
+@pytest.fixture(scope="module")
+def shared_pool():
+    with Pool(workers=2, shared_bytes=64 << 20) as pool:
+        yield pool
+
+
+def add(left, right=0):
+    return left + right
+
+
+def end():
+    os._exit(3)
+
+
+def seen_within(path, seconds):
+    """Whether a file is made within that time."""
+    end = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.005)
+    return path.exists()
+
+
+def tell_whether_seen(path, seconds):
+    path.with_suffix(".told").write_text(str(seen_within(path, seconds)))
+
+
+def test_threads_share_a_pool(shared_pool):
+    def work(start):
+        return [shared_pool.submit(add, start, i).result() for i in range(200)]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(work, range(4)))
+    assert results == [[start + i for i in range(200)] for start in range(4)]
+
+
+def test_threads_go_on_while_a_pool_is_let_go(tmp_path):
+    file = tmp_path / "made"
+    pool = Pool(workers=1)
+    pool.submit(add, 1).result(20)
+    call = pool.submit(tell_whether_seen, file, 5)
+    begun = threading.Event()
+    other = threading.Thread(target=lambda: begun.wait() and file.touch())
+    other.start()
+    begun.set()
+    del call, pool
+    gc.collect()  # waits for the call
+    other.join()
+    assert file.with_suffix(".told").read_text() == "True"
+
+
+def test_threads_go_on_while_a_pool_starts_and_a_worker_is_replaced():
+    looks = []
+    is_over = threading.Event()
+
+    def look():
+        while not is_over.wait(0.001):
+            looks.append(time.monotonic())
+
+    other = threading.Thread(target=look)
+    other.start()
+    try:
+        before = time.monotonic()
+        with Pool(workers=1) as pool:
+            started = time.monotonic()
+            dying = pool.submit(end)
+            while not dying.done():
+                time.sleep(0.001)
+            replaced = time.monotonic()
+    finally:
+        is_over.set()
+        other.join()
+    # An interpreter's start takes far longer than one round of the thread.
+    assert sum(before < each < started for each in looks) > 3
+    assert sum(started < each < replaced for each in looks) > 3
+
+
+def test_callbacks_may_wait_for_others_who_use_the_pool(shared_pool):
+    seen = []
+
+    def call_back(_):
+        other = threading.Thread(target=lambda: seen.append(shared_pool.submit(abs, -1).result()))
+        other.start()
+        other.join(10)
+        seen.append(other.is_alive())
+
+    call = shared_pool.submit(add, 1)
+    call.add_done_callback(call_back)
+    assert call.result(20) == 1
+    cancelled = [shared_pool.submit(time.sleep, 0.1) for _ in range(8)][-1]
+    cancelled.add_done_callback(call_back)
+    assert cancelled.cancel()
+    end = time.monotonic() + 30
+    while len(seen) < 4 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert sorted(seen, key=str) == [1, 1, False, False]
+
+
+class Waited:
+    """A call that nobody answers, and its pool: waits until somebody wants a turn."""
+
+    def __init__(self):
+        self.wanted = threading.Event()
+        self.waits = []
+
+    def wait(self, seconds, looks):
+        self.waits.append(seconds)
+        if seconds:
+            assert self.wanted.wait(10)
+        return False
+
+    def want_turn(self):
+        self.wanted.set()
+
+
+def test_who_wants_the_lock_for_a_moment_is_the_next():
+    """As a thread that waits for a long call gives it back and takes it again."""
+    waited, order = Waited(), []
+    turns = Turns(waited)
+
+    def want():
+        with turns, turns.lock:
+            order.append("other")
+
+    other = threading.Thread(target=want)
+    for _ in range(100):
+        assert turns.acquire(10, is_patient=True)
+        if not order:
+            other.start()
+        turns.wait_for(waited, 1, True)
+        order.append("waiter")
+        turns.lock.release()
+        turns.let_others()
+        if "other" in order:
+            break
+    other.join()
+    assert order == ["waiter", "other"], (order, waited.waits)
+
+
+def test_short_calls_beside_a_long_one():
+    with Pool(workers=2) as pool:
+        long = pool.submit(time.sleep, 1.5)
+        waiters = [threading.Thread(target=long.result) for _ in range(2)]
+        for waiter in waiters:
+            waiter.start()
+        count = 0
+        while not long.done():
+            assert pool.submit(abs, -count).result(10) == count
+            count += 1
+        for waiter in waiters:
+            waiter.join()
+    assert count > 10, "each in its turn"
