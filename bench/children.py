@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _set_death_signal = 1  # PR_SET_PDEATHSIG
+_enders = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _grace_seconds = 2  # `selion bench` gives a benchmark three to end
 
 
@@ -22,13 +23,26 @@ def start(command: Sequence[str], **more) -> subprocess.Popen:
     @param more what Popen takes.
     @pre called by the main thread: the signal is bound to the thread that starts the program."""
     parent = os.getpid()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _enders)
 
     def prepare() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _libc.prctl(_set_death_signal, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:  # it died before the signal was set
             os._exit(128 + signal.SIGTERM)
 
-    return subprocess.Popen(command, preexec_fn=prepare, start_new_session=True, **more)
+    try:
+        child = subprocess.Popen(command, preexec_fn=prepare, start_new_session=True, **more)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
+    try:
+        # Who has been told to end since then hears of it here, and knows what it has started.
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    except BaseException:
+        end_groups(child)
+        raise
+    return child
 
 
 def end_groups(*children: subprocess.Popen) -> None:

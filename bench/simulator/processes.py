@@ -52,8 +52,8 @@ def _run(command: list[str], machine: str, out: IO[bytes], errors: IO[bytes]) ->
     child = start(command, env=_environment(machine), stdin=subprocess.DEVNULL, stdout=out,
                   stderr=errors)
     timer = threading.Timer(most_seconds, child.kill)
-    timer.start()
     try:
+        timer.start()
         _, status, used = os.wait4(child.pid, 0)
         taken = time.perf_counter() - begin
     except BaseException:

@@ -902,7 +902,8 @@ class PoolCall:
     def has_worker(self) -> bool:
         """Whether a worker has it, and has not answered."""
     def wait(self, seconds: float, looks: bool) -> bool:
-        """Whether it is done within that time. Stays awake at first if it `looks`."""
+        """Whether it is done within that time, at the end of which it is back, or when another
+        thread wants its turn, or when another call is done. Stays awake at first if it `looks`."""
     def reply(self) -> tuple[int, int, int]:
         """Status, length and ticket of its result. Raises why it has failed."""
     def is_done(self) -> bool:
@@ -940,6 +941,8 @@ class ProcessPool:
         """Has the worker of a call put what it keeps for a ticket in a place."""
     def progress(self) -> None:
         """Takes what has come and sends what waits."""
+    def want_turn(self) -> None:
+        """From any thread: a call's `wait` that is under way ends."""
     def kill_workers(self) -> None:
         """Ends the workers at once, and with them all calls that are not done."""
 

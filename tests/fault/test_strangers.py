@@ -41,9 +41,9 @@ def _listening(process: int) -> list[int]:
     """Ports on which a process takes connections."""
     inodes = set()
     for file in Path(f"/proc/{process}/fd").iterdir():
-        found = re.match(r"socket:\[(\d+)\]", os.readlink(file))
-        if found:
-            inodes.add(found[1])
+        with contextlib.suppress(FileNotFoundError):  # it has been closed
+            if found := re.match(r"socket:\[(\d+)\]", os.readlink(file)):
+                inodes.add(found[1])
     ports = []
     for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
