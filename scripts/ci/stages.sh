@@ -5,6 +5,14 @@ results=build/test-results
 reports=() # of all stages, whether ctest has written them or not
 failed_builds=0
 
+# Continuous integration leaves out what is `long`, for ctest and for pytest: what takes long and
+# looks at what shorter ones look at as well, or at what seldom changes.
+left_out=()
+if [[ ${CI:-} == true ]]; then
+    left_out=(-LE '^long$')
+    export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -m 'not long'"
+fi
+
 # Runs what ctest selects with the arguments; prints one summary line.
 stage() {
     local name=$1 preset=$2 start=$SECONDS report log
@@ -14,7 +22,7 @@ stage() {
     reports+=("$report")
     # A job's ranks are spread over the cores, so ctest counts ranks, not programs (PROCESSORS).
     ctest --preset "$preset" -j "$jobs" --output-junit "$report" --test-output-size-passed 1000000 \
-        --test-output-size-failed 1000000 --test-output-truncation middle "$@" \
+        --test-output-size-failed 1000000 --test-output-truncation middle "${left_out[@]}" "$@" \
         >"$log" 2>&1 </dev/null || true
     "$venv/bin/python" scripts/ci/count-tests --stage "$name" --seconds $((SECONDS - start)) \
         --log "$log" "$report"
@@ -58,7 +66,9 @@ all_stages() {
         return
     fi
     for label in $labels; do
-        tests=$(ctest --preset "$1" -N -L "^$label\$" | sed -n 's/^Total Tests: //p')
+        [[ $label == long ]] && continue # and of another label
+        tests=$(ctest --preset "$1" -N "${left_out[@]}" -L "^$label\$" |
+            sed -n 's/^Total Tests: //p')
         if ((tests <= 8)); then
             few+=("$label")
         else

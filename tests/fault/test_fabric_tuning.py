@@ -182,6 +182,7 @@ def _resumed(table: Path, wanted: int, *arguments: str, **changes: str) -> list[
     return rows
 
 
+@pytest.mark.long
 @needs_program
 def test_a_network_is_tuned_gone_on_with_explained_and_checked(tmp_path):
     table = tmp_path / "table.json"
@@ -199,6 +200,7 @@ def test_a_network_is_tuned_gone_on_with_explained_and_checked(tmp_path):
     assert checked.status in (0, 1) and "of 11 choices are within" in checked.out, checked.err
 
 
+@pytest.mark.long
 @needs_program
 def test_notes_of_another_network_do_not_count(tmp_path):
     table = tmp_path / "table.json"

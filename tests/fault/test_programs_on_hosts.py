@@ -180,6 +180,7 @@ def test_a_study_runs_on_hosts(lasting_hosts: TwoHosts, tmp_path: Path, study: s
     assert os.listdir(tmp_path) == ["selion-out"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (measuring / "study_calibrate").exists(), reason="it is not built")
 def test_a_network_is_calibrated_and_simulated(lasting_hosts: TwoHosts, tmp_path: Path):
     done = _selion(lasting_hosts, "calibrate", "-m", "fabric", "--hosts", _of_hosts, "--quick",

@@ -3,8 +3,7 @@
 
 The shared library is built for this, without optimisation, in a folder that stays, so that a
 second run only compiles what changed. Each source is compiled by itself here, as by whoever uses no
-preset, so that an include that is missing is found; but with CI=true, where time is short,
-several at once."""
+preset, so that an include that is missing is found."""
 
 import os
 import re
@@ -40,18 +39,17 @@ def check_level() -> str:
 
 
 def build_shared(build: Path) -> None:
-    unites = "ON" if os.environ.get("CI") == "true" else "OFF"
     run(
         "cmake", "-G", "Ninja", "-S", _source, "-B", build, "-D", "BUILD_SHARED_LIBS=ON",
         "-D", f"SELION_CHECK_LEVEL={check_level()}", "-D", "CMAKE_BUILD_TYPE=Debug",
         "-D", "CMAKE_CXX_FLAGS_DEBUG=-O0",
-        "-D", f"CMAKE_UNITY_BUILD={unites}",
         *(f"-DSELION_{option}=OFF" for option in _options),
     )
     run("cmake", "--build", build, "-j", os.cpu_count())
 
 
-@pytest.fixture(scope="module", params=["static", "shared"])
+@pytest.fixture(scope="module",
+                params=["static", pytest.param("shared", marks=pytest.mark.long)])
 def prefix(request):
     """Where a library is installed: the static one that the tests are part of, or a shared one."""
     build, target = Path(os.environ["TEST_BUILD_DIR"]), _scratch / request.param

@@ -64,6 +64,7 @@ def test_blocked_products(study):
     assert abs(hits[64]["value"] - hits[64]["published"]) <= 1.5
 
 
+@pytest.mark.long
 def test_fields_on_a_random_graph(study):
     rows = study("table-4", "remote=0,32")
     assert_close(rows, "shared_reads", 1)
@@ -92,6 +93,7 @@ def test_a_miss_that_the_home_serves_takes_what_the_source_says(study):
     assert {row["params"]["case"] for row in published(rows)} == set(sizes)
 
 
+@pytest.mark.long
 def test_times_of_fields(study):
     rows = study("figure-11", "remote=8,12,40", "block_bytes=0,8,256,1024,8192")
     ms = values(rows, "time_per_iteration_ms", "block_bytes", "remote")

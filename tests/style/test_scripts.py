@@ -281,6 +281,22 @@ def test_labels_of_few_tests_are_one_stage_that_comes_first(steps, tmp_path):
     assert jobs[0] == jobs[1] + 1
 
 
+def test_continuous_integration_leaves_out_what_is_long(steps, tmp_path):
+    labels = _ctest.replace("two\\n", "two\\n  long\\n").replace("*one*)", "*)")
+    asked = tmp_path / "asked"
+    noted = f'echo "$PYTEST_ADDOPTS: $@" >>{asked}\n{labels}'
+    python = f'exec python3 {root}/"$@"'
+    for environment, left_out in (({}, False), ({"CI": "true"}, True)):
+        asked.unlink(missing_ok=True)
+        done = steps("all_stages dev\nsum_up", {"ctest": noted, ".venv/bin/python": python},
+                     **environment)
+        assert done.stdout.splitlines()[-1] == "2 passed, 0 failed"
+        ran = [line for line in asked.read_text().splitlines() if "--output-junit" in line]
+        assert [line.split()[-1] for line in ran] == ["^one$", "^two$"]
+        for line in ran:
+            assert ("-LE ^long$" in line) == ("-m 'not long'" in line) == left_out
+
+
 def test_a_stage_without_a_report_is_a_failure(steps):
     assert stages(steps, _ctest) == (1, "1 passed, 1 failed")
 
