@@ -110,8 +110,8 @@ public:
     /// Ends worker processes at once. Calls that are done keep their results; the others fail, and
     /// so do all that are made later. @error not_available: workers that are threads or ranks.
     SELION_API void kill_workers();
-    /// For threads that take turns at the pool, any of them: who waits for a call there, by
-    /// `detail::wait_call_shared`, lets others have their turn.
+    /// From any thread of those that take turns at a pool of threads or processes: who waits for a
+    /// call there, by `detail::wait_call_shared`, lets others have their turn.
     SELION_API void want_turn();
     /// Waits until one of several calls is done. @return its index, the lowest if there are
     /// several. @error bad_argument: there are no calls.

@@ -103,13 +103,14 @@ public:
         : call_(new selion::routine_call<reply>(std::move(started))) {}
 
     /// @param looks stays awake for some time before it sleeps.
+    /// @param is_shared also until another call is done.
     /// @return whether it is done, or has failed. False before the time is over: another thread
-    /// wants its turn, or another call is done.
-    bool wait_for(double seconds, bool looks) const {
+    /// wants its turn.
+    bool wait_for(double seconds, bool looks, bool is_shared) const {
         const auto nanoseconds = static_cast<std::int64_t>(seconds * 1e9);
         const selion::detail::call_hold& hold = call_->hold();
         return selion::detail::wait_call_shared(hold.pool(), hold.call(), nanoseconds,
-                                                std::source_location::current(), looks);
+                                                std::source_location::current(), looks, is_shared);
     }
     reply get() const { return call_->get(); }
     bool is_done() const { return call_->is_done(); }
@@ -262,7 +263,8 @@ void add_workers(nb::module_& module) {
                nb::arg("workers"), nb::arg("pattern"), nb::arg("same_for_all"), nb::arg("most"),
                nb::arg("block"), "A prediction in a sentence.");
     documented<pool_call>(module, "PoolCall")
-        .def("wait", &pool_call::wait_for, nb::arg("seconds"), nb::arg("looks"), unlock())
+        .def("wait", &pool_call::wait_for, nb::arg("seconds"), nb::arg("looks"),
+             nb::arg("is_shared"), unlock())
         .def("reply", &reply_of, unlock())
         .def("is_done", &pool_call::is_done, unlock())
         .def("cancel", &pool_call::cancel, unlock())

@@ -901,9 +901,9 @@ class PoolCall:
     @property
     def has_worker(self) -> bool:
         """Whether a worker has it, and has not answered."""
-    def wait(self, seconds: float, looks: bool) -> bool:
-        """Whether it is done within that time, at the end of which it is back, or when another
-        thread wants its turn, or when another call is done. Stays awake at first if it `looks`."""
+    def wait(self, seconds: float, looks: bool, is_shared: bool) -> bool:
+        """Whether it is done; back after that time, or when another thread wants its turn, or, if
+        `is_shared`, when another call is done. Stays awake at first if it `looks`."""
     def reply(self) -> tuple[int, int, int]:
         """Status, length and ticket of its result. Raises why it has failed."""
     def is_done(self) -> bool:

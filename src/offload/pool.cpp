@@ -175,8 +175,8 @@ bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
 }
 
 bool wait_call_shared(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
-                      std::source_location site, bool looks) {
-    return pool.wait(call, {timeout_ns, looks, true}, site);
+                      std::source_location site, bool looks, bool heeds_others) {
+    return pool.wait(call, {timeout_ns, looks, true, heeds_others}, site);
 }
 
 void check_call(pending_call& call) {

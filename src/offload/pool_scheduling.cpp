@@ -28,10 +28,10 @@ std::exception_ptr routine_trouble(const pending_call& call, std::uint32_t worke
 /// What a waiting host looks for: the end of the oldest call of any worker.
 class pool_state::ended_news final : public offload::news {
 public:
-    /// @param is_shared it is news as well that somebody wants the pool.
-    ended_news(pool_state& pool, bool is_shared) : pool_(pool), is_shared_(is_shared) {}
+    /// @param heeds_turns it is news as well that somebody wants a turn.
+    ended_news(pool_state& pool, bool heeds_turns) : pool_(pool), heeds_turns_(heeds_turns) {}
     bool are_there() override {
-        if (is_shared_ && pool_.is_wanted_.load(std::memory_order_relaxed)) return true;
+        if (heeds_turns_ && pool_.is_wanted_.load(std::memory_order_relaxed)) return true;
         for (std::uint32_t worker = 0; worker < pool_.size(); ++worker) {
             const worker_place& place = pool_.places_[worker];
             if (place.sent.empty()) continue;
@@ -42,12 +42,12 @@ public:
 
 private:
     pool_state& pool_;
-    bool is_shared_;
+    bool heeds_turns_;
 };
 
-bool pool_state::rest(std::int64_t deadline_ns, bool looks, bool is_shared) {
+bool pool_state::rest(std::int64_t deadline_ns, bool looks, bool heeds_turns) {
     constexpr std::uint64_t rests_between_looks = 256;  // a look is a system call for each process
-    ended_news look(*this, is_shared);
+    ended_news look(*this, heeds_turns);
     if (timed_ != 0) deadline_ns = std::min(deadline_ns, first_deadline());
     workers_->rest(deadline_ns, looks, look);
     const bool has_news = look.are_there();

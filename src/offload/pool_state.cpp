@@ -232,12 +232,11 @@ bool pool_state::wait(pending_call& call, const patience& how, std::source_locat
     bool looks = how.looks;
     const std::uint64_t under_way = under_way_;
     while (true) {
-        looks = rest(deadline_ns, looks, how.is_shared);
+        looks = rest(deadline_ns, looks, how.heeds_turns);
         progress();
         if (call.is_settled) return true;
-        if (how.is_shared &&
-            (is_wanted_.exchange(false, std::memory_order_relaxed) || under_way_ != under_way))
-            return false;
+        if (how.heeds_turns && is_wanted_.exchange(false, std::memory_order_relaxed)) return false;
+        if (how.heeds_others && under_way_ != under_way) return false;
         if (is_bounded && workers_->now_ns() >= deadline_ns) return false;
     }
 }

@@ -67,15 +67,14 @@ public:
     struct patience {
         std::int64_t timeout_ns = -1;  ///< negative: for ever
         bool looks = true;             ///< stays awake for some time before it sleeps
-        /// Other threads use the pool as well: back as soon as one of them wants it, or another
-        /// call ends, which may be theirs.
-        bool is_shared = false;
+        bool heeds_turns = false;      ///< back as soon as another thread wants a turn
+        bool heeds_others = false;     ///< back as soon as another call ends, too
     };
     bool wait(pending_call& call, const patience& how, std::source_location site);
     /// Any thread: whoever waits, shared, leaves the pool to others.
     void want_turn() {
         is_wanted_.store(true, std::memory_order_relaxed);
-        workers_->wake_host();
+        if (workers_ != nullptr) workers_->wake_host();
     }
     void cancel(pending_call& call);
     /// Workers end at once, and with them all calls that are not done.
@@ -88,7 +87,7 @@ public:
     /// The same for who does not wait: now and then it looks for deaths and deadlines too.
     void poll();
     /// @return whether there were news.
-    bool rest(std::int64_t deadline_ns, bool looks = true, bool is_shared = false);
+    bool rest(std::int64_t deadline_ns, bool looks = true, bool heeds_turns = false);
     /// Waits for whatever comes next.
     void rest_once(std::source_location site);
     void wait_all(std::source_location site);

@@ -2,10 +2,14 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <mutex>
 #include <numeric>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "spmd.hpp"
@@ -423,6 +427,36 @@ SPMD_TEST(worker_pool, a_routine_sees_that_its_time_is_over) {
         test.that(end == "nothing was refused" || end.find("was cancelled") != std::string::npos,
                   end);
     });
+}
+
+SPMD_TEST(worker_pool, threads_take_turns) {
+    if (world.rank() != 0 || !world.machine().capabilities.real_time) return;
+    for (const worker_kind kind : {worker_kind::thread, worker_kind::process}) {
+        worker_pool pool({.workers = 1, .kind = kind});
+        std::mutex turn;
+        std::atomic<bool> waits = false;
+        auto long_one = pool.call(until_cancelled);
+        std::thread other([&] {
+            while (!waits.load()) std::this_thread::yield();
+            pool.want_turn();
+            const std::lock_guard own(turn);
+            long_one.cancel();
+        });
+        constexpr std::chrono::nanoseconds patience = std::chrono::seconds(90);
+        const auto before = std::chrono::steady_clock::now();
+        {
+            const std::lock_guard own(turn);
+            waits = true;
+            const selion::detail::call_hold& hold = long_one.hold();
+            test.that(
+                !selion::detail::wait_call_shared(hold.pool(), hold.call(), patience.count(),
+                                                  std::source_location::current(), true, false),
+                "it is not done");
+        }
+        test.that(std::chrono::steady_clock::now() - before < patience, "somebody wants a turn");
+        other.join();
+        refusal([&] { long_one.wait(); });
+    }
 }
 
 SPMD_TEST(worker_pool, what_is_not_this_pools_is_refused) {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import os
 import signal
@@ -15,10 +16,9 @@ import time
 import numpy as np
 import pytest
 
-from conftest import needs_module
+from conftest import needs_module, seconds
 from selion.mistake import Mistake
 from selion.offload import Pool, WorkerDied, predict
-from selion.offload.turns import Turns
 
 pytestmark = needs_module
 
@@ -369,6 +369,54 @@ def test_an_initializer_that_raises_fails_the_calls_of_its_worker():
                 call.result()
             assert told.value.__notes__ == ["raised by the initializer of this pool's workers"]
             assert str(told.value.__cause__).count("1 / 0") <= 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Unchangeable(Exception):
+    """To which no note can be added, nor a cause."""
+
+    text: str
+
+
+def refuse():
+    raise Unchangeable("no")
+
+
+@pytest.mark.parametrize("initializer", [refuse, sys.exit])
+def test_workers_whose_initializer_has_failed_call_nothing(initializer):
+    """Nor does the host leave where they have."""
+    with Pool(workers=1, initializer=initializer) as pool:
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match=r"^(Unchangeable|SystemExit)"):
+                pool.submit(abs, -1).result()
+
+
+def test_an_initializer_sets_variables_of_the_main_program(tmp_path):
+    (tmp_path / "main.py").write_text(
+        "import functools\n"
+        "from selion.offload import Pool\n"
+        "scale, kept = None, 'kept'\n"
+        "def prepare(value):\n"
+        "    global scale\n"
+        "    scale = value\n"
+        "def scaled(number):\n"
+        "    return inner(number), kept\n"
+        "def inner(number):\n"
+        "    return number * scale\n"
+        "class Scaled:\n"
+        "    def method(self, number):\n"
+        "        return scaled(number)\n"
+        "    __call__ = method\n"
+        "if __name__ == '__main__':\n"
+        "    with Pool(workers=2, initializer=prepare, initargs=(10,)) as pool:\n"
+        "        one = Scaled()\n"
+        "        forms = (scaled, one, one.method, functools.partial(scaled))\n"
+        "        assert all(pool.submit(form, 3).result() == (30, 'kept') for form in forms)\n"
+        "        print(*pool.map(scaled, range(3), chunksize=2), scale)\n"
+    )
+    done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=seconds)
+    assert (done.stdout, done.stderr) == ("(0, 'kept') (10, 'kept') (20, 'kept') None\n", "")
 
 
 def test_initializers_that_cannot_be():

@@ -13,6 +13,7 @@ import pytest
 
 from conftest import needs_module
 from selion.offload import Pool
+from selion.offload.call import Call
 from selion.offload.turns import Turns
 
 pytestmark = needs_module
@@ -122,18 +123,17 @@ class Waited:
         self.wanted = threading.Event()
         self.waits = []
 
-    def wait(self, seconds, looks):
+    def wait(self, seconds, looks, is_shared):
         self.waits.append(seconds)
         if seconds:
-            assert self.wanted.wait(10)
+            assert self.wanted.wait(60)
         return False
 
     def want_turn(self):
         self.wanted.set()
 
 
-def test_who_wants_the_lock_for_a_moment_is_the_next():
-    """As a thread that waits for a long call gives it back and takes it again."""
+def test_who_wants_the_lock_for_a_moment_ends_a_wait():
     waited, order = Waited(), []
     turns = Turns(waited)
 
@@ -142,24 +142,33 @@ def test_who_wants_the_lock_for_a_moment_is_the_next():
             order.append("other")
 
     other = threading.Thread(target=want)
-    for _ in range(100):
-        assert turns.acquire(10, is_patient=True)
-        if not order:
-            other.start()
-        turns.wait_for(waited, 1, True)
+    with turns.lock:
+        other.start()
+        turns.wait_for(waited, 1, looks=True, is_shared=False)  # until it has come
+        turns.wait_for(waited, 1, looks=False, is_shared=False)
         order.append("waiter")
-        turns.lock.release()
-        turns.let_others()
-        if "other" in order:
-            break
-    other.join()
-    assert order == ["waiter", "other"], (order, waited.waits)
+    other.join(60)
+    assert order == ["waiter", "other"] and waited.waits[1] == 0
+
+
+def test_who_has_its_result_hands_over(monkeypatch):
+    monkeypatch.setattr("selion.offload.turns._longest_s", 60)
+    turns, call = Turns(Waited()), Call(None)
+    turns._is_kept = True  # by somebody else
+    patient = threading.Thread(target=turns.wait_patiently, args=(call, 60))
+    patient.start()
+    while not turns.has_patients:
+        time.sleep(0.001)
+    assert turns._core.wanted.wait(60), "its call is heeded from now on"
+    turns.hand_over()
+    patient.join(30)
+    assert not patient.is_alive() and not turns.has_patients
 
 
 def test_short_calls_beside_a_long_one():
     with Pool(workers=2) as pool:
         long = pool.submit(time.sleep, 1.5)
-        waiters = [threading.Thread(target=long.result) for _ in range(2)]
+        waiters = [threading.Thread(target=long.result) for _ in range(8)]
         for waiter in waiters:
             waiter.start()
         count = 0

@@ -39,10 +39,10 @@ SELION_API void start_call(pool_state& pool, pending_call& call);
 /// @param looks stays awake for some time before it sleeps.
 SELION_API bool wait_call(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
                           std::source_location site, bool looks = true);
-/// The same where other threads use the pool meanwhile, one at a time.
-/// @return whether it is done; false: time is over, somebody wants a turn, or another call is done.
+/// The same where threads take turns at the pool: back as well when one of them wants its turn.
+/// @param heeds_others and when another call is done.
 SELION_API bool wait_call_shared(pool_state& pool, pending_call& call, std::int64_t timeout_ns,
-                                 std::source_location site, bool looks);
+                                 std::source_location site, bool looks, bool heeds_others);
 SELION_API void check_call(pending_call& call);
 SELION_API const std::uint64_t* result_words(pending_call& call);
 SELION_API bool is_done(pool_state& pool, pending_call& call);

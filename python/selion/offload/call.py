@@ -40,6 +40,7 @@ class Call(Future[Any]):
         self._held: tuple[Any, ...] = ()  # what the worker uses in shared memory
         self._fetched: tuple[int, Any] | None = None  # status, and memory or why there is none
         self._is_given_up = False
+        self._has_turn = False  # who waits for it may wait for workers
 
     def result(self, timeout: float | None = None) -> Any:
         if not super().done():

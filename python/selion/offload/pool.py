@@ -266,22 +266,25 @@ class Pool(Executor):
         end = math.inf if timeout is None else time.monotonic() + timeout
         if math.isnan(end):
             raise ValueError("The time-out is nan seconds; legal is a number, or None for ever.")
-        looks, is_known = True, False  # whoever waits has been told of this thread
+        looks = True
         turns, lock = self._turns, self._turns.lock
         while True:
             left = max(0.0, end - time.monotonic())
-            if not (lock.acquire(blocking=False) or turns.acquire(left, is_patient=is_known)):
-                raise TimeoutError
-            is_known = True
+            # An interrupt may come between any two steps, also when it has the lock already.
+            had_lock, has_lock = turns.has_lock(), False
+            done = 0
             try:
-                if call._started is not None:
-                    looks = turns.wait_for(call._started, left, looks)
-                    if looks:
-                        self._settle(call)
+                has_lock = lock.acquire(blocking=False)
+                if has_lock:
+                    done = self._wait_once(call, left, looks)
                 is_over = call._started is None
             finally:
-                lock.release()
-            self._tell()
+                if has_lock or (not had_lock and turns.has_lock()):
+                    lock.release()
+            looks = looks and (done > 0 or not has_lock)
+            if done:
+                turns.hand_over()  # who is called back may need what others wait for
+                self._tell()
             if is_over and not Future.done(call):
                 with contextlib.suppress(CancelledError):  # another thread is about to tell it
                     Future.exception(call, min(left, threading.TIMEOUT_MAX))
@@ -289,19 +292,36 @@ class Pool(Executor):
                 return
             if left <= 0:
                 raise TimeoutError
-            turns.let_others()
+            if has_lock:
+                turns.let_others()
+            else:
+                turns.wait_patiently(call, left)
+
+    def _wait_once(self, call: Call, most: float, looks: bool) -> int:
+        """Waits for a call, with the lock, and settles what is done. How much that was."""
+        if call._started is None:
+            return 0
+        is_shared = self._turns.has_patients or self._collector is not None
+        is_done = self._turns.wait_for(call._started, most, looks=looks, is_shared=is_shared)
+        if is_shared:
+            return self._settle_all()
+        if is_done:
+            self._settle(call)
+        return int(is_done)
 
     def _look_for(self, call: Call) -> None:
         """For who asks again and again; between two times somebody else has to look."""
         if os.getpid() != self._maker:
             return
-        if self._turns.lock.acquire(blocking=False):
-            try:
-                if call._started is not None and call._started.wait(0.0, False):
-                    self._settle(call)
-            finally:
+        had_lock, has_lock = self._turns.has_lock(), False
+        try:
+            has_lock = self._turns.lock.acquire(blocking=False)
+            if has_lock and call._started is not None and call._started.wait(0.0, False, False):
+                self._settle(call)
+        finally:
+            if has_lock or (not had_lock and self._turns.has_lock()):
                 self._turns.lock.release()
-            self._tell()
+        self._tell()
         if not Future.done(call):
             self._start_collector()
 
@@ -381,6 +401,8 @@ class Pool(Executor):
         return status, messages.load_result(memory)
 
     def _has_worker(self, call: Call) -> bool:
+        if os.getpid() != self._maker:
+            return False
         with self._turns, self._turns.lock:
             return bool(call._started is not None and call._started.has_worker)
 
@@ -410,25 +432,30 @@ class Pool(Executor):
             )
             self._collector.start()
 
-    def _collect_once(self) -> int:
-        """Settles what is done. How much that was."""
+    def _settle_all(self) -> int:
+        """Settles what is done, with the lock. How much that was."""
         done: list[Call] = []
         others = 0
-        with self._turns.patient, self._turns.lock:
-            for call in self._pending:  # oldest first, as workers get them
-                if call._started.is_done():
-                    done.append(call)
-                else:
-                    others += 1
-                if others > self._most_in_work:
-                    break
-            for call in done:
-                self._settle(call)
-        self._tell()
+        for call in self._pending:  # oldest first, as workers get them
+            if call._started.is_done():
+                done.append(call)
+            else:
+                others += 1
+            if others > self._most_in_work:
+                break
+        for call in done:
+            self._settle(call)
         return len(done)
 
+    def _collect_once(self) -> int:
+        """Settles what is done, and tells it. How much that was."""
+        with self._turns.lock:
+            count = self._settle_all()
+        self._tell()
+        return count
+
     def _collector_may_end(self) -> bool:
-        with self._turns.patient, self._turns.lock, self._collector_lock:
+        with self._turns.lock, self._collector_lock:
             if self._pending:
                 return False
             self._collector = None

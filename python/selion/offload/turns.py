@@ -1,74 +1,113 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pool's lock: who waits for a worker has it for long, and others want it for a moment."""
+"""Whose turn it is: a pool's C++ part, and what is beside it, want one thread at a time.
+
+Of the threads that wait for calls one has the lock and waits for the workers; it takes the results
+of others' calls too, and hands over when its own is there. The others wait for their calls.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
-from typing import Any
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
 
-_slice_s = 0.001  # for which somebody waits without a look at what else there is
+if TYPE_CHECKING:
+    from selion.offload.call import Call
+
+_slice_s = 0.001  # for which somebody waits for workers without a look at what else there is
 _yield_s = 2e-5
+_longest_s = 0.05  # that somebody waits for a turn which may have been lost with an interrupt
 
 
 class Turns:
-    """Who wants the lock: `with turns, turns.lock: ...`; who has time, `turns.patient` instead.
+    """Who wants the lock for a moment: `with turns, turns.lock: ...`.
+
+    Apart from the lock nothing here needs one.
 
     :param core: the pool, whose `want_turn` ends the wait of whoever has the lock
     """
 
     def __init__(self, core: Any) -> None:
         self.lock = threading.RLock()
-        self._waiting: deque[None] = deque()
-        self.patient = Patient(self._waiting)
         self._core = core
-        self._is_kept = False
+        self._wanting: set[int] = set()  # threads; who is interrupted takes itself out next time
+        self._patients: deque[Call] = deque()  # whose threads wait for them
+        self._is_kept = False  # by who waits for workers
 
     def __enter__(self) -> None:
-        self._waiting.append(None)
-        core = self._core  # stays as long as this needs it
-        if self._is_kept and core is not None:
-            core.want_turn()
+        self._wanting.add(threading.get_ident())
+        self._ask()
 
     def __exit__(self, *_: object) -> None:
-        self._waiting.pop()
+        self._wanting.discard(threading.get_ident())
 
-    def acquire(self, timeout: float, *, is_patient: bool) -> bool:
-        """Takes the lock. False: not within `timeout` seconds."""
-        with self.patient if is_patient else self:
-            return self.lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX))
+    def has_lock(self) -> bool:
+        """Whether this thread has."""
+        return bool(self.lock._is_owned())  # type: ignore[attr-defined]
 
-    def wait_for(self, started: Any, most: float, looks: bool) -> bool:
-        """Waits for a call, with the lock, until others want it or have news. Whether it is done.
+    @property
+    def has_patients(self) -> bool:
+        return bool(self._patients)
+
+    def wait_for(self, started: Any, most: float, *, looks: bool, is_shared: bool) -> bool:
+        """Waits for a call, with the lock, until somebody wants a turn. Whether it is done.
 
         :param looks: stays awake for some time before it sleeps
+        :param is_shared: until another call is done as well
         """
         self._is_kept = True
         try:
-            return bool(started.wait(0.0 if self._waiting else min(most, _slice_s), looks))
+            return bool(started.wait(0.0 if self._is_wanted() else min(most, _slice_s), looks,
+                                     is_shared))
         finally:
             self._is_kept = False
 
     def let_others(self) -> None:
         """Without the lock. Threads do not hand it over: who gives it back and takes it again
         would mostly be the next."""
-        if self._waiting:
+        if self._is_wanted():
             time.sleep(_yield_s)
+
+    def wait_patiently(self, call: Call, most: float) -> None:
+        """Somebody else has the lock: until that one has told the call's outcome, or hands over."""
+        if not self._is_kept:
+            time.sleep(min(most, _yield_s))  # for a moment only
+            return
+        call._has_turn = False
+        self._patients.append(call)
+        self._ask()  # from now on it heeds this call as well
+        try:
+            with call._condition:
+                if not (Future.done(call) or call._has_turn):
+                    call._condition.wait(min(most, _longest_s))
+        finally:
+            with contextlib.suppress(ValueError):
+                self._patients.remove(call)
+
+    def hand_over(self) -> None:
+        """Without the lock: somebody else waits for workers from now on, if anybody wants to."""
+        while self._patients:
+            try:
+                call = self._patients.popleft()
+            except IndexError:
+                return
+            with call._condition:
+                call._has_turn = True
+                call._condition.notify_all()
+                if not Future.done(call):
+                    return
 
     def end(self) -> None:
         """Lets go of the pool."""
         self._core = None
 
+    def _ask(self) -> None:
+        core = self._core  # stays as long as this needs it
+        if self._is_kept and core is not None:
+            core.want_turn()
 
-class Patient:
-    """Who wants the lock when it is free."""
-
-    def __init__(self, waiting: deque[None]) -> None:
-        self._waiting = waiting
-
-    def __enter__(self) -> None:
-        self._waiting.append(None)
-
-    def __exit__(self, *_: object) -> None:
-        self._waiting.pop()
+    def _is_wanted(self) -> bool:
+        return bool(self._wanting - {threading.get_ident()})

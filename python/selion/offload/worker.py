@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import secrets
@@ -14,7 +15,7 @@ from typing import Any
 import cloudpickle
 
 from selion import native
-from selion.offload import messages
+from selion.offload import main_program, messages
 from selion.remote_exception import Raised
 
 
@@ -30,6 +31,7 @@ class Server:
         self._is_new = True
         self._trouble: BaseException | None = None  # that keeps it from calling any function
         self._trouble_trace: TracebackType | None = None
+        self._given: dict[str, Any] = {}  # by the initializer, to functions of the main program
         self._tickets = secrets.randbits(40) << 23  # none that a worker before this one gave
 
     def __call__(self, memory: memoryview, place: int, ticket: int) -> tuple[int, int, int]:
@@ -71,10 +73,15 @@ class Server:
             self._is_new = False
             try:
                 if request.initial != messages.no_function:
-                    _load(memory, request.initial)()
+                    self._given = main_program.call(_load(memory, request.initial))
             except BaseException as exception:
-                exception.add_note("raised by the initializer of this pool's workers")
-                self._trouble, self._trouble_trace = exception, exception.__traceback__
+                # Whoever leaves an interpreter there does not mean the host's.
+                self._trouble = (
+                    exception if isinstance(exception, Exception) else RuntimeError(repr(exception))
+                )
+                self._trouble_trace = exception.__traceback__
+                with contextlib.suppress(Exception):
+                    self._trouble.add_note("raised by the initializer of this pool's workers")
         if self._trouble is not None:
             raise self._trouble.with_traceback(self._trouble_trace)
 
@@ -82,6 +89,7 @@ class Server:
         known = self._functions.get(request.number)
         if known is None:
             known = _load(memory, request.function)
+            main_program.give(known, self._given)
             if request.number:
                 self._keep(request.number, known)
         return known
