@@ -8,9 +8,10 @@ failed_builds=0
 # Continuous integration leaves out what is `long`, for ctest and for pytest: what takes long and
 # looks at what shorter ones look at as well, or at what seldom changes.
 left_out=()
+pytest_options=${PYTEST_ADDOPTS:-}
 if [[ ${CI:-} == true ]]; then
     left_out=(-LE '^long$')
-    export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -m 'not long'"
+    pytest_options+=" -m 'not long'"
 fi
 
 # Runs what ctest selects with the arguments; prints one summary line.
@@ -21,9 +22,9 @@ stage() {
     log=$logs/test-${name//[^a-zA-Z0-9]/-}.log
     reports+=("$report")
     # A job's ranks are spread over the cores, so ctest counts ranks, not programs (PROCESSORS).
-    ctest --preset "$preset" -j "$jobs" --output-junit "$report" --test-output-size-passed 1000000 \
-        --test-output-size-failed 1000000 --test-output-truncation middle "${left_out[@]}" "$@" \
-        >"$log" 2>&1 </dev/null || true
+    PYTEST_ADDOPTS=$pytest_options ctest --preset "$preset" -j "$jobs" --output-junit "$report" \
+        --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
+        --test-output-truncation middle "${left_out[@]}" "$@" >"$log" 2>&1 </dev/null || true
     "$venv/bin/python" scripts/ci/count-tests --stage "$name" --seconds $((SECONDS - start)) \
         --log "$log" "$report"
 }
