@@ -140,11 +140,11 @@ SPMD_TEST(rpc_forms, a_time_out_passes_while_messages_come) {
         test.that(!selion::wait_until(never, 1, std::chrono::milliseconds(50)), "nothing came");
         const std::int64_t taken_ns = world.now() - start_ns;
         selion::notify(over.on(1), selion::signal_set(1));
-        // The sender goes on for seconds, unless it is told.
-        test.that(taken_ns < 2'000'000'000, "the wait has ended in time");
+        // The sender goes on for a minute, unless it is told.
+        test.that(taken_ns < 30'000'000'000, "the wait has ended in time");
     }
     if (world.rank() == 1) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (!selion::wait_until(over, 1, std::chrono::nanoseconds(1)) &&
                std::chrono::steady_clock::now() < end) {
             selion::rpc_oneway(0, [] {

@@ -79,7 +79,7 @@ SPMD_TEST(system_calls, none_in_one_sided_operations) {
 template <class Operation>
 void expect_none_in_some_batch(spmd::test_run& test, selion::world& world, const char* name,
                                Operation operation) {
-    constexpr std::int64_t patience_ns = 20'000'000'000;
+    constexpr std::int64_t patience_ns = 60'000'000'000;
     const std::int64_t start_ns = world.now();
     std::int64_t passed_ns = 0;
     while (passed_ns < patience_ns) {

@@ -6,12 +6,13 @@ import re
 import shlex
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from pages import Page, read_pages, root
+from pages import Example, Page, read_pages, root
 
 _build = Path(os.environ["TEST_BUILD_DIR"])
 _pages = {page.name: page for page in read_pages()}
@@ -91,6 +92,22 @@ def printed_by(command: str, folder: Path) -> str:
     return done.stdout
 
 
+def printed(example: Example, folder: Path) -> Counter:
+    """What its commands print, one after another."""
+    texts = (printed_by(command, folder) for command in example.commands)
+    return masked([line for text in texts for line in text.splitlines()], example.varies)
+
+
+def with_more_time(example: Example) -> Example:
+    """The same in the end: on a slow host a program may not have come so far within a second."""
+
+    def change(lines: list[str]) -> list[str]:
+        short = r"(SELION_HANG_TIMEOUT=|waited for |\bsleep )1\b"
+        return [re.sub(short, r"\g<1>5", line) for line in lines]
+
+    return replace(example, commands=change(example.commands), output=change(example.output))
+
+
 @pytest.mark.parametrize("name", [name for name, page in _pages.items() if page.programs])
 def test_programs_compile(name, built):
     built(name)
@@ -124,10 +141,11 @@ _examples = [
 @pytest.mark.parametrize(("name", "example"), _examples)
 def test_programs_print_what_the_page_shows(name, example, built):
     folder = built(name)
-    lines = [
-        line for command in example.commands for line in printed_by(command, folder).splitlines()
-    ]
-    assert masked(lines, example.varies) == masked(example.output, example.varies)
+    found = printed(example, folder)
+    slower = with_more_time(example)
+    if found != masked(example.output, example.varies) and slower != example:
+        example, found = slower, printed(slower, folder)
+    assert found == masked(example.output, example.varies)
 
 
 def test_there_are_examples():
@@ -152,6 +170,13 @@ def test_blocks_are_told_apart():
     assert [(example.commands, example.output) for example in _sample.examples] == [
         (["A=1 ./a"], ["5 s"])
     ]
+
+
+def test_times_of_a_page_are_longer_the_second_time():
+    commands = ["SELION_HANG_TIMEOUT=1 ./a & sleep 1; kill $!"]
+    slower = with_more_time(Example(commands, ["a rank has waited for 1 s", "sleep 10"], False))
+    assert slower.commands == ["SELION_HANG_TIMEOUT=5 ./a & sleep 5; kill $!"]
+    assert slower.output == ["a rank has waited for 5 s", "sleep 10"]
 
 
 def test_other_output_is_found():

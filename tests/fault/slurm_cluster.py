@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_limit = 20.0
+_limit = 60.0
 _programs = ("srun", "sinfo", "slurmctld", "slurmd", "slurmstepd")
 
 _configuration = """
@@ -82,7 +82,7 @@ def _await_host(environment: dict[str, str], daemons: list[subprocess.Popen]) ->
         if told.stdout.strip() == "idle":
             return
         time.sleep(0.05)  # nobody tells
-    raise Absent("the host of the cluster does not come up")
+    raise RuntimeError("the host of the cluster does not come up")
 
 
 @contextlib.contextmanager

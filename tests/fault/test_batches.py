@@ -21,7 +21,7 @@ _told = re.compile(r"rank (\d) of \d on host \S+: (\d+) small operations have le
 def test_rows_arrive_whole_and_cost_a_frame_for_hundreds(provider: str):
     with Launched(2, "test_batches", "rows", str(_count), SELION_MACHINE=_alone,
                   SELION_FABRIC_PROVIDER=provider, SELION_VERBOSE="1") as job:
-        outcome = job.end(within=4 * soon)
+        outcome = job.end(within=90)
     assert outcome.status == 0, outcome.err
     told = {int(rank): (int(small), int(batches))
             for rank, small, batches in _told.findall(outcome.err)}

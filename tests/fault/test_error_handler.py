@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from jobs import check_level, run, site
+from jobs import check_level, patiently, run, site
 
 machines = ["threads:3", "threads:8@2", "processes:3", "processes:2x2",
             "threads:3,progress=interrupt", "sim:crossbar,ranks=3"]
@@ -53,8 +53,9 @@ def test_the_first_process_notices_a_death(machine: str):
 
 
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2"])
-def test_it_learns_of_hangs_that_end_jobs(machine: str):
-    outcome = run("failing", "deadlock", "notes", machine=machine, SELION_HANG_TIMEOUT="0.3",
+@patiently
+def test_it_learns_of_hangs_that_end_jobs(machine: str, timeout: str):
+    outcome = run("failing", "deadlock", "notes", machine=machine, SELION_HANG_TIMEOUT=timeout,
                   SELION_HANG_ACTION="abort")
     assert outcome.status == 1
     assert outcome.out == "handler: nobody, nowhere: SELION_HANG_ACTION=abort: the job ends\n"

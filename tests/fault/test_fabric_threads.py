@@ -9,14 +9,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from jobs import clean_environment, is_sanitized, limit, programs, wait_until_gone
+from jobs import (
+    clean_environment, is_sanitized, limit, names_of_memory, programs, trying, wait_until_gone,
+)
 from launched import Launched, for_mpirun, skip_without_fabric, soon
-from test_fabric import _cpu_ticks
-from test_fabric_sharing import _memory, _named_memory
+from test_fabric import _shares
+from test_fabric_sharing import _expect_quick_rounds, _memory, _named_memory
 from two_hosts import TwoHosts
 
 skip_without_fabric()
@@ -60,31 +61,21 @@ def test_idle_ranks_sleep(changes: dict):
     with Launched(2, "test_dying", "none", "1", "barrier", **changes) as job:
         processes = set(job.processes(4).values())
         job.wait_for("^dying$")
-        job.run_for(1)  # beyond their patience
-        before = {one: _cpu_ticks(one) for one in processes}
-        job.run_for(2)
-        used = [_cpu_ticks(one) - before[one] for one in processes]
-    assert max(used) <= 2 * 0.1 * 2 * os.sysconf("SC_CLK_TCK"), used
+        assert max(_shares(job, processes)) <= 2 * 0.1
 
 
 @pytest.mark.parametrize("changes", [
     {}, {"SELION_TEST_HOSTS": "2"}, {"SELION_MACHINE": "fabric:x2,direct=off"},
 ])
-def test_sleepers_are_woken_at_once(changes: dict):
-    # A lost wake-up is found after 250 ms; each of the rounds has twelve.
-    changes = {"SELION_MACHINE": "fabric:x2", **changes}
-    with Launched(2, "test_waiting", "rounds", "60", SELION_SPIN="0", **changes) as job:
-        outcome = job.end(within=limit)
-    assert outcome.status == 0, outcome.err
-    rounds_ms = [float(ms) for ms in re.findall(r"^round (\S+) ms$", outcome.out, re.MULTILINE)]
-    assert len(rounds_ms) == 59
-    # The host may have been busy.
-    assert sorted(rounds_ms)[-3] < 240, rounds_ms
+@trying(attempt=range(3))
+def test_sleepers_are_woken_at_once(changes: dict, attempt: int):
+    _expect_quick_rounds(2, **{"SELION_MACHINE": "fabric:x2", **changes})
 
 
 @pytest.mark.parametrize("machine", ["fabric:x2", "fabric:x2,direct=off"])
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_process_that_is_killed_ends_all_and_leaves_nothing(machine: str, victim: int):
+    before = names_of_memory()
     with Launched(2, "test_dying", "none", "1", "barrier", SELION_MACHINE=machine) as job:
         processes = job.processes(4)
         job.wait_for("^dying$")
@@ -96,9 +87,8 @@ def test_a_process_that_is_killed_ends_all_and_leaves_nothing(machine: str, vict
     first = 2 * victim
     assert re.search(rf"process of ranks {first} to {first + 1} of 4 has died|rank {victim}\b",
                      outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)
-    for folder in ("/dev/shm", "/tmp"):
-        assert not [name for name in os.listdir(folder) if name.startswith("selion")]
+    assert not wait_until_gone(processes.values(), soon)
+    assert names_of_memory() <= before
 
 
 deaths = {
@@ -117,14 +107,14 @@ def test_the_rank_that_dies_is_named_not_its_process(how: str):
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert re.search(deaths[how], outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)
 
 
 def test_each_rank_that_waits_for_too_long_says_so():
     with Launched(2, "test_dying", "none", "1", "barrier", SELION_MACHINE="fabric:x2",
                   SELION_HANG_TIMEOUT="0.5") as job:
-        told = job.wait_for(r"hang: 0.5 s are over: rank (\d) of 4 on host \S+ waits", 4)
-    assert sorted(int(line[1]) for line in told) == [0, 1, 2, 3]
+        for rank in range(4):
+            job.wait_for(rf"hang: 0.5 s are over: rank {rank} of 4 on host \S+ waits")
 
 
 def test_selion_run_counts_ranks(tmp_path: Path):
@@ -165,11 +155,9 @@ def test_a_cut_cable_ends_all_ranks_in_time(hosts: TwoHosts):
                   SELION_FABRIC_TIMEOUT="2", SELION_FABRIC_INTERFACE="second") as job:
         processes = job.processes(4)
         job.wait_for("^dying$")
-        start = time.monotonic()
         hosts.cut("second")
         outcome = job.end(within=soon)
-        assert not wait_until_gone(processes.values(), 5)
-    assert time.monotonic() - start < 2 + 5
+        assert not wait_until_gone(processes.values(), soon)
     assert outcome.status != 0
     assert re.search(r"rank [02] of 4 on host host-[ab] has had no sign of life of rank [02] of 4",
                      outcome.err), outcome.err

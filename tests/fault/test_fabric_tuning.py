@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -137,7 +138,8 @@ def test_ranks_that_are_bound_find_the_table_of_the_whole_host(tmp_path):
     whole = run("tuned", "place").out.strip()
     write(folder / f"tuning-{whole}.json", _rows())
     changes = {**_two_hosts, "XDG_CACHE_HOME": str(tmp_path)}
-    with Launched(_ranks, "test_tuned", "all_reduce", "64", before=["taskset", "-c", "0"],
+    first = str(min(os.sched_getaffinity(0)))
+    with Launched(_ranks, "test_tuned", "all_reduce", "64", before=["taskset", "-c", first],
                   **changes) as job:
         outcome = job.end(within=soon)
     assert said(outcome, _ranks) == {f"{_way}, tuned, of 1"}
@@ -152,7 +154,7 @@ def _selion(*arguments: str, before: tuple[str, ...] = (), **changes: str):
     variables = {**for_mpirun, "PYTHONPATH": str(_python), "SELION_BIN": str(measuring),
                  **changes}
     with Job("", *arguments, command=command, **variables) as job:
-        return job.end(within=12 * soon)
+        return job.end(within=90)
 
 
 def _written(table: Path) -> list[list[str]]:
@@ -216,9 +218,12 @@ def test_notes_of_another_network_do_not_count(tmp_path):
 def test_hosts_are_tuned_that_are_named(hosts: TwoHosts, tmp_path):
     table = tmp_path / "table.json"
     names = ",".join(hosts.addresses())
-    few = ("-m", "fabric:4", "-c", "barrier", "--time", "3s", "-o", str(table))
-    done = _selion("tune", "--hosts", names, *few, before=tuple(hosts.enter("host-a")),
-                   **hosts.for_mpirun())
-    assert done.status == 0, done.err
-    [row] = _written(table)
+    few = ("-m", "fabric:4", "-c", "barrier", "-o", str(table))
+    for time in ("3s", "6s", "12s"):
+        done = _selion("tune", "--hosts", names, "--time", time, *few,
+                       before=tuple(hosts.enter("host-a")), **hosts.for_mpirun())
+        assert done.status == 0, done.err
+        if rows := _written(table):
+            break
+    [row] = rows
     assert row[1].startswith("fabric/") and row[1].endswith("/2x2")

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 
 import pytest
-from jobs import Job, is_sanitized, run, site
+from jobs import Job, limit, patiently, run, site
 
 machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
-timeout = "2" if is_sanitized else "0.3"
 
 
 def others(ranks: int, but: int = 1) -> str:
@@ -27,7 +27,8 @@ def others(ranks: int, but: int = 1) -> str:
 
 
 @pytest.mark.parametrize("machine", machines)
-def test_a_skipped_barrier_is_explained_and_ended(machine: str):
+@patiently
+def test_a_skipped_barrier_is_explained_and_ended(machine: str, timeout: str):
     outcome = run("waiting", "skip", machine=machine, SELION_HANG_TIMEOUT=timeout,
                   SELION_HANG_ACTION="abort")
     barrier, instead = site("waiting.cpp", "barrier"), site("waiting.cpp", "instead")
@@ -44,7 +45,8 @@ def test_a_skipped_barrier_is_explained_and_ended(machine: str):
 
 
 @pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt"])
-def test_waits_for_counters_and_answers_are_explained(machine: str):
+@patiently
+def test_waits_for_counters_and_answers_are_explained(machine: str, timeout: str):
     outcome = run("waiting", "operations", machine=machine, SELION_HANG_TIMEOUT=timeout,
                   SELION_HANG_ACTION="abort")
     assert outcome.status == 1
@@ -56,7 +58,8 @@ def test_waits_for_counters_and_answers_are_explained(machine: str):
     assert f"    absent: rank 1: in counter::wait at {counter}" in lines
 
 
-def test_a_collective_of_the_library_is_told_by_the_line_that_asked_for_it():
+@patiently
+def test_a_collective_of_the_library_is_told_by_the_line_that_asked_for_it(timeout: str):
     outcome = run("waiting", "summary", machine="threads:3", SELION_HANG_TIMEOUT=timeout,
                   SELION_HANG_ACTION="abort")
     where, instead = site("waiting.cpp", "summary"), site("waiting.cpp", "no summary")
@@ -66,7 +69,8 @@ def test_a_collective_of_the_library_is_told_by_the_line_that_asked_for_it():
 
 
 @pytest.mark.parametrize("machine", machines)
-def test_a_report_comes_once_and_the_job_goes_on(machine: str):
+@patiently
+def test_a_report_comes_once_and_the_job_goes_on(machine: str, timeout: str):
     with Job("waiting", "line", machine=machine, SELION_HANG_TIMEOUT=timeout) as job:
         job.wait_for("^ready$")
         job.wait_for(r"for a signal of at least 3; it is 1$", machines[machine] - 1)
@@ -84,20 +88,21 @@ def test_a_signal_asks_for_the_state(machine: str):
         job.wait_for("^ready$")
         lines = [f"  rank {rank} waits in wait_until at {site('waiting.cpp', 'signal')} for a "
                  "signal of at least 3; it is 1" for rank in range(1, ranks)]
-        for number in range(1, 1000):
+        end, number, report = time.monotonic() + limit, 0, []
+        # Until then a rank is on its way into the wait.
+        while [line for line in report if not line.startswith("  rank 0 ")] != lines:
+            assert time.monotonic() < end, job.err
+            number += 1
             job.process.send_signal(signal.SIGUSR1)
             job.wait_for("^selion: state of the job on", number)
             report = job.err.rsplit("selion: ", 1)[1].rstrip("\n").split("\n")[1:]
-            if [line for line in report if not line.startswith("  rank 0 ")] == lines:
-                break  # until then a rank was on its way into the wait
-        else:
-            raise AssertionError(job.err)
         job.say("go on\n")
         assert job.end().status == 0
 
 
 @pytest.mark.parametrize("machine", machines)
-def test_a_rank_that_has_returned_is_absent(machine: str):
+@patiently
+def test_a_rank_that_has_returned_is_absent(machine: str, timeout: str):
     outcome = run("waiting", "return", machine=machine, SELION_HANG_TIMEOUT=timeout,
                   SELION_HANG_ACTION="abort")
     assert outcome.status == 1
@@ -112,7 +117,8 @@ def test_a_rank_that_has_returned_is_absent(machine: str):
 
 
 @pytest.mark.parametrize("machine", ["threads:3@3", "processes:3"])
-def test_a_rank_that_works_for_ever_is_absent(machine: str):
+@patiently
+def test_a_rank_that_works_for_ever_is_absent(machine: str, timeout: str):
     outcome = run("waiting", "work", machine=machine, SELION_HANG_TIMEOUT=timeout,
                   SELION_HANG_ACTION="abort")
     assert outcome.status == 1
@@ -122,7 +128,8 @@ def test_a_rank_that_works_for_ever_is_absent(machine: str):
 
 
 @pytest.mark.parametrize("machine", machines)
-def test_a_rank_whose_thread_is_busy_is_told_from_an_absent_one(machine: str):
+@patiently
+def test_a_rank_whose_thread_is_busy_is_told_from_an_absent_one(machine: str, timeout: str):
     if machine.startswith("processes:3") or machine == "threads:3":
         pytest.skip("ranks may have threads of their own")
     outcome = run("waiting", "work", machine=machine, SELION_HANG_TIMEOUT=timeout,
@@ -133,7 +140,9 @@ def test_a_rank_whose_thread_is_busy_is_told_from_an_absent_one(machine: str):
 
 @pytest.mark.parametrize("what", ["send", "block"])
 @pytest.mark.parametrize("machine", ["threads:2@2", "processes:2"])
-def test_a_message_for_which_there_is_no_room_is_told_with_its_line(machine: str, what: str):
+@patiently
+def test_a_message_for_which_there_is_no_room_is_told_with_its_line(machine: str, what: str,
+                                                                    timeout: str):
     outcome = run("waiting", "vain", what, machine=machine, SELION_HANG_TIMEOUT=timeout,
                   SELION_HANG_ACTION="abort")
     assert outcome.status == 1
@@ -141,8 +150,10 @@ def test_a_message_for_which_there_is_no_room_is_told_with_its_line(machine: str
 
 
 @pytest.mark.parametrize("machine", machines)
-def test_a_healthy_job_says_nothing(machine: str):
-    outcome = run("waiting", "often", "1000", machine=machine, SELION_HANG_TIMEOUT=timeout)
+@patiently
+def test_a_healthy_job_says_nothing(machine: str, timeout: str):
+    long = str(round(1000 * min(3 * float(timeout), 30)))
+    outcome = run("waiting", "often", long, machine=machine, SELION_HANG_TIMEOUT=timeout)
     assert outcome.status == 0
     assert outcome.err == ""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
 
 import pytest
-from jobs import Job, clean_environment, is_alive, limit, programs, soon, wait_until_gone
+from jobs import Job, clean_environment, is_alive, limit, programs, soon, trying, wait_until_gone
 
 machines = {"threads:3@3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
 
@@ -41,17 +42,19 @@ def test_a_signal_ends_the_job(machine: str, number: signal.Signals, whom: str, 
             assert outcome.err == ""
 
 
-def test_a_signal_while_processes_are_started():
-    """Those that are not there yet are started no more."""
+@trying(attempt=range(3))
+def test_a_signal_while_processes_are_started(attempt: int):
+    """Those that are not there yet are started no more. The signal may come too late."""
     count = 600
-    with Job("dying", "wait", str(count - 1), "barrier", machine=f"processes:{count}") as job:
-        job.wait_for("^rank ")
+    with Job("surroundings", "arguments", machine=f"processes:{count}") as job:
+        job.wait_for("^rank ")  # before it has met any other
         os.kill(job.process.pid, signal.SIGTERM)
-        outcome = job.end(within=10 * soon)
+        outcome = job.end(within=30)
     assert outcome.status == -signal.SIGTERM
     [sentence] = outcome.sentences()
     assert sentence.startswith("interrupted by ")
-    assert 0 < outcome.out.count("rank ") < count
+    # The last ones may have had no time to say anything.
+    assert max(int(rank) for rank in re.findall(r"^rank (\d+) ", outcome.out, re.M)) < count - 50
 
 
 @pytest.mark.parametrize("machine", machines)

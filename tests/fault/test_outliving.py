@@ -11,7 +11,7 @@ import signal
 import time
 
 import pytest
-from jobs import wait_until_gone
+from jobs import trying, wait_until_gone
 from launched import Launched, skip_without_fabric, soon
 from two_hosts import TwoHosts
 
@@ -60,7 +60,7 @@ def test_who_waits_for_a_rank_that_is_killed_has_an_error(how: str, first: int):
         assert time.monotonic() - start < soon
         _expect_end(job, 3)
     assert "rank 2 of 4" in job.err and "has died: " in job.err
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)
 
 
 @pytest.mark.parametrize("how", settings)
@@ -73,7 +73,7 @@ def test_ranks_that_are_killed_at_any_moment_do_not_hold_up_the_others(how: str)
             victim = dice.randrange(4)
             os.kill(processes[victim], signal.SIGKILL)
             _expect_end(job, 3)
-        assert not wait_until_gone(processes.values(), 5)
+        assert not wait_until_gone(processes.values(), soon)
 
 
 def test_all_ranks_of_a_process_die_with_it():
@@ -83,7 +83,7 @@ def test_all_ranks_of_a_process_die_with_it():
         os.kill(processes[2], signal.SIGKILL)
         _expect_end(job, 4)
     assert processes[2] == processes[3]
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)
 
 
 def test_two_that_die_one_after_the_other_are_outlived():
@@ -117,7 +117,7 @@ def test_an_exception_that_nobody_handles_is_a_death():
     for rank in (0, 2):
         assert re.search(rf"rank {rank} of 3 ended with an exception of type selion::error: "
                          r"barrier: rank [012] of 3 is dead", outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)
 
 
 def test_rank_0_decides_and_other_machines_warn():
@@ -127,29 +127,36 @@ def test_rank_0_decides_and_other_machines_warn():
     assert "SELION_RANK_DEATH=never is not understood; it takes end, report" in outcome.err
 
 
-def test_the_ranks_of_a_host_that_dies_are_outlived(hosts: TwoHosts):
+#: Who is not heard of for as long as this, because others have the processors, is taken for dead.
+bounds = trying(bound=(2, 6))
+
+
+@bounds
+def test_the_ranks_of_a_host_that_dies_are_outlived(hosts: TwoHosts, bound: int):
     with Outliving(4, "pending", "2,3", "3", hosts=hosts, SELION_FABRIC_INTERFACE="second",
-                   SELION_FABRIC_TIMEOUT="2") as job:
+                   SELION_FABRIC_TIMEOUT=str(bound)) as job:
         processes = job.processes(4)
         job.wait_for("^dying$", 2)
         for victim in (2, 3):
             os.kill(processes[victim], signal.SIGKILL)
         _expect_goal(job, 2)
-        assert not wait_until_gone(processes.values(), 5)
+        assert not wait_until_gone(processes.values(), soon)
 
 
-def test_a_host_that_is_cut_off_is_outlived(hosts: TwoHosts):
+@bounds
+def test_a_host_that_is_cut_off_is_outlived(hosts: TwoHosts, bound: int):
+    hosts.mend("second")
     with Outliving(4, "pending", "2,3", "3", hosts=hosts, SELION_FABRIC_INTERFACE="second",
-                   SELION_FABRIC_TIMEOUT="2") as job:
+                   SELION_FABRIC_TIMEOUT=str(bound)) as job:
         processes = job.processes(4)
         job.wait_for("^dying$", 2)
         start = time.monotonic()
         hosts.cut("second")
         job.wait_for(r"^rank [01] .*: rank [23] is dead$", 2)
-        assert time.monotonic() - start < 2 + soon
+        assert time.monotonic() - start < bound + soon
         # Those beyond the cut take the others for dead, and wait for nobody.
         _expect_goal(job, 2)
-        assert not wait_until_gone([processes[rank] for rank in (0, 1)], 5)
+        assert not wait_until_gone([processes[rank] for rank in (0, 1)], soon)
 
 
 def test_ranks_do_not_outlive_their_launcher(hosts: TwoHosts):

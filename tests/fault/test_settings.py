@@ -158,14 +158,13 @@ def test_a_variable_that_nobody_reads(machine: str):
 @pytest.mark.skipif(is_sanitized, reason="a sanitizer needs the address space itself")
 @pytest.mark.parametrize("machine", machines)
 def test_too_little_address_space(machine: str):
-    limit = 1 << 30
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    try:
-        outcome = run("surroundings", "arguments", machine=machine, SELION_HEAP="1G")
-        fitting = run("surroundings", "arguments", machine=machine, SELION_HEAP="16M")
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+    def prepare() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, hard))
+
+    outcome = run("surroundings", "arguments", machine=machine, prepare=prepare, SELION_HEAP="1G")
+    fitting = run("surroundings", "arguments", machine=machine, prepare=prepare, SELION_HEAP="16M")
     [sentence] = outcome.err.rstrip("\n").split("\n")
     assert sentence.startswith("selion: cannot ")
     for part in ("2 ranks of 1 GiB each", "SELION_HEAP", "ulimit -v"):

@@ -66,7 +66,7 @@ def test_a_death_is_told_and_ends_all(cluster):
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert "rank 1 of 3 ended with an exception of type std::runtime_error" in outcome.err
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)
 
 
 def test_a_rank_that_is_killed_ends_all(cluster):
@@ -77,7 +77,7 @@ def test_a_rank_that_is_killed_ends_all(cluster):
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert re.search(r"\b1\b.*Killed|rank 1\b", outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)
 
 
 def test_a_rank_that_is_killed_is_outlived(cluster):
@@ -89,7 +89,7 @@ def test_a_rank_that_is_killed_is_outlived(cluster):
         job.wait_for(r"^rank [02] is content$", 2)
         outcome = job.end(within=2 * soon)
     assert outcome.status == 128 + signal.SIGKILL, outcome.err  # Slurm's, of the rank that died
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)
 
 
 def test_ranks_do_not_outlive_their_launcher(cluster):

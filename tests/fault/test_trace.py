@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import traces
-from jobs import Job, run, soon
+from jobs import Job, patiently, run, soon, trying
 
 real = {"threads:3@3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4,
         "threads:3@3,direct=off": 3}
@@ -143,6 +143,11 @@ def test_traces_of_virtual_time_know_nothing_of_the_host(tmp_path: Path):
 # --- jobs that do not return ----------------------------------------------------------------------
 
 
+#: Who does not end within half a second is killed, and its last events are lost: so it is meant. A
+#: busy host may hold a rank up for so long.
+rarely_held_up = trying(attempt=range(3))
+
+
 def expect_everything(path: Path, ranks: int, ended: int = 0) -> None:
     """All that the ranks did before they stayed is there."""
     trace = traces.read(path)
@@ -153,9 +158,10 @@ def expect_everything(path: Path, ranks: int, ended: int = 0) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("machine", machines)
+@rarely_held_up
 def test_an_interrupted_job_leaves_all_that_was_recorded(machine: str, number: signal.Signals,
-                                                         tmp_path: Path):
-    path = tmp_path / "trace.json"
+                                                         tmp_path: Path, attempt: int):
+    path = tmp_path / f"trace-{attempt}.json"
     ranks = machines[machine]
     with Job("tracing", str(puts), "stay", machine=machine, SELION_TRACE=str(path)) as job:
         job.processes(ranks)
@@ -179,8 +185,10 @@ def test_a_killed_job_leaves_all_but_the_last_part(machine: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])
-def test_the_others_keep_all_when_one_process_is_killed(machine: str, tmp_path: Path):
-    path = tmp_path / "trace.json"
+@rarely_held_up
+def test_the_others_keep_all_when_one_process_is_killed(machine: str, tmp_path: Path,
+                                                        attempt: int):
+    path = tmp_path / f"trace-{attempt}.json"
     count = 25_000
     ranks = machines[machine]
     with Job("tracing", str(count), "stay", machine=machine, SELION_TRACE=str(path)) as job:
@@ -197,9 +205,10 @@ def test_the_others_keep_all_when_one_process_is_killed(machine: str, tmp_path: 
 
 @pytest.mark.parametrize("end", ["throw", "exit"])
 @pytest.mark.parametrize("machine", real)
+@rarely_held_up
 def test_a_job_that_one_rank_ends_leaves_all_that_was_recorded(machine: str, end: str,
-                                                               tmp_path: Path):
-    path = tmp_path / "trace.json"
+                                                               tmp_path: Path, attempt: int):
+    path = tmp_path / f"trace-{attempt}.json"
     outcome = run("tracing", str(puts), end, machine=machine, SELION_TRACE=str(path))
     assert outcome.status == {"throw": 1, "exit": 7}[end]
     expect_everything(path, machines[machine])
@@ -207,17 +216,20 @@ def test_a_job_that_one_rank_ends_leaves_all_that_was_recorded(machine: str, end
 
 @pytest.mark.parametrize("end", ["segv", "abort"])
 @pytest.mark.parametrize("machine", real)
-def test_a_crash_leaves_all_that_was_recorded(machine: str, end: str, tmp_path: Path):
-    path = tmp_path / "trace.json"
+@rarely_held_up
+def test_a_crash_leaves_all_that_was_recorded(machine: str, end: str, tmp_path: Path,
+                                              attempt: int):
+    path = tmp_path / f"trace-{attempt}.json"
     outcome = run("tracing", str(puts), end, machine=machine, SELION_TRACE=str(path))
     assert outcome.status != 0
     expect_everything(path, machines[machine])
 
 
-def test_a_hang_that_ends_the_job_leaves_all_that_was_recorded(tmp_path: Path):
-    path = tmp_path / "trace.json"
+@patiently
+def test_a_hang_that_ends_the_job_leaves_all_that_was_recorded(tmp_path: Path, timeout: str):
+    path = tmp_path / f"trace-{timeout}.json"
     outcome = run("tracing", str(puts), "deadlock", machine="threads:3", SELION_TRACE=str(path),
-                  SELION_HANG_TIMEOUT="0.2", SELION_HANG_ACTION="abort")
+                  SELION_HANG_TIMEOUT=timeout, SELION_HANG_ACTION="abort")
     assert outcome.status == 1
     expect_everything(path, 3)
 

@@ -8,11 +8,10 @@ import os
 import re
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from jobs import Job, is_alive, programs, wait_until_gone
+from jobs import Job, is_alive, programs, trying, wait_until_gone
 from launched import Launched, for_mpirun, skip_without_fabric, soon
 from two_hosts import TwoHosts
 
@@ -39,7 +38,7 @@ def test_a_rank_that_is_killed_on_the_other_host_ends_all(hosts: TwoHosts):
     assert outcome.status != 0
     # The launcher deals ranks out in turn, so it calls this one 1.
     assert re.search(r"rank 1\b.*(host-b|10\.231\.7\.2)", outcome.err), outcome.err
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)
 
 
 def test_a_cut_cable_ends_all_ranks_in_time(hosts: TwoHosts):
@@ -47,11 +46,9 @@ def test_a_cut_cable_ends_all_ranks_in_time(hosts: TwoHosts):
                   SELION_FABRIC_INTERFACE="second") as job:
         processes = job.processes(4)
         job.wait_for("^dying$")
-        start = time.monotonic()
         hosts.cut("second")
         outcome = job.end(within=soon)
-        assert not wait_until_gone(processes.values(), 5)
-    assert time.monotonic() - start < 2 + 5
+        assert not wait_until_gone(processes.values(), soon)
     assert outcome.status != 0
     assert re.search(r"rank \d of 4 on host host-[ab] has had no sign of life of rank \d of 4 on "
                      r"host \S+ for 2 s.*: that host, or the way to it, is gone",
@@ -64,7 +61,7 @@ def test_ranks_that_are_cut_off_from_their_launcher_end(hosts: TwoHosts):
         processes = job.processes(4)
         job.wait_for("^dying$")
         hosts.cut("cable")
-        left = wait_until_gone(processes.values(), 2 + 5)
+        left = wait_until_gone(processes.values(), 2 + soon)
         told = job.wait_for("has had no sign of life of rank")
     assert not left
     assert told
@@ -95,26 +92,32 @@ def test_a_job_without_a_bound_outlives_a_cut(hosts: TwoHosts):
         assert all(is_alive(one) for one in processes.values())
 
 
-def test_ranks_that_compute_are_not_taken_for_dead(hosts: TwoHosts):
+#: Who is not heard of for as long as this, because others have the processors, is taken for dead.
+bounds = trying(bound=(1, 4, 12))
+
+
+@bounds
+def test_ranks_that_compute_are_not_taken_for_dead(hosts: TwoHosts, bound: int):
     # Rank 0 calls nothing for several times the bound, and rank 1 waits for it.
     with Launched(2, "test_dying", "none", "1", "busy", hosts=hosts,
-                  SELION_FABRIC_TIMEOUT="1") as job:
+                  SELION_FABRIC_TIMEOUT=str(bound)) as job:
         processes = job.processes(2)
         job.wait_for("^dying$")
-        job.run_for(3)
+        job.run_for(3 * bound)
         assert all(is_alive(one) for one in processes.values())
-        assert "selion:" not in job.err
+        assert "sign of life" not in job.err
 
 
-def test_a_job_that_was_stopped_goes_on(hosts: TwoHosts):
+@bounds
+def test_a_job_that_was_stopped_goes_on(hosts: TwoHosts, bound: int):
     with Launched(2, "test_dying", "none", "1", "busy", hosts=hosts,
-                  SELION_FABRIC_TIMEOUT="1") as job:
+                  SELION_FABRIC_TIMEOUT=str(bound)) as job:
         processes = job.processes(2)
         job.wait_for("^dying$")
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for one in processes.values():
                 os.kill(one, number)
-            job.run_for(2)
+            job.run_for(2 * bound)
         assert all(is_alive(one) for one in processes.values()), job.err
 
 
@@ -124,7 +127,7 @@ def test_a_host_that_dies_ends_the_others(hosts: TwoHosts):
         job.wait_for("^dying$")
         hosts.kill_all_on("host-b")
         outcome = job.end(within=soon)
-        assert not wait_until_gone(processes.values(), 5)
+        assert not wait_until_gone(processes.values(), soon)
     assert outcome.status != 0
     assert outcome.err  # the launcher's words: its agent is gone before any rank is silent
 
@@ -155,4 +158,4 @@ def test_a_rank_that_fails_on_the_other_host_says_so(hosts: TwoHosts):
         outcome = job.end(within=soon)
     assert outcome.status != 0
     assert "rank 2 of 3 ended with an exception of type std::runtime_error" in outcome.err
-    assert not wait_until_gone(processes.values(), 5)
+    assert not wait_until_gone(processes.values(), soon)

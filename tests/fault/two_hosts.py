@@ -18,6 +18,7 @@ from pathlib import Path
 _networks = {"cable": "10.231.7", "second": "10.231.8"}
 _network = _networks["cable"]
 _names = ("host-a", "host-b")
+_limit = 60.0  # for anything that takes a moment
 
 
 class Refused(Exception):
@@ -25,7 +26,7 @@ class Refused(Exception):
 
 
 def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_limit)
     if done.returncode != 0:
         raise Refused(f"{shlex.join(command)}: {done.stderr.strip()}")
 
@@ -56,19 +57,18 @@ class TwoHosts:
                 _run(*enter, "ip", "address", "add", f"{network}.{number}/24", "dev", cable)
             for device in ("lo", *_networks):
                 _run(*enter, "ip", "link", "set", device, "up")
-        for enter in (first, second):
-            for cable in _networks:
-                self._await_cable(enter, cable)
+        for cable in _networks:
+            self._await_cable(cable)
 
-    @staticmethod
-    def _await_cable(enter: list[str], cable: str) -> None:
+    def _await_cable(self, cable: str) -> None:
         """The kernel takes up to a second to see that both ends are there."""
-        end = time.monotonic() + 20
-        show = [*enter, "ip", "-brief", "link", "show", cable]
-        while " UP " not in subprocess.check_output(show, text=True, timeout=20):
-            if time.monotonic() > end:
-                raise Refused(f"the {cable} between the hosts stays down")
-            time.sleep(0.02)  # nobody tells
+        end = time.monotonic() + _limit
+        for holder in self._holders:
+            show = [*_enter(holder), "ip", "-brief", "link", "show", cable]
+            while " UP " not in subprocess.check_output(show, text=True, timeout=_limit):
+                if time.monotonic() > end:
+                    raise RuntimeError(f"the {cable} between the hosts stays down")
+                time.sleep(0.02)  # nobody tells
 
     def enter(self, host: str) -> list[str]:
         """What to put before a command that shall run on a host."""
@@ -76,6 +76,11 @@ class TwoHosts:
 
     def cut(self, cable: str) -> None:
         _run(*self.enter("host-b"), "ip", "link", "set", cable, "down")
+
+    def mend(self, cable: str) -> None:
+        """What was cut is whole again."""
+        _run(*self.enter("host-b"), "ip", "link", "set", cable, "up")
+        self._await_cable(cable)
 
     def bar(self, cable: str, how: str) -> None:
         """From now on host-a reaches host-b on this cable no longer. @param how "blackhole":

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +30,14 @@ const selion::routine id{"id", [] { return static_cast<std::int64_t>(getpid()); 
 const selion::routine rest{"rest", [](std::int64_t milliseconds) {
                                std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
                            }};
+/// Makes a file, and rests.
+const selion::routine announce{"announce", [](std::span<const char> path) {
+                                   std::ofstream(std::string(path.data(), path.size())).flush();
+                                   std::this_thread::sleep_for(60s);
+                               }};
+std::atomic<bool> has_begun = false;  // until_cancelled, on a thread of the host
 const selion::routine until_cancelled{"until_cancelled", [](selion::worker& self) {
+                                          has_begun = true;
                                           while (!self.is_cancelled()) std::this_thread::yield();
                                       }};
 const selion::routine complain{"complain", [] { throw std::logic_error("I will not"); }};
@@ -94,12 +102,16 @@ void measure_skipped(selion::world& world, worker_kind kind) {
     if (!pool.is_host()) return;
     for (int i = 0; i < 64; ++i) pool.call({.worker = 0}, rest, i == 1 ? 1000 : 0).wait();
     const auto before = pool.profile().compute;
-    auto slow = pool.call({.worker = 0}, rest, 300);
+    const auto start = std::chrono::steady_clock::now();
+    auto slow = pool.call({.worker = 0}, until_cancelled);
     auto skipped = pool.call({.worker = 0}, rest, 0);  // in the place of the longest
     skipped.cancel();
+    while (!has_begun) selion::progress();
+    slow.cancel();
     show("skipped", [&] { skipped.wait(); });
     slow.wait();
-    std::printf("%s\n", pool.profile().compute - before < 800ms ? "right" : "wrong");
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    std::printf("%s\n", pool.profile().compute - before < elapsed + 500ms ? "right" : "wrong");
 }
 
 void lose_arrays(selion::world& world) {
@@ -199,14 +211,14 @@ void call_from_a_child(selion::world& world) {
     show("again", [&] { pool.call(total, ones).wait(); });
 }
 
-void kill_workers(selion::world& world) {
+void kill_workers(selion::world& world, const std::string& file) {
     worker_pool pool(world, {.workers = 1, .kind = worker_kind::process, .depth = 2});
     auto done = pool.call(id);
     done.wait();
-    auto running = pool.call(rest, 60'000);
+    auto running = pool.call(announce, file);
     auto sent = pool.call(id);
     auto waiting = pool.call(id);
-    std::this_thread::sleep_for(100ms);  // the first one has begun
+    while (!std::filesystem::exists(file)) std::this_thread::sleep_for(1ms);
     pool.kill_workers();
     show("done", [&] { done.wait(); });
     show("running", [&] { running.wait(); });
@@ -320,7 +332,7 @@ int run(const std::string& what, const std::string& self, const std::string& fil
         for (std::uint32_t i = 0; i < 2; ++i) static_cast<void>(pool.call({.worker = i}, chatter));
     }
     if (what == "forked") call_from_a_child(world);
-    if (what == "killed") kill_workers(world);
+    if (what == "killed") kill_workers(world, file);
     if (what == "refusals") refuse(world, self);
     if (what == "threads") make_too_many_threads(world);
     if (what == "lost-replica") lose_replica(world);

@@ -10,8 +10,9 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,21 @@ def clean_environment(**changes: str) -> dict[str, str]:
 
 
 command = [sys.executable, "-m", "selion"]
+
+
+@pytest.fixture
+def for_mpirun() -> Iterator[dict[str, str]]:
+    """What Open MPI's launcher needs here: root, more ranks than processors, and for its files a
+    folder that no other job has. Its name is short, as those of sockets have to be."""
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+        yield {
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_hwloc_base_binding_policy": "none",
+            "OMPI_MCA_orte_tmpdir_base": folder,
+        }
+
 
 Selion = Callable[..., subprocess.CompletedProcess[str]]
 

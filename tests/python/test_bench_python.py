@@ -141,7 +141,8 @@ def test_it_refuses(selion):
 @pytest.mark.parametrize(("arguments", "status", "words"), [
     (("--json", "nowhere/rows"), 2, "nowhere/rows cannot be written: No such file"),
     (("--only", "nosuch"), 1, "No operation has 'nosuch' in its name; there are: put, 8 B, get"),
-    (("--mpi-python", "/nowhere/python"), 2, "--mpi-python is '/nowhere/python', which is no "),
+    (("--mpi-python", "/proc/nowhere/python"), 2,
+     "--mpi-python is '/proc/nowhere/python', which is no "),
 ])
 def test_it_refuses_before_it_measures(run, tmp_path, arguments, status, words):
     done, rows = run(*arguments)

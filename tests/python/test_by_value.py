@@ -414,21 +414,25 @@ def test_a_sentence_that_leads_to_lines_below_is_no_end_of_the_first_line(progra
 
 
 def test_a_time_limit(program):
-    out = program.expect_no_fault(
-        """
-        def main(world):
-            print(os.getpid(), flush=True)
-            world.rank == 0 and signal.pause()
-        try:
-            selion.run(main, machine="processes:2", time_limit=1.5)
-        except TimeoutError as error:
-            print(error)
-        """
-    )
-    *pids, sentence = out.splitlines()
-    assert sentence == "The time limit of 1.5 s is over; the job was ended."
-    for pid in pids:
-        wait_for_end(int(pid))
+    for limit in ("1.5", "6", "24"):  # on a slow host it may be over before the ranks have begun
+        out = program.expect_no_fault(
+            f"""
+            def main(world):
+                print(os.getpid(), flush=True)
+                world.rank == 0 and signal.pause()
+            try:
+                selion.run(main, machine="processes:2", time_limit={limit})
+            except TimeoutError as error:
+                print(error)
+            """
+        )
+        *pids, sentence = out.splitlines()
+        assert sentence == f"The time limit of {limit} s is over; the job was ended."
+        for pid in pids:
+            wait_for_end(int(pid))
+        if len(pids) == 2:
+            break
+    assert len(pids) == 2
 
 
 _waits = """
@@ -456,8 +460,11 @@ def test_the_job_ends_with_the_caller(program, number):
         wait_for_end(pid)
 
 
-def test_nothing_is_left_behind(program):
-    before = {folder: set(os.listdir(folder)) for folder in ("/dev/shm", "/tmp")}
+def test_nothing_is_left_behind(program, tmp_path, monkeypatch):
+    own = tmp_path / "tmp"
+    own.mkdir()
+    monkeypatch.setenv("TMPDIR", str(own))
+    before = set(os.listdir("/dev/shm"))
     program.expect_no_fault(
         """
         files = os.listdir("/proc/self/fd")
@@ -466,22 +473,9 @@ def test_nothing_is_left_behind(program):
         assert os.listdir("/proc/self/fd") == files
         """
     )
-    made = {folder: set(os.listdir(folder)) - names for folder, names in before.items()}
-    assert not [name for names in made.values() for name in names if "selion" in name]
-
-
-# --- selion run -----------------------------------------------------------------------------------
-
-
-def test_the_command_runs_python_files(selion, job):
-    path = job.write("print(sys.argv[1], world.machine)")
-    done = selion("run", "-m", "processes:2", str(path), "-x")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert sorted(done.stdout.splitlines()) == ["[0] -x processes:2", "[1] -x processes:2"]
-    done = selion("run", "-n", "3", "--no-prefix", str(path), "y")
-    assert done.stdout.splitlines() == ["y processes:3"] * 3
-    shown = selion("run", "--show", "-m", "processes:2", str(path)).stdout.split()
-    assert shown[-2:] == [sys.executable, str(path)]
+    made = set(os.listdir("/dev/shm")) - before
+    assert not [name for name in made if "selion" in name]
+    assert os.listdir(own) == []
 
 
 def test_open_files_odd_paths_and_long_limits_lose_no_results(program):

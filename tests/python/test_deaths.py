@@ -49,7 +49,7 @@ def _expect_fabric() -> None:
         pytest.skip("there is no mpirun")
 
 
-def test_what_a_death_has_ended_raises_whenever_it_is_asked(tmp_path):
+def test_what_a_death_has_ended_raises_whenever_it_is_asked(tmp_path, for_mpirun):
     _expect_fabric()
     path = tmp_path / "program.py"
     path.write_text(_program)
@@ -58,10 +58,7 @@ def test_what_a_death_has_ended_raises_whenever_it_is_asked(tmp_path):
         env=clean_environment(
             SELION_MACHINE="fabric",
             SELION_RANK_DEATH="report",
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_rmaps_base_oversubscribe="1",
-            OMPI_MCA_hwloc_base_binding_policy="none",
+            **for_mpirun,
             OMPI_MCA_orte_enable_recovery="1",
         ),
         capture_output=True,

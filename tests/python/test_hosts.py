@@ -280,12 +280,10 @@ def test_doctor_tells_that_slurm_is_no_program(tmp_path, monkeypatch):
 
 
 @needs_module
-def test_doctor_starts_a_job(selion):
+def test_doctor_starts_a_job(selion, for_mpirun):
     if not shutil.which("mpirun"):
         pytest.skip("there is no mpirun")
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-    done = selion("doctor", "--fabric", "-n", "3", "--json", SELION_TEST_HOSTS="2", **allowed)
+    done = selion("doctor", "--fabric", "-n", "3", "--json", SELION_TEST_HOSTS="2", **for_mpirun)
     checks = json.loads(done.stdout)
     if "leaves it out" in checks[0]["found"] or checks[0]["status"] == "fail":
         pytest.skip(checks[0]["found"])

@@ -113,8 +113,9 @@ def test_what_a_header_says_besides_text_is_not_shown(tmp_path):
 
 
 @needs_module
-@pytest.mark.parametrize("name", ["../../escaped", "a/b", "/tmp/escaped"])
+@pytest.mark.parametrize("name", ["../../escaped", "a/b", "TMP/escaped"])
 def test_no_file_is_written_outside_of_the_report(selion: Selion, tmp_path: Path, name: str):
+    name = name.replace("TMP", str(tmp_path))
     write(tmp_path / "in" / "out", "s", [header, line(study=json.dumps(name)), *good])
     before = set(tmp_path.rglob("*"))
     done = selion("report", "in/out", "-o", "in/r.md")

@@ -9,6 +9,7 @@ import os
 import pty
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ tolerance = 0.1
 # WAITS: the point that waits until the point OPENS has been run. BREAKS: the point that fails.
 # ALONE: a file that no two runs may have at a time.
 _program = """
-    import json, os, sys
+    import json, os, sys, time
     given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
     params = json.loads(given["--params"])
     n = str(params["n"])
@@ -50,6 +51,7 @@ _program = """
         open(os.environ["GATE"], "w").close()
     if "ALONE" in os.environ:
         os.close(os.open(os.environ["ALONE"], os.O_CREAT | os.O_EXCL))
+        time.sleep(0.2)
         os.unlink(os.environ["ALONE"])
     if n == os.environ.get("BREAKS") and "bad" in sys.argv[0]:
         sys.exit("it is broken")
@@ -288,7 +290,7 @@ def test_points_of_real_machines_run_alone(studies):
 
 
 def test_the_first_failure_is_told_and_nothing_starts_after_it(studies):
-    done = studies("bad", "--jobs", "2", BREAKS="2")
+    done = studies("bad", "--jobs", "2", BREAKS="2", WAITS="3")  # 3 keeps its job until the end
     assert done.returncode == 1
     assert "'bad points n=2' on 'sim:crossbar' ended with exit status 1" in done.stderr
     assert studies.points("bad")[:1] == [1]
@@ -302,7 +304,7 @@ def test_what_was_complete_is_kept_at_ctrl_c(studies):
     running = studies.start("good", "--jobs", "2", WAITS="1", OPENS="5")
     gate = os.open(studies.gate, os.O_WRONLY)  # returns when the first point waits
     while not studies.log.exists() or "good4" not in studies.log.read_text():
-        os.sched_yield()  # the last point begins when the second and the third are over
+        time.sleep(0.01)  # the last point begins when the second and the third are over
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=seconds)
     os.close(gate)

@@ -113,9 +113,11 @@ def test_a_program_that_is_not_built(fake):
 
 
 def test_studies_that_are_not_there(selion):
-    done = selion("study", SELION_STUDIES="/nowhere")
+    done = selion("study", SELION_STUDIES="/proc/nowhere")
     assert done.returncode == 1
-    assert done.stderr == "selion study: SELION_STUDIES is '/nowhere', which is not a folder.\n"
+    assert done.stderr == (
+        "selion study: SELION_STUDIES is '/proc/nowhere', which is not a folder.\n"
+    )
 
 
 def test_the_list(fake, selion):

@@ -26,7 +26,7 @@ def test_two_phases(job, machine):
         into = np.empty(2)
         third = part.start_get(right, 4, out=into)
         assert whole.result().shape == (2, 3) and (whole.result() == values).all()
-        assert some.result(5).tolist() == values.ravel()[2:5].tolist()
+        assert some.result(60).tolist() == values.ravel()[2:5].tolist()
         assert third.result() is into and into.tolist() == values.ravel()[4:].tolist()
         world.barrier()
         many = [part.start_put(np.full(1, 1.0 * i), right, i) for i in range(6)]

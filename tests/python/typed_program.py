@@ -52,7 +52,7 @@ def collectives(world: selion.World) -> None:
     world.exscan(1, "plus", 0)
     later = world.split_phase.all_reduce(mine)
     assert_type(later, Collective[Any])
-    later.wait(10)
+    later.wait(60)
     world.arrive()
     world.wait()
     world.sync()
@@ -91,10 +91,10 @@ def arrays(world: selion.World) -> None:
     transfer = part.start_get(other)
     assert_type(transfer, Transfer[NDArray[Any]])
     assert_type(transfer.result(), NDArray[Any])
-    assert part.start_put(3.5, other).wait(10) and transfer.is_ready
+    assert part.start_put(3.5, other).wait(60) and transfer.is_ready
     bell = world.signal()
     part.put_signal([1.0], other, bell, set=1)
-    assert_type(bell.wait_until(1, seconds=10), bool)
+    assert_type(bell.wait_until(1, seconds=60), bool)
     bell.notify(world.rank, add=2)
     world.fence()
     counters = world.allocate(4, np.int64)
@@ -144,7 +144,7 @@ def calls(world: selion.World) -> None:
 
     answer = world.call((world.rank + 1) % world.size, total, [1, 2, 3], factor=2)
     assert_type(answer, Future[int])
-    assert_type(answer.result(10), int)
+    assert_type(answer.result(60), int)
     world.send(0, total, [1])
     assert_type(world.progress(), bool)
 

@@ -14,7 +14,7 @@ programs = Path(os.environ.get("TEST_BIN_DIR", root / "build/dev/bin"))
 
 def run(machine: str, *command: str, **variables: str) -> subprocess.CompletedProcess:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SELION_")}
-    environment |= {"SELION_MACHINE": machine, **variables}
+    environment |= {"SELION_MACHINE": machine, "XDG_CACHE_HOME": "/proc/none", **variables}
     path = programs / command[0]
     assert path.exists(), f"{path} is missing: build first, or set TEST_BIN_DIR"
     return subprocess.run([str(path), *command[1:]], env=environment, capture_output=True,

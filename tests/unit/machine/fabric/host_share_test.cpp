@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <thread>
@@ -75,6 +76,7 @@ TEST(host_share, others_wait_until_the_memory_is_whole) {
         EXPECT_EQ(mapping.value().control().reserve_bytes, heap_bytes);
         has_joined = true;
     });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_FALSE(has_joined);
     const auto first = made.make(0);
     ASSERT_TRUE(first.has_value());
