@@ -183,9 +183,13 @@ public:
     void start_call(std::uint64_t place, nb::object started) {
         started.attr("_started") = send({}, place, 0);
     }
-    /// Has a worker put what it keeps for a ticket in a place.
-    pool_call fetch(const pool_call& from, std::uint64_t place, std::uint64_t ticket) {
-        return send({.worker = from.worker()}, place, ticket);
+    /// Has the worker of a call put what it keeps for a ticket in a place.
+    /// @param from gets this call as its attribute `_started` likewise, and `fetched` as
+    /// `_fetched`.
+    void fetch(std::uint64_t place, std::uint64_t ticket, nb::object from, nb::object fetched) {
+        const std::uint32_t worker = nb::cast<const pool_call&>(from.attr("_started")).worker();
+        from.attr("_started") = send({.worker = worker}, place, ticket);
+        from.attr("_fetched") = fetched;
     }
     void progress() { pool_->progress(); }
     void kill_workers() { pool_->kill_workers(); }
@@ -284,7 +288,8 @@ void add_workers(nb::module_& module) {
         .def("read", &process_pool::read, nb::arg("place"), nb::arg("bytes"))
         .def("own", &process_pool::own, nb::arg("block"), nb::arg("place"), nb::arg("bytes"))
         .def("call", &process_pool::start_call, nb::arg("place"), nb::arg("started"))
-        .def("fetch", &process_pool::fetch, nb::arg("done"), nb::arg("place"), nb::arg("ticket"))
+        .def("fetch", &process_pool::fetch, nb::arg("place"), nb::arg("ticket"), nb::arg("started"),
+             nb::arg("fetched"))
         .def("progress", &process_pool::progress, unlock())
         .def("want_turn", &process_pool::want_turn)
         .def("kill_workers", &process_pool::kill_workers, unlock());

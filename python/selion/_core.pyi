@@ -937,8 +937,9 @@ class ProcessPool:
         """Bytes of a block as an array, which keeps it."""
     def call(self, place: int, started: Any) -> None:
         """Has a worker handle the message in a place; the call becomes `started._started`."""
-    def fetch(self, done: PoolCall, place: int, ticket: int) -> PoolCall:
-        """Has the worker of a call put what it keeps for a ticket in a place."""
+    def fetch(self, place: int, ticket: int, started: Any, fetched: Any) -> None:
+        """Has the worker of `started._started` put what it keeps for a ticket in a place; that call
+        takes its place, and `fetched` becomes `started._fetched`."""
     def progress(self) -> None:
         """Takes what has come and sends what waits."""
     def want_turn(self) -> None:

@@ -223,14 +223,15 @@ void pool_state::start(pending_call& call) {
 bool pool_state::wait(pending_call& call, const patience& how, std::source_location site) {
     if (call.is_settled) return true;
     expect_open();
+    const std::uint64_t under_way = under_way_;
     progress();
     if (call.is_settled) return true;
+    if (how.heeds_others && under_way_ != under_way) return false;
     const offload::worker_wait noted(made_.rank, site);
     const bool is_bounded = how.timeout_ns >= 0;
     std::int64_t deadline_ns = machine::no_deadline;
     if (is_bounded) deadline_ns = deadline_in(how.timeout_ns);
     bool looks = how.looks;
-    const std::uint64_t under_way = under_way_;
     while (true) {
         looks = rest(deadline_ns, looks, how.heeds_turns);
         progress();

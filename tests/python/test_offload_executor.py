@@ -395,28 +395,34 @@ def test_an_initializer_sets_variables_of_the_main_program(tmp_path):
     (tmp_path / "main.py").write_text(
         "import functools\n"
         "from selion.offload import Pool\n"
-        "scale, kept = None, 'kept'\n"
+        "scale, kept, held = None, 'kept', {}\n"
         "def prepare(value):\n"
         "    global scale\n"
         "    scale = value\n"
+        "    held['offset'] = 1\n"
         "def scaled(number):\n"
         "    return inner(number), kept\n"
         "def inner(number):\n"
-        "    return number * scale\n"
+        "    return number * scale + held['offset']\n"
         "class Scaled:\n"
         "    def method(self, number):\n"
         "        return scaled(number)\n"
         "    __call__ = method\n"
+        "def applied(function, number):\n"
+        "    return function(number)\n"
         "if __name__ == '__main__':\n"
         "    with Pool(workers=2, initializer=prepare, initargs=(10,)) as pool:\n"
         "        one = Scaled()\n"
         "        forms = (scaled, one, one.method, functools.partial(scaled))\n"
-        "        assert all(pool.submit(form, 3).result() == (30, 'kept') for form in forms)\n"
-        "        print(*pool.map(scaled, range(3), chunksize=2), scale)\n"
+        "        for form in forms * 3:\n"
+        "            assert pool.submit(form, 3).result() == (31, 'kept')\n"
+        "            assert pool.submit(applied, form, 3).result() == (31, 'kept')\n"
+        "        print(*pool.map(scaled, range(3), chunksize=2), scale, held)\n"
     )
     done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True,
                           timeout=seconds)
-    assert (done.stdout, done.stderr) == ("(0, 'kept') (10, 'kept') (20, 'kept') None\n", "")
+    assert done.stderr == ""
+    assert done.stdout == "(1, 'kept') (11, 'kept') (21, 'kept') None {}\n"
 
 
 def test_initializers_that_cannot_be():

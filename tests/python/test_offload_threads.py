@@ -151,11 +151,17 @@ def test_who_wants_the_lock_for_a_moment_ends_a_wait():
     assert order == ["waiter", "other"] and waited.waits[1] == 0
 
 
-def test_who_has_its_result_hands_over(monkeypatch):
-    monkeypatch.setattr("selion.offload.turns._longest_s", 60)
+@pytest.fixture
+def no_fallback(monkeypatch):
+    """Who is not handed a turn waits longer than a test does."""
+    monkeypatch.setattr(Turns, "longest_s", 60)
+
+
+def test_who_has_its_result_hands_over(no_fallback):
     turns, call = Turns(Waited()), Call(None)
+    call._started = "under way"
     turns._is_kept = True  # by somebody else
-    patient = threading.Thread(target=turns.wait_patiently, args=(call, 60))
+    patient = threading.Thread(target=turns.wait_patiently, args=(call, 60, 1))
     patient.start()
     while not turns.has_patients:
         time.sleep(0.001)
@@ -163,6 +169,59 @@ def test_who_has_its_result_hands_over(monkeypatch):
     turns.hand_over()
     patient.join(30)
     assert not patient.is_alive() and not turns.has_patients
+
+
+def test_who_gives_up_hands_over(no_fallback, tmp_path):
+    """By a time-out, and where two wait for the same call."""
+    with Pool(workers=2) as pool:
+        long = pool.submit(seen_within, tmp_path / "end", 60)
+        other = pool.submit(seen_within, tmp_path / "other", 60)
+        first = threading.Thread(target=lambda: pytest.raises(TimeoutError, long.result, 0.5))
+        same = [threading.Thread(target=long.result) for _ in range(2)]
+        last = threading.Thread(target=other.result)
+        for each in (first, *same, last):
+            each.start()
+            time.sleep(0.05)
+        first.join(30)
+        (tmp_path / "end").touch()
+        for each in same:
+            each.join(30)
+        (tmp_path / "other").touch()
+        last.join(30)
+        assert not any(each.is_alive() for each in (first, *same, last))
+
+
+def test_callbacks_may_ask_for_results_that_came_with_theirs(shared_pool):
+    asked = threading.Event()
+
+    def ask(_):
+        other.result(30)
+        asked.set()
+
+    for _ in range(20):
+        asked.clear()
+        first, other = shared_pool.submit(add, 1), shared_pool.submit(add, 2)
+        first.add_done_callback(ask)
+        time.sleep(0.002)
+        assert (first.result(30), other.result(30)) == (1, 2)
+        assert asked.wait(30)
+
+
+class Started:
+    def __init__(self, is_done):
+        self.is_done = lambda: is_done
+
+
+def test_results_that_are_fetched_do_not_hide_others():
+    """They may wait for a worker that is busy."""
+    pool = Pool.__new__(Pool)
+    pool._most_in_work = 2
+    pool._pending, settled = [Call(pool) for _ in range(6)], []
+    for call in pool._pending:
+        call._started, call._fetched = Started(False), (0, b"")
+    pool._pending[-1]._started = Started(True)
+    pool._settle = settled.append
+    assert pool._settle_all() == 1 and settled == pool._pending[-1:]
 
 
 def test_short_calls_beside_a_long_one():

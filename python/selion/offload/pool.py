@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import operator
 import os
@@ -266,7 +267,14 @@ class Pool(Executor):
         end = math.inf if timeout is None else time.monotonic() + timeout
         if math.isnan(end):
             raise ValueError("The time-out is nan seconds; legal is a number, or None for ever.")
-        looks = True
+        self._turns.begin()
+        try:
+            self._drive_on(call, end)
+        finally:
+            self._turns.leave()
+
+    def _drive_on(self, call: Call, end: float) -> None:
+        looks, failures = True, 0
         turns, lock = self._turns, self._turns.lock
         while True:
             left = max(0.0, end - time.monotonic())
@@ -281,33 +289,35 @@ class Pool(Executor):
             finally:
                 if has_lock or (not had_lock and turns.has_lock()):
                     lock.release()
-            looks = looks and (done > 0 or not has_lock)
             if done:
                 turns.hand_over()  # who is called back may need what others wait for
                 self._tell()
             if is_over and not Future.done(call):
-                with contextlib.suppress(CancelledError):  # another thread is about to tell it
-                    Future.exception(call, min(left, threading.TIMEOUT_MAX))
+                self._tell()  # who has settled it may be called back now, or have been interrupted
+                with contextlib.suppress(CancelledError, TimeoutError):
+                    Future.exception(call, min(left, turns.longest_s))
             if Future.done(call):
                 return
             if left <= 0:
                 raise TimeoutError
             if has_lock:
+                looks, failures = looks and done > 0, 0
                 turns.let_others()
             else:
-                turns.wait_patiently(call, left)
+                failures += 1
+                turns.wait_patiently(call, left, failures)
 
     def _wait_once(self, call: Call, most: float, looks: bool) -> int:
         """Waits for a call, with the lock, and settles what is done. How much that was."""
         if call._started is None:
             return 0
         is_shared = self._turns.has_patients or self._collector is not None
+        if is_shared and (done := self._settle_all()):
+            return done
         is_done = self._turns.wait_for(call._started, most, looks=looks, is_shared=is_shared)
-        if is_shared:
-            return self._settle_all()
         if is_done:
             self._settle(call)
-        return int(is_done)
+        return int(is_done) + (self._settle_all() if is_shared else 0)
 
     def _look_for(self, call: Call) -> None:
         """For who asks again and again; between two times somebody else has to look."""
@@ -348,7 +358,8 @@ class Pool(Executor):
             raise
         except BaseException as other:
             trouble = other
-        self._pending.remove(call)
+        with contextlib.suppress(ValueError):  # an interrupt had come behind this
+            self._pending.remove(call)
         self._outcomes.append((call, value, trouble))
         self._requests.give_back(call)
 
@@ -362,14 +373,24 @@ class Pool(Executor):
                 call, value, trouble = self._outcomes.popleft()
             except IndexError:  # another thread tells it
                 return
-            if isinstance(trouble, Skipped):
-                Future.cancel(call)
-            if not call.set_running_or_notify_cancel():
-                continue
-            if trouble is None:
-                call.set_result(value)
-            else:
-                call.set_exception(trouble)
+            try:
+                self._tell_one(call, value, trouble)
+            except BaseException:
+                if not Future.done(call):
+                    self._outcomes.appendleft((call, value, trouble))
+                raise
+
+    def _tell_one(self, call: Call, value: Any, trouble: BaseException | None) -> None:
+        if Future.done(call):
+            return  # it was told, and settled once more behind an interrupt
+        if isinstance(trouble, Skipped):
+            Future.cancel(call)
+        if not (Future.running(call) or call.set_running_or_notify_cancel()):
+            return
+        if trouble is None:
+            call.set_result(value)
+        else:
+            call.set_exception(trouble)
 
     def _result(self, call: Call) -> tuple[int, Any] | None:
         """Status and value of a call that is done; None: a long value is being fetched now."""
@@ -389,8 +410,7 @@ class Pool(Executor):
             memory = self._core.own(place, place, length)
         except Exception as no_room:
             memory = no_room
-        call._started = self._core.fetch(call._started, place, ticket)
-        call._fetched = status, memory
+        self._core.fetch(place, ticket, call, (status, memory))
         return None
 
     def _fetched_result(self, status: int, memory: Any, *, is_lost: bool) -> tuple[int, Any]:
@@ -430,16 +450,21 @@ class Pool(Executor):
                 name="selion-pool",
                 daemon=True,
             )
-            self._collector.start()
+            try:
+                self._collector.start()
+            except BaseException:
+                self._collector = None
+                raise
 
     def _settle_all(self) -> int:
         """Settles what is done, with the lock. How much that was."""
         done: list[Call] = []
         others = 0
-        for call in self._pending:  # oldest first, as workers get them
-            if call._started.is_done():
+        # A handler of signals may change what is pending.
+        for call in list(itertools.islice(self._pending, 8 * self._most_in_work + 64)):
+            if call._started.is_done():  # oldest first, as workers get them
                 done.append(call)
-            else:
+            elif call._fetched is None:  # else its worker may be busy, and others are not
                 others += 1
             if others > self._most_in_work:
                 break
@@ -456,7 +481,7 @@ class Pool(Executor):
 
     def _collector_may_end(self) -> bool:
         with self._turns.lock, self._collector_lock:
-            if self._pending:
+            if self._pending or self._outcomes:
                 return False
             self._collector = None
             if self._is_shut:

@@ -77,9 +77,12 @@ class Requests:
         return call._block - 1 if call._block else call._lent[-1]
 
     def give_back(self, call: Call) -> None:
-        if call._block:
-            self._blocks.append(call._block - 1)
-        for place in call._lent:
+        # Once, wherever an interrupt comes.
+        block, call._block = call._block, 0
+        if block:
+            self._blocks.append(block - 1)
+        lent, call._lent = call._lent, ()
+        for place in lent:
             self._core.free(place)
         call._held = ()
         call._fetched = None

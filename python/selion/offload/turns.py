@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _slice_s = 0.001  # for which somebody waits for workers without a look at what else there is
 _yield_s = 2e-5
-_longest_s = 0.05  # that somebody waits for a turn which may have been lost with an interrupt
 
 
 class Turns:
@@ -30,6 +29,9 @@ class Turns:
     :param core: the pool, whose `want_turn` ends the wait of whoever has the lock
     """
 
+    #: that somebody waits for a turn, which may have been lost with an interrupt
+    longest_s = 0.05
+
     def __init__(self, core: Any) -> None:
         self.lock = threading.RLock()
         self._core = core
@@ -38,8 +40,12 @@ class Turns:
         self._is_kept = False  # by who waits for workers
 
     def __enter__(self) -> None:
-        self._wanting.add(threading.get_ident())
-        self._ask()
+        try:
+            self._wanting.add(threading.get_ident())
+            self._ask()
+        except BaseException:
+            self._wanting.discard(threading.get_ident())
+            raise
 
     def __exit__(self, *_: object) -> None:
         self._wanting.discard(threading.get_ident())
@@ -71,18 +77,32 @@ class Turns:
         if self._is_wanted():
             time.sleep(_yield_s)
 
-    def wait_patiently(self, call: Call, most: float) -> None:
-        """Somebody else has the lock: until that one has told the call's outcome, or hands over."""
+    def begin(self) -> None:
+        """This thread waits for a call from now on."""
+        self._wanting.discard(threading.get_ident())  # which an interrupt may have left
+
+    def leave(self) -> None:
+        """And does no more."""
         if not self._is_kept:
-            time.sleep(min(most, _yield_s))  # for a moment only
+            self.hand_over()
+
+    def wait_patiently(self, call: Call, most: float, failures: int) -> None:
+        """Somebody else has the lock: until that one has told the call's outcome, or hands over.
+
+        :param failures: to get the lock, one after the other
+        """
+        if not self._is_kept:  # it is had for a moment, mostly
+            time.sleep(min(most, _slice_s, _yield_s * 2 ** min(failures, 10)))
             return
-        call._has_turn = False
-        self._patients.append(call)
-        self._ask()  # from now on it heeds this call as well
         try:
+            call._has_turn = False
+            self._patients.append(call)
+            if not self._is_kept:
+                return  # who had it may have looked for others already
+            self._ask()  # from now on it heeds this call as well
             with call._condition:
                 if not (Future.done(call) or call._has_turn):
-                    call._condition.wait(min(most, _longest_s))
+                    call._condition.wait(min(most, self.longest_s))
         finally:
             with contextlib.suppress(ValueError):
                 self._patients.remove(call)
@@ -97,8 +117,8 @@ class Turns:
             with call._condition:
                 call._has_turn = True
                 call._condition.notify_all()
-                if not Future.done(call):
-                    return
+            if call._started is not None:  # else its outcome is about to be told
+                return
 
     def end(self) -> None:
         """Lets go of the pool."""

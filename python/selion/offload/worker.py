@@ -31,7 +31,6 @@ class Server:
         self._is_new = True
         self._trouble: BaseException | None = None  # that keeps it from calling any function
         self._trouble_trace: TracebackType | None = None
-        self._given: dict[str, Any] = {}  # by the initializer, to functions of the main program
         self._tickets = secrets.randbits(40) << 23  # none that a worker before this one gave
 
     def __call__(self, memory: memoryview, place: int, ticket: int) -> tuple[int, int, int]:
@@ -73,7 +72,7 @@ class Server:
             self._is_new = False
             try:
                 if request.initial != messages.no_function:
-                    self._given = main_program.call(_load(memory, request.initial))
+                    main_program.call(_load(memory, request.initial))
             except BaseException as exception:
                 # Whoever leaves an interpreter there does not mean the host's.
                 self._trouble = (
@@ -89,7 +88,6 @@ class Server:
         known = self._functions.get(request.number)
         if known is None:
             known = _load(memory, request.function)
-            main_program.give(known, self._given)
             if request.number:
                 self._keep(request.number, known)
         return known
