@@ -161,7 +161,7 @@ private:
         task->synchronous = waits ? 1 : 0;
         if (starpu_task_submit(task) != 0) std::abort();
     }
-    starpu_folder home_;
+    starpu_folder measured_in_;
     starpu_conf setting_{};
     starpu_codelet routine_{};
     bool is_there_ = false;

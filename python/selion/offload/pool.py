@@ -274,6 +274,7 @@ class Pool(Executor):
             self._turns.leave()
 
     def _drive_on(self, call: Call, end: float) -> None:
+        """By turns with others: waits for workers, or for whoever does."""
         looks, failures = True, 0
         turns, lock = self._turns, self._turns.lock
         while True:
