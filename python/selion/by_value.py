@@ -39,7 +39,6 @@ _start = (
 )
 _grace_seconds = 3.0
 _most_s = 1e9  # decades: a clock has room for them
-_longest_wait_s = 3600.0  # at once; the kernel counts milliseconds in 32 bits
 _of_a_rank = re.compile(r"selion: (rank (\d+) of \d+(?:\b.*; the job ends|: .*))$")
 _of_an_end = "selion: interrupted by "
 _of_the_machine = re.compile(r'selion: (machine ".*)$')
@@ -76,7 +75,7 @@ class _Job:
                 if left <= 0:
                     return False
                 is_over = False
-                for key, _ in chosen.select(min(left, _longest_wait_s)):
+                for key, _ in chosen.select(min(left, job.longest_wait_s)):
                     if key.data is None:
                         is_over = True
                     elif not key.data():

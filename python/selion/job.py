@@ -24,6 +24,10 @@ _set_death_signal = 1  # PR_SET_PDEATHSIG
 _package_variables = ("SELION_BIN", "SELION_HOSTS", "SELION_STUDIES")
 _of_a_rank = "SELION_JOB_"
 
+longest_wait_s = 1.0
+"""Of a wait in the kernel that a signal's handler is to end: the interpreter does not call it for
+a signal that comes just before the wait, until that is over."""
+
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for a program: ours without what only this package reads, and without what
@@ -100,6 +104,13 @@ def kill_group(group: int, number: int = signal.SIGKILL) -> None:
     """Sends a signal to every process of a job; a job that is gone already is no error."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, number)
+
+
+def communicate(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """As Popen's. A signal that comes at any time is heard."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return child.communicate(timeout=longest_wait_s)
 
 
 def exit_status(code: int) -> int:

@@ -22,7 +22,7 @@ def _output(program: str, arguments: Sequence[str], **changes: str) -> bytes:
     line = launcher.line_for([str(places.study_program(program)), *arguments], environment)
     child = job.start(line, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        out, errors = child.communicate()
+        out, errors = job.communicate(child)
     except BaseException:
         job.kill_group(child.pid)
         child.wait()

@@ -253,6 +253,36 @@ def test_an_interruption_keeps_what_is_complete(fake, number):
     ]
 
 
+_interrupted_wait = r"""
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+extern "C" int epoll_wait(int file, struct epoll_event* events, int most, int timeout_ms) {
+    if (unlink(getenv("WAIT_ENDS")) == 0) raise(SIGTERM);
+    using function = int(int, struct epoll_event*, int, int);
+    static auto* const kernel = reinterpret_cast<function*>(dlsym(RTLD_NEXT, "epoll_wait"));
+    return kernel(file, events, most, timeout_ms);
+}
+"""
+
+
+def test_an_interruption_just_before_a_wait_is_heard(fake, tmp_path, monkeypatch):
+    # The interpreter has looked for signals already, and the wait has not yet begun.
+    source, library = tmp_path / "wait.cpp", tmp_path / "wait.so"
+    source.write_text(_interrupted_wait)
+    compiler = os.environ.get("CXX", "c++")
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    monkeypatch.setenv("WAIT_ENDS", str(tmp_path / "signal"))
+    with stalled(fake, _at_speed) as running:
+        (tmp_path / "signal").touch()
+        _, errors = running.communicate(timeout=seconds)
+    assert (running.returncode, "Interrupted" in errors) == (130, True)
+
+
 def test_data_of_a_program_do_not_outlive_a_run_that_is_ended(fake, tmp_path, monkeypatch):
     digits = tmp_path / "packages" / "sklearn" / "datasets" / "data" / "digits.csv.gz"
     digits.parent.mkdir(parents=True)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from typing import IO, cast
 
-from selion import spec
+from selion import job, spec
 from selion.study.plan import Point
 from selion.study.runner import PointRun
 
@@ -71,7 +71,7 @@ class Crew:
         return len(busy) < self._jobs and not any(goes_alone(each.point) for each in busy)
 
     def _read(self) -> None:
-        for key, _ in self._selector.select():
+        for key, _ in self._selector.select(job.longest_wait_s):
             run: PointRun = key.data
             if not run.is_over:
                 run.read(cast(IO[bytes], key.fileobj), self._selector)
