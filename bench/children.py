@@ -8,7 +8,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _set_death_signal = 1  # PR_SET_PDEATHSIG
@@ -48,6 +49,18 @@ def start(command: Sequence[str], **more) -> subprocess.Popen:
         end_groups(child)
         raise
     return child
+
+
+@contextlib.contextmanager
+def busy_programs(count: int) -> Iterator[None]:
+    """So many programs compute beside what is measured, on the processors that we may use."""
+    running: list[subprocess.Popen] = []
+    try:
+        for _ in range(count):
+            running.append(start([sys.executable, "-c", "while True: pass"]))
+        yield
+    finally:
+        end_groups(*running)
 
 
 def end_groups(*children: subprocess.Popen) -> None:

@@ -20,6 +20,12 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def count(text: str) -> int:
+    if not text.isdecimal() or int(text) > 1024:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 1024")
+    return int(text)
+
+
 def typed(name: str, shown_as: str | None = None) -> str:
     """The line that was typed. @param shown_as it, where another program has started this one."""
     return shown_as or shlex.join([name, *sys.argv[1:]])

@@ -25,7 +25,7 @@ benchmarks = {
     "collectives": Benchmark(
         "run_collectives",
         "bench_collectives",
-        ("--ranks", "--processors"),
+        ("--ranks", "--processors", "--busy"),
         "collectives of 2, 16 and 64 ranks on two processors; beside Open MPI, MPICH, OpenSHMEM, "
         "libgomp and std::barrier, where these are installed",
     ),

@@ -117,10 +117,38 @@ def test_a_peer_that_cannot_be_built_is_told(programs):
     assert "oshc++ could not build openshmem.cpp: x.cpp: error: no shmem.h." in done.stdout
 
 
+# Tells how many programs compute that its parent has started, as the time that it has measured.
+_counts_busy = """
+    import json, os
+    from pathlib import Path
+
+    def is_busy(process):
+        try:
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            return parent == os.getppid() and b"while True" in (process / "cmdline").read_bytes()
+        except OSError:  # it has ended meanwhile
+            return False
+
+    busy = sum(map(is_busy, Path("/proc").glob("[0-9]*")))
+    print(json.dumps({"operation": "barrier", "contestant": "selion", "ns": [busy] * 3}))
+    print(json.dumps({"complete": True}))
+"""
+
+
+def test_beside_busy_programs(programs, tmp_path):
+    write_script(tmp_path / "bin" / plan.program, _counts_busy)
+    done = programs.run("--quick", "--ranks", "2", "--busy", "3")
+    assert done.returncode == 0, done.stderr
+    assert {row["median_ns"] for row in programs.rows()} == {3}
+    assert "busy programs: 3" in done.stdout
+    assert "| met |" not in done.stdout  # no goal is for a host that is busy
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
     (("collectives", "--ranks", "1"), "'1' is not a list of whole numbers from 2 to 1024"),
     (("collectives", "--ranks", "2,many"), "'2,many' is not a list of whole numbers"),
     (("collectives", "--processors", "4096"), "4096 processors are wanted, and "),
+    (("collectives", "--busy", "-1"), "'-1' is no value of '--busy'"),
     (("collectives", "--svg", "x"), "--svg is not an option of 'collectives'; legal: --quick"),
     (("simulator", "--ranks", "2"), "--ranks is not an option of 'simulator'; legal: --quick"),
     (("collectives", "--json", "nowhere/rows"), "nowhere/rows cannot be written: No such file"),

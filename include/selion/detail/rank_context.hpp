@@ -49,6 +49,14 @@ inline constexpr std::uint64_t null_address = ~std::uint64_t{0};
 /// Whom a thread is when its collectives are not their bare steps.
 inline constexpr char no_plain_caller = 0;
 
+/// When a thread has let others run and its turn was long in coming back.
+struct turn_record {
+    /// The thread sleeps instead of yielding until then, by the processor's counter; or the end of
+    /// its last long turn.
+    std::int64_t sleeps_until = 0;
+    std::int64_t turns_slept = 0;  ///< how many times as long as that turn it sleeps
+};
+
 /// What the thread that works on a context changes on its way. A copy of the context is another
 /// thread's: it begins anew, and does not even look at the one that it is made of, which may
 /// change.
@@ -67,6 +75,7 @@ struct thread_state {
     bool announces_writes = false;  ///< that is so: somebody observes releases (`release_writes`)
     /// Where the program has sent its last short message: such a message does not carry it.
     std::source_location send_site = {};
+    turn_record turns = {};
 
     thread_state() = default;
     thread_state(const thread_state&) noexcept {}
@@ -120,10 +129,12 @@ struct alignas(line_bytes) rank_context {
                                               ///< is real, and ranks have to ask each other
     void* world = nullptr;                    ///< state of the floors above
     std::uint64_t reserve_bytes = 0;          ///< bytes of each rank's segment 0
-    std::uint32_t group_first = 0;   ///< ranks that share my carrier thread: the first one …
-    std::uint32_t group_size = 1;    ///< … and how many, all neighbours in number
-    std::uint32_t groups = 1;        ///< carriers of the whole job
-    std::uint32_t processors = 0;    ///< that they may use; 0 where time is virtual
+    std::uint32_t group_first = 0;  ///< ranks that share my carrier thread: the first one …
+    std::uint32_t group_size = 1;   ///< … and how many, all neighbours in number
+    std::uint32_t groups = 1;       ///< carriers of the whole job
+    std::uint32_t processors = 0;   ///< that they may use; 0 where time is virtual
+    /// A turn that takes longer to come back is a long one: see `turn_record`.
+    std::int64_t long_turn_ticks = std::int64_t{1} << 20;
     std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's segment 0
     bool compares_calls = false;     ///< what the ranks call in each collective
     bool is_foreign_thread = false;

@@ -87,7 +87,8 @@ SELION_API void expect_range(std::uint64_t target, std::size_t bytes, std::size_
                              access_purpose purpose = access_purpose::read);
 
 /// Looks at a word `brief_yields` times and lets other threads run in between: where ranks are more
-/// than cores, the way to wait touches more memory than a rank's turn is worth.
+/// than cores, the way to wait touches more memory than a rank's turn is worth. Fewer times where
+/// turns are long in coming back.
 SELION_API bool word_arrives_between_yields(const rank_context& context, const shared_word& word,
                                             std::uint64_t at_least) noexcept;
 

@@ -66,6 +66,12 @@ def command(
         typer.Option(min=1, metavar="N",
                      help="Collectives: processors that all ranks share (default: 2)."),
     ] = None,
+    busy: Annotated[
+        int | None,
+        typer.Option(min=0, max=1024, metavar="N",
+                     help="Collectives: programs that compute meanwhile on the same processors "
+                          "(default: 0)."),
+    ] = None,
     only: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Part of the names of the operations.")
     ] = None,
@@ -91,6 +97,7 @@ def command(
         "--most-ranks": most_ranks,
         "--ranks": ranks,
         "--processors": processors,
+        "--busy": busy,
         "--only": only,
         "--json": json,
         "--mpi-python": mpi_python,

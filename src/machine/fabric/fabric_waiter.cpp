@@ -108,7 +108,7 @@ bool fabric_waiter::wait_serving(const wait_request& request) {
     node::patience how_long = place_.how_long;
     while (true) {
         how_long.yield_ns = yield_ns_;
-        switch (node::stay_awake(how_long, request.deadline_ns, look, rest)) {
+        switch (node::stay_awake(how_long, self.own.turns, request.deadline_ns, look, rest)) {
             case node::idle_outcome::arrived: break;
             case node::idle_outcome::late: return request.has_arrived();
             case node::idle_outcome::tired:

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "machine/node/doorbell.hpp"
-#include "machine/node/yield.hpp"
+#include "machine/node/turns.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -14,6 +14,8 @@ namespace selion::machine::node {
 struct patience {
     std::int64_t spin_ns;   ///< looks again and again
     std::int64_t yield_ns;  ///< then lets others run between looks; then it sleeps
+    /// It sleeps earlier when its turn takes longer than this to come back.
+    std::int64_t long_turn_ticks = shortest_long_turn_ticks;
 };
 
 /// Looks before a rank takes the way to wait, where its thread has a core to itself: below the time
@@ -29,12 +31,14 @@ inline constexpr patience patience_without_cores{0, 2'000'000};
 
 enum class idle_outcome { arrived, late, tired };
 
-/// Looks until something arrives, the deadline passes, or patience ends.
+/// Looks until something arrives, the deadline passes, or patience ends: also when yielding takes
+/// long.
+/// @param turns the calling thread's.
 /// @param arrived called often; true ends the wait.
 /// @param rest between looks while it spins.
 template <class Look, class Rest = void (*)()>
 idle_outcome stay_awake(
-    const patience& how, std::int64_t deadline_ns, Look arrived,
+    const patience& how, detail::turn_record& turns, std::int64_t deadline_ns, Look arrived,
     Rest rest = [] { detail::pause_processor(); }) {
     constexpr int looks_per_clock = 64;
     constexpr int yields_per_clock = 4;
@@ -58,7 +62,9 @@ idle_outcome stay_awake(
     for (std::int64_t end_ns = 0;;) {
         for (int i = 0; i < yields_per_clock; ++i) {
             if (arrived()) return idle_outcome::arrived;
-            yield_processor();
+            if (yield_if_quick(turns, how.long_turn_ticks)) continue;
+            if (arrived()) return idle_outcome::arrived;
+            return steady_now_ns() >= deadline_ns ? idle_outcome::late : idle_outcome::tired;
         }
         const std::int64_t now_ns = steady_now_ns();
         if (end_ns == 0) end_ns = now_ns + how.yield_ns;

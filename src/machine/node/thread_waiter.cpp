@@ -2,7 +2,7 @@
 #include "machine/node/thread_waiter.hpp"
 
 #include "machine/node/sleep_protocol.hpp"
-#include "machine/node/yield.hpp"
+#include "machine/node/turns.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -25,7 +25,7 @@ bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
     host_access access(*setting_.control, setting_.is_shared, request.deadline_ns);
     ends_early_ = false;
     while (true) {
-        switch (stay_awake(setting_.how_long, request.deadline_ns, look)) {
+        switch (stay_awake(setting_.how_long, self.own.turns, request.deadline_ns, look)) {
             case idle_outcome::arrived: break;
             case idle_outcome::late: return request.has_arrived();
             case idle_outcome::tired:
@@ -64,8 +64,9 @@ namespace selion::detail {
 [[gnu::hot]] bool word_arrives_between_yields(const rank_context& context, const shared_word& word,
                                               std::uint64_t at_least) noexcept {
     const machine::call_record* const record = context.call;
+    turn_record& turns = current_context->own.turns;  // `context` may be the rank's other thread's
     for (std::uint32_t look = 0; look < context.brief_yields; ++look) {
-        machine::node::yield_processor();
+        if (!machine::node::yield_if_quick(turns, context.long_turn_ticks)) return false;
         // What comes next, while the word is on its way: their translations are gone as well.
         __builtin_prefetch(&context);
         __builtin_prefetch(record, 1);

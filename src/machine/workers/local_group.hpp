@@ -99,6 +99,7 @@ private:
     group_plan plan_;
     process_mark mark_;
     node::patience patience_{};
+    detail::turn_record turns_{};
     std::shared_ptr<pool_memory> memory_;
     std::vector<const detail::routine_entry*> own_;
     std::vector<routine_shape> routines_;
@@ -111,7 +112,7 @@ template <class Look>
 void local_group::rest(std::int64_t deadline_ns, bool looks, Look has_news) {
     constexpr std::int64_t longest_sleep_ns = 5'000'000;
     const auto is_over = [&](const node::patience& how) {
-        return node::stay_awake(how, deadline_ns, has_news) != node::idle_outcome::tired;
+        return node::stay_awake(how, turns_, deadline_ns, has_news) != node::idle_outcome::tired;
     };
     if (looks) {
         if (is_over({patience_.spin_ns, 0})) return;
