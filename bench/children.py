@@ -7,8 +7,8 @@ import ctypes
 import os
 import signal
 import subprocess
-import time
 import sys
+import time
 from collections.abc import Iterator, Sequence
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -113,6 +113,13 @@ def communicate(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
             return child.communicate(timeout=longest_wait_s)
 
 
+def wait(child: subprocess.Popen[bytes]) -> int:
+    """As Popen's. A signal that comes at any time is heard."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return child.wait(longest_wait_s)
+
+
 def exit_status(code: int) -> int:
     """What a shell would report for subprocess' return code."""
     return code if code >= 0 else 128 - code

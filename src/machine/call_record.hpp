@@ -79,7 +79,11 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t thread_id;            ///< of the kernel
     std::uint32_t bound_to;             ///< processor + 1; 0 while free to move
     std::uint32_t has_begun;            ///< it can handle messages
-    std::uint32_t is_leaving;           ///< it has told all that it wants nothing more of anybody
+    /// When its thread has last left a processor to others, whether it is away still, and when it
+    /// has last come back to one that others had taken for long; and which. See node/turns.hpp.
+    std::int64_t left_at;
+    std::int64_t lost_at;
+    std::uint32_t is_leaving;  ///< it has told all that it wants nothing more of anybody
     /// Where a script makes its latest call that may wait. It counts for sites outside the main
     /// program, which are those in the library that the script has loaded.
     alignas(detail::line_bytes) script_text script_place;

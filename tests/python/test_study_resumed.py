@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import json
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from conftest import clean_environment, command, needs_module, root, seconds
 from selion import places
 from selion.study import catalog, session
 from selion.study.plan import Request
+
 
 @contextlib.contextmanager
 def stalled(fake, at: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
@@ -119,8 +121,8 @@ def test_an_interruption_just_before_a_wait_is_heard(fake, tmp_path, monkeypatch
     # The interpreter has looked for signals already, and the wait has not yet begun.
     source, library = tmp_path / "wait.cpp", tmp_path / "wait.so"
     source.write_text(_interrupted_wait)
-    compiler = os.environ.get("CXX", "c++")
-    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+    compiler = shlex.split(os.environ.get("CXX", "c++"))
+    subprocess.run([*compiler, "-shared", "-fPIC", source, "-o", library], check=True)
     monkeypatch.setenv("LD_PRELOAD", str(library))
     monkeypatch.setenv("WAIT_ENDS", str(tmp_path / "signal"))
     with stalled(fake, _at_speed) as running:

@@ -49,12 +49,12 @@ inline constexpr std::uint64_t null_address = ~std::uint64_t{0};
 /// Whom a thread is when its collectives are not their bare steps.
 inline constexpr char no_plain_caller = 0;
 
-/// When a thread has let others run and its turn was long in coming back.
+/// What has become of the turns of a thread that has let others run, in ticks of the processor's
+/// counter.
 struct turn_record {
-    /// The thread sleeps instead of yielding until then, by the processor's counter; or the end of
-    /// its last long turn.
-    std::int64_t sleeps_until = 0;
-    std::int64_t turns_slept = 0;  ///< how many times as long as that turn it sleeps
+    std::int64_t sleeps_until = 0;  ///< instead of yielding
+    std::int64_t turns_slept = 0;   ///< how many times as long as the last turn that was lost
+    std::int64_t quick_ticks = 0;   ///< of all turns since that one
 };
 
 /// What the thread that works on a context changes on its way. A copy of the context is another
@@ -133,8 +133,8 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t group_size = 1;   ///< … and how many, all neighbours in number
     std::uint32_t groups = 1;       ///< carriers of the whole job
     std::uint32_t processors = 0;   ///< that they may use; 0 where time is virtual
-    /// A turn that takes longer to come back is a long one: see `turn_record`.
-    std::int64_t long_turn_ticks = std::int64_t{1} << 20;
+    const machine::call_record* sharers = nullptr;  ///< of all ranks that share these …
+    std::uint32_t sharer_count = 0;                 ///< … and how many: none, where nobody asks
     std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's segment 0
     bool compares_calls = false;     ///< what the ranks call in each collective
     bool is_foreign_thread = false;

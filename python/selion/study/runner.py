@@ -144,7 +144,7 @@ class PointRun:
                     self._take(line)
             if self._open_streams == 0:
                 self._take(self._rest)
-                self._finish(self._child.wait())
+                self._finish(job.wait(self._child))
         except BadRow as problem:
             self.failure = Failure(f"The program of '{self.point.label}' printed {problem}.")
             self.end(selector)

@@ -123,7 +123,8 @@ void fabric_rank::prepare() {
     const bool yields = context_.words_mapped && context_.ranks > 1 && terms.have_cores == 0;
     context_.brief_yields = yields ? node::brief_yields_without_core : 0;
     context_.processors = terms.processors;
-    context_.long_turn_ticks = around_.setting.how_long.long_turn_ticks;
+    context_.sharers = &around_.mapping.record(0);
+    context_.sharer_count = control.ranks;
     context_.sleepers = &around_.mapping.control().sleepers;
     context_.call = &around_.mapping.record(index());
     context_.waiter = &waiter_;

@@ -108,7 +108,8 @@ bool fabric_waiter::wait_serving(const wait_request& request) {
     node::patience how_long = place_.how_long;
     while (true) {
         how_long.yield_ns = yield_ns_;
-        switch (node::stay_awake(how_long, self.own.turns, request.deadline_ns, look, rest)) {
+        switch (
+            node::stay_awake({how_long, node::turn_watch(self), request.deadline_ns}, look, rest)) {
             case node::idle_outcome::arrived: break;
             case node::idle_outcome::late: return request.has_arrived();
             case node::idle_outcome::tired:
@@ -140,7 +141,10 @@ void fabric_waiter::sleep(const wait_request& request, Look arrived) {
     }
     if (place_.room != nullptr) sleep_protocol::mark(access, place_.room->arrivals(), self);
     const std::int64_t start_ns = node::steady_now_ns();
-    sleep_protocol::sleep_unless(access, bell, count, arrived);
+    node::turn_watch turns(*detail::current_context);
+    const bool has_to = turns.should_sleep();
+    turns.leave_for([&] { sleep_protocol::sleep_unless(access, bell, count, arrived); });
+    if (has_to) return;  // it has not been too impatient
     // What the provider does by itself, as in a stream of long transfers, is no event here.
     const bool is_brief = node::steady_now_ns() - start_ns < brief_sleep_ns;
     const std::int64_t usual_ns = place_.how_long.yield_ns;

@@ -9,13 +9,14 @@
 
 #include "machine/crash_handler.hpp"
 #include "machine/node/run_soon.hpp"
-#include "machine/node/yield.hpp"
+#include "machine/node/turns.hpp"
 
 namespace selion::machine::fabric {
 namespace {
 
 /// How long it looks for more after it has served: twice as long each time that more came, half as
-/// long each time that none did. On a core that the rank computes on even yielding takes time.
+/// long each time that none did. It yields meanwhile, unless that takes
+/// long because the rank computes on the same core.
 constexpr std::int64_t shortest_linger_ns = 500;
 constexpr std::int64_t longest_linger_ns = 20'000;
 /// After which it looks again at what a thread of the rank seemed to be at.
@@ -51,6 +52,7 @@ void interrupts::run() {
 
 /// @return whether something came.
 bool interrupts::linger() {
+    node::turn_watch turns(turns_);
     const std::int64_t end_ns = node::steady_now_ns() + linger_ns_;
     do {
         if (place_.attention->is_attended()) return true;
@@ -58,7 +60,7 @@ bool interrupts::linger() {
             linger_ns_ = std::min(linger_ns_ * 2, longest_linger_ns);
             return true;
         }
-        node::yield_processor();
+        if (!turns.yield_if_quick()) break;
     } while (node::steady_now_ns() < end_ns);
     linger_ns_ = std::max(linger_ns_ / 2, shortest_linger_ns);
     return false;

@@ -29,6 +29,7 @@ private:
     sleeping_place& place_;
     detail::rank_context context_;  ///< its own copy
     std::int64_t linger_ns_;
+    detail::turn_record turns_{};
     std::atomic<bool> is_ending_ = false;
     std::thread thread_;
 };

@@ -155,7 +155,8 @@ fiber_carrier::fiber_rank& fiber_carrier::wait_for_ready() {
     const bool attends = setting_.mail->has_notifier();
     if (attends) setting_.mail->attend();
     while (ready == nullptr) {
-        if (stay_awake(setting_.how_long, turns_, no_deadline, look) == idle_outcome::tired)
+        if (stay_awake({setting_.how_long, turn_watch(turns_), no_deadline}, look) ==
+            idle_outcome::tired)
             sleep();
         serve_mail();
         if (ready == nullptr) ready = next_ready();

@@ -20,8 +20,6 @@ constexpr std::uint64_t stack_factor = is_sanitized() ? 4 : 1;
 patience choose_patience(const node_shape& shape) {
     const bool has_cores = shape.carriers() <= usable_cores();
     patience how = has_cores ? patience_with_cores : patience_without_cores;
-    how.long_turn_ticks = std::max(shortest_long_turn_ticks,
-                                   long_turn_ticks_of_one * shape.carriers() / usable_cores());
     if (base::knob_text(base::knob::spin)) {
         constexpr std::uint64_t most_us = 9'000'000'000'000'000;  // some 285 years
         how.spin_ns =

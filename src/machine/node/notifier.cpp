@@ -8,14 +8,14 @@
 #include "machine/node/doorbell.hpp"
 #include "machine/node/run_soon.hpp"
 #include "machine/node/sleep_protocol.hpp"
-#include "machine/node/yield.hpp"
+#include "machine/node/turns.hpp"
 
 namespace selion::machine::node {
 namespace {
 
 /// How long the thread stays awake for another message after it has served one: twice as long each
-/// time that one came, half as long each time that none did. It yields meanwhile, but on a core
-/// that a rank computes on even that takes time.
+/// time that one came, half as long each time that none did. It yields meanwhile, unless that
+/// takes long because a rank computes on the same core.
 constexpr std::int64_t shortest_linger_ns = 500;
 constexpr std::int64_t longest_linger_ns = 20'000;
 
@@ -68,13 +68,14 @@ bool notifier::has_work() {
 
 /// @return whether something came.
 bool notifier::linger() {
+    turn_watch turns(turns_);
     const std::int64_t end_ns = host_time_ns() + linger_ns_;
     do {
         if (has_work()) {
             linger_ns_ = std::min(linger_ns_ * 2, longest_linger_ns);
             return true;
         }
-        yield_processor();
+        if (!turns.yield_if_quick()) break;
     } while (host_time_ns() < end_ns);
     linger_ns_ = std::max(linger_ns_ / 2, shortest_linger_ns);
     return false;

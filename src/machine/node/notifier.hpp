@@ -36,6 +36,7 @@ private:
     detail::rank_context context_;  ///< its own copy
     std::uint32_t bell_number_;
     std::int64_t linger_ns_;
+    detail::turn_record turns_{};
     std::atomic<bool> is_ending_ = false;
     std::thread thread_;
 };

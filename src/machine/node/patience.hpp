@@ -14,8 +14,6 @@ namespace selion::machine::node {
 struct patience {
     std::int64_t spin_ns;   ///< looks again and again
     std::int64_t yield_ns;  ///< then lets others run between looks; then it sleeps
-    /// It sleeps earlier when its turn takes longer than this to come back.
-    std::int64_t long_turn_ticks = shortest_long_turn_ticks;
 };
 
 /// Looks before a rank takes the way to wait, where its thread has a core to itself: below the time
@@ -31,18 +29,23 @@ inline constexpr patience patience_without_cores{0, 2'000'000};
 
 enum class idle_outcome { arrived, late, tired };
 
-/// Looks until something arrives, the deadline passes, or patience ends: also when yielding takes
-/// long.
-/// @param turns the calling thread's.
+/// Whose patience it is that may end, and when.
+struct idle_terms {
+    const patience& how_long;
+    turn_watch turns;  ///< the calling thread's
+    std::int64_t deadline_ns;
+};
+
+/// Looks until something arrives, the deadline passes, or patience ends; that is also when yielding
+/// takes long.
 /// @param arrived called often; true ends the wait.
 /// @param rest between looks while it spins.
 template <class Look, class Rest = void (*)()>
 idle_outcome stay_awake(
-    const patience& how, detail::turn_record& turns, std::int64_t deadline_ns, Look arrived,
-    Rest rest = [] { detail::pause_processor(); }) {
+    const idle_terms& terms, Look arrived, Rest rest = [] { detail::pause_processor(); }) {
     constexpr int looks_per_clock = 64;
     constexpr int yields_per_clock = 4;
-    if (how.spin_ns > 0) {
+    if (terms.how_long.spin_ns > 0) {
         std::int64_t end_ns = 0;
         // At first without a rest: an answer from the same cache takes hardly longer than one.
         for (int i = 0; i < looks_per_clock; ++i) {
@@ -54,22 +57,26 @@ idle_outcome stay_awake(
                 rest();
             }
             const std::int64_t now_ns = steady_now_ns();
-            if (end_ns == 0) end_ns = now_ns + how.spin_ns;
-            if (now_ns >= deadline_ns) return idle_outcome::late;
+            if (end_ns == 0) end_ns = now_ns + terms.how_long.spin_ns;
+            if (now_ns >= terms.deadline_ns) return idle_outcome::late;
             if (now_ns >= end_ns) break;
         } while (true);
     }
+    turn_watch turns = terms.turns;
+    bool yields = true;
     for (std::int64_t end_ns = 0;;) {
-        for (int i = 0; i < yields_per_clock; ++i) {
+        for (int i = 0; i < yields_per_clock && yields; ++i) {
             if (arrived()) return idle_outcome::arrived;
-            if (yield_if_quick(turns, how.long_turn_ticks)) continue;
-            if (arrived()) return idle_outcome::arrived;
-            return steady_now_ns() >= deadline_ns ? idle_outcome::late : idle_outcome::tired;
+            yields = turns.yield_if_quick();
         }
         const std::int64_t now_ns = steady_now_ns();
-        if (end_ns == 0) end_ns = now_ns + how.yield_ns;
-        if (now_ns >= deadline_ns) return idle_outcome::late;
-        if (now_ns >= end_ns) return arrived() ? idle_outcome::arrived : idle_outcome::tired;
+        if (end_ns == 0) end_ns = now_ns + terms.how_long.yield_ns;
+        const bool is_late = now_ns >= terms.deadline_ns;
+        // Who looks again and again, and never sleeps, must not keep others from the processor.
+        if (is_late && !yields) yield_processor();
+        if (is_late) return idle_outcome::late;
+        if (now_ns >= end_ns || !yields)
+            return arrived() ? idle_outcome::arrived : idle_outcome::tired;
     }
 }
 

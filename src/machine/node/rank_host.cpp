@@ -73,7 +73,8 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
         context.brief_yields = has_core ? 0 : brief_yields_without_core;
     }
     context.processors = control.processors;
-    context.long_turn_ticks = setting_.how_long.long_turn_ticks;
+    context.sharers = &mapping_.record(0);
+    context.sharer_count = control.ranks;
     context.sleepers = &mapping_.control().sleepers;
     context.call = &mapping_.record(rank);
     context.transport = &transport_;

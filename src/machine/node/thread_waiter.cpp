@@ -25,7 +25,7 @@ bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
     host_access access(*setting_.control, setting_.is_shared, request.deadline_ns);
     ends_early_ = false;
     while (true) {
-        switch (stay_awake(setting_.how_long, self.own.turns, request.deadline_ns, look)) {
+        switch (stay_awake({setting_.how_long, turn_watch(self), request.deadline_ns}, look)) {
             case idle_outcome::arrived: break;
             case idle_outcome::late: return request.has_arrived();
             case idle_outcome::tired:
@@ -53,7 +53,9 @@ void thread_waiter::sleep(const wait_request& request, host_access& access, Look
             sleep_protocol::mark(access, *other.word, self);
         }
         if (setting_.mail) sleep_protocol::mark(access, setting_.mail->arrivals(), self);
-        sleep_protocol::sleep_unless(access, *setting_.bell, count, arrived);
+        turn_watch(*detail::current_context).leave_for([&] {
+            sleep_protocol::sleep_unless(access, *setting_.bell, count, arrived);
+        });
     }
 }
 
@@ -64,9 +66,11 @@ namespace selion::detail {
 [[gnu::hot]] bool word_arrives_between_yields(const rank_context& context, const shared_word& word,
                                               std::uint64_t at_least) noexcept {
     const machine::call_record* const record = context.call;
-    turn_record& turns = current_context->own.turns;  // `context` may be the rank's other thread's
-    for (std::uint32_t look = 0; look < context.brief_yields; ++look) {
-        if (!machine::node::yield_if_quick(turns, context.long_turn_ticks)) return false;
+    // `context` may be the rank's other thread's.
+    machine::node::turn_watch turns(*current_context);
+    const std::uint32_t looks = context.brief_yields;
+    for (std::uint32_t look = 0; look < looks; ++look) {
+        if (!turns.yield_if_quick()) return false;
         // What comes next, while the word is on its way: their translations are gone as well.
         __builtin_prefetch(&context);
         __builtin_prefetch(record, 1);

@@ -1,74 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
-#endif
+#else
+#include <sched.h>
 
-#include "machine/node/yield.hpp"
-#include "selion/detail/rank_context.hpp"
-#if !defined(__x86_64__)
 #include "machine/node/doorbell.hpp"
 #endif
 
+#include "machine/call_record.hpp"
+#include "machine/node/yield.hpp"
+#include "selion/detail/rank_context.hpp"
+
 /// Yielding while ranks wait for each other costs a microsecond where only they want the
-/// processors. Beside a thread that computes, of another program or of a rank, the kernel gives
-/// that one the processor for its whole slice, milliseconds, each time: a hundred times what it
-/// takes to sleep and be woken, since who has slept comes before who computes. So a thread notices
-/// when its turn was long in coming back, and sleeps instead of yielding for some time.
+/// processors. Beside a program that computes, the kernel gives that one the processor for its
+/// whole slice, milliseconds, each time: a hundred times what it takes to sleep and be woken, since
+/// who has slept comes before who computes. So a thread notices when others than the job's ranks
+/// have kept it from the processor, and sleeps instead of yielding for some time.
 namespace selion::machine::node {
 
-/// Ticks of the processor's counter, a quarter to half a millisecond: the kernel's shortest slices
-/// are longer.
-inline constexpr std::int64_t shortest_long_turn_ticks = std::int64_t{1} << 20;
-/// The same for each thread that shares the processor, some 100 microseconds: several times what it
-/// takes them all to fall asleep and be woken once. Below that, yielding is no slower.
-inline constexpr std::int64_t long_turn_ticks_of_one = std::int64_t{1} << 18;
-/// Of a turn, however long, no more counts: a host may have stood still.
+/// A time that somebody else has had the processor counts from here on: in ticks of its counter,
+/// 0.3 to 0.5 ms. The kernel's usual slices are longer.
+inline constexpr std::int64_t long_turn_ticks = std::int64_t{1} << 20;
+/// Of such a time no more counts: a host may have stood still.
 inline constexpr std::int64_t most_turn_ticks = std::int64_t{1} << 24;
 /// How many times as long as the turn took the thread sleeps instead of yielding: few the first
-/// time, since it may be that ranks compute now and will be quick again; more each time that the
-/// next try finds the same.
+/// time, since the other may be gone; more each time that the next try finds the same.
 inline constexpr std::int64_t first_turns_slept = 4;
 inline constexpr std::int64_t most_turns_slept = 32;
 
-/// Without the C library: see `yield_processor`. Only differences of some length count, so it does
-/// not matter at which rate the counter counts.
-inline std::int64_t turn_ticks() noexcept {
+/// Others have had the processor for so long. If all turns since they last had have taken as long
+/// together, little is lost, and sleeping may be slower.
+void note_lost_turn(detail::turn_record& record, std::int64_t now, std::int64_t ticks) noexcept;
+
+/// Whether the thread sleeps now instead of yielding.
+inline bool yields_take_long(const detail::turn_record& record, std::int64_t now) noexcept {
+    const std::int64_t left = record.sleeps_until - now;
+    return left > 0 && left <= most_turn_ticks * most_turns_slept;  // else the counter went back
+}
+
+/// When and on which processor. Without the C library: see `yield_processor`. Only differences of
+/// some length count, so it does not matter at which rate the counter counts.
+struct turn_moment {
+    std::int64_t ticks;
+    std::uint32_t processor;
+};
+inline turn_moment turn_now() noexcept {
 #if defined(__x86_64__)
-    return static_cast<std::int64_t>(__rdtsc());
+    std::uint32_t where = 0;  // as Linux has it: node and processor
+    const auto ticks = static_cast<std::int64_t>(__rdtscp(&where));
+    return {ticks, where};
 #else
-    return steady_now_ns() * 2;
+    return {steady_now_ns() * 2, static_cast<std::uint32_t>(sched_getcpu())};
 #endif
 }
 
-/// A yield has taken long. If yields have been quick for as long before, little is lost, and
-/// sleeping may be slower.
-inline void note_long_turn(detail::turn_record& record, std::int64_t before,
-                           std::int64_t after) noexcept {
-    const std::int64_t ticks = std::min(after - before, most_turn_ticks);
-    if (before - record.sleeps_until >= ticks) {
-        record.turns_slept = 0;
-    } else {
-        const std::int64_t more = std::min(record.turns_slept * 2, most_turns_slept);
-        record.turns_slept = std::max(more, first_turns_slept);
-    }
-    record.sleeps_until = after + ticks * record.turns_slept;
+/// A moment in one word: the processor's number in the last bits of the ticks, and before these
+/// whether the thread is away since.
+inline constexpr std::int64_t processor_bits = (std::int64_t{1} << 12) - 1;
+inline constexpr std::int64_t away_bit = std::int64_t{1} << 12;
+inline constexpr std::int64_t place_bits = processor_bits | away_bit;
+constexpr std::int64_t packed(turn_moment moment) noexcept {
+    return (moment.ticks & ~place_bits) | (moment.processor & processor_bits);
 }
 
-/// Lets other threads run, unless that has taken longer than `long_ticks` lately.
-/// @return whether it did.
-inline bool yield_if_quick(detail::turn_record& record, std::int64_t long_ticks) noexcept {
-    const std::int64_t before = turn_ticks();
-    if (before < record.sleeps_until) return false;
-    yield_processor();
-    const std::int64_t after = turn_ticks();
-    if (after - before > long_ticks) [[unlikely]]
-        note_long_turn(record, before, after);
-    return true;
-}
+/// A thread's yields. A rank's thread leaves behind when and on which processor it has stopped; so
+/// who comes back there after long knows whether it was a rank that has had it until now, which
+/// only yields again. In its call record: after a turn few of a thread's pages can be reached
+/// without a walk through tables, and that one is needed anyway.
+class turn_watch {
+public:
+    /// Of a thread that is no rank's: whoever has had the processor for long counts.
+    explicit turn_watch(detail::turn_record& record) : record_(&record) {}
+    /// Of a rank's thread, or of one that has joined it.
+    explicit turn_watch(detail::rank_context& context)
+        : record_(&context.own.turns), context_(&context) {}
+
+    /// Lets other threads run, unless that has taken long lately. @return whether it did.
+    bool yield_if_quick() noexcept {
+        const turn_moment before = turn_now();
+        if (yields_take_long(*record_, before.ticks)) return false;
+        leave(before);
+        yield_processor();
+        come_back(before);
+        const turn_moment after = turn_now();
+        const std::int64_t ticks = after.ticks - before.ticks;
+        if (ticks < long_turn_ticks) [[likely]]
+            record_->quick_ticks += ticks;
+        else
+            look_back(after, ticks);
+        return true;
+    }
+    /// Tells that the thread sleeps in `sleep`.
+    template <class Sleep>
+    void leave_for(Sleep sleep) noexcept {
+        const turn_moment now = turn_now();
+        leave(now);
+        sleep();
+        come_back(now);
+    }
+    bool should_sleep() const noexcept { return yields_take_long(*record_, turn_now().ticks); }
+
+private:
+    friend class turn_watch_test;
+    void leave(turn_moment now) noexcept {
+        if (context_ != nullptr) publish(context_->call->left_at, packed(now) | away_bit);
+    }
+    void come_back(turn_moment left) noexcept {
+        if (context_ != nullptr) publish(context_->call->left_at, packed(left));
+    }
+    void look_back(turn_moment now, std::int64_t ticks) noexcept;
+
+    detail::turn_record* record_;
+    detail::rank_context* context_ = nullptr;
+};
 
 }  // namespace selion::machine::node

@@ -112,7 +112,8 @@ template <class Look>
 void local_group::rest(std::int64_t deadline_ns, bool looks, Look has_news) {
     constexpr std::int64_t longest_sleep_ns = 5'000'000;
     const auto is_over = [&](const node::patience& how) {
-        return node::stay_awake(how, turns_, deadline_ns, has_news) != node::idle_outcome::tired;
+        return node::stay_awake({how, node::turn_watch(turns_), deadline_ns}, has_news) !=
+               node::idle_outcome::tired;
     };
     if (looks) {
         if (is_over({patience_.spin_ns, 0})) return;

@@ -82,13 +82,14 @@ void move_aside(const worker_place& place) {
     sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
-void await_turn(const worker_place& place, detail::turn_record& turns, const call_request& request,
+void await_turn(const worker_place& place, detail::turn_record& yields, const call_request& request,
                 std::uint64_t turn) {
     const node::patience looking{place.head.waiting.spin_ns, 0};
     const node::patience yielding{0, place.head.waiting.yield_ns};
     const auto has_come = [&] { return read_turn(request.turn) == turn; };
     const auto comes = [&](const node::patience& how) {
-        return node::stay_awake(how, turns, no_deadline, has_come) == node::idle_outcome::arrived;
+        return node::stay_awake({how, node::turn_watch(yields), no_deadline}, has_come) ==
+               node::idle_outcome::arrived;
     };
     if (has_come()) return;
     while (!comes(looking)) {
@@ -123,11 +124,11 @@ void serve_calls(const worker_place& place,
     local_services services(place.number, place.file);
     worker self(services);
     std::string text;
-    detail::turn_record turns;
+    detail::turn_record yields;
     for (std::uint64_t turn = 1;; ++turn) {
         call_request& request = place.area.request(turn);
         call_reply& reply = place.area.reply(turn);
-        await_turn(place, turns, request, turn);
+        await_turn(place, yields, request, turn);
         if (request.routine == stop_routine) return;
         services.take(request);
         if (services.is_cancelled()) {
