@@ -135,6 +135,7 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t processors = 0;   ///< that they may use; 0 where time is virtual
     const machine::call_record* sharers = nullptr;  ///< of all ranks that share these …
     std::uint32_t sharer_count = 0;                 ///< … and how many: none, where nobody asks
+    std::int64_t long_turn_ticks = std::int64_t{1} << 20;  ///< see src/machine/node/turns.hpp
     std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's segment 0
     bool compares_calls = false;     ///< what the ranks call in each collective
     bool is_foreign_thread = false;

@@ -124,7 +124,8 @@ void fabric_rank::prepare() {
     context_.brief_yields = yields ? node::brief_yields_without_core : 0;
     context_.processors = terms.processors;
     context_.sharers = &around_.mapping.record(0);
-    context_.sharer_count = control.ranks;
+    context_.sharer_count = node::can_tell_processors() ? control.ranks : 0;
+    context_.long_turn_ticks = node::long_turn_ticks_of(control.ranks, terms.processors);
     context_.sleepers = &around_.mapping.control().sleepers;
     context_.call = &around_.mapping.record(index());
     context_.waiter = &waiter_;

@@ -10,7 +10,7 @@
 
 #include "machine/node/doorbell.hpp"
 #include "machine/node/sleep_protocol.hpp"
-#include "machine/node/yield.hpp"
+#include "machine/node/turns.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::fabric {
@@ -115,7 +115,7 @@ bool fabric_waiter::wait_serving(const wait_request& request) {
             case node::idle_outcome::tired:
                 // What is there although nobody serves it, another thread of the rank is at.
                 if (!place_.may_sleep()) {
-                    node::yield_processor();
+                    node::turn_watch(self).yield();
                 } else {
                     sleep(request, [&] { return request.has_arrived() || !place_.may_sleep(); });
                 }

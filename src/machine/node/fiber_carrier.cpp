@@ -155,8 +155,8 @@ fiber_carrier::fiber_rank& fiber_carrier::wait_for_ready() {
     const bool attends = setting_.mail->has_notifier();
     if (attends) setting_.mail->attend();
     while (ready == nullptr) {
-        if (stay_awake({setting_.how_long, turn_watch(turns_), no_deadline}, look) ==
-            idle_outcome::tired)
+        if (stay_awake({setting_.how_long, turn_watch(*ranks_.front()->context_), no_deadline},
+                       look) == idle_outcome::tired)
             sleep();
         serve_mail();
         if (ready == nullptr) ready = next_ready();
@@ -181,8 +181,10 @@ void fiber_carrier::sleep() {
         }
     }
     sleep_protocol::mark(access, setting_.mail->arrivals(), setting_.bell_number + 1);
-    sleep_protocol::sleep_unless(access, *setting_.bell, count, [&] {
-        return next_ready() != nullptr || setting_.mail->has_mail();
+    turn_watch(*ranks_.front()->context_).leave_for([&] {
+        sleep_protocol::sleep_unless(access, *setting_.bell, count, [&] {
+            return next_ready() != nullptr || setting_.mail->has_mail();
+        });
     });
 }
 

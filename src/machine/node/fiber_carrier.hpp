@@ -50,7 +50,6 @@ private:
     fiber_rank* current_ = nullptr;
     fiber_rank* previous_ = nullptr;  ///< who switched to `current_`; null when it has ended
     std::size_t position_ = 0;        ///< of `current_` among the ranks
-    detail::turn_record turns_{};
     std::size_t live_ = 0;
     std::size_t with_deadline_ = 0;
 };

@@ -73,7 +73,7 @@ idle_outcome stay_awake(
         if (end_ns == 0) end_ns = now_ns + terms.how_long.yield_ns;
         const bool is_late = now_ns >= terms.deadline_ns;
         // Who looks again and again, and never sleeps, must not keep others from the processor.
-        if (is_late && !yields) yield_processor();
+        if (is_late && !yields) turns.yield();
         if (is_late) return idle_outcome::late;
         if (now_ns >= end_ns || !yields)
             return arrived() ? idle_outcome::arrived : idle_outcome::tired;

@@ -10,7 +10,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/death_list.hpp"
-#include "machine/node/yield.hpp"
+#include "machine/node/turns.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/error.hpp"
 
@@ -353,7 +353,7 @@ void post_office::send(detail::rank_context& context, const message_request& req
         // What its handlers could not send goes first. By the machine's poll: it may be that
         // handlers also run for what comes another way, and they run one at a time.
         while (own.has_parked()) {
-            if (!context.transport->poll(context)) yield_processor();
+            if (!context.transport->poll(context)) turn_watch(context).yield();
         }
         if (!try_send(context, own, request)) send_waiting(context, own, request);
         return;
@@ -362,7 +362,7 @@ void post_office::send(detail::rank_context& context, const message_request& req
     while (!try_send(context, own, request)) {
         if (is_dead(context, request.target)) return context.deaths->drop();
         if (!request.is_reply || own.must_park_reply()) return own.park(context, request);
-        if (!own.serve_replies_while_sending(context)) yield_processor();
+        if (!own.serve_replies_while_sending(context)) turn_watch(context).yield();
     }
 }
 

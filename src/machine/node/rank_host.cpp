@@ -74,7 +74,8 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     }
     context.processors = control.processors;
     context.sharers = &mapping_.record(0);
-    context.sharer_count = control.ranks;
+    context.sharer_count = can_tell_processors() ? control.ranks : 0;
+    context.long_turn_ticks = long_turn_ticks_of(control.ranks, control.processors);
     context.sleepers = &mapping_.control().sleepers;
     context.call = &mapping_.record(rank);
     context.transport = &transport_;

@@ -30,7 +30,7 @@ bool thread_waiter::wait_serving(const wait_request& request, mail_room* mail) {
             case idle_outcome::late: return request.has_arrived();
             case idle_outcome::tired:
                 // What is there although nobody serves it, another thread of the rank is at.
-                if (has_mail()) yield_processor();
+                if (has_mail()) turn_watch(self).yield();
                 sleep(request, access, [&] { return request.has_arrived() || has_mail(); });
         }
         if (request.has_arrived()) return true;

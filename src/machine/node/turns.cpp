@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <span>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace selion::machine::node {
 
 void note_lost_turn(detail::turn_record& record, std::int64_t now, std::int64_t ticks) noexcept {
@@ -18,29 +22,61 @@ void note_lost_turn(detail::turn_record& record, std::int64_t now, std::int64_t 
     record.sleeps_until = now + counted * record.turns_slept;
 }
 
+bool can_tell_processors() noexcept {
+#if defined(__x86_64__)
+    constexpr unsigned extended_features = 0x80000001;
+    constexpr unsigned rdtscp_bit = 1U << 27;
+    unsigned words[4] = {};
+    return __get_cpuid(extended_features, &words[0], &words[1], &words[2], &words[3]) != 0 &&
+           (words[3] & rdtscp_bit) != 0;
+#else
+    return sched_getcpu() >= 0;
+#endif
+}
+
+namespace {
+
+/// How the processor was used by those who know each other, as their call records say.
+struct processor_use {
+    std::int64_t idle_ticks;  ///< since the last of them has left it
+    bool is_interrupted;      ///< one of them is not away
+    bool is_known_lost;       ///< one has found that others had it
+};
+
+processor_use use_by_others(const detail::rank_context& context, turn_moment now,
+                            std::int64_t ticks) {
+    processor_use use{ticks, false, false};
+    const auto ago = [&](std::int64_t moment) {
+        const bool is_here = moment != 0 && ((moment ^ now.processor) & processor_bits) == 0;
+        return is_here ? now.ticks - (moment & ~place_bits) : INT64_MAX;
+    };
+    for (const call_record& sharer : std::span(context.sharers, context.sharer_count)) {
+        if (&sharer == context.call) continue;
+        if (ago(look_at(sharer.lost_at)) < ticks) use.is_known_lost = true;
+        const std::int64_t moment = look_at(sharer.left_at);
+        if ((moment & away_bit) != 0) {
+            use.idle_ticks = std::min(use.idle_ticks, ago(moment));
+        } else if (ago(moment) < longest_stay_ticks) {
+            use.is_interrupted = true;
+        }
+    }
+    return use;
+}
+
+}  // namespace
+
 /// After a turn that took long: who has had the processor? A rank has if one has left it just now,
-/// or has been interrupted there while it computed; others have if one has found that since.
+/// or has been interrupted there while it computed; but others have if one has found that since.
 void turn_watch::look_back(turn_moment now, std::int64_t ticks) noexcept {
     std::int64_t lost = ticks;
-    if (context_ != nullptr) {
-        for (const call_record& sharer : std::span(context_->sharers, context_->sharer_count)) {
-            const std::int64_t left_at = look_at(sharer.left_at);
-            const std::int64_t lost_at = look_at(sharer.lost_at);
-            const auto is_here = [&](std::int64_t moment) {
-                return moment != 0 && ((moment ^ now.processor) & processor_bits) == 0;
-            };
-            if (is_here(lost_at) && now.ticks - lost_at < ticks) {
-                lost = ticks;
-                break;
-            }
-            if (!is_here(left_at) || &sharer == context_->call) continue;
-            if ((left_at & away_bit) == 0) return;
-            lost = std::min(lost, now.ticks - (left_at & ~place_bits));
-        }
+    if (knows_others()) {
+        const processor_use use = use_by_others(*context_, now, ticks);
+        if (!use.is_known_lost) lost = use.is_interrupted ? 0 : use.idle_ticks;
     }
     if (lost < long_turn_ticks) return;
     note_lost_turn(*record_, now.ticks, lost);
-    if (context_ != nullptr) publish(context_->call->lost_at, packed(now));
+    if (knows_others() && !context_->is_foreign_thread)
+        publish(context_->call->lost_at, packed(now));
 }
 
 }  // namespace selion::machine::node

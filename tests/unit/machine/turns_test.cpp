@@ -53,6 +53,11 @@ TEST(yields_take_long, until_the_thread_has_slept_its_turns) {
     EXPECT_FALSE(yields_take_long({.sleeps_until = now + most + 1}, now)) << "it was set back";
 }
 
+TEST(long_turn, is_longer_where_many_ranks_share_a_processor) {
+    EXPECT_EQ(long_turn_ticks_of(2, 2), long_turn_ticks + (1 << 14));
+    EXPECT_EQ(long_turn_ticks_of(1024, 2), 9 * long_turn_ticks);
+}
+
 }  // namespace
 
 /// Tells a watch of turns as they might have been.
@@ -64,6 +69,9 @@ protected:
         calls[1].left_at = packed({turn_now().ticks - ticks_ago, processor}) | away_bit;
     }
     void comes_back() { watch.look_back({turn_now().ticks, here}, turn); }
+    void SetUp() override {
+        if (!can_tell_processors()) GTEST_SKIP() << "the processor does not tell its number";
+    }
     /// Looks several times, for the case that the host stands still in between.
     bool sleeps() {
         for (int i = 0; i < 50; ++i) {
@@ -100,6 +108,7 @@ TEST_F(turn_watch_test, yields_on_where_a_rank_has_had_the_processor_until_now) 
     bool has_yielded = false;
     for (int i = 0; i < 50 && !has_yielded; ++i) {  // the host may stand still in between
         context.own.turns = {};
+        calls[0] = {};
         somebody_leaves(0);
         comes_back();
         has_yielded = watch.yield_if_quick();
@@ -108,16 +117,36 @@ TEST_F(turn_watch_test, yields_on_where_a_rank_has_had_the_processor_until_now) 
 }
 
 TEST_F(turn_watch_test, yields_on_where_a_rank_was_interrupted_while_it_computed) {
-    somebody_leaves(turn);
+    bool yields_on = false;
+    for (int i = 0; i < 50 && !yields_on; ++i) {
+        context.own.turns = {};
+        calls[0] = {};
+        somebody_leaves(turn);
+        calls[1].left_at &= ~away_bit;
+        comes_back();
+        yields_on = !watch.should_sleep();
+    }
+    EXPECT_TRUE(yields_on);
+}
+
+TEST_F(turn_watch_test, does_not_tell_of_a_thread_that_is_not_the_ranks_own) {
+    context.is_foreign_thread = true;
+    EXPECT_TRUE(watch.yield_if_quick());
+    watch.leave_for([] {});
+    EXPECT_EQ(calls[0].left_at, 0);
+}
+
+TEST_F(turn_watch_test, sleeps_where_a_rank_has_been_blocked_for_long) {
+    somebody_leaves(longest_stay_ticks + place_bits);
     calls[1].left_at &= ~away_bit;
-    for (int i = 0; i < 50; ++i) comes_back();
-    EXPECT_FALSE(watch.should_sleep());
+    EXPECT_TRUE(sleeps());
 }
 
 TEST_F(turn_watch_test, sleeps_where_another_has_lost_its_turn_since) {
     bool has_slept = false;
     for (int i = 0; i < 50 && !has_slept; ++i) {
         somebody_leaves(0);
+        calls[1].left_at &= ~away_bit;  // it computes again
         calls[2].lost_at = packed({turn_now().ticks - turn / 2, here});
         comes_back();
         has_slept = watch.should_sleep();
