@@ -22,7 +22,9 @@ void note_lost_turn(detail::turn_record& record, std::int64_t now, std::int64_t 
     record.sleeps_until = now + counted * record.turns_slept;
 }
 
-bool can_tell_processors() noexcept {
+namespace {
+
+bool has_processor_number() noexcept {
 #if defined(__x86_64__)
     constexpr unsigned extended_features = 0x80000001;
     constexpr unsigned rdtscp_bit = 1U << 27;
@@ -33,8 +35,6 @@ bool can_tell_processors() noexcept {
     return sched_getcpu() >= 0;
 #endif
 }
-
-namespace {
 
 /// How the processor was used by those who know each other, as their call records say.
 struct processor_use {
@@ -64,6 +64,11 @@ processor_use use_by_others(const detail::rank_context& context, turn_moment now
 }
 
 }  // namespace
+
+bool can_tell_processors() noexcept {
+    static const bool can = has_processor_number();  // virtual machines take long to tell
+    return can;
+}
 
 /// After a turn that took long: who has had the processor? A rank has if one has left it just now,
 /// or has been interrupted there while it computed; but others have if one has found that since.
