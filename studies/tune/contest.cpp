@@ -24,7 +24,7 @@ constexpr double blocks_of_each = 40;  ///< for which there is time
 /// Of the time that each way has, what it may spend on calls that do not count.
 constexpr double warm_up_share = 0.25;
 /// Calls that do not count, for each member: two, because lines and slots take turns.
-constexpr std::uint64_t warm_up_laps = 2;
+constexpr int warm_up_laps = 2;
 /// What the touching of data is taken for at most, as part of a call: it is measured alone.
 constexpr double most_touching = 0.9;
 constexpr int touching_tries = 5;
@@ -90,15 +90,20 @@ private:
         return !is_over(start_ns_, (round < fewest_rounds ? 3 : 1) * task_.seconds) || round == 0;
     }
 
-    /// The first calls find memory that nobody has touched, other memory with each root. With 16
-    /// members they take thirty times as long as those that follow.
+    /// The first calls find memory that nobody has touched, other memory with each root and in
+    /// every other call. With 16 members they take thirty times as long as those that follow.
     void warm_up(const outcome& one, double seconds) {
         team_.choose(task_.what, one.way);
-        const std::uint64_t wanted = warm_up_laps * team_.size();
         const std::int64_t start = world_.now();
-        for (std::uint64_t done = 0, more = 1; done < wanted; done += more, more *= 2) {
-            for (std::uint64_t i = 0; i < more; ++i) calls_.call(turn_++);
-            if (is_over(start, seconds)) break;
+        for (int lap = 0; lap < warm_up_laps; ++lap) {
+            std::uint64_t more = 1;
+            for (std::uint64_t left = team_.size(); left != 0; left -= more, more *= 2) {
+                more = std::min(more, left);
+                for (std::uint64_t i = 0; i < more; ++i) calls_.call(turn_++);
+                if (is_over(start, seconds)) return;
+            }
+            // Each root in the other memory next: with an odd number of members that is so anyway.
+            if (team_.size() % 2 == 0) calls_.call(turn_);
         }
     }
 

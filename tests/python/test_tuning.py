@@ -95,7 +95,8 @@ def test_sizes_hold_the_longest_for_the_board():
 def test_coarse_sizes_come_first():
     made = cells.cells({"threads:2": 2}, ["broadcast"])
     assert len(made) == len(set(made)) == len(cells.sizes("broadcast", 2))
-    assert [cell.size for cell in made[:3]] == cells.sizes("broadcast", 2)[:9:3]
+    first = [cell.size for cell in made[:5]]
+    assert first == sorted({*cells.sizes("broadcast", 2)[::3], 112})
 
 
 def test_machines_grow_with_the_cores():

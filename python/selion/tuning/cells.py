@@ -28,14 +28,19 @@ class Cell:
         return f"{self.machine} {self.collective}{size}"
 
 
+def line_edge(collective: str, ranks: int) -> int:
+    """The longest block for which a line is enough, or the shortest there is."""
+    blocks = ranks if collective in _gives_all else 1
+    return max(_line_bytes // blocks // 8 * 8, 8)
+
+
 def sizes(collective: str, ranks: int) -> list[int]:
     """Sizes of blocks by four, and the longest for which a line is enough."""
     if collective == "barrier":
         return [0]
     blocks = ranks if collective in _has_all else 1
-    edge = _line_bytes // (ranks if collective in _gives_all else 1) // 8 * 8
     most = max(_most_bytes // blocks, 8)
-    return sorted({size for size in (*_sizes, max(edge, 8)) if size <= most})
+    return sorted({size for size in (*_sizes, line_edge(collective, ranks)) if size <= most})
 
 
 def default_machines(cores: int) -> list[str]:
@@ -47,14 +52,18 @@ def default_machines(cores: int) -> list[str]:
 
 
 def cells(machines: Mapping[str, int], collectives: Sequence[str]) -> list[Cell]:
-    """All cells; those first that say most where time is short: every third size, then the rest.
+    """All cells; those first that say most where time is short: every third size and the last one
+    for which a line is enough, then the rest. What has not been measured goes as the next longer
+    one does, and what fills a line does not tell of what is in slots.
 
     @param machines specs, with their ranks.
     """
     made: list[tuple[int, Cell]] = []
     for machine, ranks in machines.items():
         for collective in collectives:
+            edge = line_edge(collective, ranks)
             for number, size in enumerate(sizes(collective, ranks)):
-                made.append((0 if number % 3 == 0 else 1, Cell(machine, collective, size)))
+                is_first = number % 3 == 0 or size == edge
+                made.append((0 if is_first else 1, Cell(machine, collective, size)))
     return [cell for _, cell in sorted(made, key=lambda each: each[0])]
 
