@@ -101,22 +101,26 @@ function(selion_add_gtest_folder folder seconds)
 endfunction()
 
 # Registers a folder of pytest files as one ctest. The longer it may take, the earlier it begins.
-# With the name of a part and a pattern, those files make a ctest FOLDER/PART, and the others
-# FOLDER/rest, so that both may run at a time.
+# With pairs of the name of a part and a pattern, the files that match make a ctest FOLDER/PART, and
+# those that match none FOLDER/rest, so that all of them may run at a time.
 function(selion_add_pytest_folder folder seconds)
     file(GLOB scripts CONFIGURE_DEPENDS ${folder}/test_*.py)
     if(NOT scripts)
         return()
     endif()
-    if(ARGC EQUAL 4)
-        set(part ${scripts})
-        list(FILTER part INCLUDE REGEX ${ARGV3})
-        list(FILTER scripts EXCLUDE REGEX ${ARGV3})
-        selion_add_pytest(${folder}/${ARGV2} ${folder} ${seconds} ${part})
-        selion_add_pytest(${folder}/rest ${folder} ${seconds} ${scripts})
-    else()
+    set(parts ${ARGN})
+    if(NOT parts)
         selion_add_pytest(${folder} ${folder} ${seconds} ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+        return()
     endif()
+    while(parts)
+        list(POP_FRONT parts part pattern)
+        set(chosen ${scripts})
+        list(FILTER chosen INCLUDE REGEX ${pattern})
+        list(FILTER scripts EXCLUDE REGEX ${pattern})
+        selion_add_pytest(${folder}/${part} ${folder} ${seconds} ${chosen})
+    endwhile()
+    selion_add_pytest(${folder}/rest ${folder} ${seconds} ${scripts})
 endfunction()
 
 # Registers pytest files, or a folder of them, as one ctest.
