@@ -226,9 +226,15 @@ class FakeStudy:
         return self._selion("study", "fake", *arguments, **self.environment(**changes))
 
     def rows(self, path: Path | None = None) -> list[dict[str, Any]]:
-        """The rows of the results file without its header."""
-        lines = (path or self.results).read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines][1:]
+        """The rows of the results file without its headers."""
+        return [line for line in self._lines(path or self.results) if "metric" in line]
+
+    def headers(self) -> list[dict[str, Any]]:
+        return [line for line in self._lines(self.results) if "metric" not in line]
+
+    @staticmethod
+    def _lines(path: Path) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
     def runs(self) -> list[str]:
         """The points that the program was run for, since the last call."""

@@ -135,6 +135,13 @@ def test_rows_behind_a_second_header_are_those_of_its_host(section):
     assert values(made) == {"threads on h": [9.5, 19], "threads on far": [1000, 2000]}
 
 
+def test_a_header_of_a_resumed_run_is_no_fault(tmp_path):
+    write(tmp_path, "s", [header, *two_sizes(10), {**elsewhere, "resumed": True}, *two_sizes(9)])
+    found = collect([tmp_path])
+    assert found.notes == []
+    assert [row["origin"].host for row in found.studies["host"].rows] == ["h", "h", "far", "far"]
+
+
 def test_files_without_a_header_are_of_hosts_that_nobody_knows(section):
     made = section(two_sizes(10), two_sizes(1000))
     assert sorted(values(made).values()) == [[10, 20], [1000, 2000]]

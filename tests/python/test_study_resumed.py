@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conftest import clean_environment, command, needs_module, root, seconds
+from conftest import clean_environment, command, seconds
 from selion import places
 from selion.study import catalog, session
 from selion.study.plan import Request
@@ -200,27 +200,6 @@ def test_resume_tells_points_apart(fake, arguments):
 def test_resume_without_an_earlier_run(fake):
     assert fake.run("--quick", "--resume").returncode == 0
     assert len(fake.rows()) == 4
-
-
-def test_other_conditions_are_noticed(fake):
-    fake.run("--quick", SELION_HEAP="1G")
-    done = fake.run("--resume")
-    assert "These results were begun under other conditions: knobs was" in done.stderr
-
-
-@needs_module
-def test_another_calibration_is_noticed(fake):
-    file = fake.folder / "mine.toml"
-    text = (root / "machines" / "crossbar.toml").read_text()
-    file.write_text(text.replace('name = "crossbar"', 'name = "mine"'))
-    machine = ("--quick", "--experiment", "speed", "--machine", f"sim:{file}")
-    fake.run(*machine)
-    again = fake.run(*machine, "--resume")
-    assert (again.returncode, again.stderr.count("other conditions")) == (0, 0), again.stderr
-    file.write_text(file.read_text().replace("latency_us = 1 ", "latency_us = 2 "))
-    done = fake.run(*machine, "--resume")
-    assert (f"These results were begun under other conditions: the machine 'sim:{file}' had other "
-            "constants, such as those of another calibration.") in " ".join(done.stderr.split())
 
 
 _whole_row = {"experiment": "speed", "machine": "threads:2", "params": {}, "metric": "count",

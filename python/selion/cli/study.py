@@ -20,7 +20,7 @@ from selion.mistake import Failure, Mistake
 from selion.study import catalog, plan
 from selion.study.compare import Verdict, compare
 from selion.study.rows import Row
-from selion.study.session import Session
+from selion.study.session import Others, Session
 
 _interrupted = 130
 _all = "all"
@@ -37,6 +37,7 @@ class _Run:
     failures: dict[str, str]
     """By study, the reason."""
     go_on: bool
+    others: Others
     jobs: int
     comparing: bool
     as_json: bool
@@ -55,7 +56,7 @@ class _Run:
                 began = time.monotonic()
                 study = session.study.name
                 try:
-                    self.rows[study] = session.run(bar, self.go_on, self.jobs)
+                    self.rows[study] = session.run(bar, self.go_on, self.jobs, self.others)
                 except Mistake as problem:
                     if not (self.of_all or isinstance(problem, Failure)):
                         raise
@@ -138,6 +139,13 @@ def _show(run: _Run) -> None:
         print(run.closing_line())
 
 
+def _others(resume: bool, mixing: bool) -> Others:
+    """A comparison shows what there is; who goes on is told before anything is mixed."""
+    if mixing:
+        return Others.MIXED
+    return Others.REFUSED if resume else Others.LEFT
+
+
 Name = Annotated[
     str | None,
     typer.Argument(metavar="NAME", help="Study to run, or 'all'; none: list them.",
@@ -167,6 +175,11 @@ Jobs = Annotated[
                  help="Points of simulated machines at a time; default: as many as there are "
                       "usable cores. Those of real machines always run alone."),
 ]
+Mixing = Annotated[
+    bool,
+    typer.Option("--mix", help="With --resume or --compare: add rows also to those of another "
+                               "commit, host or setting; each part of the file says whose it is."),
+]
 Comparing = Annotated[
     bool,
     typer.Option("--compare", help="Published beside measured; measures only what is missing."),
@@ -188,6 +201,7 @@ def command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what an earlier run left.")
     ] = False,
+    mixing: Mixing = False,
     comparing: Comparing = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small axes, for a first look.")] = False,
 ) -> None:
@@ -196,6 +210,8 @@ def command(
     The rows of a point are appended to DIR/results.jsonl when it is complete. A study that fails
     does not keep the others from running; the exit status is 1 then.
     """
+    if mixing and not (resume or comparing):
+        raise Mistake("--mix adds to earlier rows; it needs --resume or --compare.")
     launcher.use_hosts(hosts, machines or [])
     request = plan.Request(
         experiment, tuple(settings or ()), tuple(machines or ()), repetitions, seed, quick
@@ -213,6 +229,7 @@ def command(
         sessions,
         failures,
         resume or comparing,
+        _others(resume, mixing),
         jobs or native.usable_cores(),
         comparing,
         as_json,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from selion.mistake import Failure
+from selion.study import conditions
 from selion.study.header import schema
 from selion.study.rows import Row
 
@@ -26,10 +27,6 @@ _measures = ("p5", "p95")
 _results = ("value", "published")
 _marks = ("ranks", "repetition", "seed")
 _tables = ("knobs", "constants")  # of a header, texts by names
-# Variables that say where things lie, and what is said of a run: its rows are the same.
-_without_effect = ("SELION_BIN", "SELION_CRASH_REPORT", "SELION_HANG_ACTION",
-                   "SELION_HANG_TIMEOUT", "SELION_MACHINE", "SELION_PREFIX", "SELION_STUDIES",
-                   "SELION_STUDY_DATA", "SELION_VERBOSE")  # fmt: skip
 _largest = 1e300  # of numbers: charts need room for sums and products of them
 _numbers = "numbers between -1e300 and 1e300"
 # A report's files have a study's name in theirs.
@@ -139,8 +136,7 @@ def _origin_of(header: Row, path: Path, machine: str) -> Origin:
     """@param path of the file, which stands for a host that nobody noted."""
     processor = f"{header.get('cpu', 'a processor that nobody noted')}, " \
                 f"{header.get('cores', '?')} processors"
-    settings = [f"{name}={value}" for name, value in sorted(header.get("knobs", {}).items())
-                if name not in _without_effect]
+    settings = [f"{name}={value}" for name, value in conditions.settings(header).items()]
     constants = header.get("constants", {}).get(machine.partition(",")[0])
     if constants is not None:
         settings.append(f"constants {constants}")
@@ -193,7 +189,7 @@ class _File:
             )
 
     def _take_header(self, number: int, content: Row) -> None:
-        if self.headers:
+        if self.headers and content.get("resumed") is not True:
             self.notes.append(
                 f"{self._path}, line {number} is a second header: files were joined, or two runs "
                 "wrote to one."

@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from selion import known_machines, native, places, spec
@@ -27,26 +28,30 @@ def commit() -> str | None:
     if root is None or not (root / ".git").exists():
         written = Path(__file__).resolve().parents[1] / "commit"
         return written.read_text(encoding="utf-8").strip() if written.is_file() else None
-    try:
-        found = subprocess.run(
-            [
-                "git",
-                "-C",
-                str(root),
-                "describe",
-                "--always",
-                "--dirty",
-                "--abbrev=40",
-                "--exclude=*",
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
-        )
-    except (OSError, subprocess.SubprocessError):
+    found = _git(root, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    return found.decode().strip() or None
+
+
+def changes(of: str | None) -> str | None:
+    """What tells files that differ from a commit from others that do; None where none differ.
+
+    @param of as `commit` says it.
+    """
+    root = places.source_tree()
+    if root is None or of is None or not of.endswith("-dirty"):
         return None
-    return found.stdout.strip() or None
+    found = _git(root, "diff", "HEAD", "--binary", "--no-color", "--no-ext-diff")
+    return hashlib.sha256(found).hexdigest()[:_digest_letters]
+
+
+def _git(root: Path, *words: str) -> bytes:
+    """What git prints; nothing if it cannot."""
+    try:
+        return subprocess.run(
+            ["git", "-C", str(root), *words], capture_output=True, check=True, timeout=30
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return b""
 
 
 def cpu_name() -> str:
@@ -75,10 +80,13 @@ def constants(machines: Iterable[str]) -> dict[str, str]:
 def header(machines: Iterable[str] = ()) -> Row:
     """A header for rows that are measured now. @param machines specs of theirs."""
     knobs = {key: value for key, value in sorted(os.environ.items()) if key.startswith("SELION_")}
+    measured_by = commit()
     return {
         "selion": version(),
         "schema": schema,
-        "commit": commit(),
+        "commit": measured_by,
+        "changes": changes(measured_by),
+        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
         "host": platform.node(),
         "cpu": cpu_name(),
         "cores": native.usable_cores(),
@@ -87,18 +95,3 @@ def header(machines: Iterable[str] = ()) -> Row:
         "knobs": knobs,
         "constants": constants(machines),
     }
-
-
-def differences(then: Row, now: Row) -> list[str]:
-    """What is not as it was when a results file was begun."""
-    found = [
-        f"{key} was {then.get(key)}, is {now[key]}"
-        for key in ("selion", "commit", "host", "cpu", "knobs")
-        if then.get(key) != now[key]
-    ]
-    known = then.get("constants", {})
-    return found + [
-        f"the machine '{name}' had other constants, such as those of another calibration"
-        for name, digest in now["constants"].items()
-        if known.get(name, digest) != digest
-    ]

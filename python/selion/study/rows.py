@@ -113,20 +113,32 @@ def _usable(path: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Rows that were measured under one header."""
+
+    header: Row
+    rows: list[Row] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Results:
-    """What a results file holds; without a header if it does not exist or is empty.
+    """What a results file holds; without parts if it does not exist or is empty.
 
     `is_cut` if an interruption cut its last line short, which is left out. Rows before it may then
     lack others of their point.
     """
 
-    header: Row | None = None
-    rows: Sequence[Row] = field(default_factory=list)
+    parts: Sequence[Part] = ()
     is_cut: bool = False
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for part in self.parts for row in part.rows]
 
 
 class ResultFile:
-    """DIR/results.jsonl: a header, then rows, those of a point appended together.
+    """DIR/results.jsonl: a header, then rows, those of a point appended together. A run that goes
+    on under other conditions puts a header of its own before its rows.
 
     While open, the folder is locked against a second run.
     @error Mistake if another run writes there, or the folder cannot be used.
@@ -168,16 +180,19 @@ class ResultFile:
         with _usable(self.path):
             text = self.path.read_bytes() if self.path.exists() else b""
         *lines, rest = text.split(b"\n")
-        objects: list[Row] = []
+        parts: list[Part] = []
         for number, line in enumerate(lines, start=1):
             content = _parsed(line)
-            if not (_is_row(content) if objects else _is_header(content)):
+            if _is_header(content):
+                parts.append(Part(content))
+            elif parts and _is_row(content):
+                parts[-1].rows.append(content)
+            else:
                 raise Mistake(
-                    f"{self.path}, line {number} is no {'row' if objects else 'header'} of "
+                    f"{self.path}, line {number} is no {'row' if parts else 'header'} of "
                     "results; move the file away or choose another --out."
                 )
-            objects.append(content)
-        return Results(objects[0], objects[1:], bool(rest)) if objects else Results()
+        return Results(parts, bool(rest) and bool(parts))
 
     def begin(self, header: Row) -> None:
         """Starts anew. Rows of an earlier file are kept beside it as results.previous.jsonl, which
@@ -200,13 +215,14 @@ class ResultFile:
         first, _, rest = self.path.read_bytes().partition(b"\n")
         return not rest and (not first or _is_header(_parsed(first)))
 
-    def go_on(self, header: Row, rows: Sequence[Row]) -> None:
-        """Keeps `rows` (and the header they were written under) and appends after them.
+    def go_on(self, parts: Sequence[Part]) -> None:
+        """Keeps `parts` and appends after them.
 
         @error Mistake
         """
+        lines = [line for part in parts for line in (part.header, *part.rows)]
         with _usable(self.path):
-            replace_whole(self.path, _text_of((header, *rows)))
+            replace_whole(self.path, _text_of(lines))
             self._open()
 
     def append(self, lines: Sequence[Row]) -> None:
@@ -242,7 +258,12 @@ def _parsed(line: bytes) -> Any:
 
 
 def _is_header(content: Any) -> bool:
-    return isinstance(content, dict) and "selion" in content
+    return (
+        isinstance(content, dict)
+        and "selion" in content
+        and "metric" not in content
+        and all(isinstance(content.get(key, {}), dict) for key in ("knobs", "constants"))
+    )
 
 
 def _is_row(content: Any) -> bool:

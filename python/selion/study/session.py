@@ -6,16 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
 from selion import places
-from selion.study import header
+from selion.mistake import Mistake
+from selion.study import conditions, header
 from selion.study.catalog import Study
 from selion.study.crew import Crew
 from selion.study.plan import Point, Request, points, unused_machines
 from selion.study.published import Published
-from selion.study.rows import Finished, ResultFile, Results, Row
+from selion.study.rows import Finished, Part, ResultFile, Results, Row
 from selion.study.runner import PointRun
 
 
@@ -30,6 +32,14 @@ class Watcher(Protocol):
     def note(self, sentence: str) -> None: ...
     def left_out(self, point: Point, reason: str) -> None: ...
     def over(self, point: Point, seconds: float) -> None: ...
+
+
+class Others(Enum):
+    """What becomes of missing points where earlier rows were measured under other conditions."""
+
+    REFUSED = "the run ends before anything is written"
+    LEFT = "they are not measured"
+    MIXED = "they are measured, under a header of their own"
 
 
 @dataclass
@@ -53,7 +63,9 @@ class Session:
         self._programs = {name: places.study_program(name) for name in programs}
         self._published = Published(self.study)
 
-    def run(self, watcher: Watcher, go_on: bool, jobs: int = 1) -> list[Row]:
+    def run(
+        self, watcher: Watcher, go_on: bool, jobs: int = 1, others: Others = Others.REFUSED
+    ) -> list[Row]:
         """Runs what is to be run and returns `rows`.
 
         @param go_on keep the complete points of an earlier run instead of starting anew.
@@ -67,31 +79,92 @@ class Session:
         with ResultFile(self.folder) as file:
             found = file.read() if go_on else Results()  # locked: it stays true
             finished = Finished(found, self.study.experiments, self.request.seed)
-            by_identity = {point.identity: point for point in self.points}
-            kept = [row for row in found.rows if finished.keeps(row, by_identity)]
-            self._start(file, found.header, kept, watcher)
-            self.rows = kept
-            missing = []
-            for point in self.points:
-                if point.obstacle:
-                    watcher.left_out(point, point.obstacle)
-                if not point.obstacle and self._missing(finished, point):
-                    missing.append(point)
-                else:
-                    watcher.skip([point])
-            self._run_points(missing, finished, watcher, jobs, self._keep(kept, file, watcher))
-        return kept
+            missing: Sequence[Point] = [
+                point
+                for point in self.points
+                if not point.obstacle and self._missing(finished, point)
+            ]
+            now = header.header(self._machines(self.points))
+            parts = self._kept(found, finished)
+            if differing := self._differences(parts, now, missing):
+                missing = self._despite(differing, missing, others, file.path, watcher)
+            self._start(file, parts, now, bool(found.parts), bool(missing))
+            self.rows = [row for part in parts for row in part.rows]
+            self._skip(missing, watcher)
+            self._run_points(missing, finished, watcher, jobs, self._keep(self.rows, file, watcher))
+        return self.rows
 
+    @staticmethod
+    def _machines(points: Iterable[Point]) -> set[str]:
+        found = (conditions.specs_of(point.machine, point.params) for point in points)
+        return set().union(*found)
+
+    def _kept(self, found: Results, finished: Finished) -> list[Part]:
+        """What stays of an earlier run, without headers that no row has."""
+        by_identity = {point.identity: point for point in self.points}
+        parts = [
+            Part(part.header, [row for row in part.rows if finished.keeps(row, by_identity)])
+            for part in found.parts
+        ]
+        return [part for part in parts if part.rows]
+
+    def _differences(self, parts: Sequence[Part], now: Row, missing: Sequence[Point]) -> list[str]:
+        """What keeps new rows from standing beside earlier ones; of all points, if none is new."""
+        new = self._machines(missing or self.points)
+        found: dict[str, None] = {}
+        for part in parts:
+            old: set[str] = set().union(
+                *(conditions.specs_of(row["machine"], row["params"]) for row in part.rows)
+            )
+            found.update(dict.fromkeys(conditions.differences(part.header, old, now, new)))
+        return list(found)
+
+    @staticmethod
+    def _despite(
+        differing: Sequence[str],
+        missing: Sequence[Point],
+        others: Others,
+        path: Path,
+        watcher: Watcher,
+    ) -> Sequence[Point]:
+        """The points to be run although conditions are others than those of earlier rows."""
+        sentence = f"{path} has rows of other conditions: {', '.join(differing)}."
+        points = "a point" if len(missing) == 1 else f"{len(missing)} points"
+        if missing and others is Others.REFUSED:
+            raise Mistake(
+                f"{sentence} Rows of both would stand side by side. Without --resume all is "
+                "measured anew, and that file kept as results.previous.jsonl; --out DIR takes "
+                "another folder; --mix goes on, and notes which rows are whose."
+            )
+        if missing and others is Others.LEFT:
+            sentence += f" So {points} that it lacks were not measured; --mix measures them."
+            missing = []
+        elif missing:
+            sentence += f" Those of {points} are added under a header of their own."
+        watcher.note(sentence)
+        return missing
+
+    @staticmethod
     def _start(
-        self, file: ResultFile, begun: Row | None, kept: list[Row], watcher: Watcher
+        file: ResultFile, parts: Sequence[Part], now: Row, has_begun: bool, has_more: bool
     ) -> None:
-        now = header.header(point.machine for point in self.points)
-        if begun is None:
+        if not has_begun:
             file.begin(now)
-            return
-        for difference in header.differences(begun, now):
-            watcher.note(f"These results were begun under other conditions: {difference}.")
-        file.go_on(begun, kept)
+        elif not parts:
+            file.go_on([Part(now)])
+        elif has_more and not conditions.holds_for(parts[-1].header, now):
+            file.go_on([*parts, Part({**now, "resumed": True})])
+        else:
+            file.go_on(parts)
+
+    def _skip(self, missing: Iterable[Point], watcher: Watcher) -> None:
+        """Tells of the points that are not run."""
+        to_run = {point.identity for point in missing}
+        for point in self.points:
+            if point.obstacle:
+                watcher.left_out(point, point.obstacle)
+            if point.identity not in to_run:
+                watcher.skip([point])
 
     def _missing(self, finished: Finished, point: Point) -> list[int]:
         return [r for r in range(self.request.repetitions) if not finished.holds(point, r)]

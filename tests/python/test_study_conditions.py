@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`selion study` goes on with rows of another commit, host or setting only where that is asked for,
+and then says which rows are whose."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from conftest import needs_module, root
+from selion import places
+from selion.study import header
+
+_speed = ("--experiment", "speed")
+_one = (*_speed, "--set", "op=put", "--set", "bytes=8")
+
+
+def pretend(fake, **changes: Any) -> bytes:
+    """Has the file's first header say something else; None takes it out. What the file is then."""
+    first, rest = fake.results.read_text().split("\n", 1)
+    said = {**json.loads(first), **changes}
+    said = {key: value for key, value in said.items() if value is not None}
+    fake.results.write_text(json.dumps(said) + "\n" + rest)
+    return fake.results.read_bytes()
+
+
+def begun(fake, *asked: str, machine: str = "threads:2", **changes: Any) -> bytes:
+    """A file with the rows of one point that were measured under other conditions."""
+    done = fake.run(*(asked or _one), "--machine", machine)
+    assert done.returncode == 0, done.stderr
+    fake.runs()
+    return pretend(fake, **changes)
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- what matters ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"selion": "0.0.1"}, "the version was 0.0.1, is "),
+        ({"commit": "abc"}, "the commit was abc, is "),
+        ({"commit": None}, "the commit was not noted, is "),
+        ({"changes": "0123456789ab"}, "the changes to the commit were others"),
+        ({"host": "far"}, "the host was far, is "),
+        ({"cpu": "Another processor"}, "the processor was Another processor, is "),
+        ({"cores": 1024}, "the number of usable processors was 1024, is "),
+        ({"kernel": "1.0"}, "the kernel was 1.0, is "),
+        ({"compiler": "cc"}, "the compiler was cc, is "),
+        ({"knobs": {"SELION_BIND": "on"}}, "SELION_BIND was on, is not set"),
+    ],
+    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+)
+def test_rows_of_other_conditions_are_not_gone_on_with(fake, changes, said):
+    before = begun(fake, **changes)
+    done = fake.run(*_speed, "--resume")
+    assert (done.returncode, done.stdout, fake.runs()) == (2, "", [])
+    assert done.stderr.startswith(
+        f"selion study: selion-out/fake/results.jsonl has rows of other conditions: {said}")
+    assert "--mix goes on" in done.stderr
+    assert fake.results.read_bytes() == before
+
+
+def test_uncommitted_changes_are_told_apart(tmp_path, monkeypatch):
+    def git(*asked: str) -> None:
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a", *asked],
+                       check=True, capture_output=True)
+
+    monkeypatch.setattr(places, "source_tree", lambda: tmp_path)
+    code = tmp_path / "code"
+    code.write_text("1")
+    git("init")
+    git("add", "code")
+    git("commit", "-m", "one")
+    found = [header.changes(header.commit())]
+    for text in ("2", "3", "2"):
+        code.write_text(text)
+        found.append(header.changes(header.commit()))
+    assert found[0] is None
+    assert found[1] == found[3] != found[2]
+    assert None not in found[1:]
+
+
+def test_a_variable_that_is_set_now_is_another_condition(fake):
+    before = begun(fake)
+    done = fake.run(*_speed, "--resume", SELION_HEAP="1G")
+    assert done.returncode == 2
+    assert "other conditions: SELION_HEAP was not set, is 1G. Rows" in done.stderr
+    assert fake.results.read_bytes() == before
+
+
+def test_variables_that_change_no_row_are_no_conditions(fake):
+    begun(fake)
+    done = fake.run(*_speed, "--resume", SELION_HANG_TIMEOUT="5", SELION_VERBOSE="off")
+    assert (done.returncode, len(fake.runs())) == (0, 3)
+    assert "other conditions" not in done.stderr
+
+
+_of_host = {"host": "far", "cpu": "Another processor", "cores": 1024, "kernel": "1.0",
+            "compiler": "cc", "knobs": {"SELION_SPIN": "1"}}  # fmt: skip
+
+
+@needs_module
+def test_virtual_times_are_gone_on_with_on_another_host(fake):
+    begun(fake, machine="sim:crossbar", **_of_host)
+    done = fake.run(*_speed, "--machine", "sim:crossbar", "--resume")
+    assert (done.returncode, len(fake.runs())) == (0, 3), done.stderr
+    assert "other conditions" not in done.stderr
+    assert [each["host"] == "far" for each in fake.headers()] == [True, False]
+
+
+@needs_module
+@pytest.mark.parametrize("changes", [{"commit": "abc"}, {"knobs": {"SELION_HEAP": "1G"}}])
+def test_virtual_times_depend_on_the_code_and_on_settings(fake, changes):
+    begun(fake, machine="sim:crossbar", **changes)
+    done = fake.run(*_speed, "--machine", "sim:crossbar", "--resume")
+    assert (done.returncode, "other conditions" in done.stderr) == (2, True)
+
+
+@needs_module
+def test_a_simulation_that_spends_the_time_of_the_host_depends_on_it(fake):
+    machine = "sim:crossbar,compute=measured"
+    begun(fake, machine=machine, **_of_host)
+    done = fake.run(*_speed, "--machine", machine, "--resume")
+    assert (done.returncode, "the host was far" in done.stderr) == (2, True)
+
+
+@needs_module
+@pytest.mark.parametrize("is_named_by_params", [False, True])
+def test_another_calibration_is_another_condition(fake, is_named_by_params):
+    file = fake.folder / "mine.toml"
+    text = (root / "machines" / "crossbar.toml").read_text()
+    file.write_text(text.replace('name = "crossbar"', 'name = "mine"'))
+    asked: tuple[str, ...] = ("--machine", f"sim:{file}")
+    if is_named_by_params:
+        study = fake.folder / "studies" / "fake" / "study.toml"
+        study.write_text(study.read_text() + """
+[axis.predicted_on]
+type = "string"
+default = ["sim:mine"]
+legal = "any"
+""")
+        study.write_text(study.read_text().replace('axes = ["op", "bytes"]',
+                                                   'axes = ["op", "bytes", "predicted_on"]'))
+        asked = ("--set", f"predicted_on=sim:{file}")
+    assert fake.run(*_one, *asked).returncode == 0
+    again = fake.run("--quick", *_speed, *asked, "--resume")
+    assert (again.returncode, again.stderr.count("other conditions")) == (0, 0), again.stderr
+    file.write_text(file.read_text().replace("latency_us = 1 ", "latency_us = 2 "))
+    before = fake.results.read_bytes()
+    done = fake.run(*_speed, *asked, "--resume")
+    assert done.returncode == 2
+    assert (f"other conditions: the machine 'sim:{file}' had other constants, such as those of "
+            "another calibration. Rows") in done.stderr
+    assert fake.results.read_bytes() == before
+
+
+# --- what is possible all the same ----------------------------------------------------------------
+
+
+def test_a_file_may_be_mixed_where_that_is_asked_for(fake):
+    before = begun(fake, commit="abc")
+    done = fake.run(*_speed, "--resume", "--mix")
+    assert (done.returncode, len(fake.runs())) == (0, 3)
+    assert "the commit was abc, is " in words(done.stderr)
+    assert "Those of 3 points are added under a header of their own." in words(done.stderr)
+    first, second = fake.headers()
+    assert (first["commit"], "resumed" in first) == ("abc", False)
+    assert (second["commit"] != "abc", second["resumed"]) == (True, True)
+    assert fake.results.read_bytes().startswith(before)
+    assert len(fake.rows()) == 8
+
+
+def test_a_mixed_file_keeps_its_headers(fake):
+    begun(fake, commit="abc")
+    fake.run(*_speed, "--set", "op=put", "--resume", "--mix")
+    mixed = fake.results.read_bytes()
+    fake.runs()
+    refused = fake.run(*_speed, "--resume")
+    assert (refused.returncode, fake.results.read_bytes() == mixed) == (2, True)
+    done = fake.run(*_speed, "--resume", "--mix")
+    assert (done.returncode, len(fake.runs())) == (0, 2)
+    assert fake.results.read_bytes().startswith(mixed)
+    assert [each["commit"] == "abc" for each in fake.headers()] == [True, False]
+
+
+def test_where_nothing_is_missing_rows_of_other_conditions_are_only_told(fake):
+    before = begun(fake, commit="abc")
+    done = fake.run(*_one, "--resume")
+    assert (done.returncode, fake.runs()) == (0, [])
+    assert "results.jsonl has rows of other conditions: the commit was abc" in words(done.stderr)
+    assert fake.results.read_bytes() == before
+
+
+def test_a_comparison_shows_rows_of_other_conditions_and_adds_none(fake):
+    fake.published.write_text(
+        fake.published.read_text() + 'fake,speed,"{""op"":""put"",""bytes"":8}",latency_ns,8.5,ns\n'
+    )
+    before = begun(fake, commit="abc")
+    done = fake.run(*_speed, "--compare")
+    assert (done.returncode, fake.runs()) == (0, [])
+    assert "So 3 points that it lacks were not measured; --mix measures them." in words(done.stderr)
+    assert "fake: 1 of 1 cells within tolerance." in done.stdout
+    assert fake.results.read_bytes() == before
+    assert fake.run(*_speed, "--compare", "--mix").returncode == 0
+    assert len(fake.runs()) == 3
+
+
+def test_mixing_needs_rows_to_add_to(fake):
+    done = fake.run("--mix")
+    assert (done.returncode, done.stderr) == (
+        2, "selion study: --mix adds to earlier rows; it needs --resume or --compare.\n")
+    assert not fake.results.exists()
+
+
+def test_a_file_without_rows_begins_anew_under_other_conditions(fake):
+    assert fake.run("--quick", FAKE_FAULT="exit").returncode == 1
+    pretend(fake, commit="abc")
+    assert fake.run("--quick", "--resume").returncode == 0
+    assert [each["commit"] == "abc" for each in fake.headers()] == [False]
+
+
+def test_one_study_of_other_conditions_does_not_keep_others_from_running(fake):
+    before = begun(fake, commit="abc")
+    done = fake._selion("study", "all", "--resume", **fake.environment())
+    assert done.returncode == 1
+    assert "'fake' failed: selion-out/fake/results.jsonl has rows of other" in done.stderr
+    assert fake.results.read_bytes() == before
