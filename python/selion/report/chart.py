@@ -44,6 +44,8 @@ class Chart:
     command: str
     is_virtual: bool
     """Whether its times are those of a simulated machine."""
+    runs: str = ""
+    """Where its rows come from, if its study has several runs."""
 
     @property
     def has_published(self) -> bool:

@@ -267,7 +267,10 @@ def alone(chart: Chart, style: str) -> str:
     head = 20.0 * len(lines) + 6
     height = _frame(chart).height
     legend, under = _legend(chart, height)
-    high = math.ceil(head + height + under + 8)
+    runs = _wrapped(chart.runs, int((width - 20) / 6.6)) if chart.runs else []
+    notes = "".join(f'<text class="tick" x="10" y="{head + height + under + 14 + 16 * place:g}">'
+                    f"{escape(line)}</text>" for place, line in enumerate(runs))
+    high = math.ceil(head + height + under + 16 * len(runs) + 8)
     titles = "".join(f'<text class="title" x="10" y="{18 + 20 * place}">{escape(line)}</text>'
                      for place, line in enumerate(lines))
     inner = body(chart, "clip").replace(
@@ -275,7 +278,7 @@ def alone(chart: Chart, style: str) -> str:
     return (f'<svg {_name_space} width="{width:g}" height="{high}" '
             f'viewBox="0 0 {width:g} {high}"><style>{style}</style>'
             f'<rect class="paper" width="{width:g}" height="{high}"/>{titles}'
-            f'<g transform="translate(0 {head:g})">{inner}{"".join(legend)}</g></svg>\n')
+            f'<g transform="translate(0 {head:g})">{inner}{"".join(legend)}</g>{notes}</svg>\n')
 
 
 def _wrapped(words: str, letters: int) -> Sequence[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from selion.mistake import Failure
+from selion.report.runs import Run, commit_words, run_of
 from selion.study import conditions
 from selion.study.header import schema
 from selion.study.rows import Row
@@ -27,6 +28,7 @@ _measures = ("p5", "p95")
 _results = ("value", "published")
 _marks = ("ranks", "repetition", "seed")
 _tables = ("knobs", "constants")  # of a header, texts by names
+_of_builds = {"selion": "version", "compiler": "compiler", "kernel": "kernel"}
 _largest = 1e300  # of numbers: charts need room for sums and products of them
 _numbers = "numbers between -1e300 and 1e300"
 # A report's files have a study's name in theirs.
@@ -44,7 +46,8 @@ class Origin:
     host: str
     processor: str
     settings: tuple[str, ...] = ()
-    """Variables that were set, and which constants a simulated machine had."""
+    """Variables that were set, which constants a simulated machine had, and by what code and under
+    which kernel it was."""
 
 
 @dataclass
@@ -140,7 +143,13 @@ def _origin_of(header: Row, path: Path, machine: str) -> Origin:
     constants = header.get("constants", {}).get(machine.partition(",")[0])
     if constants is not None:
         settings.append(f"constants {constants}")
-    return Origin(str(header.get("host") or f"the host of {path}"), processor, tuple(settings))
+    settings.append(commit_words(header))
+    settings += [f"{words} {header[key]}" for key, words in _of_builds.items() if header.get(key)]
+    return Origin(_host_of(header, path), processor, tuple(settings))
+
+
+def _host_of(header: Row, path: Path) -> str:
+    return str(header.get("host") or f"the host of {path}")
 
 
 def _is_table(content: Any) -> bool:
@@ -164,7 +173,8 @@ class _File:
         self.notes: list[str] = []
 
     def rows(self) -> Iterator[Row]:
-        """Each with its `origin`, as the last header before it says; None where none is."""
+        """Each with its `origin` and its `run`, as the last header before it says; None where none
+        is."""
         lines = self._path.read_bytes().split(b"\n")
         is_cut = lines[-1] != b""
         for number, line in enumerate(lines, start=1):
@@ -175,7 +185,8 @@ class _File:
             if content is not None and "selion" in content and "metric" not in content:
                 self._take_header(number, content)
             elif fault is None and content is not None:
-                yield {**content, "origin": self.origin(-1, content["machine"])}
+                yield {**content, "origin": self.origin(-1, content["machine"]),
+                       "run": self.run(-1)}
             elif is_cut and number == len(lines) and content is None:
                 self.notes.append(f"{self._path}, line {number} is cut off in the middle.")
             else:
@@ -209,6 +220,12 @@ class _File:
         """What the header in that place of all says; None as long as there is none."""
         return _origin_of(self.headers[place], self._path, machine) if self.headers else None
 
+    def run(self, place: int) -> Run | None:
+        """As `origin`."""
+        if not self.headers:
+            return None
+        return run_of(self.headers[place], _host_of(self.headers[place], self._path))
+
 
 def _take(path: Path, into: Collected) -> None:
     file = _File(path)
@@ -222,6 +239,7 @@ def _take(path: Path, into: Collected) -> None:
         name = row["study"]
         row["origin"] = (row["origin"] or file.origin(0, row["machine"])
                          or _origin_of({}, path, row["machine"]))
+        row["run"] = row["run"] or file.run(0) or run_of({}, _host_of({}, path))
         into.studies.setdefault(name, Results(name)).rows.append(row)
         found[name] = found.get(name, 0) + 1
     into.notes += file.notes

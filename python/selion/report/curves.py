@@ -12,6 +12,7 @@ from typing import Any
 
 from selion.report.chart import Chart, Curve, Dot
 from selion.report.contents import PlotPlan
+from selion.report.runs import told
 from selion.report.select import is_number, key_of, machine_name, matches, measured_by
 from selion.study.catalog import Experiment, Study
 from selion.study.plan import canonical
@@ -183,6 +184,7 @@ class _Maker:
             command=command_of(self._study, plan.experiment, rows,
                                self._experiment.machines if self._experiment else ()),
             is_virtual=all(row["machine"].startswith("sim:") for row in rows),
+            runs=told(rows),
         )
 
 

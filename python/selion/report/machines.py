@@ -3,7 +3,7 @@
 
 Mostly the name is enough, as params say which shape a point had. Where they do not, the name gets
 what differs: `threads:2` and `threads:4`, `threads of 8 ranks`, `threads on HOST`, or that `with
-SETTING`.
+SETTING` or `with commit COMMIT`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from selion import spec
 from selion.report.collect import Origin
 from selion.report.select import machine_name
 from selion.study.catalog import Experiment
+from selion.study.conditions import is_measured
 from selion.study.plan import canonical
 from selion.study.rows import Row
 
@@ -59,12 +60,12 @@ def _have_other_ranks(rows: Sequence[Row]) -> bool:
 
 
 def _differ_by_origin(rows: Sequence[Row]) -> bool:
-    """Whether rows come from several hosts or were measured with other settings, and it matters:
-    virtual times are those of no host, so there it does only if a machine had other constants, or
-    one and the same run has given other values."""
+    """Whether rows come from several hosts or commits, or were measured with other settings, and it
+    matters: with virtual times it does only if a machine had other constants, or one and the same
+    run has given other values."""
     if len({row.get("origin") for row in rows}) < 2:
         return False
-    if not rows[0]["machine"].startswith("sim:"):
+    if any(is_measured(row["machine"]) for row in rows):
         return True
     if len({_constants_of(row) for row in rows} - {None}) > 1:
         return True

@@ -45,14 +45,20 @@ def _section(section: Section, plots: Path) -> Iterator[str]:
         yield f"![{chart.title}]({plots.name}/{section.name}-{number:02}.svg)\n"
         if chart.text:
             yield f"{chart.text}\n"
+        if chart.runs:
+            yield f"{chart.runs}\n"
         yield f"`{chart.command}`\n"
         yield from _table([x_name(chart), *names_of(chart)], table_of(chart))
     for number, picture in enumerate(section.pictures, start=1):
         if picture.svg:
             yield f"### {picture.title}\n"
             yield f"![{picture.title}]({plots.name}/{section.name}-picture-{number}.svg)\n"
+            if picture.runs:
+                yield f"{picture.runs}\n"
     if section.cells:
         yield "### Cell by cell\n"
+        if section.runs_of_cells:
+            yield f"{section.runs_of_cells}\n"
         columns = ["experiment", "params", "metric", "measured", "published", "error", "tolerance"]
         lines = [[words[key] for key in columns] for words in map(cell_words, section.cells)]
         yield from _table(["experiment", "at", "figure", *columns[3:]], lines)

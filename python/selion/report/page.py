@@ -16,6 +16,7 @@ from selion.report.cells import Cell
 from selion.report.chart import Chart
 from selion.report.chart_style import dark, declarations, light, rules, variables
 from selion.report.field_picture import FieldPicture
+from selion.report.runs import listed
 from selion.report.scale import plain
 from selion.report.sections import Section
 from selion.report.select import is_number
@@ -108,7 +109,7 @@ def _legend(chart: Chart) -> list[dict[str, Any]]:
 def _chart(chart: Chart, key: str) -> dict[str, Any]:
     return {
         "key": key, "title": chart.title, "text": chart.text, "command": chart.command,
-        "is_virtual": chart.is_virtual, "legend": _legend(chart),
+        "is_virtual": chart.is_virtual, "runs": chart.runs, "legend": _legend(chart),
         "svg": chart_svg.body(chart, f"{key}-clip"), "x_name": x_name(chart),
         "names": names_of(chart), "table": table_of(chart),
     }  # fmt: skip
@@ -129,11 +130,9 @@ def cell_words(cell: Cell) -> dict[str, str]:
 
 def measured_words(section: Section) -> str:
     """By what a study's rows were measured, in a sentence."""
-    commits = dict.fromkeys(str(header.get("commit") or "an unknown commit")[:12]
-                            for header in section.headers)
     versions = dict.fromkeys(str(header.get("selion")) for header in section.headers)
     return (f"{section.row_count:,} rows, measured by selion {', '.join(versions) or '?'} "
-            f"({', '.join(commits) or 'an unknown commit'}).")
+            f"({listed(section.runs)}).")
 
 
 def origin_words(headers: Iterable[Row]) -> str:

@@ -12,6 +12,7 @@ from selion import meter_file, schedules
 from selion.drawing import heat_map, heat_map_picture, schedule_picture
 from selion.mistake import Mistake
 from selion.report.contents import PicturePlan
+from selion.report.runs import runs_of, told
 from selion.report.select import matches
 from selion.study.rows import Row
 
@@ -24,14 +25,14 @@ class Picture:
     text: str
     svg: str
     reason: str = ""
+    runs: str = ""
+    """Where its rows come from, if its study has several runs."""
 
 
 def _links(study: str, plan: PicturePlan, rows: Sequence[Row]) -> str:
-    own = [("a row", row) for row in rows
-           if row["experiment"] == plan.experiment and matches(row, plan.where)]
-    if not own:
+    if not rows:
         raise Mistake("not measured")
-    recorded = meter_file.of_study(Path("results.jsonl"), own, ())
+    recorded = meter_file.of_study(Path("results.jsonl"), [("a row", row) for row in rows], ())
     heat = heat_map.make(recorded, "load")
     if heat is None or heat.is_too_large:
         raise Mistake("its links are those of no mesh that can be drawn")
@@ -51,8 +52,14 @@ def _tree(plan: PicturePlan) -> str:
 
 def picture_of(study: str, plan: PicturePlan, rows: Sequence[Row]) -> Picture:
     """Draws it; a picture that cannot be drawn says why."""
+    own = [row for row in rows
+           if row["experiment"] == plan.experiment and matches(row, plan.where)]
+    of_one = [row for row in own if row.get("run") == own[0].get("run")]
+    runs = told(of_one)
+    if len(runs_of(own)) > 1:
+        runs += " Rows of other runs are left out."
     try:
-        svg = _links(study, plan, rows) if plan.kind == "links" else _tree(plan)
+        svg = _links(study, plan, of_one) if plan.kind == "links" else _tree(plan)
     except Mistake as reason:
         return Picture(plan.title, plan.text, "", str(reason))
-    return Picture(plan.title, plan.text, svg)
+    return Picture(plan.title, plan.text, svg, runs=runs)

@@ -15,6 +15,7 @@ from selion.report.contents import Contents, PlotPlan, read_contents
 from selion.report.curves import charts_of, usual_plans
 from selion.report.machines import told_apart
 from selion.report.pictures import Picture, picture_of
+from selion.report.runs import Run, only_where_several, told
 from selion.report.select import answer, machine_name
 from selion.study.catalog import Study
 from selion.study.rows import Row
@@ -39,6 +40,9 @@ class Section:
     machines: list[tuple[str, str]] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
     headers: list[Row] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    runs_of_cells: str = ""
+    """Where the rows of the cells come from, if the study has several runs."""
     row_count: int = 0
 
     @property
@@ -89,8 +93,9 @@ def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
     study = studies.get(results.study)
     experiments = study.experiments if study else {}
     rows = told_apart(results.rows, experiments)
+    runs = only_where_several(rows)
     section = Section(results.study, study.title if study else "a study that is not installed here",
-                      headers=results.headers, row_count=len(rows))
+                      headers=results.headers, runs=runs, row_count=len(rows))
     contents = read_contents(study.folder) if study else Contents()
     shown = {plan.experiment for plan in contents.plots}
     shown |= {picture.experiment for picture in contents.pictures}
@@ -108,6 +113,9 @@ def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
             section.verdict = verdict.sentence()
             section.worst = worst(verdict)
         section.cells = cells_of(verdict, rows)
+        of_cells = {(cell.experiment, cell.metric) for cell in section.cells}
+        section.runs_of_cells = told(row for row in rows
+                                     if (row["experiment"], row["metric"]) in of_cells)
     return section
 
 

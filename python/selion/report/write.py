@@ -12,6 +12,7 @@ from selion.report import markdown, page, pictures_of_plots
 from selion.report.collect import collect
 from selion.report.field_picture import draw_fields
 from selion.report.page import Report
+from selion.report.runs import warning
 from selion.report.sections import sections_of
 from selion.whole_file import write_whole
 from selion.study import catalog
@@ -30,7 +31,8 @@ def make(folders: Sequence[Path], title: str) -> Report:
     collected = collect(folders)
     sections = sections_of(collected.studies, catalog.read_all(places.studies_folder()))
     fields, notes = draw_fields(collected.fields)
-    return Report(title, sections, fields, [*collected.notes, *notes])
+    several = warning({section.name: section.runs for section in sections})
+    return Report(title, sections, fields, [*several, *collected.notes, *notes])
 
 
 def _counted(number: int, one: str, many: str) -> str:
