@@ -107,8 +107,8 @@ inline bool make_progress(rank_context& context) {
 /// way comes as one. Not where another thread may serve: it would be woken for nothing.
 inline bool arrives_with_progress(rank_context& context, const shared_word& word,
                                   std::uint64_t at_least) {
-    const std::uint32_t looks = context.has_one_thread ? context.brief_looks : 0;
-    for (std::uint32_t look = 0; look < looks; ++look) {
+    const std::uint32_t polls = context.has_one_thread ? context.brief_polls : 0;
+    for (std::uint32_t poll = 0; poll < polls; ++poll) {
         if (word_load(word) >= at_least) return true;
         if (context.transport->poll(context)) run_completions(context);
     }

@@ -97,7 +97,9 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t rank = 0;
     std::uint32_t ranks = 0;         ///< 0: this thread belongs to no rank
     std::uint32_t brief_looks = 0;   ///< looks at a word before the way to wait is taken; 0 where
-                                     ///< somebody else needs the processor
+                                     ///< somebody else needs the processor, or nobody else writes
+                                     ///< words
+    std::uint32_t brief_polls = 0;   ///< the same, with a look at what has come in between
     std::uint32_t brief_yields = 0;  ///< then, looks between which other threads may run; 0 where
                                      ///< that is the business of the rank's way to wait
     std::uint32_t* sleepers = nullptr;  ///< threads of the job that sleep or are about to; in a

@@ -16,6 +16,8 @@ namespace selion::machine::fabric {
 namespace {
 
 constexpr std::int64_t nap_ns = 1'000'000;
+/// Looks at a word that ranks of the host may write, or a message: a line takes as long as these.
+constexpr std::uint32_t brief_looks_beside_network = 8;
 /// Who is told nothing more sees that the process has gone.
 constexpr std::int64_t longest_goodbye_ns = 1'000'000'000;
 
@@ -106,6 +108,12 @@ std::function<void()> fabric_rank::batch_begun() const {
     return [batches] { batches->note_begun(); };
 }
 
+/// What comes over the network is there when it has been looked at: a word does not tell of it.
+std::uint32_t fabric_rank::most_brief_looks() const {
+    if (near_.count == around_.places.ranks()) return node::brief_looks_with_core;
+    return near_.count == 1 ? 0 : brief_looks_beside_network;
+}
+
 void fabric_rank::prepare() {
     const node::control_block& control = around_.mapping.control();
     const job_terms& terms = around_.terms;
@@ -118,7 +126,8 @@ void fabric_rank::prepare() {
     context_.fence_signals = control.fence_signals != 0;
     context_.words_mapped = around_.host.description().capabilities.shares_memory;
     context_.compares_calls = terms.compares_calls != 0;
-    context_.brief_looks = terms.have_cores != 0 ? node::brief_looks_with_core : 0;
+    context_.brief_polls = terms.have_cores != 0 ? node::brief_looks_with_core : 0;
+    context_.brief_looks = std::min(context_.brief_polls, most_brief_looks());
     // While it yields nobody looks at the network.
     const bool yields = context_.words_mapped && context_.ranks > 1 && terms.have_cores == 0;
     context_.brief_yields = yields ? node::brief_yields_without_core : 0;

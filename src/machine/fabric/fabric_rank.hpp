@@ -92,6 +92,7 @@ private:
     sleeping_place place_to_sleep() const;
     std::unique_ptr<port> make_port();
     std::function<void()> batch_begun() const;
+    std::uint32_t most_brief_looks() const;
     void prepare();
     std::uint32_t index() const { return around_.index_of(rank_); }
     std::byte* memory() const { return around_.mapping.slice(index()); }

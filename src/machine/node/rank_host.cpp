@@ -69,7 +69,9 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     context.compares_calls = setting_.compares_calls;
     if (!setting_.shape.has_fibers()) {
         const bool has_core = control.have_cores != 0;
-        context.brief_looks = has_core ? brief_looks_with_core : 0;
+        context.brief_polls = has_core ? brief_looks_with_core : 0;
+        // What others want with a rank's words they send it.
+        context.brief_looks = context.words_mapped ? context.brief_polls : 0;
         context.brief_yields = has_core ? 0 : brief_yields_without_core;
     }
     context.processors = control.processors;
