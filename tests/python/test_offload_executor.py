@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import functools
 import os
 import signal
@@ -16,7 +15,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import needs_module, seconds
+from conftest import needs_module
 from selion.mistake import Mistake
 from selion.offload import Pool, WorkerDied, predict
 
@@ -332,101 +331,3 @@ def test_an_interrupt_is_no_result_of_a_call():
         with pytest.raises(KeyboardInterrupt):
             call.result(20)
         assert call.result(20) == "read" and reads == [os.getpid()] * 2
-
-
-# --- what workers call first ----------------------------------------------------------------------
-
-prepared = []
-
-
-def prepare(*values):
-    prepared.append(values)
-
-
-def last_prepared():
-    assert len(prepared) == 1, "once in each worker"
-    return os.getpid(), *prepared[0]
-
-
-def test_workers_call_an_initializer_first():
-    weights = np.arange(10_000.0)
-    with Pool(workers=2, initializer=prepare, initargs=("a", weights)) as pool:
-        found = [call.result() for call in [pool.submit(last_prepared) for _ in range(20)]]
-        for _, word, array in found:
-            assert word == "a" and (array == weights).all()
-        with pytest.raises(WorkerDied):
-            pool.submit(os._exit, 3).result()
-        found += [call.result() for call in [pool.submit(last_prepared) for _ in range(20)]]
-        assert len({worker for worker, *_ in found}) == 3
-    assert not prepared
-
-
-def test_an_initializer_that_raises_fails_the_calls_of_its_worker():
-    with Pool(workers=1, initializer=lambda: 1 / 0) as pool:
-        for _ in range(3):
-            call = pool.submit(abs, -1)
-            with pytest.raises(ZeroDivisionError) as told:
-                call.result()
-            assert told.value.__notes__ == ["raised by the initializer of this pool's workers"]
-            assert str(told.value.__cause__).count("1 / 0") <= 1
-
-
-@dataclasses.dataclass(frozen=True)
-class Unchangeable(Exception):
-    """To which no note can be added, nor a cause."""
-
-    text: str
-
-
-def refuse():
-    raise Unchangeable("no")
-
-
-@pytest.mark.parametrize("initializer", [refuse, sys.exit])
-def test_workers_whose_initializer_has_failed_call_nothing(initializer):
-    """Nor does the host leave where they have."""
-    with Pool(workers=1, initializer=initializer) as pool:
-        for _ in range(3):
-            with pytest.raises(RuntimeError, match=r"^(Unchangeable|SystemExit)"):
-                pool.submit(abs, -1).result()
-
-
-def test_an_initializer_sets_variables_of_the_main_program(tmp_path):
-    (tmp_path / "main.py").write_text(
-        "import functools\n"
-        "from selion.offload import Pool\n"
-        "scale, kept, held = None, 'kept', {}\n"
-        "def prepare(value):\n"
-        "    global scale\n"
-        "    scale = value\n"
-        "    held['offset'] = 1\n"
-        "def scaled(number):\n"
-        "    return inner(number), kept\n"
-        "def inner(number):\n"
-        "    return number * scale + held['offset']\n"
-        "class Scaled:\n"
-        "    def method(self, number):\n"
-        "        return scaled(number)\n"
-        "    __call__ = method\n"
-        "def applied(function, number):\n"
-        "    return function(number)\n"
-        "if __name__ == '__main__':\n"
-        "    with Pool(workers=2, initializer=prepare, initargs=(10,)) as pool:\n"
-        "        one = Scaled()\n"
-        "        forms = (scaled, one, one.method, functools.partial(scaled))\n"
-        "        for form in forms * 3:\n"
-        "            assert pool.submit(form, 3).result() == (31, 'kept')\n"
-        "            assert pool.submit(applied, form, 3).result() == (31, 'kept')\n"
-        "        print(*pool.map(scaled, range(3), chunksize=2), scale, held)\n"
-    )
-    done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=seconds)
-    assert done.stderr == ""
-    assert done.stdout == "(1, 'kept') (11, 'kept') (21, 'kept') None {}\n"
-
-
-def test_initializers_that_cannot_be():
-    with pytest.raises(TypeError, match="initializer is 3; legal is a function, or None"):
-        Pool(workers=1, initializer=3)
-    with pytest.raises(TypeError, match="'int' object is not iterable"):
-        Pool(workers=1, initializer=abs, initargs=3)

@@ -32,6 +32,7 @@ _count = struct.Struct("<2Q")
 returned = 0
 raised = 1
 lost = 2  # a result that this worker does not have: it was another one's, which has died
+unready = 3  # nothing was called: what the worker calls first has raised
 
 Part = tuple[int, int]  # of shared memory: place and length
 

@@ -24,11 +24,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from selion import job, native
 from selion.offload import background, messages
+from selion.offload.broken import broken
 from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
 from selion.offload.functions import Chunk, chunks
 from selion.offload.options import expect_legal
 from selion.offload.requests import Requests
+from selion.offload.results import Results
 from selion.offload.turns import Turns
 
 # Ctrl-C reaches workers too; what it means the host decides, also while they still import. It is
@@ -59,8 +61,9 @@ class Pool(Executor):
     :param spin: seconds that host and workers look for news before they sleep; None: 200 µs where
         each has a processor. Waking a sleeper takes tens of microseconds
     :param initializer: each worker calls it with `initargs` before its first function, which waits
-        for that; so does one that takes another's place. Calls of a worker in which it has raised
-        raise the same, with a note
+        for that; so does one that takes another's place. If it raises, the pool is broken: its
+        workers are ended, and calls that are not done, like later ones, raise BrokenProcessPool
+        of `concurrent.futures`, whose cause is what it has raised
     """
 
     def __init__(
@@ -89,6 +92,8 @@ class Pool(Executor):
         self._pending: deque[Call] = deque()
         self._outcomes: deque[_Outcome] = deque()  # of calls that are over, to be told
         self._requests = Requests(self._core, initializer, arguments)
+        self._results = Results(self._core, self._requests)
+        self._broken_by: BaseException | None = None  # what the initializer has raised
         self._most_in_work = count * depth
         self._collector: threading.Thread | None = None
         self._is_shut = False
@@ -108,6 +113,8 @@ class Pool(Executor):
         self._expect_maker()
         call = Call(self)
         with self._turns, self._turns.lock:
+            if self._broken_by is not None:
+                raise broken(self._broken_by)
             if self._is_shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             self._send(call, fn, args, kwargs)
@@ -182,15 +189,9 @@ class Pool(Executor):
         if self._is_anothers():
             return
         with self._turns, self._turns.lock:
-            self._is_shut = True
-            if self._core is None:
-                return
-            self._core.kill_workers()
             for call in list(self._pending):
                 call._is_given_up = True
-                while call._started is not None:  # again if it was to be fetched
-                    self._settle(call)
-            self._take_core()
+            self._end_at_once()
         self._tell()
 
     @property
@@ -230,9 +231,21 @@ class Pool(Executor):
     def _take_core(self) -> Any:
         """What the pool has in shared memory goes with it: somebody may keep the pool for long."""
         self._requests.end()
+        self._results.end()
         self._turns.end()
         core, self._core = self._core, None
         return core
+
+    def _end_at_once(self) -> None:
+        """Workers, and with them the calls that are not done, which are settled. With the lock."""
+        self._is_shut = True
+        if self._core is None:
+            return
+        self._core.kill_workers()
+        for call in list(self._pending):
+            while call._started is not None:  # again if it was to be fetched
+                self._settle(call)
+        self._take_core()
 
     def _expect_maker(self) -> None:
         if os.getpid() != self._maker:
@@ -242,6 +255,8 @@ class Pool(Executor):
 
     def _own(self) -> Any:
         self._expect_maker()
+        if self._broken_by is not None:
+            raise broken(self._broken_by)
         if self._core is None:
             raise RuntimeError("the pool has been shut down")
         return self._core
@@ -343,26 +358,38 @@ class Pool(Executor):
         """
         if call._started is None or not call._started.is_done():
             return  # somebody who was told of another one has been here
+        status = messages.raised
         value: Any = None
         trouble: BaseException | None = None
         try:
-            found = self._result(call)
+            found = self._results.take(call)
             if found is None:
                 return
             status, value = found
             trouble = None if status == messages.returned else value
         except ValueError as refused:
-            trouble = Skipped(str(refused)) if call._is_given_up else refused
+            trouble = Skipped(str(refused)) if call._is_given_up else self._why(refused)
         except ConnectionError as death:
-            trouble = WorkerDied(str(death))
+            trouble = self._why(WorkerDied(str(death)))
         except KeyboardInterrupt:  # of whoever reads a long result: it is no outcome of the call
             raise
         except BaseException as other:
             trouble = other
+        breaks = status == messages.unready and self._broken_by is None
+        if breaks:
+            self._broken_by = value
+        if status == messages.unready:
+            trouble = self._why(value)
         with contextlib.suppress(ValueError):  # an interrupt had come behind this
             self._pending.remove(call)
         self._outcomes.append((call, value, trouble))
         self._requests.give_back(call)
+        if breaks:
+            self._end_at_once()
+
+    def _why(self, trouble: BaseException) -> BaseException:
+        """Of calls that have failed: that the pool is broken, else what there was."""
+        return trouble if self._broken_by is None else broken(self._broken_by)
 
     def _tell(self) -> None:
         """Tells the outcomes of calls that are over. Without the lock.
@@ -392,34 +419,6 @@ class Pool(Executor):
             call.set_result(value)
         else:
             call.set_exception(trouble)
-
-    def _result(self, call: Call) -> tuple[int, Any] | None:
-        """Status and value of a call that is done; None: a long value is being fetched now."""
-        status, length, ticket = call._started.reply()
-        if call._fetched is not None:
-            return self._fetched_result(*call._fetched, is_lost=status == messages.lost)
-        if not length:
-            return status, None
-        if not ticket:
-            # The block is used again: arrays get a copy, which can be written.
-            own_bytes = bytearray(self._core.read(self._requests.block_of(call), length))
-            return status, messages.load_result(memoryview(own_bytes))
-        place = messages.nowhere
-        memory: Any
-        try:
-            place = self._core.allocate(length)
-            memory = self._core.own(place, place, length)
-        except Exception as no_room:
-            memory = no_room
-        self._core.fetch(place, ticket, call, (status, memory))
-        return None
-
-    def _fetched_result(self, status: int, memory: Any, *, is_lost: bool) -> tuple[int, Any]:
-        if isinstance(memory, Exception):
-            raise memory
-        if is_lost:
-            raise WorkerDied("the worker ended before its result was fetched")
-        return status, messages.load_result(memory)
 
     def _has_worker(self, call: Call) -> bool:
         if os.getpid() != self._maker:

@@ -55,6 +55,9 @@ class Server:
     ) -> tuple[int, messages.Result]:
         try:
             self._begin(memory, request)
+        except BaseException as exception:
+            return messages.unready, _as_result(exception)
+        try:
             function = self._function(memory, request)
             if not request.payload:
                 value = function()
