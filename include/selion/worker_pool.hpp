@@ -225,6 +225,8 @@ public:
     }
 
 private:
+    friend void detail::limit_calls(worker_pool& pool, std::uint64_t most);
+
     template <class R, class... Ps, class... Arguments>
     routine_call<R> call_typed(const call_options& options, const detail::routine_entry& which,
                                detail::parameter_list<Ps...>*, const Arguments&... arguments) {

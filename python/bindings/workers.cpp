@@ -191,6 +191,8 @@ public:
         from.attr("_started") = send({.worker = worker}, place, ticket);
         from.attr("_fetched") = fetched;
     }
+    /// @pre each call is let go of when it is done: before anybody waits for another one.
+    void limit_calls(std::uint64_t most) { selion::detail::limit_calls(*pool_, most); }
     void progress() { pool_->progress(); }
     void kill_workers() { pool_->kill_workers(); }
     /// May overlap with a call's `wait`, which ends.
@@ -290,6 +292,7 @@ void add_workers(nb::module_& module) {
         .def("call", &process_pool::start_call, nb::arg("place"), nb::arg("started"))
         .def("fetch", &process_pool::fetch, nb::arg("place"), nb::arg("ticket"), nb::arg("started"),
              nb::arg("fetched"))
+        .def("limit_calls", &process_pool::limit_calls, nb::arg("most"))
         .def("progress", &process_pool::progress, unlock())
         .def("want_turn", &process_pool::want_turn)
         .def("kill_workers", &process_pool::kill_workers, unlock());

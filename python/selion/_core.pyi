@@ -940,6 +940,8 @@ class ProcessPool:
     def fetch(self, place: int, ticket: int, started: Any, fetched: Any) -> None:
         """Has the worker of `started._started` put what it keeps for a ticket in a place; that call
         takes its place, and `fetched` becomes `started._fetched`."""
+    def limit_calls(self, most: int) -> None:
+        """Workers are replaced after so many calls, when nobody has any of these any more."""
     def progress(self) -> None:
         """Takes what has come and sends what waits."""
     def want_turn(self) -> None:

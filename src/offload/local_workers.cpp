@@ -125,6 +125,9 @@ public:
         return std::atomic_ref(workers_.area(worker).begun).load(std::memory_order_relaxed);
     }
     void replace(std::uint32_t worker) override { workers_.replace(worker); }
+    bool can_renew() const override { return workers_.are_processes(); }
+    void renew(std::uint32_t worker) override { workers_.renew(worker); }
+    bool is_there(std::uint32_t worker) override { return workers_.is_there(worker); }
 
 private:
     local_group workers_;

@@ -78,6 +78,7 @@ struct pending_call final : call_writer {
         wanted_worker = mixed_worker = any_worker;
         worker = any_worker;
         turn = 0;
+        generation = 0;
         word_count = span_count = reference_count = result_words = 0;
         deadline_ns = machine::no_deadline;
         trouble = nullptr;
@@ -106,6 +107,8 @@ struct pending_call final : call_writer {
     std::uint32_t mixed_worker = any_worker;  ///< another one that an argument lies on
     std::uint32_t worker = any_worker;
     std::uint64_t turn = 0;
+    /// Of the worker that has carried it out, while this call holds it; 0: it does not.
+    std::uint32_t generation = 0;
     std::int64_t deadline_ns = machine::no_deadline;
     std::exception_ptr trouble;
     std::uint32_t word_count = 0;

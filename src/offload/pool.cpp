@@ -200,6 +200,8 @@ bool is_done(pool_state& pool, pending_call& call) {
     return call.is_settled;
 }
 
+void limit_calls(worker_pool& pool, std::uint64_t most) { (*pool.state_).limit_calls(most); }
+
 void cancel_call(pool_state& pool, pending_call& call) { pool.cancel(call); }
 std::uint32_t worker_of(const pending_call& call) { return call.worker; }
 bool has_worker(const pending_call& call) noexcept { return call.now == pending_call::phase::sent; }

@@ -64,9 +64,7 @@ void pool_state::bury(std::uint32_t worker, const std::string& ending) {
         const bool was_spared = call->turn > begun && call->is_cancelled;
         end(*call, was_spared ? cancelled(*call) : death(*call, worker, ending));
     }
-    ++place.generation;
-    place.last_turn = 0;
-    place.memory = {};
+    place.begin_anew();
     replace(worker);
 }
 
@@ -86,15 +84,19 @@ void pool_state::kill_workers() {
 
 /// If no other worker can be had, the pool goes on with those that are left.
 void pool_state::replace(std::uint32_t worker) {
-    worker_place& place = places_[worker];
     try {
         if (are_killed_) throw error(status::bad_argument, "the pool's workers have been killed");
         workers_->replace(worker);
         ++counts_.replaced;
-        return;
     } catch (...) {
-        place.gone = std::current_exception();
+        leave_empty(worker, std::current_exception());
     }
+}
+
+/// Calls that only this one could have had fail, and all if it was the last.
+void pool_state::leave_empty(std::uint32_t worker, std::exception_ptr why) {
+    worker_place& place = places_[worker];
+    place.gone = std::move(why);
     const bool is_last = least_loaded() == any_worker;
     const std::deque<pending_call*> pinned = place.pinned;
     const std::deque<pending_call*> others = is_last ? waiting_ : std::deque<pending_call*>();

@@ -73,6 +73,7 @@ void pool_state::poll() {
 void pool_state::progress() {
     expect_open();
     collect();
+    if (most_taken_ != 0) renew_spent();
     if (waiting_count_ != 0) send_waiting();
 }
 
@@ -117,7 +118,10 @@ void pool_state::finish(std::uint32_t worker, pending_call& call) {
             if (is_wanted)
                 trouble = routine_trouble(call, worker, workers_->text(worker, call.turn));
             break;
-        case offload::call_outcome::cancelled: trouble = cancelled(call); break;
+        case offload::call_outcome::cancelled:
+            trouble = cancelled(call);
+            if (call.wanted_worker == any_worker) --places_[worker].taken;
+            break;
         case offload::call_outcome::unknown_routine:
             trouble = std::make_exception_ptr(
                 error(status::bad_argument,
@@ -128,6 +132,7 @@ void pool_state::finish(std::uint32_t worker, pending_call& call) {
     if (ended.outcome != offload::call_outcome::cancelled) profile_.compute += ended.busy;
     note(profile_.out, since_ps);
     if (measures_) ++profile_.calls;
+    hold_worker(worker, call);
     end(call, std::move(trouble));
 }
 
@@ -178,6 +183,7 @@ bool pool_state::send_next(std::uint32_t worker) {
     const std::deque<pending_call*>& queue = has_own ? places_[worker].pinned : waiting_;
     for (std::size_t i = 0; i < std::min(queue.size(), most_looked_at); ++i) {
         pending_call& call = *queue[i];
+        if (!may_have(places_[worker], call)) return false;
         switch (offer(worker, call)) {
             case offer_end::sent:
             case offer_end::failed: return true;
@@ -227,6 +233,7 @@ void pool_state::send(std::uint32_t worker, pending_call& call, std::int64_t sin
     place.last_turn = call.turn;
     call.now = pending_call::phase::sent;
     place.sent.push_back(&call);
+    if (call.wanted_worker == any_worker) ++place.taken;
     workers_->send(worker, {call.turn, call.routine, std::span(call.words).first(call.word_count)});
     note(profile_.in, since_ps);
 }

@@ -204,7 +204,7 @@ void pool_state::start(pending_call& call) {
     }
     if (waiting_count_ == 0) {
         collect_from(worker);
-        if (places_[worker].sent.size() < depth_) {
+        if (places_[worker].sent.size() < depth_ && may_have(places_[worker], call)) {
             const offer_end end = offer(worker, call);
             if (end == offer_end::sent || end == offer_end::failed) return;
         }
@@ -271,6 +271,10 @@ void pool_state::let_go(pending_call& call) {
         await_quietly(call);
     }
     call.is_kept = false;
+    if (call.generation != 0) {
+        worker_place& place = places_[call.worker];
+        if (call.generation == place.generation) --place.held;
+    }
     if (call.now == pending_call::phase::made) call.now = pending_call::phase::ended;
     if (call.is_settled && call.trouble && !call.is_awaited) note_unseen(call);
     recycle_if_done(call);

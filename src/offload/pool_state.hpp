@@ -80,6 +80,9 @@ public:
     /// Workers end at once, and with them all calls that are not done.
     void kill_workers();
     void let_go(pending_call& call);
+    /// Workers are replaced after so many calls that any of them could have had.
+    /// @error not_available.
+    void limit_calls(std::uint64_t most);
 
     /// On a rank that serves.
     void serve(std::source_location site);
@@ -125,12 +128,23 @@ public:
 private:
     /// One worker, as the host sees it.
     struct worker_place {
+        /// For a successor. What lies in the memory is gone.
+        void begin_anew() {
+            ++generation;
+            last_turn = taken = held = 0;
+            memory = {};
+            is_renewed = false;
+        }
+
         std::uint32_t generation = 1;
         std::uint64_t last_turn = 0;
         std::deque<pending_call*> sent;    ///< oldest first
         std::deque<pending_call*> pinned;  ///< calls that wait for this worker
         onesided::extent_allocator memory;
         std::exception_ptr gone;  ///< why no worker is here any more
+        std::uint64_t taken = 0;  ///< calls that the limit is about, of the worker that is here
+        std::uint64_t held = 0;   ///< of its calls that are over, those that somebody has yet
+        bool is_renewed = false;  ///< one worker has gone, and its successor is not here yet
     };
     class ended_news;
     /// What comes of a call that a worker could have.
@@ -174,6 +188,17 @@ private:
     void look_after_workers();
     void look_at_deadlines();
     void replace(std::uint32_t worker);
+    void leave_empty(std::uint32_t worker, std::exception_ptr why);
+    bool is_spent(const worker_place& place) const {
+        return most_taken_ != 0 && place.taken >= most_taken_;
+    }
+    /// Whether a worker may be sent a call, but for its depth.
+    bool may_have(const worker_place& place, const pending_call& call) const {
+        return !place.is_renewed && (call.wanted_worker != any_worker || !is_spent(place));
+    }
+    void renew_spent();
+    void await_successor(std::uint32_t worker);
+    void hold_worker(std::uint32_t worker, pending_call& call);
     void bury(std::uint32_t worker, const std::string& ending);
     void give_up(pending_call& call);
     void await_quietly(pending_call& call);
@@ -199,8 +224,9 @@ private:
     std::uint64_t rests_ = 0;
     std::uint64_t polls_ = 0;
     std::atomic<bool> is_wanted_ = false;
-    bool are_killed_ = false;     ///< nobody takes the place of the workers
-    std::int64_t looked_ns_ = 0;  ///< when a poll has last looked for deaths
+    bool are_killed_ = false;       ///< nobody takes the place of the workers
+    std::uint64_t most_taken_ = 0;  ///< calls of a worker before another takes its place; 0: all
+    std::int64_t looked_ns_ = 0;    ///< when a poll has last looked for deaths
     pool_counts counts_;
     bool measures_;
     pool_profile profile_;

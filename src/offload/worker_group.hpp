@@ -126,6 +126,13 @@ public:
     /// Another worker in its place. @pre it has ended. @error system_failure: none can be had, and
     /// the place is empty.
     virtual void replace(std::uint32_t) {}
+    /// Whether workers that live can be replaced too.
+    virtual bool can_renew() const { return false; }
+    /// Has one go, and another one take its place. @pre `can_renew`; it has nothing to do.
+    virtual void renew(std::uint32_t) {}
+    /// Whether the place has its worker; after `renew` it has not, for a while in which this is to
+    /// be asked again and again. @error system_failure: none can be had, and the place is empty.
+    virtual bool is_there(std::uint32_t) { return true; }
 };
 
 /// Threads or processes. @param context of the rank that makes the pool; null: it is none.

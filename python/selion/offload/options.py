@@ -3,11 +3,24 @@
 
 from __future__ import annotations
 
+import operator
+
 from selion.mistake import Mistake
 
 _most_spin_s = 1e9  # in nanoseconds still an integer of 64 bits
 _most_depth = 64  # as many calls as a worker has slots for
+_most_tasks = (1 << 64) - 1  # as many as are counted
 _most_bytes = 1 << 47  # a process has no more addresses
+
+
+def expect_tasks(most: int | None) -> int:
+    """Calls of a worker before another one takes its place; 0: it stays."""
+    if most is None:
+        return 0
+    count = operator.index(most)
+    if count < 1:
+        raise Mistake(f"max_tasks_per_child is {count} calls; legal is 1 or more, or None.")
+    return min(count, _most_tasks)
 
 
 def expect_legal(count: int, shared_bytes: int, depth: int, spin: float | None) -> None:

@@ -28,7 +28,7 @@ from selion.offload.broken import broken
 from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
 from selion.offload.functions import Chunk, chunks
-from selion.offload.options import expect_legal
+from selion.offload.options import expect_legal, expect_tasks
 from selion.offload.requests import Requests
 from selion.offload.results import Results
 from selion.offload.turns import Turns
@@ -64,6 +64,9 @@ class Pool(Executor):
         for that; so does one that takes another's place. If it raises, the pool is broken: its
         workers are ended, and calls that are not done, like later ones, raise BrokenProcessPool
         of `concurrent.futures`, whose cause is what it has raised
+    :param max_tasks_per_child: calls after which a worker ends by itself, and a fresh one takes its
+        place; of `map` each chunk is one. It ends when its results have been fetched; others go on
+        meanwhile. None: workers stay
     """
 
     def __init__(
@@ -75,10 +78,12 @@ class Pool(Executor):
         spin: float | None = None,
         initializer: Callable[..., Any] | None = None,
         initargs: Iterable[Any] = (),
+        max_tasks_per_child: int | None = None,
     ) -> None:
         count = len(os.sched_getaffinity(0)) if workers is None else operator.index(workers)
         shared_bytes, depth = operator.index(shared_bytes), operator.index(depth)
         expect_legal(count, shared_bytes, depth, spin)
+        most_tasks = expect_tasks(max_tasks_per_child)
         if initializer is not None and not callable(initializer):
             raise TypeError(f"initializer is {initializer!r}; legal is a function, or None")
         command = [sys.executable, "-c", _start, job.import_path()]
@@ -86,6 +91,8 @@ class Pool(Executor):
         self._core = native.load().ProcessPool(
             count, command, shared_bytes, depth, -1.0 if spin is None else spin
         )
+        self._core.limit_calls(most_tasks)
+        self._renews = most_tasks != 0  # its workers, who stay as long as calls of theirs are left
         self._maker = os.getpid()
         self._turns = Turns(self._core)
         self._collector_lock = threading.Lock()
@@ -201,7 +208,7 @@ class Pool(Executor):
 
     @property
     def replaced(self) -> int:
-        """Workers that have died and been replaced."""
+        """Workers that have died and been replaced; not those of `max_tasks_per_child`."""
         return int(self._own().counts[2])
 
     def array(self, shape: int | Sequence[int], dtype: DTypeLike = np.float64) -> NDArray[Any]:
@@ -327,7 +334,7 @@ class Pool(Executor):
         """Waits for a call, with the lock, and settles what is done. How much that was."""
         if call._started is None:
             return 0
-        is_shared = self._turns.has_patients or self._collector is not None
+        is_shared = self._turns.has_patients or self._collector is not None or self._renews
         if is_shared and (done := self._settle_all()):
             return done
         is_done = self._turns.wait_for(call._started, most, looks=looks, is_shared=is_shared)

@@ -57,7 +57,8 @@ local_group::local_group(group_plan plan)
       own_(own_routines()),
       threads_(plan_.are_processes ? 0 : plan_.workers),
       processes_(plan_.are_processes ? plan_.workers : 0),
-      last_turns_(plan_.workers, 0) {
+      last_turns_(plan_.workers, 0),
+      successions_(plan_.workers) {
     const waiting_policy& how = memory_->head().waiting;
     patience_ = {how.spin_ns, how.yield_ns};
     try {
@@ -101,27 +102,33 @@ void local_group::tell_processor() const {
 
 void local_group::await_start(std::uint32_t worker) {
     if (!plan_.are_processes) return;
-    const auto is_there = [&] { return is_ready(area(worker)); };
     const std::int64_t deadline_ns = node::steady_now_ns() + patience_at_start_ns;
-    while (!is_there()) {
-        if (const auto end = ending(worker)) {
-            throw error(status::system_failure,
-                        fmt::format("worker {} {} before it was ready; a worker's program calls "
-                                    "selion::run or selion::serve_as_worker",
-                                    worker, *end));
-        }
-        if (node::steady_now_ns() >= deadline_ns) {
-            throw error(status::system_failure,
-                        fmt::format("worker {} was not ready within a minute; a worker's program "
-                                    "calls selion::run or selion::serve_as_worker",
-                                    worker));
-        }
-        rest(deadline_ns, true, is_there);
+    while (!has_started(worker, deadline_ns)) {
+        rest(deadline_ns, true, [&] { return is_ready(area(worker)); });
     }
+}
+
+/// @error system_failure: it has ended instead, or the time is over.
+bool local_group::has_started(std::uint32_t worker, std::int64_t deadline_ns) {
+    if (is_ready(area(worker))) return true;
+    if (const auto end = processes_[worker]->ending()) {
+        throw error(status::system_failure,
+                    fmt::format("worker {} {} before it was ready; a worker's program calls "
+                                "selion::run or selion::serve_as_worker",
+                                worker, *end));
+    }
+    if (node::steady_now_ns() < deadline_ns) return false;
+    throw error(status::system_failure,
+                fmt::format("worker {} was not ready within a minute; a worker's program calls "
+                            "selion::run or selion::serve_as_worker",
+                            worker));
 }
 
 void local_group::stop_all() {
     for (std::uint32_t worker = 0; worker < plan_.workers; ++worker) {
+        // A successor that is still starting has done nothing that it would have to end well.
+        const bool is_starting = successions_[worker].now == succession::step::starting;
+        if (is_starting && !is_ready(area(worker))) processes_[worker].reset();
         const std::uint64_t turn = last_turns_[worker] + 1;
         area(worker).request(turn).routine = stop_routine;
         publish(worker, turn);
@@ -170,11 +177,13 @@ void local_group::publish(std::uint32_t worker, std::uint64_t turn) {
 
 std::optional<std::string> local_group::ending(std::uint32_t worker) {
     if (!plan_.are_processes || processes_[worker] == nullptr) return std::nullopt;
+    if (successions_[worker].now != succession::step::none) return std::nullopt;  // it may
     return processes_[worker]->ending();
 }
 
 void local_group::kill_all() {
     for (std::unique_ptr<worker_process>& one : processes_) one.reset();
+    successions_.assign(plan_.workers, {});
 }
 
 void local_group::replace(std::uint32_t worker) {
@@ -187,6 +196,45 @@ void local_group::replace(std::uint32_t worker) {
         processes_[worker].reset();
         throw;
     }
+}
+
+void local_group::renew(std::uint32_t worker) {
+    const std::uint64_t turn = last_turns_[worker] + 1;
+    area(worker).request(turn).routine = stop_routine;
+    publish(worker, turn);
+    successions_[worker] = {
+        succession::step::leaving,
+        node::steady_now_ns() + std::chrono::nanoseconds(patience_at_end).count()};
+}
+
+bool local_group::is_there(std::uint32_t worker) {
+    succession& own = successions_[worker];
+    try {
+        if (own.now == succession::step::leaving) take_step(worker);
+        if (own.now == succession::step::none) return true;
+        if (own.now == succession::step::leaving || !has_started(worker, own.deadline_ns))
+            return false;
+    } catch (...) {
+        processes_[worker].reset();
+        own = {};
+        throw;
+    }
+    own = {};
+    return true;
+}
+
+/// Starts the successor, if the one before has ended: both have the same part of the memory.
+void local_group::take_step(std::uint32_t worker) {
+    succession& own = successions_[worker];
+    if (!processes_[worker]->ending()) {
+        if (node::steady_now_ns() < own.deadline_ns) return;
+        base::say(fmt::format("worker {} had not ended {} s after its last call, and is killed",
+                              worker, patience_at_end.count()));
+    }
+    processes_[worker].reset();
+    memory_->clear(worker);
+    start(worker);
+    own = {succession::step::starting, node::steady_now_ns() + patience_at_start_ns};
 }
 
 }  // namespace selion::machine::workers

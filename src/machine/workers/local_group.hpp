@@ -88,12 +88,27 @@ public:
     /// Starts another one in the place of one that has ended. Its memory is empty, and its calls
     /// are numbered from 1 again. @error system_failure: it cannot be started; the place is empty.
     void replace(std::uint32_t worker);
+    /// Has a worker process that lives go: it ends by itself, and another one takes its place, in
+    /// `is_there`. @pre no call of it is under way.
+    void renew(std::uint32_t worker);
+    /// Whether a place has its worker; after `renew` it has not for a while, and each question
+    /// takes what steps there are. Waits for nothing. A process that has not ended 10 s later is
+    /// killed.
+    /// @error system_failure: no other can be started; the place is empty.
+    bool is_there(std::uint32_t worker);
 
 private:
+    /// How far one worker's place has come on its way to another.
+    struct succession {
+        enum class step { none, leaving, starting } now = step::none;
+        std::int64_t deadline_ns = 0;  ///< of this step
+    };
     /// Where the host waits: a worker that finds itself there makes room.
     void tell_processor() const;
     void start(std::uint32_t worker);
     void await_start(std::uint32_t worker);
+    bool has_started(std::uint32_t worker, std::int64_t deadline_ns);
+    void take_step(std::uint32_t worker);
     void stop_all();
 
     group_plan plan_;
@@ -106,6 +121,7 @@ private:
     std::vector<std::thread> threads_;
     std::vector<std::unique_ptr<worker_process>> processes_;
     std::vector<std::uint64_t> last_turns_;
+    std::vector<succession> successions_;
 };
 
 template <class Look>
