@@ -4,6 +4,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -34,31 +36,46 @@ struct reply {
     std::uint64_t ticket;
 };
 
+/// A part of what a worker keeps for a ticket; 0: none, a function is called.
+struct kept_part {
+    std::uint64_t ticket;
+    std::uint64_t first;
+    std::uint64_t bytes;
+};
+
 /// The function of a worker that all calls go to; set before it serves.
 nb::object& handler() {
     static nb::object* const own = new nb::object();  // outlives the interpreter
     return *own;
 }
 
-reply handle(std::span<std::byte> shared, std::uint64_t place, std::uint64_t ticket) {
+reply handle(std::span<std::byte> shared, std::uint64_t place, const kept_part& part) {
     const nb::gil_scoped_acquire python;
     const auto memory = nb::steal<nb::object>(
         PyMemoryView_FromMemory(reinterpret_cast<char*>(shared.data()),
                                 static_cast<Py_ssize_t>(shared.size()), PyBUF_WRITE));
-    const nb::tuple answer(handler()(memory, place, ticket));
+    const nb::tuple answer(handler()(memory, place, part.ticket, part.first, part.bytes));
     return {nb::cast<std::uint64_t>(answer[0]), nb::cast<std::uint64_t>(answer[1]),
             nb::cast<std::uint64_t>(answer[2])};
 }
 
 const selion::routine python_call{
-    "selion.python", [](std::span<std::byte> shared, std::uint64_t place, std::uint64_t ticket) {
+    "selion.python", [](std::span<std::byte> shared, std::uint64_t place, const kept_part& part) {
         try {
-            return handle(shared, place, ticket);
+            return handle(shared, place, part);
         } catch (const nb::python_error& trouble) {
             const nb::gil_scoped_acquire python;
             throw std::runtime_error(trouble.what());
         }
     }};
+
+/// What blocks of shared memory are for that Python has as arrays.
+enum block_use : std::uint32_t {
+    arrays,    ///< the user's, and functions
+    results,   ///< values that the user has, or that are on their way
+    passages,  ///< through which results go elsewhere
+    uses
+};
 
 /// Blocks whose arrays Python has let go; any thread may add one.
 class garbage {
@@ -67,6 +84,9 @@ public:
         const std::lock_guard lock(change_);
         places_.push_back(place);
     }
+    /// Bytes that Python has.
+    std::array<std::atomic<std::uint64_t>, uses> had{};
+
     std::vector<std::uint64_t> take() {
         const std::lock_guard lock(change_);
         return std::exchange(places_, {});
@@ -82,6 +102,8 @@ struct array_owner {
     std::shared_ptr<void> mapping;
     std::shared_ptr<garbage> freed;
     std::uint64_t place;
+    std::uint64_t bytes;
+    block_use use;
 };
 
 /// Ends what may wait for workers, while other Python threads go on.
@@ -167,28 +189,38 @@ public:
     nb::bytes read(std::uint64_t place, std::uint64_t bytes) const {
         return nb::bytes(start() + place, bytes);
     }
-    /// An array of the block's bytes; the block is free when nobody has it any more.
-    bytes_array own(std::uint64_t block, std::uint64_t place, std::uint64_t bytes) {
-        auto* const keeps = new array_owner{pool_->shared_life(), freed_, block};
+    /// An array of a block's bytes; the block is free when nobody has it any more.
+    bytes_array own(std::uint64_t place, std::uint64_t bytes, std::uint32_t use) {
+        if (use >= uses) throw selion::error(selion::status::bad_argument, "no such use");
+        auto* const keeps = new array_owner{pool_->shared_life(), freed_, place, bytes,
+                                            static_cast<block_use>(use)};
+        freed_->had[use] += bytes;
         const nb::capsule owner(keeps, [](void* own) noexcept {
             auto* const done = static_cast<array_owner*>(own);
+            done->freed->had[done->use] -= done->bytes;
             done->freed->add(done->place);
             delete done;
         });
         return bytes_array(start() + place, {bytes}, owner);
     }
+    /// Bytes of the arrays for some use that somebody has.
+    std::uint64_t had(std::uint32_t use) const { return freed_->had.at(use); }
 
     /// @param started gets the call as its attribute `_started`, before Python looks for signals:
     /// an exception of these would let go of it, and wait for it.
     void start_call(std::uint64_t place, nb::object started) {
-        started.attr("_started") = send({}, place, 0);
+        started.attr("_started") = send({}, place, {});
     }
-    /// Has the worker of a call put what it keeps for a ticket in a place.
+    /// Has the worker of a call put a part of what it keeps in a place.
+    /// @param part ticket, first byte, and number of bytes.
     /// @param from gets this call as its attribute `_started` likewise, and `fetched` as
     /// `_fetched`.
-    void fetch(std::uint64_t place, std::uint64_t ticket, nb::object from, nb::object fetched) {
+    void fetch(std::uint64_t place,
+               const std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>& part, nb::object from,
+               nb::object fetched) {
+        const auto& [ticket, first, bytes] = part;
         const std::uint32_t worker = nb::cast<const pool_call&>(from.attr("_started")).worker();
-        from.attr("_started") = send({.worker = worker}, place, ticket);
+        from.attr("_started") = send({.worker = worker}, place, {ticket, first, bytes});
         from.attr("_fetched") = fetched;
     }
     /// @pre each call is let go of when it is done: before anybody waits for another one.
@@ -204,10 +236,11 @@ public:
 
 private:
     std::byte* start() const { return pool_->shared_memory().data(); }
-    pool_call send(const selion::call_options& options, std::uint64_t place, std::uint64_t ticket) {
+    pool_call send(const selion::call_options& options, std::uint64_t place,
+                   const kept_part& part) {
         const nb::gil_scoped_release others;
-        return pool_call(pool_->call(options, python_call, selion::in_out(pool_->shared_memory()),
-                                     place, ticket));
+        return pool_call(
+            pool_->call(options, python_call, selion::in_out(pool_->shared_memory()), place, part));
     }
 
     unlocked<selion::worker_pool> pool_;
@@ -288,9 +321,10 @@ void add_workers(nb::module_& module) {
         .def("place_of", &process_pool::place_of, nb::arg("source"))
         .def("write", &process_pool::write, nb::arg("place"), nb::arg("source"))
         .def("read", &process_pool::read, nb::arg("place"), nb::arg("bytes"))
-        .def("own", &process_pool::own, nb::arg("block"), nb::arg("place"), nb::arg("bytes"))
+        .def("own", &process_pool::own, nb::arg("place"), nb::arg("bytes"), nb::arg("use") = 0)
+        .def("had", &process_pool::had, nb::arg("use"))
         .def("call", &process_pool::start_call, nb::arg("place"), nb::arg("started"))
-        .def("fetch", &process_pool::fetch, nb::arg("place"), nb::arg("ticket"), nb::arg("started"),
+        .def("fetch", &process_pool::fetch, nb::arg("place"), nb::arg("part"), nb::arg("started"),
              nb::arg("fetched"))
         .def("limit_calls", &process_pool::limit_calls, nb::arg("most"))
         .def("progress", &process_pool::progress, unlock())

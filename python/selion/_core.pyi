@@ -933,13 +933,19 @@ class ProcessPool:
         """Copies a buffer to a place; its length."""
     def read(self, place: int, bytes: int) -> bytes:
         """Bytes from a place on."""
-    def own(self, block: int, place: int, bytes: int) -> NDArray[np.uint8]:
-        """Bytes of a block as an array, which keeps it."""
+    def own(self, place: int, bytes: int, use: int = 0) -> NDArray[np.uint8]:
+        """Bytes of a block as an array, which keeps it. For arrays of the user's 0, results 1,
+        what results go through 2."""
+    def had(self, use: int) -> int:
+        """Bytes of such arrays that somebody has."""
     def call(self, place: int, started: Any) -> None:
         """Has a worker handle the message in a place; the call becomes `started._started`."""
-    def fetch(self, place: int, ticket: int, started: Any, fetched: Any) -> None:
-        """Has the worker of `started._started` put what it keeps for a ticket in a place; that call
-        takes its place, and `fetched` becomes `started._fetched`."""
+    def fetch(
+        self, place: int, part: tuple[int, int, int], started: Any, fetched: Any
+    ) -> None:
+        """Has the worker of `started._started` put what it keeps in a place: of what ticket, from
+        what byte on, how many. That call takes its place, and `fetched` becomes
+        `started._fetched`."""
     def limit_calls(self, most: int) -> None:
         """Workers are replaced after so many calls, when nobody has any of these any more."""
     def progress(self) -> None:
@@ -949,7 +955,9 @@ class ProcessPool:
     def kill_workers(self) -> None:
         """Ends the workers at once, and with them all calls that are not done."""
 
-def serve_worker(handler: Callable[[memoryview, int, int], tuple[int, int, int]]) -> bool:
+def serve_worker(
+    handler: Callable[[memoryview, int, int, int, int], tuple[int, int, int]]
+) -> bool:
     """In a process that was started as a worker: hands each message to `handler` until its pool
     ends. False, at once, in any other process."""
 

@@ -97,8 +97,7 @@ def test_failed_calls_leave_nothing():
         for _ in range(50):
             with pytest.raises(MemoryError):
                 pool.submit(total, np.ones(60_000), np.ones(100_000))
-            with pytest.raises(MemoryError):
-                pool.submit(np.ones, 200_000).result()
+            assert pool.submit(np.ones, 200_000).result().sum() == 200_000  # it goes in parts
         assert pool.submit(total, np.ones(80_000)).result() == 80_000
         with pytest.raises(Mistake, match="negative"):
             pool.array(-1)

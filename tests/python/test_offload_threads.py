@@ -218,7 +218,7 @@ def test_results_that_are_fetched_do_not_hide_others():
     pool._most_in_work = 2
     pool._pending, settled = [Call(pool) for _ in range(6)], []
     for call in pool._pending:
-        call._started, call._fetched = Started(False), (0, b"")
+        call._started, call._fetched = Started(False), "on its way"
     pool._pending[-1]._started = Started(True)
     pool._settle = settled.append
     assert pool._settle_all() == 1 and settled == pool._pending[-1:]

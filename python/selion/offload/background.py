@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import sys
+import threading
 import time
 import weakref
 from typing import TYPE_CHECKING
@@ -18,23 +19,58 @@ _longest_pause_s = 0.001
 pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
-def collect(pool: weakref.ref[Pool]) -> None:
-    """Looks again and again, at growing intervals, until nothing is left."""
-    pause = 0.0
-    while True:
-        own = pool()
-        if own is None:
-            return
-        try:
-            has_news = own._collect_once() != 0
-        except BaseException:
-            own._collector_has_failed()
-            raise
-        if own._collector_may_end():
-            return
-        del own
-        pause = 0.0 if has_news else min(_longest_pause_s, pause + 2e-5)
-        time.sleep(pause)
+class Collector:
+    """A thread that takes results for those who wait without driving the pool.
+
+    Callers may have futures locked, which whoever settles them waits for: hence another lock than
+    the pool's.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = weakref.ref(pool)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None
+
+    def start(self) -> None:
+        with self._lock:
+            if self._thread is not None:
+                return
+            self._thread = threading.Thread(target=self._collect, name="selion-pool", daemon=True)
+            try:
+                self._thread.start()
+            except BaseException:
+                self._thread = None
+                raise
+
+    def _collect(self) -> None:
+        """Looks again and again, at growing intervals, until nothing is left."""
+        pause = 0.0
+        while True:
+            pool = self._pool()
+            if pool is None:
+                return
+            try:
+                has_news = pool._collect_once() != 0
+            except BaseException:
+                with self._lock:
+                    self._thread = None
+                raise
+            if self._may_end(pool):
+                return
+            del pool
+            pause = 0.0 if has_news else min(_longest_pause_s, pause + 2e-5)
+            time.sleep(pause)
+
+    def _may_end(self, pool: Pool) -> bool:
+        with pool._turns.lock, self._lock:
+            if pool._has_work():
+                return False
+            self._thread = None
+            return True
 
 
 @atexit.register

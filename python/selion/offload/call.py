@@ -24,7 +24,7 @@ class _Waiters(list[Any]):
 
     def append(self, waiter: Any) -> None:
         super().append(waiter)
-        self._pool._start_collector()
+        self._pool._collector.start()
 
 
 class Call(Future[Any]):
@@ -38,7 +38,7 @@ class Call(Future[Any]):
         self._block = 0
         self._lent: tuple[int, ...] = ()
         self._held: tuple[Any, ...] = ()  # what the worker uses in shared memory
-        self._fetched: tuple[int, Any] | None = None  # status, and memory or why there is none
+        self._fetched: Any = None  # what of a long result comes next
         self._is_given_up = False
         self._has_turn = False  # who waits for it may wait for workers
 
@@ -55,7 +55,7 @@ class Call(Future[Any]):
     def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
         super().add_done_callback(fn)
         if not super().done():
-            self._pool._start_collector()
+            self._pool._collector.start()
 
     def done(self) -> bool:
         """Whether `result` would return at once. Looks for the result, and waits for nobody."""

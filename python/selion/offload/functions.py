@@ -16,7 +16,7 @@ class Function:
     def __init__(self, core: Any, number: int, fn: Any) -> None:
         pickled = cloudpickle.dumps(fn, protocol=5)
         block = core.allocate(len(pickled))
-        self._memory = core.own(block, block, len(pickled))
+        self._memory = core.own(block, len(pickled))
         core.write(block, pickled)
         self.number, self.part = number, (block, len(pickled))
 

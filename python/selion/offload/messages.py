@@ -196,14 +196,19 @@ class Result:
         return _count.size + 8 * len(self._buffers) + len(self._payload)
 
     def write(self, memory: memoryview, place: int) -> None:
+        self.write_part(memory[place : place + self.bytes], 0)
+
+    def write_part(self, memory: memoryview, first: int) -> None:
+        """As many of its bytes, from `first` on, as there is memory for."""
         if not self._payload:
             return
         lengths = struct.pack(f"<{len(self._buffers)}Q", *(each.nbytes for each in self._buffers))
         lead = _count.pack(len(self._payload), len(self._buffers)) + lengths + self._payload
-        memory[place : place + len(lead)] = lead
-        at = place + aligned(len(lead))
-        for each in self._buffers:
-            memory[at : at + each.nbytes] = each.cast("B")
+        at = -first
+        for each in (memoryview(lead), *(each.cast("B") for each in self._buffers)):
+            start, end = max(at, 0), min(at + each.nbytes, memory.nbytes)
+            if start < end:
+                memory[start:end] = each[start - at : end - at]
             at += aligned(each.nbytes)
 
 

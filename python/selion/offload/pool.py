@@ -55,7 +55,9 @@ class Pool(Executor):
 
     :param workers: processes; None: one for each processor
     :param shared_bytes: memory that host and workers share, for arrays and messages; it is taken
-        from the host only as it is used
+        from the host only as it is used. Results that somebody has fill half of it at most: what
+        comes beyond is copied to the process's own memory. A call that is not done has 4 KiB of
+        it, and what copies of its arrays take; `submit` raises MemoryError if that is not there
     :param depth: calls under way on one worker: with 2 the next one's arguments are there when it
         is done
     :param spin: seconds that host and workers look for news before they sleep; None: 200 µs where
@@ -95,14 +97,13 @@ class Pool(Executor):
         self._renews = most_tasks != 0  # its workers, who stay as long as calls of theirs are left
         self._maker = os.getpid()
         self._turns = Turns(self._core)
-        self._collector_lock = threading.Lock()
         self._pending: deque[Call] = deque()
         self._outcomes: deque[_Outcome] = deque()  # of calls that are over, to be told
         self._requests = Requests(self._core, initializer, arguments)
-        self._results = Results(self._core, self._requests)
+        self._results = Results(self._core, self._requests, shared_bytes)
         self._broken_by: BaseException | None = None  # what the initializer has raised
         self._most_in_work = count * depth
-        self._collector: threading.Thread | None = None
+        self._collector = background.Collector(self)
         self._is_shut = False
         background.pools.add(self)
 
@@ -120,14 +121,13 @@ class Pool(Executor):
         self._expect_maker()
         call = Call(self)
         with self._turns, self._turns.lock:
-            if self._broken_by is not None:
-                raise broken(self._broken_by)
+            self._expect_unbroken()
             if self._is_shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             self._send(call, fn, args, kwargs)
-            has_enough = len(self._pending) > self._most_in_work
-        if has_enough:  # somebody has to send the rest
-            self._start_collector()
+            has_enough = len(self._pending) > self._most_in_work  # somebody has to send the rest
+        if has_enough or self._outcomes:  # and to tell what has been found when there was no room
+            self._collector.start()
         return call
 
     def map(
@@ -166,7 +166,7 @@ class Pool(Executor):
         for call in given_up:
             call.cancel()
         if not wait and self._pending:
-            self._start_collector()
+            self._collector.start()
             return
         while True:
             with self._turns, self._turns.lock:
@@ -220,8 +220,10 @@ class Pool(Executor):
         kind, sizes, length = extent(shape, dtype)
         with self._turns, self._turns.lock:
             core = self._own()
-            place = core.allocate(max(length, 1))
-            whole: NDArray[np.uint8] = core.own(place, place, length)
+            place = self._with_room(lambda: core.allocate(max(length, 1)))
+            whole: NDArray[np.uint8] = core.own(place, length)
+        if self._outcomes:
+            self._collector.start()
         whole.fill(0)
         return whole.view(kind).reshape(sizes)
 
@@ -260,17 +262,20 @@ class Pool(Executor):
                 "this pool belongs to the process that has forked this one: make a pool here"
             )
 
-    def _own(self) -> Any:
-        self._expect_maker()
+    def _expect_unbroken(self) -> None:
         if self._broken_by is not None:
             raise broken(self._broken_by)
+
+    def _own(self) -> Any:
+        self._expect_maker()
+        self._expect_unbroken()
         if self._core is None:
             raise RuntimeError("the pool has been shut down")
         return self._core
 
     def _send(self, call: Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         try:
-            self._requests.send(call, fn, args, kwargs)
+            self._with_room(lambda: self._requests.send(call, fn, args, kwargs))
         except BaseException:
             if call._started is not None:  # interrupted, and on its way already
                 call._started.cancel()
@@ -281,7 +286,19 @@ class Pool(Executor):
     def _held(self, fn: Any) -> Any:
         """A function as it is now, for several calls."""
         with self._turns, self._turns.lock:
-            return fn if self._is_shut else self._requests.held(fn)  # `submit` refuses then
+            if self._is_shut:
+                return fn  # `submit` refuses it
+            return self._with_room(lambda: self._requests.held(fn))
+
+    def _with_room(self, attempt: Callable[[], Any]) -> Any:
+        """Makes room in shared memory, if there is none, by settling calls that are done."""
+        while True:
+            try:
+                return attempt()
+            except MemoryError:
+                if not self._settle_all():
+                    raise
+                self._expect_unbroken()
 
     def _drive(self, call: Call, timeout: float | None) -> None:
         """Until the call is done."""
@@ -334,7 +351,7 @@ class Pool(Executor):
         """Waits for a call, with the lock, and settles what is done. How much that was."""
         if call._started is None:
             return 0
-        is_shared = self._turns.has_patients or self._collector is not None or self._renews
+        is_shared = self._turns.has_patients or self._collector.is_running or self._renews
         if is_shared and (done := self._settle_all()):
             return done
         is_done = self._turns.wait_for(call._started, most, looks=looks, is_shared=is_shared)
@@ -356,7 +373,7 @@ class Pool(Executor):
                 self._turns.lock.release()
         self._tell()
         if not Future.done(call):
-            self._start_collector()
+            self._collector.start()
 
     def _settle(self, call: Call) -> None:
         """Takes the result of a call that is done, or begins to fetch it. With the lock.
@@ -443,26 +460,6 @@ class Pool(Executor):
         self._tell()
         return call.cancelled()
 
-    def _start_collector(self) -> None:
-        """For those who wait without driving the pool.
-
-        Callers may have futures locked, which whoever settles them waits for: hence another lock.
-        """
-        with self._collector_lock:
-            if self._collector is not None:
-                return
-            self._collector = threading.Thread(
-                target=background.collect,
-                args=(weakref.ref(self),),
-                name="selion-pool",
-                daemon=True,
-            )
-            try:
-                self._collector.start()
-            except BaseException:
-                self._collector = None
-                raise
-
     def _settle_all(self) -> int:
         """Settles what is done, with the lock. How much that was."""
         done: list[Call] = []
@@ -486,15 +483,10 @@ class Pool(Executor):
         self._tell()
         return count
 
-    def _collector_may_end(self) -> bool:
-        with self._turns.lock, self._collector_lock:
-            if self._pending or self._outcomes:
-                return False
-            self._collector = None
-            if self._is_shut:
-                self._take_core()
+    def _has_work(self) -> bool:
+        """Whether anybody is to be told anything. With the lock; a pool that is shut ends here."""
+        if self._pending or self._outcomes:
             return True
-
-    def _collector_has_failed(self) -> None:
-        with self._collector_lock:
-            self._collector = None
+        if self._is_shut:
+            self._take_core()
+        return False

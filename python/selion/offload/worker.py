@@ -33,14 +33,11 @@ class Server:
         self._trouble_trace: TracebackType | None = None
         self._tickets = secrets.randbits(40) << 23  # none that a worker before this one gave
 
-    def __call__(self, memory: memoryview, place: int, ticket: int) -> tuple[int, int, int]:
+    def __call__(
+        self, memory: memoryview, place: int, ticket: int, first: int, length: int
+    ) -> tuple[int, int, int]:
         if ticket:
-            kept = self._kept.pop(ticket, None)
-            if kept is None:
-                return messages.lost, 0, 0
-            if place != messages.nowhere:
-                kept.write(memory, place)
-            return messages.returned, 0, 0
+            return self._give(memory, place, ticket, first, length), 0, 0
         request = messages.Request.read(memory, place)
         status, result = self._run(memory, request)
         if result.bytes <= request.room:
@@ -49,6 +46,17 @@ class Server:
         self._tickets += 1
         self._kept[self._tickets] = result
         return status, result.bytes, self._tickets
+
+    def _give(self, memory: memoryview, place: int, ticket: int, first: int, length: int) -> int:
+        """Writes a part of a result, which is kept until its last one."""
+        kept = self._kept.get(ticket)
+        if kept is None:
+            return messages.lost
+        if place != messages.nowhere:
+            kept.write_part(memory[place : place + length], first)
+        if first + length >= kept.bytes:
+            del self._kept[ticket]
+        return messages.returned
 
     def _run(
         self, memory: memoryview, request: messages.Request
