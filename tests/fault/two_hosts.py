@@ -70,6 +70,10 @@ class TwoHosts:
                     raise RuntimeError(f"the {cable} between the hosts stays down")
                 time.sleep(0.02)  # nobody tells
 
+    def holders(self) -> list[int]:
+        """The process of each host that holds its network."""
+        return list(self._holders)
+
     def enter(self, host: str) -> list[str]:
         """What to put before a command that shall run on a host."""
         return _enter(self._holders[_names.index(host)])
