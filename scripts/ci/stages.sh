@@ -56,9 +56,9 @@ stop_building_ahead() {
 }
 
 # Every label of the preset is a stage; but those of a few long tests make a stage together, so that
-# no processor waits for the last test of each. Most of them take about half a processor: they wait
-# for programs that start, end, sleep and time out. So two more of them run than there are, and they
-# come first: what is built ahead has the time that they leave.
+# no processor waits for the last test of each. Most of them take less than one processor: they wait
+# for programs that start, end, sleep and time out. So one more of them runs than there are, and
+# they come first: what is built ahead has the time that they leave.
 all_stages() {
     local label labels tests few=() many=()
     labels=$(ctest --preset "$1" --print-labels | sed -n 's/^  //p')
@@ -77,7 +77,7 @@ all_stages() {
         fi
     done
     [[ ${#few[@]} == 0 ]] ||
-        jobs=$((jobs + 2)) stage "$1 ${few[*]}" "$1" -L "^($(IFS='|' && echo "${few[*]}"))\$"
+        jobs=$((jobs + 1)) stage "$1 ${few[*]}" "$1" -L "^($(IFS='|' && echo "${few[*]}"))\$"
     for label in ${many[@]+"${many[@]}"}; do
         stage "$1 $label" "$1" -L "^$label\$"
     done

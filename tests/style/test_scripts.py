@@ -277,7 +277,7 @@ def test_labels_of_few_tests_are_one_stage_that_comes_first(steps, tmp_path):
            if "--output-junit" in line]
     assert [line[-1] for line in ran] == ["^(one|three)$", "^two$"]
     jobs = [int(line[line.index("-j") + 1]) for line in ran]
-    assert jobs[0] == jobs[1] + 2
+    assert jobs[0] == jobs[1] + 1
 
 
 def test_continuous_integration_leaves_out_what_is_long(steps, tmp_path):
