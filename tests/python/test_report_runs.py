@@ -75,6 +75,24 @@ def test_what_another_commit_or_build_has_measured_is_no_repetition(report, chan
     assert [dot.y for dot in second.curves[0].dots] == [1000, 2000]
 
 
+def test_what_two_calibrations_have_predicted_is_no_repetition(report):
+    twin = "sim:./this-host.toml"
+
+    def rows(value: float) -> list[dict[str, Any]]:
+        return [latency(value, size, params={"op": "put", "bytes": size, "predicted_on": twin})
+                for size in (8, 64)]
+
+    [section] = report([{**header, "constants": {twin: "1"}}, *rows(100.0)],
+                       [{**header, "constants": {twin: "2"}}, *rows(300.0)]).sections
+    dots = [dot.y for chart in section.charts for curve in chart.curves for dot in curve.dots]
+    assert sorted(dots) == [100, 100, 300, 300]
+
+
+def test_headers_without_rows_are_no_runs(report):
+    made = report([header, *two_sizes(100.0), {**header, "host": "elsewhere", "resumed": True}])
+    assert "elsewhere" not in html(made)
+
+
 def test_virtual_times_of_two_commits_are_told_apart_where_they_differ(report):
     [section] = report([header, *gains(25.0)], [_later, *gains(25.0)]).sections
     [chart] = section.charts

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import needs_module, root
 from selion import places
-from selion.study import header
+from selion.study import conditions, header
 
 _speed = ("--experiment", "speed")
 _one = (*_speed, "--set", "op=put", "--set", "bytes=8")
@@ -21,7 +21,8 @@ _one = (*_speed, "--set", "op=put", "--set", "bytes=8")
 def pretend(fake, **changes: Any) -> bytes:
     """Has the file's first header say something else; None takes it out. What the file is then."""
     first, rest = fake.results.read_text().split("\n", 1)
-    said = {**json.loads(first), **changes}
+    old = json.loads(first)
+    said = {**old, **changes, "knobs": {**old["knobs"], **changes.get("knobs", {})}}
     said = {key: value for key, value in said.items() if value is not None}
     fake.results.write_text(json.dumps(said) + "\n" + rest)
     return fake.results.read_bytes()
@@ -55,6 +56,7 @@ def words(text: str) -> str:
         ({"kernel": "1.0"}, "the kernel was 1.0, is "),
         ({"compiler": "cc"}, "the compiler was cc, is "),
         ({"knobs": {"SELION_BIND": "on"}}, "SELION_BIND was on, is not set"),
+        ({"knobs": {"SELION_BIN": "elsewhere"}}, "SELION_BIN was elsewhere, is "),
     ],
     ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
 )
@@ -74,18 +76,31 @@ def test_uncommitted_changes_are_told_apart(tmp_path, monkeypatch):
                        check=True, capture_output=True)
 
     monkeypatch.setattr(places, "source_tree", lambda: tmp_path)
-    code = tmp_path / "code"
+    code = tmp_path / "src" / "code"
+    words = tmp_path / "words"
+    code.parent.mkdir()
     code.write_text("1")
+    words.write_text("1")
     git("init")
-    git("add", "code")
+    git("add", "src", "words")
     git("commit", "-m", "one")
     found = [header.changes(header.commit())]
+    words.write_text("2")  # nothing is made of it
+    found.append(header.changes(header.commit()))
     for text in ("2", "3", "2"):
         code.write_text(text)
         found.append(header.changes(header.commit()))
-    assert found[0] is None
-    assert found[1] == found[3] != found[2]
-    assert None not in found[1:]
+    assert found[:2] == [None, None]
+    assert found[2] == found[4] != found[3]
+    assert None not in found[2:]
+
+
+def test_files_that_are_no_code_are_no_condition():
+    machines = {"sim:crossbar"}
+    now = {"commit": "abc-dirty", "changes": None, "constants": {}}
+    assert conditions.differences({"commit": "abc"}, machines, now, machines) == []
+    assert conditions.differences({"commit": "abc-dirty"}, machines, now, machines) == [
+        "which changes there were to the commit was not noted"]
 
 
 def test_a_variable_that_is_set_now_is_another_condition(fake):
@@ -211,6 +226,19 @@ def test_a_comparison_shows_rows_of_other_conditions_and_adds_none(fake):
     assert fake.results.read_bytes() == before
     assert fake.run(*_speed, "--compare", "--mix").returncode == 0
     assert len(fake.runs()) == 3
+
+
+@pytest.mark.parametrize(("asked", "status"), [("--resume", 2), ("--compare", 0)])
+@pytest.mark.parametrize("has_others", [True, False])
+def test_points_of_other_conditions_that_lack_rows_stay_as_they_are(fake, asked, status,
+                                                                    has_others):
+    begun(fake, *(_speed if has_others else _one), commit="abc")
+    lines = fake.results.read_bytes().splitlines(keepends=True)
+    before = b"".join(lines[:-1])
+    fake.results.write_bytes(before)
+    done = fake.run(*(_speed if has_others else _one), asked)
+    assert (done.returncode, fake.runs()) == (status, []), done.stderr
+    assert fake.results.read_bytes() == before
 
 
 def test_mixing_needs_rows_to_add_to(fake):

@@ -135,14 +135,17 @@ def _fault(content: dict[str, Any] | None) -> str | None:
     return _fault_of_values(content)
 
 
-def _origin_of(header: Row, path: Path, machine: str) -> Origin:
+def _origin_of(header: Row, path: Path, row: Row) -> Origin:
     """@param path of the file, which stands for a host that nobody noted."""
     processor = f"{header.get('cpu', 'a processor that nobody noted')}, " \
                 f"{header.get('cores', '?')} processors"
     settings = [f"{name}={value}" for name, value in conditions.settings(header).items()]
-    constants = header.get("constants", {}).get(machine.partition(",")[0])
-    if constants is not None:
-        settings.append(f"constants {constants}")
+    known = header.get("constants", {})
+    own = row["machine"].partition(",")[0]
+    if own in known:
+        settings.append(f"constants {known[own]}")
+    named = {each.partition(",")[0] for each in conditions.specs_of(own, row["params"])} - {own}
+    settings += [f"constants of {each} {known[each]}" for each in sorted(named) if each in known]
     settings.append(commit_words(header))
     settings += [f"{words} {header[key]}" for key, words in _of_builds.items() if header.get(key)]
     return Origin(_host_of(header, path), processor, tuple(settings))
@@ -170,6 +173,7 @@ class _File:
         self._path = path
         self._faults: dict[str, list[int]] = {}
         self.headers: list[Row] = []
+        self._have_rows: set[int] = set()  # numbers of headers
         self.notes: list[str] = []
 
     def rows(self) -> Iterator[Row]:
@@ -185,8 +189,8 @@ class _File:
             if content is not None and "selion" in content and "metric" not in content:
                 self._take_header(number, content)
             elif fault is None and content is not None:
-                yield {**content, "origin": self.origin(-1, content["machine"]),
-                       "run": self.run(-1)}
+                self._have_rows.add(max(len(self.headers) - 1, 0))
+                yield {**content, "origin": self.origin(-1, content), "run": self.run(-1)}
             elif is_cut and number == len(lines) and content is None:
                 self.notes.append(f"{self._path}, line {number} is cut off in the middle.")
             else:
@@ -216,9 +220,12 @@ class _File:
                 f"selion knows {schema}; shown as far as they are understood."
             )
 
-    def origin(self, place: int, machine: str) -> Origin | None:
+    def headers_of_rows(self) -> list[Row]:
+        return [header for number, header in enumerate(self.headers) if number in self._have_rows]
+
+    def origin(self, place: int, row: Row) -> Origin | None:
         """What the header in that place of all says; None as long as there is none."""
-        return _origin_of(self.headers[place], self._path, machine) if self.headers else None
+        return _origin_of(self.headers[place], self._path, row) if self.headers else None
 
     def run(self, place: int) -> Run | None:
         """As `origin`."""
@@ -237,8 +244,7 @@ def _take(path: Path, into: Collected) -> None:
         return
     for row in rows:
         name = row["study"]
-        row["origin"] = (row["origin"] or file.origin(0, row["machine"])
-                         or _origin_of({}, path, row["machine"]))
+        row["origin"] = row["origin"] or file.origin(0, row) or _origin_of({}, path, row)
         row["run"] = row["run"] or file.run(0) or run_of({}, _host_of({}, path))
         into.studies.setdefault(name, Results(name)).rows.append(row)
         found[name] = found.get(name, 0) + 1
@@ -249,7 +255,7 @@ def _take(path: Path, into: Collected) -> None:
     if not found and not file.headers:
         into.notes.append(f"{path} has no rows.")
     for name in found:
-        into.studies[name].headers += file.headers
+        into.studies[name].headers += file.headers_of_rows()
 
 
 def _inside(place: Path, name: str) -> list[Path]:

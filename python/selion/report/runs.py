@@ -35,7 +35,7 @@ def commit_words(header: Mapping[str, Any]) -> str:
         return "an unknown commit"
     words = f"commit {commit.removesuffix(_dirty)[:_short]}"
     changes = header.get("changes")
-    if commit.endswith(_dirty):
+    if commit.endswith(_dirty) and (changes or "changes" not in header):
         words += f" with changes {str(changes)[:_short]}" if changes else " with changes"
     return words
 

@@ -25,7 +25,7 @@ _of_real_machines = frozenset({
     "SELION_BIND", "SELION_FABRIC_BATCHES", "SELION_FABRIC_INTERFACE", "SELION_FABRIC_PROVIDER",
     "SELION_FABRIC_TIMEOUT", "SELION_HOSTS", "SELION_MEMBARRIER", "SELION_METERS",
     "SELION_PROCESS_MEMORY", "SELION_SPIN", "SELION_TRACE"})  # fmt: skip
-_of_code = {"selion": "the version", "commit": "the commit"}
+_programs = "SELION_BIN"
 _of_host = {
     "host": "the host",
     "cpu": "the processor",
@@ -34,6 +34,7 @@ _of_host = {
     "compiler": "the compiler",
 }
 _of_a_run = frozenset({"begun", "constants", "resumed"})  # of a header, and no conditions
+_dirty = "-dirty"  # behind a commit from which files differ
 
 
 def is_measured(machine: str) -> bool:
@@ -55,10 +56,11 @@ def settings(header: Header) -> dict[str, str]:
 
 
 def holds_for(then: Header, now: Header) -> bool:
-    """Whether a header says of later rows all that their own would."""
+    """Whether a header says of later rows all that their own would, also of which day they are."""
     known = then.get("constants", {})
     return {key: each for key, each in then.items() if key not in _of_a_run} \
         == {key: each for key, each in now.items() if key not in _of_a_run} \
+        and str(then.get("begun"))[:10] == str(now["begun"])[:10] \
         and all(known.get(name) == digest for name, digest in now["constants"].items())
 
 
@@ -66,8 +68,26 @@ def _changed(what: str, then: Any, now: Any) -> str:
     return f"{what} was {then or 'not noted'}, is {now or 'not known'}"
 
 
+def _of_code(then: Header, now: Header) -> list[str]:
+    found = []
+    if then.get("selion") != now.get("selion"):
+        found.append(_changed("the version", then.get("selion"), now.get("selion")))
+    old, new = (str(each.get("commit") or "").removesuffix(_dirty) for each in (then, now))
+    if old != new:
+        found.append(_changed("the commit", then.get("commit"), now.get("commit")))
+    elif str(then.get("commit")).endswith(_dirty) and "changes" not in then:
+        found.append("which changes there were to the commit was not noted")
+    elif then.get("changes") != now.get("changes"):
+        found.append("the changes to the commit were others")
+    return found
+
+
 def _of_settings(then: Header, now: Header, are_measured: bool) -> list[str]:
     old, new = settings(then), settings(now)
+    if are_measured:  # by which program
+        for found, header in ((old, then), (new, now)):
+            if (folder := header.get("knobs", {}).get(_programs)) is not None:
+                found[_programs] = folder
     unset = "not set"
     return [f"{name} was {old.get(name, unset)}, is {new.get(name, unset)}"
             for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)
@@ -82,13 +102,13 @@ def differences(then: Header, old: Iterable[str], now: Header, new: Iterable[str
     """
     old, new = set(old), set(new)
     are_measured = any(map(is_measured, old)) and any(map(is_measured, new))
-    keys = {**_of_code, **(_of_host if are_measured else {})}
-    found = [_changed(words, then.get(key), now.get(key)) for key, words in keys.items()
-             if then.get(key) != now.get(key)]
-    if then.get("commit") == now.get("commit") and then.get("changes") != now.get("changes"):
-        found.append("the changes to the commit were others")
+    found = _of_code(then, now)
+    if are_measured:
+        found += [_changed(words, then.get(key), now.get(key)) for key, words in _of_host.items()
+                  if then.get(key) != now.get(key)]
     known = then.get("constants", {})
-    names = {machine.partition(",")[0] for machine in old}
+    names = {machine.partition(",")[0] for machine in old} \
+        & {machine.partition(",")[0] for machine in new}
     return found + _of_settings(then, now, are_measured) + [
         f"the machine '{name}' had other constants, such as those of another calibration"
         for name, digest in now["constants"].items()

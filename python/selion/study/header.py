@@ -18,6 +18,8 @@ from selion.study.rows import Row
 from selion.version import version
 
 _digest_letters = 12
+#: What programs are made of.
+_code = ("CMakeLists.txt", "cmake", "include", "machines", "python", "src", "studies")
 schema = 1  # of header and rows; a change that a reader must know of raises it
 
 
@@ -29,29 +31,31 @@ def commit() -> str | None:
         written = Path(__file__).resolve().parents[1] / "commit"
         return written.read_text(encoding="utf-8").strip() if written.is_file() else None
     found = _git(root, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-    return found.decode().strip() or None
+    return found.decode().strip() or None if found is not None else None
 
 
 def changes(of: str | None) -> str | None:
-    """What tells files that differ from a commit from others that do; None where none differ.
+    """What tells code that differs from a commit from other code that does; None where only other
+    files differ, or none.
 
     @param of as `commit` says it.
     """
     root = places.source_tree()
     if root is None or of is None or not of.endswith("-dirty"):
         return None
-    found = _git(root, "diff", "HEAD", "--binary", "--no-color", "--no-ext-diff")
-    return hashlib.sha256(found).hexdigest()[:_digest_letters]
+    found = _git(root, "diff-index", "-p", "--binary", "--full-index", "--no-textconv",
+                 "--no-ext-diff", "HEAD", "--", *_code)
+    return hashlib.sha256(found).hexdigest()[:_digest_letters] if found else None
 
 
-def _git(root: Path, *words: str) -> bytes:
-    """What git prints; nothing if it cannot."""
+def _git(root: Path, *words: str) -> bytes | None:
+    """What git prints; None if it cannot."""
     try:
         return subprocess.run(
             ["git", "-C", str(root), *words], capture_output=True, check=True, timeout=30
         ).stdout
     except (OSError, subprocess.SubprocessError):
-        return b""
+        return None
 
 
 def cpu_name() -> str:

@@ -85,10 +85,14 @@ class Session:
                 if not point.obstacle and self._missing(finished, point)
             ]
             now = header.header(self._machines(self.points))
-            parts = self._kept(found, finished)
+            parts = [part for part in found.parts if part.rows]
+            to_run = missing
             if differing := self._differences(parts, now, missing):
-                missing = self._despite(differing, missing, others, file.path, watcher)
-            self._start(file, parts, now, bool(found.parts), bool(missing))
+                to_run = self._despite(differing, missing, others, file.path, watcher)
+            if to_run or not missing:  # else the file stays as it is
+                parts = self._kept(found, finished)
+                self._start(file, parts, now, bool(found.parts), bool(to_run))
+            missing = to_run
             self.rows = [row for part in parts for row in part.rows]
             self._skip(missing, watcher)
             self._run_points(missing, finished, watcher, jobs, self._keep(self.rows, file, watcher))
@@ -113,9 +117,9 @@ class Session:
         new = self._machines(missing or self.points)
         found: dict[str, None] = {}
         for part in parts:
-            old: set[str] = set().union(
-                *(conditions.specs_of(row["machine"], row["params"]) for row in part.rows)
-            )
+            old: set[str] = set()
+            for row in part.rows:
+                old |= conditions.specs_of(row["machine"], row["params"])
             found.update(dict.fromkeys(conditions.differences(part.header, old, now, new)))
         return list(found)
 
