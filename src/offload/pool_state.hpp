@@ -81,7 +81,7 @@ public:
     void kill_workers();
     void let_go(pending_call& call);
     /// Workers are replaced after so many calls that any of them could have had.
-    /// @error not_available.
+    /// @error not_available, bad_argument.
     void limit_calls(std::uint64_t most);
 
     /// On a rank that serves.

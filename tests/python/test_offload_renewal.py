@@ -50,6 +50,22 @@ def test_workers_stay_without_a_limit_and_below_it():
             assert counts(pids) == [20]
 
 
+def leave_mark(path):
+    path.write_text("")
+
+
+@pytest.mark.parametrize(("workers", "calls"), [(1, 3), (4, 8)])
+def test_calls_begin_that_nobody_asks_for(tmp_path, workers, calls):
+    marks = [tmp_path / str(i) for i in range(calls)]
+    with Pool(workers=workers, max_tasks_per_child=1) as pool:
+        for mark in marks:
+            pool.submit(leave_mark, mark)
+        end = time.monotonic() + 60
+        while not all(mark.exists() for mark in marks):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
 def test_a_worker_stays_until_its_long_results_are_fetched():
     with Pool(workers=2, max_tasks_per_child=1) as pool:
         calls = [pool.submit(tell_long, i) for i in range(8)]

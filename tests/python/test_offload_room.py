@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import needs_module
-from selion.offload import Pool, messages
+from selion.offload import Pool, WorkerDied, messages
 from selion.offload.worker import Server
 
 pytestmark = needs_module
@@ -127,6 +127,36 @@ def test_a_result_that_lies_in_an_argument_comes_in_parts():
             assert (result == long).all() and not is_shared(pool, result)
 
 
+state = np.zeros(10_000)
+
+
+def set_and_give(value):
+    state[:] = value
+    return [state, state[5000:].reshape(50, 100).T]
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_later_calls_do_not_change_a_result(depth):
+    """A worker has the array still when it begins the next call, and the result is long."""
+    with Pool(workers=1, depth=depth) as pool:
+        calls = [pool.submit(set_and_give, i) for i in range(6)]
+        for i, call in enumerate(calls):
+            assert all((part == i).all() for part in call.result(60))
+
+
+@pytest.mark.parametrize(("make", "is_copied"), [
+    (lambda: np.arange(9000.0), False),
+    (lambda: np.arange(9000.0)[5:].reshape(5, -1).T, False),
+    (lambda: state, True),
+    (lambda: state[5:], True),
+    (lambda: state.reshape(100, 100).T, True),
+], ids=["own", "part of own", "another's", "part of another's", "turned"])
+def test_only_arrays_that_somebody_else_has_are_copied_by_workers(make, is_copied):
+    result = messages.Result(make())
+    result.keep()
+    assert [type(memory.obj) is bytes for memory in result._buffers] == [is_copied]
+
+
 def await_end(pool, call):
     """Without taking its result."""
     while True:
@@ -149,6 +179,29 @@ def test_calls_that_are_done_leave_room_for_arguments_of_others():
             await_end(pool, call)
         array = pool.array(mib, np.uint8)
         assert array.sum() == 0 and calls[2].result(60) == total(numbers(2))
+
+
+def test_long_results_of_calls_that_are_done_leave_room_for_arguments_of_others():
+    """Their arguments are there until the results have been fetched."""
+    with Pool(workers=2, shared_bytes=4 * mib) as pool:
+        calls = []
+        for i in range(6):
+            calls.append(pool.submit(np.sort, numbers(i)))
+            await_end(pool, calls[-1])
+        for i, call in enumerate(calls):
+            assert (call.result(60) == numbers(i)).all()
+
+
+def test_what_has_run_is_not_cancelled_when_workers_are_killed():
+    with Pool(workers=1) as pool:
+        call = pool.submit(numbers, 0)
+        await_end(pool, call)
+        with pool._turns, pool._turns.lock:
+            pool._settle(call)  # its result is on its way
+        pool.kill_workers()
+        assert not call.cancelled()
+        trouble = call.exception(60)
+        assert trouble is None or isinstance(trouble, WorkerDied)
 
 
 @pytest.mark.parametrize("part", [1, 7, 64, 100, 4096])

@@ -55,7 +55,8 @@ SELION_API void drop_call(pool_state& pool, pending_call& call) noexcept;
 /// From now on worker processes are replaced by fresh ones after so many calls, of those that name
 /// no worker; 0: none is. One goes when nobody has handles of its calls that are done: who waits
 /// for a call must have let go of all others that are. @pre no arrays lie on the workers.
-/// @error not_available: workers that are threads or ranks.
+/// @error not_available: workers that are threads or ranks; bad_argument: a pool that has ended, or
+/// that another rank or process has made.
 SELION_API void limit_calls(worker_pool& pool, std::uint64_t most);
 
 SELION_API worker_range allocate_on(pool_state& pool, std::uint32_t worker, std::uint64_t bytes,

@@ -3,8 +3,8 @@
 
 A message is a block of shared memory: a head, the places of buffers, and pickled bytes. Buffers are
 the contents of arrays, which pickle hands out of band (protocol 5): they lie anywhere in shared
-memory. A result goes back in the same way, into the block if there is room, else into one that the
-host makes for it.
+memory. A result goes back in the same way, into the block if there is room; else its worker keeps it
+until the host has it written, whole or in parts, where it has made room.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import builtins
 import io
 import pickle
 import struct
+import sys
 from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ nowhere = 2**64 - 1  # instead of a result's place: it is not wanted any more
 most_functions = 256  # that host and workers keep
 
 _alignment = 64
+
+_own_references = 3  # to a buffer's owner, where nobody but a result has it: see `_is_alone`
 
 _of_written_out = b"_reconstruct"  # in pickled bytes: an array whose elements are among them
 
@@ -181,6 +184,12 @@ class Result:
         self._payload, found = (b"", []) if value is None else dumps(value)
         self._buffers = [each.raw() for each in found]
 
+    def keep(self) -> None:
+        """What the function's later calls do to its arrays changes this no more: those that somebody
+        else has as well are copied."""
+        self._buffers = [each if _is_alone(each) else memoryview(bytes(each))
+                         for each in self._buffers]
+
     @property
     def bytes(self) -> int:
         """Room that it takes; None takes none."""
@@ -210,6 +219,19 @@ class Result:
             if start < end:
                 memory[start:end] = each[start - at : end - at]
             at += aligned(each.nbytes)
+
+
+def _is_alone(memory: memoryview) -> bool:
+    """Whether nobody else has the array that a buffer is of, nor one that it is a part of."""
+    owner: Any = memory.obj
+    while isinstance(owner, np.ndarray):
+        # Of the buffer, or the array that is a part of it; of this variable; and of who counts.
+        if sys.getrefcount(owner) > _own_references:
+            return False
+        if owner.base is None:
+            return True
+        owner = owner.base
+    return False
 
 
 def load_result(memory: Any) -> Any:

@@ -29,6 +29,7 @@ from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
 from selion.offload.functions import Chunk, chunks
 from selion.offload.options import expect_legal, expect_tasks
+from selion.offload.outcomes import Outcomes
 from selion.offload.requests import Requests
 from selion.offload.results import Results
 from selion.offload.turns import Turns
@@ -43,11 +44,11 @@ _start = (
 )
 
 
+_longest_fetch_s = 0.05  # for which who submits waits where there is no room
+
+
 class WorkerDied(ConnectionError):
     """A worker ended while it ran a function; another one has taken its place."""
-
-
-_Outcome = tuple[Call, Any, BaseException | None]
 
 
 class Pool(Executor):
@@ -98,7 +99,7 @@ class Pool(Executor):
         self._maker = os.getpid()
         self._turns = Turns(self._core)
         self._pending: deque[Call] = deque()
-        self._outcomes: deque[_Outcome] = deque()  # of calls that are over, to be told
+        self._outcomes = Outcomes()
         self._requests = Requests(self._core, initializer, arguments)
         self._results = Results(self._core, self._requests, shared_bytes)
         self._broken_by: BaseException | None = None  # what the initializer has raised
@@ -120,14 +121,18 @@ class Pool(Executor):
         """
         self._expect_maker()
         call = Call(self)
-        with self._turns, self._turns.lock:
-            self._expect_unbroken()
-            if self._is_shut:
-                raise RuntimeError("cannot schedule new futures after shutdown")
-            self._send(call, fn, args, kwargs)
-            has_enough = len(self._pending) > self._most_in_work  # somebody has to send the rest
-        if has_enough or self._outcomes:  # and to tell what has been found when there was no room
-            self._collector.start()
+        has_enough = False
+        try:
+            with self._turns, self._turns.lock:
+                self._expect_unbroken()
+                if self._is_shut:
+                    raise RuntimeError("cannot schedule new futures after shutdown")
+                self._send(call, fn, args, kwargs)
+                has_enough = len(self._pending) > self._most_in_work or self._awaits_worker(call)
+        finally:
+            # Somebody has to send the rest, and to tell what was found when there was no room.
+            if has_enough or self._outcomes:
+                self._collector.start()
         return call
 
     def map(
@@ -199,7 +204,7 @@ class Pool(Executor):
             for call in list(self._pending):
                 call._is_given_up = True
             self._end_at_once()
-        self._tell()
+        self._outcomes.tell()
 
     @property
     def workers(self) -> int:
@@ -218,12 +223,14 @@ class Pool(Executor):
         """
         self._expect_maker()
         kind, sizes, length = extent(shape, dtype)
-        with self._turns, self._turns.lock:
-            core = self._own()
-            place = self._with_room(lambda: core.allocate(max(length, 1)))
-            whole: NDArray[np.uint8] = core.own(place, length)
-        if self._outcomes:
-            self._collector.start()
+        try:
+            with self._turns, self._turns.lock:
+                core = self._own()
+                place = self._with_room(lambda: core.allocate(max(length, 1)))
+                whole: NDArray[np.uint8] = core.own(place, length)
+        finally:
+            if self._outcomes:
+                self._collector.start()
         whole.fill(0)
         return whole.view(kind).reshape(sizes)
 
@@ -283,6 +290,12 @@ class Pool(Executor):
             raise
         self._pending.append(call)
 
+    def _awaits_worker(self, call: Call) -> bool:
+        """Whether a call that fits in waits all the same: its worker has had enough, and the next
+        one comes only while somebody looks."""
+        started = call._started
+        return self._renews and started is not None and not started.has_worker
+
     def _held(self, fn: Any) -> Any:
         """A function as it is now, for several calls."""
         with self._turns, self._turns.lock:
@@ -296,9 +309,22 @@ class Pool(Executor):
             try:
                 return attempt()
             except MemoryError:
-                if not self._settle_all():
+                if not (self._settle_all() or self._settle_fetched()):
                     raise
                 self._expect_unbroken()
+
+    def _settle_fetched(self) -> bool:
+        """Waits a moment for a long result that is under way: arguments of its call may be in it.
+
+        @return whether there was one.
+        """
+        under_way = (call for call in list(self._pending) if call._fetched is not None)
+        call = next(under_way, None)
+        started = None if call is None else call._started
+        if call is None or started is None or not started.wait(_longest_fetch_s, False, False):
+            return False
+        self._settle(call)
+        return True
 
     def _drive(self, call: Call, timeout: float | None) -> None:
         """Until the call is done."""
@@ -331,9 +357,9 @@ class Pool(Executor):
                     lock.release()
             if done:
                 turns.hand_over()  # who is called back may need what others wait for
-                self._tell()
+                self._outcomes.tell()
             if is_over and not Future.done(call):
-                self._tell()  # who has settled it may be called back now, or have been interrupted
+                self._outcomes.tell()  # who has settled it may be called back now, or have been interrupted
                 with contextlib.suppress(CancelledError, TimeoutError):
                     Future.exception(call, min(left, turns.longest_s))
             if Future.done(call):
@@ -371,14 +397,14 @@ class Pool(Executor):
         finally:
             if has_lock or (not had_lock and self._turns.has_lock()):
                 self._turns.lock.release()
-        self._tell()
+        self._outcomes.tell()
         if not Future.done(call):
             self._collector.start()
 
     def _settle(self, call: Call) -> None:
         """Takes the result of a call that is done, or begins to fetch it. With the lock.
 
-        The outcome is told by `_tell`.
+        The outcome is told later, without the lock.
         """
         if call._started is None or not call._started.is_done():
             return  # somebody who was told of another one has been here
@@ -392,7 +418,10 @@ class Pool(Executor):
             status, value = found
             trouble = None if status == messages.returned else value
         except ValueError as refused:
-            trouble = Skipped(str(refused)) if call._is_given_up else self._why(refused)
+            if call._fetched is not None:  # it has run: only its result cannot be had any more
+                trouble = self._why(WorkerDied(str(refused)))
+            else:
+                trouble = Skipped(str(refused)) if call._is_given_up else self._why(refused)
         except ConnectionError as death:
             trouble = self._why(WorkerDied(str(death)))
         except KeyboardInterrupt:  # of whoever reads a long result: it is no outcome of the call
@@ -406,7 +435,7 @@ class Pool(Executor):
             trouble = self._why(value)
         with contextlib.suppress(ValueError):  # an interrupt had come behind this
             self._pending.remove(call)
-        self._outcomes.append((call, value, trouble))
+        self._outcomes.add(call, value, trouble)
         self._requests.give_back(call)
         if breaks:
             self._end_at_once()
@@ -414,35 +443,6 @@ class Pool(Executor):
     def _why(self, trouble: BaseException) -> BaseException:
         """Of calls that have failed: that the pool is broken, else what there was."""
         return trouble if self._broken_by is None else broken(self._broken_by)
-
-    def _tell(self) -> None:
-        """Tells the outcomes of calls that are over. Without the lock.
-
-        Whoever is called back may wait for a thread that wants it.
-        """
-        while self._outcomes:
-            try:
-                call, value, trouble = self._outcomes.popleft()
-            except IndexError:  # another thread tells it
-                return
-            try:
-                self._tell_one(call, value, trouble)
-            except BaseException:
-                if not Future.done(call):
-                    self._outcomes.appendleft((call, value, trouble))
-                raise
-
-    def _tell_one(self, call: Call, value: Any, trouble: BaseException | None) -> None:
-        if Future.done(call):
-            return  # it was told, and settled once more behind an interrupt
-        if isinstance(trouble, Skipped):
-            Future.cancel(call)
-        if not (Future.running(call) or call.set_running_or_notify_cancel()):
-            return
-        if trouble is None:
-            call.set_result(value)
-        else:
-            call.set_exception(trouble)
 
     def _has_worker(self, call: Call) -> bool:
         if os.getpid() != self._maker:
@@ -457,7 +457,7 @@ class Pool(Executor):
                 call._is_given_up = True
                 call._started.cancel()
                 self._settle(call)
-        self._tell()
+        self._outcomes.tell()
         return call.cancelled()
 
     def _settle_all(self) -> int:
@@ -466,7 +466,10 @@ class Pool(Executor):
         others = 0
         # A handler of signals may change what is pending.
         for call in list(itertools.islice(self._pending, 8 * self._most_in_work + 64)):
-            if call._started.is_done():  # oldest first, as workers get them
+            started = call._started
+            if started is None:  # such a handler has settled it
+                continue
+            if started.is_done():  # oldest first, as workers get them
                 done.append(call)
             elif call._fetched is None:  # else its worker may be busy, and others are not
                 others += 1
@@ -480,7 +483,7 @@ class Pool(Executor):
         """Settles what is done, and tells it. How much that was."""
         with self._turns.lock:
             count = self._settle_all()
-        self._tell()
+        self._outcomes.tell()
         return count
 
     def _has_work(self) -> bool:

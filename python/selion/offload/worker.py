@@ -43,6 +43,7 @@ class Server:
         if result.bytes <= request.room:
             result.write(memory, place)
             return status, result.bytes, 0
+        result.keep()
         self._tickets += 1
         self._kept[self._tickets] = result
         return status, result.bytes, self._tickets

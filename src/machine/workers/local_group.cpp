@@ -53,6 +53,7 @@ bool is_ready(const worker_area& area) {
 
 local_group::local_group(group_plan plan)
     : plan_(std::move(plan)),
+      start_{.command = plan_.command},
       memory_(make_memory(plan_)),
       own_(own_routines()),
       threads_(plan_.are_processes ? 0 : plan_.workers),
@@ -80,7 +81,7 @@ void local_group::start(std::uint32_t worker) {
     const node::unbound_scope free_to_move;
     if (plan_.are_processes) {
         processes_[worker] =
-            std::make_unique<worker_process>(worker, plan_.command, memory_->file());
+            std::make_unique<worker_process>(worker, start_, memory_->file());
         return;
     }
     try {

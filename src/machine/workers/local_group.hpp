@@ -112,6 +112,7 @@ private:
     void stop_all();
 
     group_plan plan_;
+    worker_start start_;
     process_mark mark_;
     node::patience patience_{};
     detail::turn_record turns_{};

@@ -24,15 +24,6 @@ namespace {
 
 constexpr std::chrono::milliseconds look_every{1};
 
-std::vector<std::string> variables_with(const worker_environment& place) {
-    std::vector<std::string> variables;
-    for (char** variable = environ; *variable != nullptr; ++variable) {
-        if (!worker_environment::owns(*variable)) variables.emplace_back(*variable);
-    }
-    variables.push_back(place.to_variable());
-    return variables;
-}
-
 /// What the new process has open, and which signals reach it.
 class spawn_setting {
 public:
@@ -81,15 +72,24 @@ std::string text_of(const siginfo_t& end) {
 
 }  // namespace
 
-worker_process::worker_process(std::uint32_t worker, const std::vector<std::string>& command,
-                               int memory_file) {
+std::vector<std::string> inherited_variables() {
+    std::vector<std::string> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        if (!worker_environment::owns(*variable)) variables.emplace_back(*variable);
+    }
+    return variables;
+}
+
+worker_process::worker_process(std::uint32_t worker, const worker_start& start, int memory_file) {
     std::array<int, 2> ends{};
     int trouble = make_pipe(ends);
+    const std::vector<std::string>& command = start.command;
     const std::string program = command.empty() ? "/proc/self/exe" : command.front();
     if (trouble == 0) {
         std::vector<std::string> arguments = command.empty() ? own_arguments() : command;
-        std::vector<std::string> variables =
-            variables_with({memory_file, ends[0], worker, static_cast<int>(getpid())});
+        std::vector<std::string> variables = start.variables;
+        const worker_environment place{memory_file, ends[0], worker, static_cast<int>(getpid())};
+        variables.push_back(place.to_variable());
         const spawn_setting setting(memory_file, ends[0]);
         trouble = posix_spawnp(&id_, program.c_str(), &setting.files(), &setting.attributes(),
                                pointers_to(arguments).data(), pointers_to(variables).data());

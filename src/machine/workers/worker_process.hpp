@@ -11,13 +11,22 @@
 
 namespace selion::machine::workers {
 
+/// This process's environment as it is, without what makes it a worker. Not while another thread
+/// changes it: a pool looks once, when it is made, and not at each worker that takes another's place.
+std::vector<std::string> inherited_variables();
+
+/// How workers are started.
+struct worker_start {
+    std::vector<std::string> command;  ///< program and arguments; empty: this program with its own
+    std::vector<std::string> variables = inherited_variables();
+};
+
 /// A process that is started as a worker.
 class worker_process {
 public:
-    /// @param command program and arguments; empty: this program with its own.
     /// @param memory_file of the pool.
     /// @error system_failure: it cannot be started.
-    worker_process(std::uint32_t worker, const std::vector<std::string>& command, int memory_file);
+    worker_process(std::uint32_t worker, const worker_start& start, int memory_file);
     worker_process(const worker_process&) = delete;
     worker_process& operator=(const worker_process&) = delete;
     /// Kills it if it has not ended.
