@@ -3,8 +3,8 @@
 
 A message is a block of shared memory: a head, the places of buffers, and pickled bytes. Buffers are
 the contents of arrays, which pickle hands out of band (protocol 5): they lie anywhere in shared
-memory. A result goes back in the same way, into the block if there is room; else its worker keeps it
-until the host has it written, whole or in parts, where it has made room.
+memory. A result goes back in the same way, into the block if there is room; else its worker keeps
+it until the host has it written, whole or in parts, where it has made room.
 """
 
 from __future__ import annotations
@@ -185,8 +185,8 @@ class Result:
         self._buffers = [each.raw() for each in found]
 
     def keep(self) -> None:
-        """What the function's later calls do to its arrays changes this no more: those that somebody
-        else has as well are copied."""
+        """What the function's later calls do to its arrays changes this no more: those that
+        somebody else has as well are copied."""
         self._buffers = [each if _is_alone(each) else memoryview(bytes(each))
                          for each in self._buffers]
 

@@ -359,7 +359,8 @@ class Pool(Executor):
                 turns.hand_over()  # who is called back may need what others wait for
                 self._outcomes.tell()
             if is_over and not Future.done(call):
-                self._outcomes.tell()  # who has settled it may be called back now, or have been interrupted
+                # Who has settled it may be called back now, or have been interrupted.
+                self._outcomes.tell()
                 with contextlib.suppress(CancelledError, TimeoutError):
                     Future.exception(call, min(left, turns.longest_s))
             if Future.done(call):

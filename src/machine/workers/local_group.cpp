@@ -80,8 +80,7 @@ void local_group::start(std::uint32_t worker) {
     last_turns_[worker] = 0;
     const node::unbound_scope free_to_move;
     if (plan_.are_processes) {
-        processes_[worker] =
-            std::make_unique<worker_process>(worker, start_, memory_->file());
+        processes_[worker] = std::make_unique<worker_process>(worker, start_, memory_->file());
         return;
     }
     try {

@@ -12,7 +12,7 @@
 namespace selion::machine::workers {
 
 /// This process's environment as it is, without what makes it a worker. Not while another thread
-/// changes it: a pool looks once, when it is made, and not at each worker that takes another's place.
+/// changes it: a pool looks once, when it is made, and not when a worker is replaced.
 std::vector<std::string> inherited_variables();
 
 /// How workers are started.
