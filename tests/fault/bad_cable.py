@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One more cable between two hosts, that keeps frames for a while, loses some, brings some twice
-and some before those that were sent first. Two TAP devices and this program between them: any kernel
-has what that takes, while netem is a module that many are built without."""
+and some before those that were sent first. Two TAP devices and this program between them: any
+kernel has what that takes, while netem is a module that many are built without."""
 
 from __future__ import annotations
 
