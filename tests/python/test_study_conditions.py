@@ -95,6 +95,12 @@ def test_uncommitted_changes_are_told_apart(tmp_path, monkeypatch):
     assert None not in found[2:]
 
 
+def test_changes_that_nobody_can_tell_are_others(monkeypatch):
+    monkeypatch.setattr(places, "source_tree", lambda: None)
+    assert (header.changes("abc-dirty"), header.changes("abc"), header.changes(None)) == (
+        "unknown", None, None)
+
+
 def test_files_that_are_no_code_are_no_condition():
     machines = {"sim:crossbar"}
     now = {"commit": "abc-dirty", "changes": None, "constants": {}}
@@ -238,6 +244,17 @@ def test_points_of_other_conditions_that_lack_rows_stay_as_they_are(fake, asked,
     fake.results.write_bytes(before)
     done = fake.run(*(_speed if has_others else _one), asked)
     assert (done.returncode, fake.runs()) == (status, []), done.stderr
+    assert fake.results.read_bytes() == before
+
+
+@pytest.mark.parametrize("asked", ["--resume", "--compare"])
+def test_a_file_to_which_nothing_is_added_stays_as_it_is(fake, asked):
+    assert fake.run("--machine", "threads:2").returncode == 0
+    before = fake.results.read_bytes()[:-9]  # what was interrupted may lack rows of its last point
+    fake.results.write_bytes(before)
+    fake.runs()
+    done = fake.run(*_one, asked)
+    assert (done.returncode, fake.runs()) == (0, []), done.stderr
     assert fake.results.read_bytes() == before
 
 

@@ -35,16 +35,20 @@ def commit() -> str | None:
 
 
 def changes(of: str | None) -> str | None:
-    """What tells code that differs from a commit from other code that does; None where only other
-    files differ, or none.
+    """What tells code that differs from a commit from other code that does; "unknown" where nobody
+    can tell; None where only other files differ, or none.
 
     @param of as `commit` says it.
     """
-    root = places.source_tree()
-    if root is None or of is None or not of.endswith("-dirty"):
+    if of is None or not of.endswith("-dirty"):
         return None
+    root = places.source_tree()
+    if root is None or not (root / ".git").exists():
+        return "unknown"
     found = _git(root, "diff-index", "-p", "--binary", "--full-index", "--no-textconv",
                  "--no-ext-diff", "HEAD", "--", *_code)
+    if found is None:
+        return "unknown"
     return hashlib.sha256(found).hexdigest()[:_digest_letters] if found else None
 
 

@@ -89,7 +89,7 @@ class Session:
             to_run = missing
             if differing := self._differences(parts, now, missing):
                 to_run = self._despite(differing, missing, others, file.path, watcher)
-            if to_run or not missing:  # else the file stays as it is
+            if to_run or not parts:  # else the file stays as it is
                 parts = self._kept(found, finished)
                 self._start(file, parts, now, bool(found.parts), bool(to_run))
             missing = to_run
