@@ -67,10 +67,15 @@ class BadCable:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if self._relay.stdout.readline() != "ready\n":
             raise Refused(f"no TAP devices: {self._relay.communicate(timeout=_limit)[1].strip()}")
-        for host, address in zip(("host-a", "host-b"), self.addresses, strict=True):
-            for command in (["address", "add", f"{address}/24", "dev", name],
-                            ["link", "set", name, "up"]):
-                subprocess.run([*hosts.enter(host), "ip", *command], check=True, timeout=_limit)
+        try:
+            for host, address in zip(("host-a", "host-b"), self.addresses, strict=True):
+                for command in (["address", "add", f"{address}/24", "dev", name],
+                                ["link", "set", name, "up"]):
+                    subprocess.run([*hosts.enter(host), "ip", *command], check=True,
+                                   timeout=_limit)
+        except BaseException:
+            self._relay.kill()
+            raise
 
     def be_silent(self) -> None:
         """Nothing comes over any more, until `speak`; the devices keep some hundred frames."""
@@ -118,10 +123,11 @@ class _Relay:
         self._faults = faults
         self._chance = random.Random(faults.seed)
         self._under_way: list[tuple[float, int, int, bytes]] = []
-        self._latest = 0  # frame that has been brought
+        self._latest = dict.fromkeys(ends, 0)  # number of the frame that each has been brought
 
     def run(self) -> None:
-        while not self.is_over:
+        tests = os.getppid()
+        while not self.is_over and os.getppid() == tests:
             wait = self._bring()
             for end in select.select(self._ends, (), (), wait)[0]:
                 self._take(end)
@@ -131,8 +137,8 @@ class _Relay:
         now = time.monotonic()
         while self._under_way and self._under_way[0][0] <= now:
             _, number, end, frame = heapq.heappop(self._under_way)
-            self.counts.overtaken += number < self._latest
-            self._latest = max(self._latest, number)
+            self.counts.overtaken += number < self._latest[end]
+            self._latest[end] = max(self._latest[end], number)
             with contextlib.suppress(OSError):  # a device that is down, or full
                 os.write(end, frame)
         return max(self._under_way[0][0] - now, 0.0) if self._under_way else 0.1

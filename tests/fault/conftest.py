@@ -14,9 +14,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _made(folder):
+def _made(folder, seconds=600):
     try:
-        with two_hosts(folder) as made:
+        with two_hosts(folder, seconds) as made:
             yield made
     except Refused as why:
         pytest.skip(f"no two hosts in this one: {why}")
@@ -29,4 +29,4 @@ def hosts(tmp_path):
 
 @pytest.fixture(scope="module")
 def lasting_hosts(tmp_path_factory):
-    yield from _made(tmp_path_factory.mktemp("hosts"))
+    yield from _made(tmp_path_factory.mktemp("hosts"), seconds=1800)
