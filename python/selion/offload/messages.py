@@ -17,7 +17,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import cloudpickle
 import numpy as np
@@ -44,8 +44,6 @@ nowhere = 2**64 - 1  # instead of a result's place: it is not wanted any more
 most_functions = 256  # that host and workers keep
 
 _alignment = 64
-
-_own_references = 3  # to a buffer's owner, where nobody but a result has it: see `_is_alone`
 
 _of_written_out = b"_reconstruct"  # in pickled bytes: an array whose elements are among them
 
@@ -221,16 +219,28 @@ class Result:
             at += aligned(each.nbytes)
 
 
+def _references(memory: memoryview) -> int:
+    """To the owner of a buffer, of the buffer, and of who counts."""
+    owner = memory.obj
+    return sys.getrefcount(owner)
+
+
+# If nobody else has it; versions of Python count differently.
+_own_references = _references(pickle.PickleBuffer(cast(Any, np.empty(1))).raw())
+
+
 def _is_alone(memory: memoryview) -> bool:
     """Whether nobody else has the array that a buffer is of, nor one that it is a part of."""
+    if _references(memory) > _own_references:
+        return False
     owner: Any = memory.obj
     while isinstance(owner, np.ndarray):
-        # Of the buffer, or the array that is a part of it; of this variable; and of who counts.
+        if owner.base is None:
+            return bool(owner.flags.owndata)
+        owner = owner.base
+        # Instead of the buffer the array that is a part of it.
         if sys.getrefcount(owner) > _own_references:
             return False
-        if owner.base is None:
-            return True
-        owner = owner.base
     return False
 
 

@@ -293,8 +293,7 @@ class Pool(Executor):
     def _awaits_worker(self, call: Call) -> bool:
         """Whether a call that fits in waits all the same: its worker has had enough, and the next
         one comes only while somebody looks."""
-        started = call._started
-        return self._renews and started is not None and not started.has_worker
+        return self._renews and call._started is not None and not call._started.has_worker
 
     def _held(self, fn: Any) -> Any:
         """A function as it is now, for several calls."""
@@ -305,26 +304,30 @@ class Pool(Executor):
 
     def _with_room(self, attempt: Callable[[], Any]) -> Any:
         """Makes room in shared memory, if there is none, by settling calls that are done."""
+        end = None
         while True:
             try:
                 return attempt()
             except MemoryError:
-                if not (self._settle_all() or self._settle_fetched()):
+                now = time.monotonic()
+                end = now + _longest_fetch_s if end is None else end
+                if now > end or not self._gets_memory_back(end):
                     raise
                 self._expect_unbroken()
 
-    def _settle_fetched(self) -> bool:
-        """Waits a moment for a long result that is under way: arguments of its call may be in it.
-
-        @return whether there was one.
-        """
-        under_way = (call for call in list(self._pending) if call._fetched is not None)
-        call = next(under_way, None)
-        started = None if call is None else call._started
-        if call is None or started is None or not started.wait(_longest_fetch_s, False, False):
-            return False
-        self._settle(call)
-        return True
+    def _gets_memory_back(self, end: float) -> bool:
+        """Settles what is done, and waits a moment for long results that are on their way."""
+        before = self._requests.returns
+        while True:
+            self._settle_all()
+            if self._requests.returns != before:
+                return True
+            fetched = [call for call in list(self._pending) if call._fetched is not None]
+            left = end - time.monotonic()
+            if not fetched or left <= 0:
+                return False
+            if fetched[0]._started is not None:
+                fetched[0]._started.wait(left, False, True)
 
     def _drive(self, call: Call, timeout: float | None) -> None:
         """Until the call is done."""
@@ -467,10 +470,9 @@ class Pool(Executor):
         others = 0
         # A handler of signals may change what is pending.
         for call in list(itertools.islice(self._pending, 8 * self._most_in_work + 64)):
-            started = call._started
-            if started is None:  # such a handler has settled it
+            if call._started is None:  # such a handler has settled it
                 continue
-            if started.is_done():  # oldest first, as workers get them
+            if call._started.is_done():  # oldest first, as workers get them
                 done.append(call)
             elif call._fetched is None:  # else its worker may be busy, and others are not
                 others += 1

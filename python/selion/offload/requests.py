@@ -26,6 +26,8 @@ class Requests:
         self, core: Any, initializer: Callable[..., Any] | None, initargs: tuple[Any, ...]
     ) -> None:
         self._core = core
+        self.returns = 0
+        """How often memory has come back."""
         self._blocks: list[int] = []
         self._functions: dict[Any, Function] = {}
         self._numbers = itertools.count(1)
@@ -76,7 +78,17 @@ class Requests:
     def block_of(self, call: Call) -> int:
         return call._block - 1 if call._block else call._lent[-1]
 
+    def give_back_arguments(self, call: Call) -> None:
+        """Of a function that has run: its result does not lie in copies of them. The message stays.
+        """
+        message = () if call._block else call._lent[-1:]
+        lent, call._lent = call._lent[: len(call._lent) - len(message)], message
+        for place in lent:
+            self._core.free(place)
+            self.returns += 1
+
     def give_back(self, call: Call) -> None:
+        self.returns += 1
         # Once, wherever an interrupt comes.
         block, call._block = call._block, 0
         if block:

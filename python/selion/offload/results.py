@@ -73,6 +73,7 @@ class Results:
             # The block is used again: arrays get a copy, which can be written.
             own_bytes = bytearray(self._core.read(self._requests.block_of(call), length))
             return _loaded(status, memoryview(own_bytes))
+        self._requests.give_back_arguments(call)
         self._fetch(call, self._first_part(call, status, length, ticket))
         return None
 

@@ -43,7 +43,10 @@ class Server:
         if result.bytes <= request.room:
             result.write(memory, place)
             return status, result.bytes, 0
-        result.keep()
+        try:
+            result.keep()
+        except MemoryError as no_room:
+            status, result = messages.raised, _as_result(no_room)
         self._tickets += 1
         self._kept[self._tickets] = result
         return status, result.bytes, self._tickets
