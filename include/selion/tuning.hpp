@@ -34,5 +34,8 @@ struct tuning_place {
     std::string path;  ///< in the user's cache folder; empty where there is no such folder
 };
 SELION_API tuning_place usual_tuning_place();
+/// Path of the table that a job started now would look for: the one that SELION_TUNING names, or
+/// the usual one. Whether it is there is not asked. Empty where tables are off, or have no place.
+SELION_API std::string tuning_path_in_use();
 
 }  // namespace selion

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <selion/machines.hpp>
+#include <selion/tuning.hpp>
 
 #include "module.hpp"
 
@@ -59,6 +60,8 @@ void add_machines(nb::module_& module) {
     module.def("knobs", &selion::knobs, "All variables that the runtime reads, sorted by name.");
     module.def("usable_cores", &selion::usable_cores,
                "Processors that this process may use: affinity and cgroup quota respected.");
+    module.def("tuning_path_in_use", &selion::tuning_path_in_use,
+               "Where a job would look for measured collectives; empty: nowhere.");
 #if defined(__clang__)
     module.attr("compiler") = "clang " __clang_version__;
 #else

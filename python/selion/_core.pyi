@@ -142,6 +142,9 @@ def knobs() -> list[Knob]:
 def usable_cores() -> int:
     """Processors that this process may use: affinity and cgroup quota respected."""
 
+def tuning_path_in_use() -> str:
+    """Where a job would look for measured collectives; empty: nowhere."""
+
 def version() -> str:
     """Version of the library."""
 

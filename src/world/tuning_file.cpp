@@ -35,11 +35,25 @@ std::string path_in(const std::string& folder, const std::string& host) {
     return folder.empty() ? "" : fmt::format("{}/tuning-{}.json", folder, host);
 }
 
+/// What the user has set instead of the usual place; empty: no table at all.
+std::optional<std::string> named_path() {
+    const auto named = base::knob_text(base::knob::tuning);
+    if (!named) return std::nullopt;
+    if (!base::knob_is_on(base::knob::tuning)) return "";
+    if (base::is_switch_word(*named)) return std::nullopt;
+    return named;
+}
+
 }  // namespace
 
 tuning_place usual_tuning_place() {
     const std::string host = machine::host_fingerprint();
     return {host, path_in(cache_folder(), host)};
+}
+
+std::string tuning_path_in_use() {
+    if (const std::optional<std::string> named = named_path()) return *named;
+    return usual_tuning_place().path;
 }
 
 namespace detail {
@@ -113,9 +127,9 @@ tuning_file::~tuning_file() {
 }
 
 bool tuning_file::open_named_or_usual() {
-    const auto named = base::knob_text(base::knob::tuning);
-    if (named && !base::knob_is_on(base::knob::tuning)) return false;
-    is_named_ = named.has_value() && !base::is_switch_word(*named);
+    const std::optional<std::string> named = named_path();
+    if (named && named->empty()) return false;
+    is_named_ = named.has_value();
     if (is_named_) {
         path_ = *named;
         file_ = open_apart(path_);

@@ -64,6 +64,7 @@ def report(tmp_path):
                                                                "77"),
         ({"kernel": "7"}, "kernel 7"),
         ({"compiler": "cc"}, "compiler cc"),
+        ({"tuning": "77"}, "table of collectives 77"),
         ({"selion": "0.2.0"}, "version 0.2.0"),
     ],
 )  # fmt: skip
@@ -73,6 +74,12 @@ def test_what_another_commit_or_build_has_measured_is_no_repetition(report, chan
     assert [dot.y for dot in first.curves[0].dots] == [10, 20]
     assert second.title.endswith(f"threads on h with {name}")
     assert [dot.y for dot in second.curves[0].dots] == [1000, 2000]
+
+
+def test_a_run_without_a_table_is_as_one_that_does_not_say(report):
+    [section] = report([header, *two_sizes(10)],
+                       [{**header, "tuning": "none"}, *two_sizes(1000)]).sections
+    assert len(section.charts) == 1
 
 
 def test_what_two_calibrations_have_predicted_is_no_repetition(report):

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conftest import needs_module, root
-from selion import places
+from selion import native, places
 from selion.study import conditions, header
 
 _speed = ("--experiment", "speed")
@@ -55,6 +56,7 @@ def words(text: str) -> str:
         ({"cores": 1024}, "the number of usable processors was 1024, is "),
         ({"kernel": "1.0"}, "the kernel was 1.0, is "),
         ({"compiler": "cc"}, "the compiler was cc, is "),
+        ({"tuning": "0123456789ab"}, "the table of measured collectives was 0123456789ab, is "),
         ({"knobs": {"SELION_BIND": "on"}}, "SELION_BIND was on, is not set"),
         ({"knobs": {"SELION_BIN": "elsewhere"}}, "SELION_BIN was elsewhere, is "),
     ],
@@ -101,6 +103,25 @@ def test_changes_that_nobody_can_tell_are_others(monkeypatch):
         "unknown", None, None)
 
 
+@needs_module
+def test_tables_of_collectives_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("SELION_TUNING", raising=False)
+    found = [header.tuning()]
+    usual = Path(native.load().tuning_path_in_use())
+    usual.parent.mkdir()
+    other = tmp_path / "other"
+    for path, text in ((usual, "1"), (usual, "2"), (other, "1")):
+        path.write_text(text)
+        found.append(header.tuning())
+    for setting in (str(other), "off", "on", str(tmp_path / "gone")):
+        monkeypatch.setenv("SELION_TUNING", setting)
+        found.append(header.tuning())
+    first, second = found[1], found[2]
+    assert len({"none", first, second}) == 3
+    assert found == ["none", first, second, second, first, "none", second, "none"]
+
+
 def test_files_that_are_no_code_are_no_condition():
     machines = {"sim:crossbar"}
     now = {"commit": "abc-dirty", "changes": None, "constants": {}}
@@ -125,7 +146,7 @@ def test_variables_that_change_no_row_are_no_conditions(fake):
 
 
 _of_host = {"host": "far", "cpu": "Another processor", "cores": 1024, "kernel": "1.0",
-            "compiler": "cc", "knobs": {"SELION_SPIN": "1"}}  # fmt: skip
+            "compiler": "cc", "tuning": "0123456789ab", "knobs": {"SELION_SPIN": "1"}}  # fmt: skip
 
 
 @needs_module

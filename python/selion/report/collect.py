@@ -28,7 +28,8 @@ _measures = ("p5", "p95")
 _results = ("value", "published")
 _marks = ("ranks", "repetition", "seed")
 _tables = ("knobs", "constants")  # of a header, texts by names
-_of_builds = {"selion": "version", "compiler": "compiler", "kernel": "kernel"}
+_of_builds = {"selion": "version", "compiler": "compiler", "kernel": "kernel",
+              "tuning": "table of collectives"}  # fmt: skip
 _largest = 1e300  # of numbers: charts need room for sums and products of them
 _numbers = "numbers between -1e300 and 1e300"
 # A report's files have a study's name in theirs.
@@ -147,7 +148,8 @@ def _origin_of(header: Row, path: Path, row: Row) -> Origin:
     named = {each.partition(",")[0] for each in conditions.specs_of(own, row["params"])} - {own}
     settings += [f"constants of {each} {known[each]}" for each in sorted(named) if each in known]
     settings.append(commit_words(header))
-    settings += [f"{words} {header[key]}" for key, words in _of_builds.items() if header.get(key)]
+    settings += [f"{words} {header[key]}" for key, words in _of_builds.items()
+                 if header.get(key, "none") not in ("", "none", None)]
     return Origin(_host_of(header, path), processor, tuple(settings))
 
 

@@ -32,6 +32,7 @@ _of_host = {
     "cores": "the number of usable processors",
     "kernel": "the kernel",
     "compiler": "the compiler",
+    "tuning": "the table of measured collectives",
 }
 _of_a_run = frozenset({"begun", "constants", "resumed"})  # of a header, and no conditions
 _dirty = "-dirty"  # behind a commit from which files differ

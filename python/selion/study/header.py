@@ -85,6 +85,19 @@ def constants(machines: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def tuning() -> str | None:
+    """What tells the table of measured collectives that jobs use here from others; "none" where
+    there is none, None where nobody can tell."""
+    module, _ = native.try_load()
+    if module is None:
+        return None
+    try:
+        table = Path(module.tuning_path_in_use()).read_bytes()
+    except (OSError, ValueError):  # ValueError: SELION_TUNING is not understood
+        return "none"
+    return hashlib.sha256(table).hexdigest()[:_digest_letters]
+
+
 def header(machines: Iterable[str] = ()) -> Row:
     """A header for rows that are measured now. @param machines specs of theirs."""
     knobs = {key: value for key, value in sorted(os.environ.items()) if key.startswith("SELION_")}
@@ -100,6 +113,7 @@ def header(machines: Iterable[str] = ()) -> Row:
         "cores": native.usable_cores(),
         "kernel": platform.release(),
         "compiler": native.compiler(),
+        "tuning": tuning(),
         "knobs": knobs,
         "constants": constants(machines),
     }
