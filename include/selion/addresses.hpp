@@ -29,6 +29,11 @@ template <class T>
     return global_ptr<T>(rank_id(context.first_mapped + index), offset);
 }
 
+namespace detail {
+/// A directory has that slot.
+SELION_API void expect_slot(std::size_t slot, std::size_t slots, std::source_location site);
+}  // namespace detail
+
 /// A table of addresses in each rank's memory, which others read when they like.
 template <class T>
 class address_directory {
@@ -38,6 +43,7 @@ public:
     explicit address_directory(const world& all, std::size_t slots = 1,
                                std::source_location site = std::source_location::current())
         : all_(&all),
+          slots_(slots),
           cells_(allocate<std::uint64_t>(all, slots, alignof(std::uint64_t), site)),
           site_(site) {}
     /// Collective; but unwound by an exception it waits for nobody and gives nothing back, since
@@ -52,18 +58,23 @@ public:
     void publish(global_ptr<T> address, std::size_t slot = 0,
                  std::source_location site = std::source_location::current()) {
         // Zeroed memory stands for null.
-        atomic_put(cells_ + static_cast<std::ptrdiff_t>(slot), ~address.bits(), site);
+        atomic_put(cell(slot, site), ~address.bits(), site);
     }
     /// @return what the rank has published, or null. @cost one atomic read.
     [[nodiscard]] global_ptr<T> look_up(
         rank_id rank, std::size_t slot = 0,
         std::source_location site = std::source_location::current()) const {
-        return global_ptr<T>(
-            ~atomic_get(cells_.on(rank) + static_cast<std::ptrdiff_t>(slot), site));
+        return global_ptr<T>(~atomic_get(cell(slot, site).on(rank), site));
     }
 
 private:
+    global_ptr<std::uint64_t> cell(std::size_t slot, std::source_location site) const {
+        if constexpr (SELION_CHECK_LEVEL >= 1) detail::expect_slot(slot, slots_, site);
+        return cells_ + static_cast<std::ptrdiff_t>(slot);
+    }
+
     const world* all_;
+    std::size_t slots_;
     global_ptr<std::uint64_t> cells_;
     std::source_location site_;
     int exceptions_ = std::uncaught_exceptions();

@@ -17,6 +17,9 @@ class counter;
 
 namespace detail {
 
+/// None of them is null.
+SELION_API void expect_counters(std::span<counter* const> which, const char* call,
+                                std::source_location site);
 SELION_API void claim_counter(rank_context& context, counter& which, std::source_location site);
 SELION_API bool wait_counter(counter& which, std::uint64_t count, std::int64_t timeout_ns,
                              std::source_location site);
@@ -82,12 +85,19 @@ public:
         return take(count) || detail::test_counter(*this, count, site);
     }
 
+    /// More than any counter can count: who waits for that has counted wrongly.
+    static constexpr std::uint64_t most_counted = INT64_MAX;
+
 private:
     friend struct counter_access;
 
-    /// Takes what has been counted already.
+    /// Takes what has been counted already, by operations of the job that runs now.
     bool take(std::uint64_t count) noexcept {
         if (value() < static_cast<std::int64_t>(count)) return false;
+        if (word_.note != detail::current_context->job && word_.note != 0) [[unlikely]]
+            return false;
+        if (count > most_counted) [[unlikely]]
+            return false;
         taken_ += count;
         return true;
     }
@@ -116,6 +126,7 @@ inline std::size_t wait_any(std::span<counter* const> which, std::uint64_t count
 /// Waits until each of several counters has reached `count`, and subtracts it everywhere.
 inline void wait_all(std::span<counter* const> which, std::uint64_t count = 1,
                      std::source_location site = std::source_location::current()) {
+    detail::expect_counters(which, "wait_all", site);
     for (counter* one : which) one->wait(count, site);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
@@ -101,8 +102,8 @@ struct future_access {
         return from.take();
     }
     template <class T>
-    static void when_ready(future<T>& from, std::function<void()> next) {
-        from.when_ready(std::move(next), std::source_location::current());
+    static void when_ready(future<T>& from, std::function<void()> next, std::source_location site) {
+        from.when_ready(std::move(next), site);
     }
 };
 }  // namespace detail
@@ -221,14 +222,15 @@ auto future<T>::then(Function function, std::source_location site) {
     detail::future_state& state = detail::make_state(sizeof(detail::held<value>), site);
     future<value> later(state);
     future& first = own->first;
-    auto run = [own, &state] {
+    auto run = [own, &state, site] {
         if constexpr (is_nested) {
             try {
                 auto inner = std::make_shared<result>(
                     detail::call_with<Function, T>(own->function, own->first.take()));
-                detail::future_access::when_ready(*inner, [inner, &state] {
+                const auto pass_on = [inner, &state] {
                     detail::fulfil_with<value>(state, [&] { return inner->get(); });
-                });
+                };
+                detail::future_access::when_ready(*inner, pass_on, site);
             } catch (...) {
                 state.trouble = std::current_exception();
                 detail::fulfil(state);
@@ -244,6 +246,8 @@ auto future<T>::then(Function function, std::source_location site) {
 }
 
 namespace detail {
+/// Whether each of the futures that `when_all` gathers can be waited for.
+SELION_API void expect_parts(std::initializer_list<bool> are_valid);
 /// The parts of `when_all`. Any of them may be fulfilled on another thread of the rank than the one
 /// that gathers them. Not within that function: clang 16 expands no packs in classes of functions.
 template <class... Ts>
@@ -260,6 +264,7 @@ future<std::tuple<detail::held<Ts>...>> when_all(future<Ts>... parts) {
     using all = std::tuple<detail::held<Ts>...>;
     static_assert(detail::fits_a_state<all>,
                   "selion::future: a value is aligned to 16 bytes at most");
+    detail::expect_parts({parts.is_valid()...});
     detail::future_state& state = detail::make_state(sizeof(all), std::source_location::current());
     future<all> later(state);
     auto gathered = std::make_shared<detail::gathered_parts<Ts...>>(std::move(parts)...);
@@ -274,8 +279,10 @@ future<std::tuple<detail::held<Ts>...>> when_all(future<Ts>... parts) {
                 gathered->parts);
         });
     };
-    std::apply([&](auto&... part) { (detail::future_access::when_ready(part, one_more), ...); },
-               gathered->parts);
+    const auto site = std::source_location::current();
+    std::apply(
+        [&](auto&... part) { (detail::future_access::when_ready(part, one_more, site), ...); },
+        gathered->parts);
     one_more();
     return later;
 }

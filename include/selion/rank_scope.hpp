@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <source_location>
 
 #include <selion/detail/export.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/world.hpp>
+
+namespace selion::machine {
+class signal_stack;
+}
 
 namespace selion {
 
@@ -26,6 +31,7 @@ public:
 private:
     detail::rank_context context_;
     detail::rank_context* outer_;
+    std::unique_ptr<machine::signal_stack> stack_for_signals_;
 };
 
 }  // namespace selion

@@ -56,8 +56,12 @@ void reply_with_value(std::uint32_t origin, std::uint64_t state, const Result& v
 
 template <class Result>
 void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later) {
+    if (!later.is_valid()) {
+        throw error(status::bad_argument,
+                    "a function that was called has returned an empty future");
+    }
     auto own = std::make_shared<future<Result>>(std::move(later));
-    future_access::when_ready(*own, [own, origin, state] {
+    const auto answer = [own, origin, state] {
         try {
             const held<Result> value = future_access::take(*own);
             if constexpr (std::is_void_v<Result>) {
@@ -68,8 +72,14 @@ void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later
         } catch (...) {
             reply_with_exception(origin, state);
         }
-    });
+    };
+    future_access::when_ready(*own, answer, std::source_location::current());
 }
+
+/// What every rank can send as a message's data, whatever SELION_MESSAGE_MEMORY is.
+inline constexpr std::size_t always_possible_bytes = 16 * 1024;
+/// A result of so many bytes comes back as a message.
+SELION_API void expect_possible_result(std::size_t bytes, std::source_location site);
 
 /// What the target runs.
 template <class Function, class... Arguments>
@@ -176,6 +186,9 @@ auto rpc(detail::call_target target, Function&& function, Arguments&&... argumen
                   "selion::rpc moves bytes: the result must be trivially copyable");
     static_assert(detail::is_aligned_as_usual<detail::held<value>>,
                   "selion::rpc: a result is aligned to 16 bytes at most");
+    if constexpr (sizeof(detail::held<value>) > detail::always_possible_bytes) {
+        detail::expect_possible_result(sizeof(value), target.site);
+    }
     detail::future_state& state = detail::make_state(sizeof(detail::held<value>), target.site);
     future<value> later(state);
     const kept sent_function = function;

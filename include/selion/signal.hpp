@@ -54,6 +54,12 @@ inline void notify(global_ptr<signal> target, detail::signal_update update,
     }
 }
 
+namespace detail {
+/// Data and the signal that announces them belong to one rank.
+SELION_API void expect_one_rank(std::uint64_t data, std::uint64_t signal,
+                                std::source_location site);
+}  // namespace detail
+
 /// Writes a value, then changes the signal: whoever sees the signal sees the value.
 /// @pre `target` and `announcement` belong to one rank.
 /// @cost two stores where mapped (set); else one message.
@@ -62,6 +68,9 @@ inline void put_signal(global_ptr<T> target, const std::type_identity_t<T>& valu
                        global_ptr<signal> announcement, detail::signal_update update,
                        std::source_location site = std::source_location::current()) {
     if (detail::local_address(*detail::current_context, target.bits()) != nullptr) [[likely]] {
+        if constexpr (SELION_CHECK_LEVEL >= 2) {
+            detail::expect_one_rank(target.bits(), announcement.bits(), site);
+        }
         selion::put(target, value, site);
         notify(announcement, update, site);
         return;
@@ -78,6 +87,9 @@ inline void put_signal(global_ptr<T> target, std::span<const std::type_identity_
                        global_ptr<signal> announcement, detail::signal_update update,
                        std::source_location site = std::source_location::current()) {
     if (detail::local_address(*detail::current_context, target.bits()) != nullptr) [[likely]] {
+        if constexpr (SELION_CHECK_LEVEL >= 2) {
+            detail::expect_one_rank(target.bits(), announcement.bits(), site);
+        }
         selion::put(target, source, site);
         notify(announcement, update, site);
         return;

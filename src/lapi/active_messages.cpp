@@ -18,9 +18,9 @@ struct first_header {
     std::uint64_t number;
     std::uint64_t data_bytes;  ///< of the whole message
     std::uint32_t user_bytes;
-    std::uint32_t lengths;
+    std::uint32_t lengths;  ///< of a vector, which may have none
+    bool is_vector;
 
-    bool is_vector() const { return lengths != 0; }
     std::size_t front_bytes() const {
         return padded(user_bytes) + padded(std::size_t{lengths} * sizeof(ulong));
     }
@@ -50,7 +50,7 @@ reception ask_handler(task& own, void* handler, const first_header& came, const 
     const place_of_call outer(own);
     lapi_handle_t handle = own.last_handle;
     uint user_bytes = came.user_bytes;
-    if (came.is_vector()) {
+    if (came.is_vector) {
         auto* lengths =
             reinterpret_cast<ulong*>(const_cast<std::byte*>(front + padded(came.user_bytes)));
         const lapi_vec_t* const vector = reinterpret_cast<vhdr_hndlr_t*>(handler)(
@@ -146,6 +146,7 @@ void send_all(const operation& what, outgoing_message& message) {
 
 /// What a vector handler sees of the lengths.
 std::vector<ulong> lengths_of(const lapi_vec_t& vector) {
+    if (vector.num_vecs == 0) return {};  // what else it has may be null
     if (vector.vec_type != LAPI_GEN_STRIDED_XFER) return {vector.len, vector.len + vector.num_vecs};
     return std::vector<ulong>(vector.num_vecs, reinterpret_cast<ulong>(vector.info[1]));
 }
@@ -164,7 +165,7 @@ int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uh
     if (udata_len > most_data_bytes) return LAPI_ERR_DATA_LEN;
     if (udata == nullptr && udata_len != 0) return LAPI_ERR_ORG_ADDR_NULL;
     outgoing_message message{
-        {name_of_handler(hdr_hdl), tgt_cntr, cmpl_cntr, 0, udata_len, uhdr_len, 0},
+        {name_of_handler(hdr_hdl), tgt_cntr, cmpl_cntr, 0, udata_len, uhdr_len, 0, false},
         uhdr,
         nullptr,
         piece_walk(udata, udata_len)};
@@ -182,11 +183,12 @@ int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint u
     }
     if (const int code = check_origin_vector(org_vec); code != LAPI_SUCCESS) return code;
     const std::vector<ulong> lengths = lengths_of(*org_vec);
-    outgoing_message message{{name_of_handler(hdr_hdl), tgt_cntr, cmpl_cntr, 0,
-                              total_bytes(*org_vec), uhdr_len, static_cast<uint>(lengths.size())},
-                             uhdr,
-                             lengths.data(),
-                             piece_walk(*org_vec)};
+    outgoing_message message{
+        {name_of_handler(hdr_hdl), tgt_cntr, cmpl_cntr, 0, total_bytes(*org_vec), uhdr_len,
+         static_cast<uint>(lengths.size()), true},
+        uhdr,
+        lengths.data(),
+        piece_walk(*org_vec)};
     if (message.header.front_bytes() > selion::detail::most_message_bytes()) {
         return LAPI_ERR_ORG_VEC_LEN;
     }

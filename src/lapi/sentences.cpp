@@ -30,7 +30,9 @@ constexpr std::string_view sentence(int code) {
         case LAPI_ERR_ORG_STRIDE: return "the origin's stride is shorter than its blocks";
         case LAPI_ERR_ORG_VEC_ADDR: return "an address of the origin's vector is null";
         case LAPI_ERR_ORG_VEC_LEN:
-            return "the origin's vector is longer than MAX_DATA_SZ bytes in all";
+            return "the origin's vector is longer than MAX_DATA_SZ bytes in all, or the list of "
+                   "its "
+                   "lengths is longer than a message";
         case LAPI_ERR_ORG_VEC_NULL: return "the origin's vector is null";
         case LAPI_ERR_ORG_VEC_TYPE: return "there is no such type of vector as the origin's";
         case LAPI_ERR_QUERY_TYPE: return "there is no such query, or its value cannot be set";

@@ -102,6 +102,9 @@ void install_crash_handler(bool is_supervised) {
 
 signal_stack::signal_stack() {
     if (is_sanitized()) return;
+    stack_t own{};
+    // The thread is the program's, and has seen to it itself.
+    if (sigaltstack(nullptr, &own) == 0 && (own.ss_flags & SS_DISABLE) == 0) return;
     memory_ = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
     const stack_t wanted{.ss_sp = memory_.get(), .ss_flags = 0, .ss_size = stack_bytes};
     sigaltstack(&wanted, nullptr);

@@ -28,7 +28,21 @@ bool await_counters(rank_context& context, const machine::wait_request& request,
     }
 }
 
+void expect_count(std::uint64_t count, const char* call, std::source_location site) {
+    SELION_EXPECT_AT(count <= counter::most_counted, site,
+                     fmt::format("{}: a counter counts up to {}, so it never reaches {} (is that a "
+                                 "negative number?)",
+                                 call, counter::most_counted, count));
+}
+
 }  // namespace
+
+void expect_counters(std::span<counter* const> which, const char* call, std::source_location site) {
+    const auto null = std::ranges::find(which, nullptr) - which.begin();
+    SELION_EXPECT_AT(
+        static_cast<std::size_t>(null) == which.size(), site,
+        fmt::format("{}: pointer {} of {} to a counter is null", call, null, which.size()));
+}
 
 void claim_counter(rank_context& context, counter& which, std::source_location site) {
     std::uint32_t& owner = counter_access::word(which).note;
@@ -52,6 +66,7 @@ bool wait_counter(counter& which, std::uint64_t count, std::int64_t timeout_ns,
                   std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_may_wait(context, site);
+    expect_count(count, "wait", site);
     claim_counter(context, which, site);
     if (arrives_with_progress(context, counter_access::word(which), goal_of(which, count)) &&
         counter_access::take(which, count)) {
@@ -66,6 +81,8 @@ std::size_t wait_any_counter(std::span<counter* const> which, std::uint64_t coun
     SELION_EXPECT_AT(!which.empty(), site, std::string("wait_any: there are no counters"));
     rank_context& context = context_of_caller(site);
     expect_may_wait(context, site);
+    expect_count(count, "wait_any", site);
+    expect_counters(which, "wait_any", site);
     for (counter* one : which) claim_counter(context, *one, site);
     const auto find = [&] {
         return static_cast<std::size_t>(
@@ -96,6 +113,7 @@ std::size_t wait_any_counter(std::span<counter* const> which, std::uint64_t coun
 bool test_counter(counter& which, std::uint64_t count, std::source_location site) {
     counter* const only = &which;
     rank_context& context = context_of_caller(site);
+    expect_count(count, "test", site);
     claim_counter(context, *only, site);
     make_progress(context);
     if (counter_access::take(which, count)) return true;

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
@@ -27,19 +30,6 @@ namespace onesided {
 void message_state::grow() {
     blocks_.push_back(std::make_unique<detail::future_state[]>(states_in_block));
     for (std::size_t i = 0; i < states_in_block; ++i) give_back(blocks_.back()[i]);
-}
-
-/// One after another, not each within the one before: a chain may have any length.
-void message_state::run_continuation(std::function<void()> next) {
-    waiting_.push_back(std::move(next));
-    if (runs_continuation_) return;
-    runs_continuation_ = true;
-    while (!waiting_.empty()) {
-        const std::function<void()> first = std::move(waiting_.front());
-        waiting_.pop_front();
-        first();  // takes the value, and so gives the state back
-    }
-    runs_continuation_ = false;
 }
 
 detail::future_state& message_state::take() {
@@ -106,7 +96,45 @@ void message_state::give_back_from_afar(detail::future_state& state) {
 }  // namespace onesided
 
 namespace detail {
+
+/// Continuations that a thread runs one after another, not each within the one before: a chain may
+/// have any length. They stand in the frame of the one that runs them.
+class continuation_queue {
+public:
+    explicit continuation_queue(rank_context& context) : context_(context) {
+        context_.own.continuations = this;
+    }
+    ~continuation_queue() { context_.own.continuations = nullptr; }
+    continuation_queue(const continuation_queue&) = delete;
+    continuation_queue& operator=(const continuation_queue&) = delete;
+
+    void add(std::function<void()> next) { waiting_.push_back(std::move(next)); }
+    void run(std::function<void()> next) {
+        for (std::size_t i = 0;;) {
+            next();
+            if (i == waiting_.size()) return;
+            next = std::move(waiting_[i++]);
+            if (i == waiting_.size()) {
+                waiting_.clear();
+                i = 0;
+            }
+        }
+    }
+
+private:
+    rank_context& context_;
+    std::vector<std::function<void()>> waiting_;
+};
+
 namespace {
+
+/// Of a future that is fulfilled, on whichever thread of the rank that was done.
+void run_continuation(rank_context& context, std::function<void()> next) {
+    if (context.own.continuations != nullptr) {
+        return context.own.continuations->add(std::move(next));
+    }
+    continuation_queue(context).run(std::move(next));
+}
 
 // Values of a state's word. Whoever fulfils it exchanges the word, and so learns what is left to
 // do.
@@ -176,9 +204,7 @@ void fulfil(future_state& state) {
         std::atomic_ref(state.word.value).exchange(fulfilled, std::memory_order_acq_rel);
     if (before == unwanted) return recycle(state);
     if (before == continued) {
-        std::function<void()> next = std::move(state.next);
-        if (context.is_foreign_thread) return next();
-        return context.messages->run_continuation(std::move(next));
+        return run_continuation(context, std::move(state.next));  // which takes the value
     }
     if (context.spends_time) {
         context.clock->wake(context, state.word);
@@ -192,12 +218,20 @@ namespace {
 future_state& expect_state(future_state* state, std::source_location site) {
     SELION_EXPECT_AT(
         state != nullptr, site,
-        std::string("the future is empty, or its value has been taken already: get and "
-                    "then take it, once"));
+        std::string("the future is empty, or its value has been taken already: get and then take "
+                    "it, once; or the job is over that has made it"));
     return *state;
 }
 
 }  // namespace
+
+void expect_parts(std::initializer_list<bool> are_valid) {
+    const auto empty = std::ranges::find(are_valid, false) - are_valid.begin();
+    SELION_EXPECT(static_cast<std::size_t>(empty) == are_valid.size(),
+                  fmt::format("when_all: future {} of {} is empty, or its value has been taken "
+                              "already, or the job is over that has made it",
+                              empty + 1, are_valid.size()));
+}
 
 bool continue_with(future_state* given, std::function<void()>& next, std::source_location site) {
     future_state& state = expect_state(given, site);

@@ -3,8 +3,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <source_location>
 #include <vector>
@@ -35,8 +33,6 @@ public:
     /// By any other thread.
     detail::future_state& take_from_afar();
     void give_back_from_afar(detail::future_state& state);
-    /// Of a future that is fulfilled. By the rank's own thread.
-    void run_continuation(std::function<void()> next);
 
     completion_queue completions;
     /// Deaths of other ranks that the rank knows of: see deaths.hpp.
@@ -66,8 +62,6 @@ private:
     void grow();
     static void let_go(detail::future_state& state);
     std::vector<std::unique_ptr<detail::future_state[]>> blocks_;
-    std::deque<std::function<void()>> waiting_;  ///< continuations
-    bool runs_continuation_ = false;
     detail::future_state* free_ = nullptr;
     std::atomic<detail::future_state*> returned_ = nullptr;  ///< by others
     std::atomic<detail::future_state*> made_from_afar_ = nullptr;

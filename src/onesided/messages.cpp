@@ -149,6 +149,15 @@ std::uint64_t most_message_bytes() {
     return context.transport->most_message_bytes();
 }
 
+void expect_possible_result(std::size_t bytes, std::source_location site) {
+    const std::uint64_t most = most_message_bytes();
+    SELION_EXPECT_AT(bytes <= most, site,
+                     fmt::format("rpc: a result of {} bytes is too long; at most {} are possible. "
+                                 "Set SELION_MESSAGE_MEMORY to more than twice the size, or have "
+                                 "the function put the data in the global address space",
+                                 bytes, most));
+}
+
 void send_plain_message(std::uint32_t target, std::uint64_t function, const std::byte* arguments,
                         std::size_t bytes, std::source_location site) {
     rank_context& context = context_of_caller(site);

@@ -16,6 +16,7 @@
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/addresses.hpp"
 #include "selion/charge.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/detail/word_access.hpp"
@@ -168,14 +169,26 @@ void signal_slow(std::uint64_t signal, signal_update update, std::source_locatio
         site);
 }
 
+void expect_slot(std::size_t slot, std::size_t slots, std::source_location site) {
+    SELION_EXPECT_AT(slot < slots, site,
+                     slots == 0
+                         ? std::string("the directory has no slots")
+                         : fmt::format("the directory has no slot {}; a rank's slots are 0 to {}",
+                                       slot, slots - 1));
+}
+
+void expect_one_rank(std::uint64_t data, std::uint64_t signal, std::source_location site) {
+    SELION_EXPECT_AT((data ^ signal) >> offset_bits == 0, site,
+                     fmt::format("put_signal: the data go to rank {}, the signal to rank {}; both "
+                                 "must belong to one rank",
+                                 rank_of(data), rank_of(signal)));
+}
+
 void put_signal_slow(const put_request& request, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_range(request.target, request.bytes, 1, site, access_purpose::write);
     expect_range(request.signal, sizeof(shared_word), alignof(shared_word), site);
-    SELION_EXPECT_AT((request.target ^ request.signal) >> offset_bits == 0, site,
-                     fmt::format("put_signal: the data go to rank {}, the signal to rank {}; both "
-                                 "must belong to one rank",
-                                 rank_of(request.target), rank_of(request.signal)));
+    expect_one_rank(request.target, request.signal, site);
     if (onesided::leaves_out(context, rank_of(request.target), "put_signal", request.bytes)) return;
     const operation_meter meter(context, "put_signal", request.bytes, site,
                                 rank_of(request.target));

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selion/rank_scope.hpp"
 
+#include "machine/crash_handler.hpp"
 #include "machine/machine.hpp"
 #include "selion/expect.hpp"
 
 namespace selion {
 
 rank_scope::rank_scope(const world& all, std::source_location site)
-    : context_(all.context()), outer_(detail::current_context) {
+    : context_(all.context()),
+      outer_(detail::current_context),
+      stack_for_signals_(std::make_unique<machine::signal_stack>()) {
     SELION_EXPECT_AT(context_.host->description().capabilities.real_time, site,
                      "rank_scope: a rank of a simulated machine is one thread");
     SELION_EXPECT_AT(context_.host->thread_level() != thread_level::single, site,

@@ -314,6 +314,26 @@ SPMD_TEST(lapi, active_messages_of_pieces) {
     own.meet();
 }
 
+lapi_vec_t* take_no_pieces(lapi_handle_t*, void* uhdr, uint*, ulong**, compl_hndlr_t**, void**) {
+    ++(*static_cast<mailbox**>(uhdr))->shown;
+    return nullptr;
+}
+
+SPMD_TEST(lapi, active_messages_of_no_pieces_come_to_handlers_of_vectors) {
+    const lapi_task own(test, world);
+    mailbox box{};
+    const auto boxes = own.exchange(&box);
+    mailbox* to = boxes[own.next];
+    for (const lapi_vectype_t type : {LAPI_GEN_IOVECTOR, LAPI_GEN_STRIDED_XFER, LAPI_GEN_GENERIC}) {
+        lapi_vec_t nothing{type, 0, nullptr, nullptr};
+        own.good(LAPI_Amsendv(own.handle, own.next, reinterpret_cast<void*>(take_no_pieces), &to,
+                              sizeof to, &nothing, &to->counter, nullptr, nullptr));
+    }
+    for (int i = 0; i < 3; ++i) own.wait(box.counter);
+    test.equal(box.shown, 3u);
+    own.meet();
+}
+
 SPMD_TEST(lapi, in_interrupt_mode_a_counter_moves_while_it_is_looked_at) {
     const lapi_task own(test, world);
     lapi_cntr_t arrived{};

@@ -247,6 +247,28 @@ SPMD_TEST(rank_scope, a_thread_may_start_collectives_for_its_rank) {
     others.join();
 }
 
+/// What follows an answer is run by the thread that takes it, one after another.
+SPMD_TEST(rank_scope, a_thread_may_run_a_chain_of_any_length) {
+    if (!may_join(test, world)) return;
+    const bool have_own_threads =
+        world.all_reduce(selion::detail::current_context->group_size, selion::maximum) == 1;
+    const auto work = [&](std::uint32_t) {
+        constexpr int links = 100'000;
+        auto last = selion::rpc(selion::rank_id(world.rank()), [] { return 0; });
+        for (int i = 0; i < links; ++i) last = last.then([](int value) { return value + 1; });
+        test.equal(last.get(), links);
+    };
+    if (have_own_threads) {
+        std::jthread([&] {
+            const selion::rank_scope scope(world);
+            work(0);
+        }).join();  // so that the rank's own thread does not take the answer
+    } else {
+        helpers(world, 1, work).join();
+    }
+    world.barrier();
+}
+
 #ifdef _OPENMP
 SPMD_TEST(rank_scope, openmp_threads_work_for_their_rank) {
     if (!may_join(test, world)) return;

@@ -121,6 +121,24 @@ SPMD_TEST(rpc_forms, a_chain_may_have_any_length) {
     world.barrier();
 }
 
+/// Where another thread than the rank's own takes the answer, it runs what follows, too.
+SPMD_TEST(rpc_forms, a_chain_of_any_length_may_be_run_by_the_notification_thread) {
+    if (world.progress() != selion::progress_kind::interrupt ||
+        !world.machine().capabilities.real_time)
+        return;
+    constexpr int links = 100'000;
+    auto last = selion::rpc(test.neighbour(), [] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the chain comes first
+        return 0;
+    });
+    for (int i = 0; i < links; ++i) last = last.then([](int value) { return value + 1; });
+    for (int i = 0; i < 5000 && !last.is_ready(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    test.equal(last.get(), links);
+    world.barrier();
+}
+
 SPMD_TEST(rpc_forms, a_job_may_end_while_futures_wait_for_each_other) {
     auto here = selion::rpc(selion::rank_id(world.rank()), twice, 1);
     here.wait();

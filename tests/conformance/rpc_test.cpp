@@ -315,6 +315,16 @@ SPMD_TEST(future, a_future_that_is_let_go_lets_its_call_go_on) {
     world.barrier();
 }
 
+SPMD_TEST(future, an_empty_one_that_a_function_returns_is_an_exception_of_the_call) {
+    auto answer = selion::rpc(test.neighbour(), [] { return selion::future<int>(); });
+    try {
+        static_cast<void>(answer.get());
+        test.fail("an exception is expected");
+    } catch (const selion::remote_error& trouble) {
+        test.equal(std::string(trouble.what()).ends_with("has returned an empty future"), true);
+    }
+}
+
 SPMD_TEST(future, an_exception_of_a_continuation_comes_out) {
     auto fails = selion::rpc(test.neighbour(), square, 3).then([](int value) -> int {
         throw std::runtime_error("after " + std::to_string(value));

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace {
 
@@ -36,6 +37,20 @@ void die(std::string_view how) {
     if (how == "exit7") std::exit(7);
     if (how == "_exit3") _exit(3);
     if (how == "overflow") overflow(0);
+}
+
+/// Where the rank's own thread is not the one that dies.
+void die_beside(selion::world& world, std::string_view how) {
+    if (how == "overflow_in_handler") {  // on the notification thread: this one does not call
+        selion::rpc_oneway(world.rank(), [] { overflow(0); });
+        while (true) usleep(1000);
+    }
+    if (how == "overflow_joined") {
+        std::thread([&] {
+            const selion::rank_scope scope(world);
+            overflow(0);
+        }).join();
+    }
 }
 
 /// Returns only for "barrier".
@@ -73,6 +88,7 @@ int main(int argc, char** argv) {
             if (write(STDOUT_FILENO, "dying\n", 6) < 0) return;
             if (first != "barrier") selion::wait_until(away, 1);
             die(how);
+            die_beside(world, how);
             selion::wait_until(never, 1);  // site: waits to be killed
         }
         if (world.rank() == 0) {

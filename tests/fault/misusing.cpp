@@ -82,6 +82,11 @@ void mistake_with_places(selion::world& world, selion::global_ptr<int> number,
         const auto one_more = selion::signal_add(1);
         selion::put_signal(number.on(0), 1, signal.on(2), one_more);  // site: two_ranks
     }
+    if (what == "two_ranks_row") {
+        const auto one_more = selion::signal_add(1);
+        const std::span<const int> row(&one, 1);
+        selion::put_signal(number.on(0), row, signal.on(2), one_more);  // site: two_ranks_row
+    }
     if (what == "pieces") {
         const std::vector<selion::put_piece<int>> list{{number.on(0), {&one, 1}},
                                                        {number.on(2), {&one, 1}}};
@@ -124,6 +129,20 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
     if (what == "empty_future") {
         selion::future<int> none;
         static_cast<void>(none.then([](int value) { return value; }));  // site: empty_future
+    }
+    if (what == "empty_inner") {
+        auto outer = selion::make_ready(1).then(  // site: empty_inner
+            [](int) { return selion::future<int>(); });
+        outer.wait();
+    }
+    if (what == "empty_part") {
+        selion::when_all(selion::make_ready(1), selion::future<int>()).wait();
+    }
+    if (what == "long_result") {
+        struct pages {
+            std::byte bytes[48 << 10];  // too many for a SELION_MESSAGE_MEMORY of 64K
+        };
+        selion::rpc(0, [] { return pages(); }).wait();  // site: long_result
     }
     if (what == "wait") {
         handle(world, [] {
@@ -196,14 +215,42 @@ void fail_together(selion::world& world) {
     }
 }
 
+void mistake_with_counters(std::string_view what) {
+    selion::counter counter;
+    const std::uint64_t less = 0;
+    if (what == "wait_negative") counter.wait(less - 1);         // site: wait_negative
+    if (what == "store_negative") selion::store_sync(less - 1);  // site: store_negative
+    if (what == "test_negative") {
+        static_cast<void>(counter.test(less - 1));  // site: test_negative
+    }
+    selion::counter* const list[] = {&counter, nullptr};
+    if (what == "any_null") selion::wait_any(list);  // site: any_null
+    if (what == "all_null") selion::wait_all(list);  // site: all_null
+}
+
+void mistake_with_directory(selion::world& world, std::string_view what) {
+    const selion::address_directory<int> directory(world, 2);
+    if (world.rank() == 1 && what == "slot") {
+        static_cast<void>(directory.look_up(0, 2));  // site: slot
+    }
+}
+
 /// A counter that lives longer than the job in which it counted.
-int use_counter_in_two_jobs(int argc, char** argv) {
+int use_counter_in_two_jobs(int argc, char** argv, std::string_view what) {
     selion::counter counter;
     int status = 0;
     for (int job = 0; job < 2 && status == 0; ++job) {
         status = selion::run(argc, argv, [&](selion::world& world) {
             const auto number = selion::allocate<int>(world, 1);
-            if (world.rank() == 1) selion::put(number.on(0), 1, counter);  // site: stale
+            if (world.rank() == 1 && (job == 0 || what == "stale")) {
+                selion::put(number.on(0), 1, counter);  // site: stale
+            }
+            if (world.rank() == 1 && job == 1) {
+                if (what == "stale_wait") counter.wait(1);  // site: stale_wait
+                if (what == "stale_test") {
+                    static_cast<void>(counter.test(1));  // site: stale_test
+                }
+            }
             world.barrier();
         });
     }
@@ -242,6 +289,7 @@ void mistake_alone(selion::world& world, std::string_view what) {
         }
         mistake_with_places(world, number, signal, what);
         mistake_with_messages(world, number, what);
+        mistake_with_counters(what);
         mistake_in_completion(world, what);
         if (what == "local") {
             const auto own = selion::allocate_local<int>(world, 1);
@@ -397,7 +445,7 @@ int main(int argc, char** argv) {
         std::printf("%d %d\n", SELION_CHECK_LEVEL, is_sanitized() ? 1 : 0);
         return 0;
     }
-    if (what == "stale") return use_counter_in_two_jobs(argc, argv);
+    if (what.starts_with("stale")) return use_counter_in_two_jobs(argc, argv, what);
     if (what == "absent") return selion::run(argc, argv, leave_others);
     if (what == "broken_to_the_end") return selion::run(argc, argv, fail_together);
     if (what.ends_with("operation")) {
@@ -406,6 +454,7 @@ int main(int argc, char** argv) {
     }
     return selion::run(argc, argv, [&](selion::world& world) {
         mistake_alone(world, what);
+        mistake_with_directory(world, what);
         mistake_with_copies(world, what);
         mistake_together(world, what);
         mistake_about_teams(world, what);

@@ -73,6 +73,19 @@ def test_a_death_is_told(machine: str, how: str):
 
 
 @pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+@pytest.mark.parametrize(("how", "option"), [("overflow_in_handler", ",progress=interrupt"),
+                                             ("overflow_joined", "")])
+def test_a_thread_beside_a_rank_that_overflows_names_the_rank(kind: str, how: str, option: str):
+    outcome = run("dying", how, "1", machine=f"{kind}:3{option}", SELION_THREAD_LEVEL="multiple")
+    assert outcome.status in {-11, 139}
+    [sentence] = outcome.sentences()
+    assert sentence.startswith("rank 1 of 3 ")
+    assert "signal 11" in sentence
+    assert "its stack has ended" in sentence
+
+
+@pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
 @pytest.mark.parametrize("how", ["segv", "abort"])
 @pytest.mark.parametrize("machine", ["threads:4@4", "threads:4@2", "processes:3"])
 def test_one_of_those_that_die_together_is_told_of(machine: str, how: str):

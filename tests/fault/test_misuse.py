@@ -39,6 +39,16 @@ alone = {
     "too_long": (r"a message of 67108864 bytes is too long; at most \d+ are possible\. Set ", 1),
     "taken_future": (r"the future is empty, or its value has been taken already: ", 1),
     "empty_future": (r"the future is empty, or its value has been taken already: ", 1),
+    "empty_inner": (r"the future is empty, or its value has been taken already: ", 1),
+    "wait_negative": (r"wait: a counter counts up to 9223372036854775807, so it never reaches "
+                      r"18446744073709551615 ", 1),
+    "store_negative": (r"a counter counts up to 9223372036854775807, so it never reaches ", 1),
+    "test_negative": (r"test: a counter counts up to 9223372036854775807, so it never reaches ", 1),
+    "any_null": (r"wait_any: pointer 1 of 2 to a counter is null$", 1),
+    "all_null": (r"wait_all: pointer 1 of 2 to a counter is null$", 1),
+    "slot": (r"the directory has no slot 2; a rank's slots are 0 to 1$", 1),
+    "two_ranks": (r"put_signal: the data go to rank 0, the signal to rank 2; both must belong ", 2),
+    "two_ranks_row": (r"put_signal: the data go to rank 0, the signal to rank 2; both must ", 2),
     "wait": (r"a handler must not wait: ", 1),
     "collective": (r"barrier is a collective; a handler must not wait$", 1),
     "local": (r"the memory belongs to rank 0; only the rank that allocated it gives it back$", 1),
@@ -274,9 +284,25 @@ def test_an_operation_that_throws(machine: str, what: str):
 
 
 @pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("machine", machines)
+def test_a_result_that_is_too_long(machine: str):
+    first, second = complaint(machine, "long_result", SELION_MESSAGE_MEMORY="64K")
+    assert "rpc: a result of 49152 bytes is too long; at most 32640 are possible. Set " in first
+    assert second == f"  called at {site('misusing*', 'long_result')}"
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("machine", ["threads:3", "processes:2x2"])
+def test_an_empty_future_among_others(machine: str):
+    first, _ = complaint(machine, "empty_part")
+    assert "when_all: future 2 of 2 is empty, or its value has been taken already, or " in first
+
+
+@pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
+@pytest.mark.parametrize("what", ["stale", "stale_wait", "stale_test"])
 @pytest.mark.parametrize("machine", ["threads:3", "threads:8@2", "threads:3,direct=off"])
-def test_a_counter_of_a_job_that_has_finished(machine: str):
-    expect(machine, "stale", r"the counter was used in job 1 of this process, which has finished; "
+def test_a_counter_of_a_job_that_has_finished(machine: str, what: str):
+    expect(machine, what, r"the counter was used in job 1 of this process, which has finished; "
            r"this is job 2: make a new counter for each job$", f"rank 1 of {machines[machine]}")
 
 

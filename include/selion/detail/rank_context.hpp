@@ -38,6 +38,8 @@ class tuning_table;
 
 namespace selion::detail {
 
+class continuation_queue;
+
 /// Bits of a global address: segment (4) | rank (20) | offset (40). Segment and rank lie together
 /// so that one comparison tests both.
 inline constexpr unsigned offset_bits = 40;
@@ -76,6 +78,9 @@ struct thread_state {
     /// Where the program has sent its last short message: such a message does not carry it.
     std::source_location send_site = {};
     turn_record turns = {};
+    /// What waits for futures that have been fulfilled, while one such continuation runs; else
+    /// null.
+    continuation_queue* continuations = nullptr;
 
     thread_state() = default;
     thread_state(const thread_state&) noexcept {}

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine/crash_handler.hpp"
 #include "machine/host.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/run_soon.hpp"
@@ -42,6 +43,7 @@ notifier::~notifier() {
 }
 
 void notifier::run() {
+    const signal_stack stack_for_signals;
     ask_to_run_soon();
     detail::rank_context* const nobody = std::exchange(detail::current_context, &context_);
     while (!is_ending_.load(std::memory_order_relaxed)) {
