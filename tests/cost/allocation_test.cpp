@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// After start-up the data path asks for no memory.
+/// After start-up the data path asks for no memory, and takes no lock.
 #include <fmt/format.h>
 
 #include <array>
+#include <mutex>
 #include <new>
+#include <shared_mutex>
 #include <thread>
 
 #include "conformance/memory_parts.hpp"
 #include "cost/counted_allocations.hpp"
+#include "cost/counted_locks.hpp"
 
 namespace {
 
@@ -17,12 +20,15 @@ constexpr std::uint32_t repetitions = 200;
 template <class Operation>
 void expect_none(spmd::test_run& test, const char* name, Operation operation) {
     operation(0);
-    const std::uint64_t before = cost::allocations_of_this_thread();
+    const std::uint64_t allocations = cost::allocations_of_this_thread();
+    const std::uint64_t locks = cost::locks_of_this_thread();
     for (std::uint32_t i = 1; i <= repetitions; ++i) operation(i);
-    const std::uint64_t count = cost::allocations_of_this_thread() - before;
-    if (count != 0) {
-        test.fail(fmt::format("{} allocates {} times in {} calls", name, count, repetitions));
-    }
+    const auto expect_as_before = [&](std::uint64_t now, std::uint64_t before, const char* does) {
+        if (now == before) return;
+        test.fail(fmt::format("{} {} {} times in {} calls", name, does, now - before, repetitions));
+    };
+    expect_as_before(cost::allocations_of_this_thread(), allocations, "allocates");
+    expect_as_before(cost::locks_of_this_thread(), locks, "takes a lock");
 }
 
 SPMD_TEST(allocations, the_counter_counts) {
@@ -34,6 +40,17 @@ SPMD_TEST(allocations, the_counter_counts) {
     constexpr std::align_val_t line{128};
     ::operator delete(::operator new(10, line), line);
     test.equal(cost::allocations_of_this_thread() - before, 4u);
+}
+
+SPMD_TEST(locks, the_counter_counts) {
+    std::mutex one;
+    std::shared_mutex many;
+    const std::uint64_t before = cost::locks_of_this_thread();
+    { const std::lock_guard lock(one); }
+    if (one.try_lock()) one.unlock();
+    { const std::unique_lock lock(many); }
+    { const std::shared_lock lock(many); }
+    test.equal(cost::locks_of_this_thread() - before, 4u);
 }
 
 SPMD_TEST(allocations, none_in_one_sided_operations) {

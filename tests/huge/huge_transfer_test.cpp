@@ -185,6 +185,30 @@ void put_and_get(const part& my) {
     my.world.barrier();
 }
 
+/// Rows that are longer than 2^31 bytes only all together; of pieces one is so by itself.
+void put_rows_and_get_pieces(const part& my) {
+    constexpr std::size_t row = huge_bytes / 2;
+    constexpr std::size_t rest = huge_bytes - 2 * row;
+    constexpr std::size_t piece = limit + 9;
+    if (my.is_first) {
+        my.range.mark(6);
+        const std::span<std::byte> own = my.range.mine();
+        const std::array rows{selion::stride{2, row, row}};
+        selion::put_strided(my.range.on(my.last), own.data(), row, rows);
+        selion::put(my.range.on(my.last, 2 * row), std::span<const std::byte>(own.last(rest)));
+        selion::quiet();
+        my.range.clear_marks();
+        const std::array pieces{
+            selion::get_piece<std::byte>{own.first(piece), my.range.on(my.last)},
+            selion::get_piece<std::byte>{own.subspan(piece), my.range.on(my.last, piece)}};
+        selion::get_vector(std::span(pieces));
+        my.range.check(my.test, 6);
+    }
+    my.world.barrier();
+    if (my.is_last) my.range.check(my.test, 6);
+    my.world.barrier();
+}
+
 void put_with_a_signal(const part& my) {
     const spmd::symmetric_array<selion::signal> arrived(my.world, 1);
     if (my.is_first) {
@@ -250,6 +274,7 @@ SPMD_TEST(huge, transfers) {
     const huge_range range(world);
     const part my{test, world, range};
     put_and_get(my);
+    put_rows_and_get_pieces(my);
     put_with_a_signal(my);
     store_twice(my);
     send_lent_data(my);
