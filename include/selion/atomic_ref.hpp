@@ -26,7 +26,7 @@ public:
     explicit atomic_ref(global_ptr<T> target,
                         std::source_location site = std::source_location::current())
         : target_(target),
-          address_(detail::atomic_address(target, detail::access_purpose::read, site)) {}
+          address_(detail::element_address(target, detail::access_purpose::read, site)) {}
 
     [[nodiscard]] T get(std::source_location site = std::source_location::current()) const {
         return update<detail::atomic_operation::load>(T{}, T{}, site);

@@ -55,7 +55,7 @@ constexpr element_kind kind_of =
 
 /// The element if its memory is mapped and operations are not recorded, else null.
 template <class T>
-inline T* atomic_address(global_ptr<T> target, access_purpose purpose, std::source_location site) {
+inline T* element_address(global_ptr<T> target, access_purpose purpose, std::source_location site) {
     check_access(target.bits(), sizeof(T), alignof(T), site, purpose);
     return reinterpret_cast<T*>(local_address(*current_context, target.bits()));
 }
@@ -117,7 +117,7 @@ inline T update_at(T* address, global_ptr<T> target, T operand, T compare,
 
 template <atomic_operation Operation, bool Fetches = true, atomic_element T>
 inline T update(global_ptr<T> target, T operand, T compare, std::source_location site) {
-    return update_at<Operation, Fetches>(atomic_address(target, purpose_of(Operation), site),
+    return update_at<Operation, Fetches>(element_address(target, purpose_of(Operation), site),
                                          target, operand, compare, site);
 }
 
@@ -125,7 +125,7 @@ inline T update(global_ptr<T> target, T operand, T compare, std::source_location
 template <atomic_operation Operation, atomic_element T>
 inline void start_update(T* before, global_ptr<T> target, T operand, T compare, counter& done,
                          std::source_location site) {
-    if (T* address = atomic_address(target, purpose_of(Operation), site)) [[likely]] {
+    if (T* address = element_address(target, purpose_of(Operation), site)) [[likely]] {
         const T found = apply_atomically<Operation>(*address, operand, compare);
         if (before != nullptr) *before = found;
         return count_here(*current_context, &done, site);

@@ -8,6 +8,7 @@
 /// Everything: a partitioned global address space for programs in C++20.
 #include <selion/access_replay.hpp>
 #include <selion/addresses.hpp>
+#include <selion/as_future.hpp>
 #include <selion/atomic_ref.hpp>
 #include <selion/atomics.hpp>
 #include <selion/block_collectives.hpp>

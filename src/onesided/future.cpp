@@ -73,7 +73,7 @@ detail::future_state& message_state::take_from_afar() {
     detail::future_state* list = returned_.exchange(nullptr, std::memory_order_acquire);
     if (list != nullptr) {
         detail::future_state& taken = *std::exchange(list, list->link);
-        while (list != nullptr) give_back_from_afar(*std::exchange(list, list->link));
+        give_back_all(list);
         return taken;
     }
     auto* const made = new detail::future_state;
@@ -83,6 +83,24 @@ detail::future_state& message_state::take_from_afar() {
                                                   std::memory_order_relaxed)) {
     }
     return *made;
+}
+
+/// In one step, however many they are, unless others have been returned meanwhile: those are few.
+void message_state::give_back_all(detail::future_state* list) {
+    detail::future_state* none = nullptr;
+    // release: see take [state.returned]
+    while (list != nullptr &&
+           !returned_.compare_exchange_strong(none, list, std::memory_order_release,
+                                              std::memory_order_relaxed)) {
+        // acquire: as in take [state.returned]
+        detail::future_state* const newer = returned_.exchange(nullptr, std::memory_order_acquire);
+        if (newer != nullptr) {
+            detail::future_state* last = newer;
+            while (last->link != nullptr) last = last->link;
+            last->link = std::exchange(list, newer);
+        }
+        none = nullptr;
+    }
 }
 
 void message_state::give_back_from_afar(detail::future_state& state) {

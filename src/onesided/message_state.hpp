@@ -58,6 +58,7 @@ public:
                            detail::access_purpose purpose, std::source_location site) = nullptr;
 
 private:
+    void give_back_all(detail::future_state* list);
     static constexpr std::size_t states_in_block = 64;
     void grow();
     static void let_go(detail::future_state& state);

@@ -253,7 +253,7 @@ SPMD_TEST(rank_scope, a_thread_may_run_a_chain_of_any_length) {
     const bool have_own_threads =
         world.all_reduce(selion::detail::current_context->group_size, selion::maximum) == 1;
     const auto work = [&](std::uint32_t) {
-        constexpr int links = 100'000;
+        const auto links = static_cast<int>(test.rounds(200'000));
         auto last = selion::rpc(selion::rank_id(world.rank()), [] { return 0; });
         for (int i = 0; i < links; ++i) last = last.then([](int value) { return value + 1; });
         test.equal(last.get(), links);

@@ -126,11 +126,16 @@ SPMD_TEST(rpc_forms, a_chain_of_any_length_may_be_run_by_the_notification_thread
     if (world.progress() != selion::progress_kind::interrupt ||
         !world.machine().capabilities.real_time)
         return;
-    constexpr int links = 100'000;
-    auto last = selion::rpc(test.neighbour(), [] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the chain comes first
-        return 0;
-    });
+    const auto links = static_cast<int>(test.rounds(200'000));
+    // The chain comes first; but one thread serves all ranks of a process, and sleeps for each.
+    const int sleep_ms = static_cast<int>(test.rounds(600));
+    auto last = selion::rpc(
+        test.neighbour(),
+        [](int ms) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+            return 0;
+        },
+        sleep_ms);
     for (int i = 0; i < links; ++i) last = last.then([](int value) { return value + 1; });
     for (int i = 0; i < 5000 && !last.is_ready(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -117,6 +117,21 @@ SPMD_TEST(allocations, none_in_operations_that_are_counted) {
     world.barrier();
 }
 
+/// Where the target is mapped they hold their values themselves.
+SPMD_TEST(allocations, none_in_operations_with_futures) {
+    spmd::symmetric_array<std::uint64_t> cells(world, 512);
+    std::array<std::uint64_t, 512> buffer{};
+    const auto there = cells.at(test.neighbour());
+    if (there.local() == nullptr) return test.skip("the neighbour's memory is not mapped");
+    expect_none(test, "puts, gets and atomics as futures", [&](std::uint64_t i) {
+        selion::put(there, i, selion::as_future).wait();
+        selion::put(there, std::span<const std::uint64_t>(buffer), selion::as_future).wait();
+        test.equal(selion::get(there, selion::as_future).get(), 0u);
+        test.equal(selion::fetch_add(there, i, selion::as_future).get(), 0u);
+    });
+    world.barrier();
+}
+
 SPMD_TEST(allocations, none_in_short_messages_and_calls) {
     selion::counter done;
     for (int i = 0; i < 100; ++i) {  // states of futures are made once

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <source_location>
+#include <span>
+#include <type_traits>
+
+#include <selion/atomics.hpp>
+#include <selion/future.hpp>
+#include <selion/global_ptr.hpp>
+#include <selion/put_get.hpp>
+#include <selion/rpc.hpp>
+
+/// One-sided operations whose result is a future, for `then` and `when_all`: with `as_future` where
+/// a counter could stand. Where the target is mapped they are done when they return, and cost what
+/// they cost without a future: it holds the value itself. Elsewhere each is a call of a function on
+/// the target (`rpc`), which the target carries out where it waits or makes progress, or in its
+/// notification thread; puts and counted operations may overtake it.
+namespace selion {
+
+/// Asks for a future.
+struct as_future_t {
+    explicit as_future_t() = default;
+};
+inline constexpr as_future_t as_future{};
+
+namespace detail {
+
+template <atomic_operation Operation, atomic_element T>
+future<T> update_as_future(global_ptr<T> target, T operand, T compare, std::source_location site) {
+    if (T* const address = element_address(target, purpose_of(Operation), site)) [[likely]] {
+        return make_ready(apply_atomically<Operation>(*address, operand, compare));
+    }
+    expect_range(target.bits(), sizeof(T), sizeof(T), site, purpose_of(Operation));
+    return rpc(
+        call_target(target.rank(), site),
+        [](global_ptr<T> own, T change, T expected) {
+            return apply_atomically<Operation>(*own.local(), change, expected);
+        },
+        target, operand, compare);
+}
+
+}  // namespace detail
+
+/// Writes one value. @return a future that is ready when it is there.
+/// @cost a store where the target is mapped; else a message each way.
+template <class T>
+future<> put(global_ptr<T> target, const std::type_identity_t<T>& value, as_future_t,
+             std::source_location site = std::source_location::current()) {
+    static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
+    using enum detail::access_purpose;
+    if (T* const address = detail::element_address(target, write, site)) [[likely]] {
+        *address = value;
+        return make_ready();
+    }
+    detail::expect_range(target.bits(), sizeof(T), alignof(T), site, write);
+    return rpc(
+        detail::call_target(target.rank(), site),
+        [](global_ptr<T> own, const T& came) { *own.local() = came; }, target, value);
+}
+
+/// Writes a span of elements to consecutive places. They are copied: the source may be reused on
+/// return. Where the target is not mapped they are at most half of SELION_MESSAGE_MEMORY; the form
+/// with counters has no limit.
+/// @return a future that is ready when they are there.
+template <class T>
+future<> put(global_ptr<T> target, std::span<const std::type_identity_t<T>> source, as_future_t,
+             std::source_location site = std::source_location::current()) {
+    static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
+    static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
+    using enum detail::access_purpose;
+    if (source.empty()) return make_ready();
+    if (detail::local_address(*detail::current_context, target.bits()) != nullptr) [[likely]] {
+        selion::put(target, source, site);
+        return make_ready();
+    }
+    detail::expect_range(target.bits(), source.size_bytes(), alignof(T), site, write);
+    return rpc(
+        detail::call_target(target.rank(), site),
+        [](global_ptr<T> own, std::span<const T> came) { std::ranges::copy(came, own.local()); },
+        target, source);
+}
+
+/// Reads one value. @return a future of it.
+/// @cost a load where the source is mapped; else a message each way.
+template <class T>
+future<std::remove_const_t<T>> get(global_ptr<T> source, as_future_t,
+                                   std::source_location site = std::source_location::current()) {
+    static_assert(transferable<T>, "selion::get moves bytes: T must be trivially copyable");
+    using enum detail::access_purpose;
+    if (const T* const address = detail::element_address(source, read, site)) [[likely]] {
+        return make_ready(*address);
+    }
+    detail::expect_range(source.bits(), sizeof(T), alignof(T), site, read);
+    return rpc(
+        detail::call_target(source.rank(), site),
+        [](global_ptr<T> own) -> std::remove_const_t<T> { return *own.local(); }, source);
+}
+
+/// The atomic operations that fetch (selion/atomics.hpp). @return a future of the value before.
+/// @cost a locked instruction where the target is mapped; else a message each way.
+template <atomic_element T>
+future<T> fetch_add(global_ptr<T> target, std::type_identity_t<T> amount, as_future_t,
+                    std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::add>(target, amount, T{}, site);
+}
+template <atomic_element T>
+future<T> swap(global_ptr<T> target, std::type_identity_t<T> value, as_future_t,
+               std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::swap>(target, value, T{}, site);
+}
+template <atomic_integer T>
+future<T> compare_swap(global_ptr<T> target, std::type_identity_t<T> expected,
+                       std::type_identity_t<T> desired, as_future_t,
+                       std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::compare_swap>(target, desired,
+                                                                            expected, site);
+}
+template <atomic_integer T>
+future<T> fetch_or(global_ptr<T> target, std::type_identity_t<T> bits, as_future_t,
+                   std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::bit_or>(target, bits, T{}, site);
+}
+template <atomic_integer T>
+future<T> fetch_and(global_ptr<T> target, std::type_identity_t<T> bits, as_future_t,
+                    std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::bit_and>(target, bits, T{}, site);
+}
+template <atomic_integer T>
+future<T> fetch_xor(global_ptr<T> target, std::type_identity_t<T> bits, as_future_t,
+                    std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::bit_xor>(target, bits, T{}, site);
+}
+template <atomic_element T>
+future<T> fetch_min(global_ptr<T> target, std::type_identity_t<T> value, as_future_t,
+                    std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::min>(target, value, T{}, site);
+}
+template <atomic_element T>
+future<T> fetch_max(global_ptr<T> target, std::type_identity_t<T> value, as_future_t,
+                    std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::max>(target, value, T{}, site);
+}
+template <atomic_element T>
+future<T> atomic_get(global_ptr<T> source, as_future_t,
+                     std::source_location site = std::source_location::current()) {
+    return detail::update_as_future<detail::atomic_operation::load>(source, T{}, T{}, site);
+}
+
+}  // namespace selion
