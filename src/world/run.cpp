@@ -50,7 +50,9 @@ int call_function(const rank_function& body, rank_context& context) {
         end_for_exception(context, fmt::format("an exception of type {}: {}",
                                                base::type_name(typeid(trouble)), trouble.what()));
     } catch (...) {
-        end_for_exception(context, "an exception that is no std::exception");
+        end_for_exception(context, fmt::format("an exception of type {}: {}",
+                                               base::type_name_of_current_exception(),
+                                               base::text_of_current_exception()));
     }
 }
 

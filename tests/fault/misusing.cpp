@@ -275,8 +275,9 @@ void mistake_alone(selion::world& world, std::string_view what) {
         if (what == "signal") selion::wait_until(signal.on(0), 1);        // site: signal
         if (what == "signal_there") selion::wait_until(signal.on(0), 0);  // site: signal_there
         if (what == "read_foreign")
-            static_cast<void>(selion::read_signal(signal.on(0)));              // site: read_foreign
-        if (what == "member") static_cast<void>(world.world_rank(99));         // site: member
+            static_cast<void>(selion::read_signal(signal.on(0)));       // site: read_foreign
+        if (what == "member") static_cast<void>(world.world_rank(99));  // site: member
+        if (what == "charge") selion::charge({.picoseconds = INT64_MAX});
         if (what == "nested") selion::run(0, nullptr, [](selion::world&) {});  // site: nested
         if (what == "foreign") {
             std::thread([&] { selion::put(number, 1); }).join();  // site: foreign

@@ -28,7 +28,7 @@ deaths = {
     "abort": ("signal 6", {-6, 134}),
     "overflow": ("signal 11", {-11, 139}),
     "throw": ("an exception of type std::runtime_error: the cause is told", {1}),
-    "throw_int": ("an exception that is no std::exception", {1}),
+    "throw_int": ("an exception of type int: it is no std::exception", {1}),
     "exit0": (r"exit\(0\)|exit status 0", {1}),
     "exit7": (r"exit\(7\)|exit status 7", {7}),
     "_exit3": ("exit status 3", {3}),

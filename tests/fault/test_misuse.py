@@ -283,6 +283,14 @@ def test_an_operation_that_throws(machine: str, what: str):
                     rf"wait for what it gives, ({where}); the job ends$", line), line
 
 
+def test_more_virtual_time_than_is_counted_is_told_where_it_is_spent():
+    outcome = run("misusing", "charge", machine="sim:crossbar,ranks=2")
+    assert outcome.status == 1
+    [sentence] = outcome.sentences()
+    assert re.search(r"rank 1 has spent more virtual time than is counted, 1\.15e\+06 s; charge ",
+                     sentence)
+
+
 @pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
 @pytest.mark.parametrize("machine", machines)
 def test_a_result_that_is_too_long(machine: str):

@@ -138,7 +138,7 @@ private:
     void spend(rank_state& rank, ticks work) {
         ticks& now = time_of(rank);
         now += stretched(rank, work);
-        if (now > longest_time) [[unlikely]]
+        if (now >= longest_time) [[unlikely]]  // what is beyond may have been cut down to it
             end_beyond_time(rank);
     }
     [[noreturn]] void end_beyond_time(rank_state& rank);

@@ -43,14 +43,7 @@ public:
 
     machine_draft read() {
         read_clock();
-        if (const written_table* const network = find("network")) {
-            const written_value* const kind = network->find("kind");
-            if (kind == nullptr) {
-                reject(network->place,
-                       "[network] has no kind; it can be crossbar, mesh, torus or bus");
-            }
-            store(*schema_of("network", ""), *kind);
-        }
+        read_network_kind();
         for (const written_table& table : document_.tables) {
             if (table.path != "clock") read_table(table);
         }
@@ -62,6 +55,17 @@ public:
         check_ticks();
         for (const std::string_view each : operation_classes()) check_regimes(each);
         return std::move(draft_);
+    }
+
+    /// What keys the network may have depends on it.
+    void read_network_kind() {
+        const written_table* const network = find("network");
+        if (network == nullptr) return;
+        const written_value* const kind = network->find("kind");
+        if (kind == nullptr) {
+            reject(network->place, "[network] has no kind; it can be crossbar, mesh, torus or bus");
+        }
+        store(*schema_of("network", ""), *kind);
     }
 
 private:
@@ -347,6 +351,7 @@ void check_tables(const machine_document& document) {
                                base::did_you_mean(table.path, names), fmt::join(names, ", ")));
         }
     }
+    table_reader(document).read_network_kind();  // before options, which are looked up in it
 }
 
 machine_draft read_tables(const machine_document& document) {
