@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -111,6 +112,20 @@ def with_more_time(example: Example) -> Example:
 @pytest.mark.parametrize("name", [name for name, page in _pages.items() if page.programs])
 def test_programs_compile(name, built):
     built(name)
+
+
+def test_the_report_that_a_page_reads(built, tmp_path):
+    """It explains figures that are the same at every run; rows may be left out."""
+    program = built("docs/howto/use-coherent-memory.md") / "walking"
+    done = subprocess.run(
+        [sys.executable, "-m", "selion", "cache-advice", "-m", "sim:now-ultrasparc,ranks=4",
+         str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=_seconds)
+    assert done.returncode == 0, done.stderr
+    page = _pages["docs/howto/read-a-cache-report.md"]
+    [block] = [each for each in page.blocks if each.text.startswith("$ selion cache-advice")]
+    shown = [line for line in block.text.splitlines()[1:] if line != "..."]
+    printed_lines = iter(done.stdout.splitlines())
+    assert [line for line in shown if line not in printed_lines] == []  # in this order
 
 
 @pytest.mark.parametrize("name", [name for name, page in _pages.items() if page.fragments])
