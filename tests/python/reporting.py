@@ -41,8 +41,9 @@ def _values(point: Point, number: int) -> list[Row]:
         for extra in _added.get(metric.extra, [{}]):
             rows.append({
                 "study": point.study, "experiment": point.experiment.name,
-                "machine": point.machine, "ranks": 2, "params": {**params, **extra},
-                "metric": metric.name, "value": 1.5 + number % 17, "unit": metric.unit,
+                "machine": point.machine, "ranks": point.experiment.ranks or 2,
+                "params": {**params, **extra}, "metric": metric.name,
+                "value": 1.5 + number % 17, "unit": metric.unit,
                 "repetition": 0, "seed": 1})  # fmt: skip
     return rows
 

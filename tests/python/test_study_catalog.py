@@ -177,12 +177,15 @@ def published(tmp_path, *lines: str) -> Published:
 def test_figures_keep_their_type(tmp_path):
     figures = published(
         tmp_path,
-        '"{""threads"": 1}",m,66048,reads',
-        '"{""threads"": 2}",m,97.28,%',
-        '"{""threads"": 3}",m,"[-1, 0]",ranks',
-        '"{""threads"": 4}",m,text,ranks',
+        '"{""processes"": 1, ""threads"": 1}",m,66048,ns',
+        '"{""processes"": 1, ""threads"": 2}",m,97.28,ns',
+        '"{""processes"": 1, ""threads"": 3}",m,"[-1, 0]",ns',
+        '"{""processes"": 1, ""threads"": 4}",m,text,ns',
+        '"{""processes"": 1, ""threads"": 5}",m,NaN,ns',
+        '"{""processes"": 1, ""threads"": 6}",m,1e999,ns',
     )
-    assert [cell.value for cell in figures.cells] == [66048, 97.28, [-1, 0], "text"]
+    values = [66048, 97.28, [-1, 0], "text", "NaN", "1e999"]
+    assert [cell.value for cell in figures.cells] == values
 
 
 def test_a_figure_is_found_by_its_params(tmp_path):
@@ -206,6 +209,7 @@ def test_a_figure_holds_for_the_one_default_of_an_axis_that_it_lacks(tmp_path):
     ("line", "complaint"),
     [
         ("{not json},m,5,ns", "line 2: params is not JSON"),
+        ("7,m,5,ns", "line 2: params is 7; legal is a JSON object"),
         ('"{}",m,5', "line 2: the columns must be"),
         ('"{}",m,5,ns,more', "line 2: the columns must be"),
     ],

@@ -166,7 +166,8 @@ def publish(fake, *lines: tuple[dict, str, float]) -> None:
     with fake.published.open("a") as file:
         for params, metric, value in lines:
             quoted = json.dumps(params).replace('"', '""')
-            file.write(f'fake,speed,"{quoted}",{metric},{value},ns\n')
+            unit = "calls" if metric == "count" else "ns"
+            file.write(f'fake,speed,"{quoted}",{metric},{value},{unit}\n')
 
 
 def test_nothing_published(fake):
@@ -187,15 +188,15 @@ def test_compare(fake):
     done = fake.run("--compare", "--experiment", "speed")
     assert done.returncode == 0, done.stderr
     table = [line.split() for line in done.stdout.splitlines()]
-    assert table[0] == ["fake", "speed", "machine=threads:2", "unit=ns"]
+    assert table[0] == ["fake", "speed", "machine=threads:2"]
     assert table[1] == (
-        "op bytes metric measured published error_% tolerance_% within".split()
+        "op bytes metric measured published unit error_% tolerance_% within".split()
     )
     assert table[2:6] == [
-        ["put", "8", "latency_ns", "8.5", "8.5", "+0.00", "10", "yes"],
-        ["put", "64", "latency_ns", "64.5", "60", "+7.50", "10", "yes"],
-        ["get", "8", "latency_ns", "8.5", "17", "-50.00", "10", "no"],
-        ["get", "64", "count", "3", "6", "-50.00", "-", "-"],
+        ["put", "8", "latency_ns", "8.5", "8.5", "ns", "+0.00", "10", "yes"],
+        ["put", "64", "latency_ns", "64.5", "60", "ns", "+7.50", "10", "yes"],
+        ["get", "8", "latency_ns", "8.5", "17", "ns", "-50.00", "10", "no"],
+        ["get", "64", "count", "3", "6", "calls", "-50.00", "-", "-"],
     ]
     assert done.stdout.splitlines()[-1] == (
         "fake: 2 of 3 cells within tolerance, 1 without a tolerance, "

@@ -127,7 +127,10 @@ def _sessions(
 def _show(run: _Run) -> None:
     if run.comparing:
         output.print_verdicts(run.verdicts(), run.as_json)
-    elif not run.of_all and not run.as_json:
+    else:
+        for fault in (each for session in run.sessions for each in session.published.faults):
+            complain("study", fault)
+    if not (run.comparing or run.of_all or run.as_json):
         for session in run.sessions:
             if session.study.name in run.rows:
                 output.print_rows(session.points, run.rows[session.study.name])

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from selion.cli.output import print_json, print_json_lines, print_table
+from selion.cli.output import complain, print_json, print_json_lines, print_table
 from selion.study.catalog import Study
 from selion.study.compare import Comparison, Verdict
 from selion.study.pace import Pace
@@ -200,12 +200,15 @@ def print_rows(points: Sequence[Point], rows: Sequence[Row]) -> None:
 
 
 def print_verdicts(verdicts: Sequence[Verdict], as_json: bool) -> None:
-    """Published beside measured, and the count of cells within tolerance."""
+    """Published beside measured, and the count of cells within tolerance; figures that cannot be
+    compared on standard error."""
     if as_json:
         print_json_lines(each.as_row() for verdict in verdicts for each in verdict.comparisons)
     else:
         for verdict in verdicts:
             print_comparisons(verdict.comparisons)
+    for fault in (each for verdict in verdicts for each in verdict.faults):
+        complain("study", fault)
     for verdict in verdicts:
         print(verdict.sentence(), file=sys.stderr if as_json else sys.stdout)
     if len(verdicts) > 1:

@@ -18,6 +18,7 @@ from selion.report.pictures import Picture, picture_of
 from selion.report.runs import Run, only_where_several, told
 from selion.report.select import answer, machine_name
 from selion.study.catalog import Study
+from selion.study.published import Published
 from selion.study.rows import Row
 
 _basis = re.compile(r"^## (Given[^\n]*)\n(.*?)(?=^## |\Z)", re.M | re.S)
@@ -44,6 +45,8 @@ class Section:
     runs_of_cells: str = ""
     """Where the rows of the cells come from, if the study has several runs."""
     row_count: int = 0
+    notes: list[str] = field(default_factory=list)
+    """What of the source's figures cannot be used, in sentences."""
 
     @property
     def open_cells(self) -> int:
@@ -89,10 +92,13 @@ def _conclude(section: Section, contents: Contents, rows: Sequence[Row]) -> None
 
 
 def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
-    """@error Failure if the study's report.toml is malformed."""
+    """@error Failure if the study's report.toml or published.csv is malformed."""
     study = studies.get(results.study)
     experiments = study.experiments if study else {}
     rows = told_apart(results.rows, experiments)
+    if study:
+        published = Published(study)
+        rows = [published.beside(row) for row in rows]
     runs = only_where_several(rows)
     section = Section(results.study, study.title if study else "a study that is not installed here",
                       headers=results.headers, runs=runs, row_count=len(rows))
@@ -109,7 +115,8 @@ def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
         section.source = study.source
         section.basis_markdown = _basis_of(study)
         verdict = verdict_of(study, rows)
-        if verdict.published:
+        section.notes = list(verdict.faults)
+        if verdict.published or verdict.faults:
             section.verdict = verdict.sentence()
             section.worst = worst(verdict)
         section.cells = cells_of(verdict, rows)

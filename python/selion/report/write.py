@@ -32,7 +32,8 @@ def make(folders: Sequence[Path], title: str) -> Report:
     sections = sections_of(collected.studies, catalog.read_all(places.studies_folder()))
     fields, notes = draw_fields(collected.fields)
     several = warning({section.name: section.runs for section in sections})
-    return Report(title, sections, fields, [*several, *collected.notes, *notes])
+    figures = [note for section in sections for note in section.notes]
+    return Report(title, sections, fields, [*several, *collected.notes, *figures, *notes])
 
 
 def _counted(number: int, one: str, many: str) -> str:

@@ -16,6 +16,9 @@ _binary_units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 Value = int | float | bool | str
 
+#: The value of an axis of simulated machines where the machine is none.
+nothing = "-"
+
 
 @dataclass(frozen=True)
 class Legal:
@@ -45,7 +48,7 @@ class Legal:
         return span + (f", multiples of {self.multiple_of}" if self.multiple_of else "")
 
 
-def _text(value: Value) -> str:
+def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -79,12 +82,29 @@ class Axis:
         except ValueError:
             value = None
         if value is None or not self.legal.allows(value):
-            near = did_you_mean(text, map(_text, self.legal.listed or ()))
-            raise Mistake(
-                f"'{text}' is not a legal value of '{self.name}'{near}; "
-                f"legal: {self.describe_legal()}."
-            )
+            raise self._refusal(text)
         return value
+
+    def check(self, value: Any) -> None:
+        """@error Mistake if a value from a file is none that rows can have; it lists the legal
+        ones."""
+        if self.of_simulation and value == nothing:
+            return
+        if self.type == "int" and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if not _is_of_type(self.type, value) or not self.legal.allows(value):
+            raise self._refusal(_text(value))
+
+    def text_of(self, value: Value) -> str:
+        """What `parse` makes the value of."""
+        return _text(value)
+
+    def _refusal(self, text: str) -> Mistake:
+        near = did_you_mean(text, map(_text, self.legal.listed or ()))
+        return Mistake(
+            f"'{text}' is not a legal value of '{self.name}'{near}; "
+            f"legal: {self.describe_legal()}."
+        )
 
     def parse_list(self, text: str) -> tuple[Value, ...]:
         """Values separated by commas, each once."""
@@ -106,12 +126,15 @@ class Axis:
         return text
 
 
+def _is_of_type(kind: str, value: Any) -> bool:
+    return type(value) is _types[kind] or (kind == "float" and type(value) is int)
+
+
 def _values(name: str, key: str, kind: str, given: Any) -> tuple[Value, ...]:
     listed = given if isinstance(given, list) else [given]
     wanted = _types[kind]
     for value in listed:
-        fits = type(value) is wanted or (wanted is float and type(value) is int)
-        if not fits:
+        if not _is_of_type(kind, value):
             raise Mistake(f"axis '{name}': {key} has the value {value!r}, which is no {kind}")
     return tuple(wanted(value) for value in listed)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from selion.study.catalog import Study
 from selion.study.plan import Request, canonical
-from selion.study.published import Cell, Published
+from selion.study.published import Cell, Published, is_number
 from selion.study.rows import Row
 
 
@@ -36,12 +36,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All comparisons of a study, and how many published figures nothing was measured for."""
+    """All comparisons of a study, how many published figures nothing was measured for, and a
+    sentence for each figure that cannot be compared. `published` counts all but these last."""
 
     study: str
     comparisons: tuple[Comparison, ...]
     published: int
     not_measured: int
+    faults: tuple[str, ...] = ()
 
     @property
     def within(self) -> int:
@@ -52,7 +54,7 @@ class Verdict:
         return sum(1 for each in self.comparisons if each.is_within is not None)
 
     def sentence(self) -> str:
-        if self.published == 0:
+        if self.published == 0 and not self.faults:
             return f"The study '{self.study}' has no published figures to compare with."
         text = f"{self.study}: {self.within} of {self.judged} cells within tolerance"
         unjudged = len(self.comparisons) - self.judged
@@ -60,15 +62,14 @@ class Verdict:
             text += f", {unjudged} without a tolerance"
         if self.not_measured:
             text += f", {self.not_measured} of {self.published} published figures not measured"
+        if self.faults:
+            figures = "one figure" if len(self.faults) == 1 else f"{len(self.faults)} figures"
+            text += f", {figures} of published.csv left out"
         return text + "."
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _error_percent(published: Any, measured: Any) -> float | None:
-    if not (_is_number(published) and _is_number(measured)):
+    if not (is_number(published) and is_number(measured)):
         return None
     if published == measured:
         return 0.0
@@ -84,7 +85,7 @@ def _is_within(
 
 
 def _median(values: Sequence[Any]) -> Any:
-    if all(_is_number(value) for value in values) and len(values) > 1:
+    if all(is_number(value) for value in values) and len(values) > 1:
         return statistics.median(values)
     return values[0]
 
@@ -108,24 +109,35 @@ def _compare_cell(study: Study, cell: Cell, machine: str, rows: Sequence[Row]) -
     )
 
 
+def _unsuited(cell: Cell, row: Row) -> str:
+    wrong, right = ("a number", "none") if is_number(cell.value) else ("no number", "one")
+    return (f"{cell.place}: the value '{cell.value}' is {wrong}, and '{cell.metric}' is measured "
+            f"as {right}; left out.")
+
+
 def compare(study: Study, request: Request, rows: Sequence[Row]) -> Verdict:
-    """Compares the rows that have a published figure, per figure and machine.
+    """Compares the rows that have a published figure today, per figure and machine.
 
     @param request whose experiment, if it names one, limits which figures count as not measured.
     """
     published = Published(study)
     wanted = [cell for cell in published.cells if request.experiment in (None, cell.experiment)]
     groups: dict[tuple[str, str, str, str], tuple[Cell, list[Row]]] = {}
+    unsuited: dict[str, str] = {}
     for row in rows:
-        experiment = study.experiments.get(row["experiment"])
-        if experiment is None or "published" not in row:
+        cell = published.of_row(row)
+        if cell is None or cell not in wanted:
             continue
-        cell = published.find(experiment, row["metric"], row["params"])
-        if cell in wanted and row["metric"] in experiment.metrics:
-            key = (cell.experiment, canonical(cell.params), cell.metric, row["machine"])
-            groups.setdefault(key, (cell, []))[1].append(row)
+        if not cell.suits(row["value"]):
+            unsuited[cell.place] = _unsuited(cell, row)
+            continue
+        key = (cell.experiment, canonical(cell.params), cell.metric, row["machine"])
+        groups.setdefault(key, (cell, []))[1].append(row)
     comparisons = tuple(
-        _compare_cell(study, cell, key[3], measured) for key, (cell, measured) in groups.items()
+        _compare_cell(study, cell, key[3], group) for key, (cell, group) in groups.items()
     )
-    missing = len(wanted) - len({key[:3] for key in groups})
-    return Verdict(study.name, comparisons, len(wanted), missing)
+    measured = {cell.place for cell, _ in groups.values()}
+    faults = [sentence for place, sentence in unsuited.items() if place not in measured]
+    usable = len(wanted) - len(faults)
+    return Verdict(study.name, comparisons, usable, usable - len(measured),
+                   (*published.faults, *faults))

@@ -10,12 +10,8 @@ from dataclasses import dataclass
 
 from selion import known_machines, spec
 from selion.mistake import Mistake, listing, unknown
-from selion.study.axes import Axis, Value
+from selion.study.axes import Axis, Value, nothing
 from selion.study.catalog import Experiment, Study
-
-
-#: Where a machine has no such thing.
-_nothing = "-"
 
 
 @dataclass(frozen=True)
@@ -176,7 +172,7 @@ def _params_on(
     """Without values that say what a simulated machine is, where the machine is none."""
     if spec.parse(machine).kind == "sim":
         return params
-    return {name: _nothing if experiment.axes[name].of_simulation else value
+    return {name: nothing if experiment.axes[name].of_simulation else value
             for name, value in params.items()}
 
 

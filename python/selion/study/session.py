@@ -54,14 +54,16 @@ class Session:
     request: Request
     folder: Path
     points: Sequence[Point] = field(init=False)
+    published: Published = field(init=False)
     rows: list[Row] = field(init=False, default_factory=list)
-    """Those of the file, old and new, once it runs; also of a run that fails."""
+    """Those of the file, old and new, once it runs, beside the figures of today; also of a run that
+    fails."""
 
     def __post_init__(self) -> None:
         self.points = points(self.study, self.request)
         programs = dict.fromkeys(point.experiment.program for point in self.points)
         self._programs = {name: places.study_program(name) for name in programs}
-        self._published = Published(self.study)
+        self.published = Published(self.study)
 
     def run(
         self, watcher: Watcher, go_on: bool, jobs: int = 1, others: Others = Others.REFUSED
@@ -93,7 +95,7 @@ class Session:
                 parts = self._kept(found, finished)
                 self._start(file, parts, now, bool(found.parts), bool(to_run))
             missing = to_run
-            self.rows = [row for part in parts for row in part.rows]
+            self.rows = [self.published.beside(row) for part in parts for row in part.rows]
             self._skip(missing, watcher)
             self._run_points(missing, finished, watcher, jobs, self._keep(self.rows, file, watcher))
         return self.rows
@@ -202,8 +204,7 @@ class Session:
 
             def on_row(row: Row) -> None:
                 if row["repetition"] in wanted:
-                    self._add_published(point, row)
-                    held[place].append(row)
+                    held[place].append(self.published.beside(row))
 
             program = self._programs[point.experiment.program]
             return PointRun(program, point, self.request.repetitions, self.request.seed, on_row)
@@ -229,11 +230,3 @@ class Session:
         elif run.warnings:
             watcher.note(run.warnings)
         watcher.over(run.point, run.seconds)
-
-    def _add_published(self, point: Point, row: Row) -> None:
-        fixed = point.experiment.ranks
-        if fixed is not None and "ranks" not in row["params"] and row["ranks"] != fixed:
-            return  # the source's figures are for its own number of ranks
-        cell = self._published.find(point.experiment, row["metric"], row["params"])
-        if cell:
-            row["published"] = cell.value
