@@ -74,7 +74,7 @@ def test_other_numbers_of_ranks_are_no_repetitions(section):
     assert values(made) == {"threads:2": [158, 316], "threads:4": [336, 672]}
     assert [dot.low for dot in made.charts[0].curves[0].dots] == [157, 315]  # the row's own p5
     assert made.charts[1].command == (
-        "selion study host --experiment latency --machine threads:4")
+        "selion study host --experiment latency --set op=put --set bytes=8,64 --machine threads:4")
 
 
 def test_a_machine_for_each_place_of_the_x_axis_is_no_curve(section):

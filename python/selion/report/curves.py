@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from selion.report.again import command_of
 from selion.report.chart import Chart, Curve, Dot
 from selion.report.contents import PlotPlan
 from selion.report.runs import told
-from selion.report.select import is_number, key_of, machine_name, matches, measured_by
+from selion.report.select import is_number, key_of, matches, measured_by
 from selion.study.catalog import Experiment, Study
 from selion.study.plan import canonical
 from selion.study.rows import Row
@@ -88,16 +88,6 @@ def _curve(name: str, rows: Sequence[Row], plan: PlotPlan, places: Sequence[Any]
     for row in rows:
         by_x.setdefault(key_of(row, plan.x), []).append(row)
     return Curve(name, tuple(_dot(x, by_x[x]) for x in places if x in by_x))
-
-
-def command_of(study: str, experiment: str, rows: Sequence[Row], usual: Sequence[str] = ()) -> str:
-    """The line that measures these rows again. @param usual the study's own machines."""
-    words = ["selion", "study", study, "--experiment", experiment]
-    known = [machine_name({"machine": name}) for name in usual]
-    for machine in dict.fromkeys(row.get("machine_asked") or machine_name(row) for row in rows):
-        if machine not in known:
-            words += ["--machine", machine]
-    return shlex.join(words)
 
 
 class _Maker:
@@ -181,8 +171,7 @@ class _Maker:
             from_zero=plan.from_zero,
             curves=(),
             text=plan.text,
-            command=command_of(self._study, plan.experiment, rows,
-                               self._experiment.machines if self._experiment else ()),
+            command=command_of(self._study, plan.experiment, self._experiment, rows),
             is_virtual=all(row["machine"].startswith("sim:") for row in rows),
             runs=told(rows),
         )

@@ -111,13 +111,13 @@ class _Names:
         self._hosts = hosts if _differ_by_origin(rows) else None
 
     def named(self, row: Row) -> Row:
-        asked = shown = self._spec(row)
+        shown = self._spec(row)
         origin = row.get("origin") if self._hosts is not None else None
         if self._with_ranks:
             shown += f" of {row.get('ranks') or 'unknown'} ranks"
         if self._hosts is not None:
             shown += f" on {self._hosts[origin]}"
-        return {**row, "origin": origin, "machine_asked": asked, "machine_shown": shown}
+        return {**row, "origin": origin, "machine_shown": shown}
 
     def _spec(self, row: Row) -> str:
         found = spec.parse(row["machine"])
@@ -129,8 +129,7 @@ class _Names:
 
 def told_apart(rows: Sequence[Row], experiments: Mapping[str, Experiment]) -> list[Row]:
     """The rows of a study, each with `machine_shown`, the name by which its machine is known among
-    them, and `machine_asked`, the spec that asks for it, without what params say. `origin` is left
-    out where it does not matter.
+    them. `origin` is left out where it does not matter.
 
     @param experiments those of the study that are known.
     """

@@ -91,20 +91,24 @@ def _values(axis: Axis, settings: Mapping[str, str], quick: bool) -> tuple[Value
     return axis.quick if quick else axis.default
 
 
-def _grid(
+def grid(
     experiment: Experiment, settings: Mapping[str, str], quick: bool
 ) -> list[dict[str, Value]]:
+    """The legal points of an experiment. @param settings values of axes in place of their own.
+
+    @error Mistake if a value is not legal, or if there is no such point.
+    """
     values = [_values(axis, settings, quick) for axis in experiment.axes.values()]
-    grid = [
+    product = [
         dict(zip(experiment.axes, combination, strict=True))
         for combination in itertools.product(*values)
     ]
-    legal = [params for params in grid if all(rule.allows(params) for rule in experiment.rules)]
+    legal = [params for params in product if all(rule.allows(params) for rule in experiment.rules)]
     if not legal:
         broken = [
             str(rule)
             for rule in experiment.rules
-            if not any(rule.allows(params) for params in grid)
+            if not any(rule.allows(params) for params in product)
         ] or [str(rule) for rule in experiment.rules]
         raise Mistake(
             f"The experiment '{experiment.name}' has no point with these values; "
@@ -113,7 +117,8 @@ def _grid(
     return legal
 
 
-def _template(experiment: Experiment, kind: str) -> str | None:
+def template_for(experiment: Experiment, kind: str) -> str | None:
+    """How the experiment's machines of a kind follow from params, if they do."""
     return experiment.machine_templates.get(kind, experiment.machine_templates.get("*"))
 
 
@@ -121,7 +126,7 @@ def _uses(experiment: Experiment, machine: str) -> bool:
     """Whether a machine that the user names has a part in the experiment's machines: all of it, or
     its kind where that is all that it says."""
     kind = spec.parse(machine).kind
-    template = _template(experiment, kind)
+    template = template_for(experiment, kind)
     is_kind_alone = machine == kind and kind in experiment.machine_templates
     return template is None or "{machine}" in template or is_kind_alone
 
@@ -155,7 +160,7 @@ def machine_for(experiment: Experiment, machine: str, params: Mapping[str, Value
     """The complete spec for a point: by the experiment's template for that kind of machine, else
     with the rank count of the point's `ranks` or of the study where the spec leaves it open."""
     kind = spec.parse(machine).kind
-    template = _template(experiment, kind)
+    template = template_for(experiment, kind)
     if template is not None:
         return template.format(machine=machine, **params)
     ranks = params.get("ranks", experiment.ranks)
@@ -205,7 +210,7 @@ def points(study: Study, request: Request) -> list[Point]:
         _point(study, experiment, machine, params)
         for experiment in chosen_experiments(study, request)
         for machine in request.machines or experiment.machines
-        for params in _grid(experiment, settings, request.quick)
+        for params in grid(experiment, settings, request.quick)
     ]
     if all(point.obstacle for point in planned):
         first = planned[0]
