@@ -129,7 +129,9 @@ def _words(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(str(each) for each in value)
 
 
-def _choices(table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+def _choices(where: str, table: Any) -> dict[str, tuple[Any, ...]]:
+    if not isinstance(table, dict):
+        raise Mistake(f"{where}: where must be a table")
     return {
         key: tuple(value) if isinstance(value, list) else (value,) for key, value in table.items()
     }
@@ -141,7 +143,9 @@ def _read_value(where: str, table: Any) -> Value:
     if over is not None:  # what it leaves out is as above
         over = _read_value(f"{where}: over", {**{k: v for k, v in table.items() if k != "over"},
                                               **over})
-    return Value(table["experiment"], table["metric"], table.get("where", {}), over)
+    choices = table.get("where", {})
+    _choices(where, choices)
+    return Value(table["experiment"], table["metric"], choices, over)
 
 
 def _read_conclusion(table: Any) -> Conclusion:
@@ -169,7 +173,7 @@ def _read_plot(table: Any) -> PlotPlan:
         table["x"],
         _words(table.get("series", ())),
         _words(table.get("panels", ())),
-        _choices(table.get("where", {})),
+        _choices(where, table.get("where", {})),
         _one_of(where, "x_scale", table.get("x_scale", "linear"), scales),
         _one_of(where, "y_scale", table.get("y_scale", "linear"), scales),
         _one_of(where, "kind", table.get("kind", "curves"), kinds),
@@ -188,7 +192,7 @@ def _read_picture(table: Any) -> PicturePlan:
         _one_of(where, "kind", table["kind"], pictures),
         table.get("text", ""),
         table.get("experiment", ""),
-        _choices(table.get("where", {})),
+        _choices(where, table.get("where", {})),
         table.get("collective", ""),
         table.get("algorithm", ""),
         table.get("radix", 2),

@@ -11,9 +11,10 @@ from selion import native
 from selion.report.cells import Cell, cells_of, verdict_of, worst
 from selion.report.chart import Chart
 from selion.report.collect import Results
-from selion.report.contents import Contents, PlotPlan, read_contents
+from selion.report.contents import Contents, PlotPlan
 from selion.report.curves import charts_of, usual_plans
 from selion.report.machines import told_apart
+from selion.report.names import contents_of
 from selion.report.pictures import Picture, picture_of
 from selion.report.runs import Run, only_where_several, told
 from selion.report.select import answer, machine_name
@@ -102,7 +103,7 @@ def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
     runs = only_where_several(rows)
     section = Section(results.study, study.title if study else "a study that is not installed here",
                       headers=results.headers, runs=runs, row_count=len(rows))
-    contents = read_contents(study.folder) if study else Contents()
+    contents = contents_of(study) if study else Contents()
     shown = {plan.experiment for plan in contents.plots}
     shown |= {picture.experiment for picture in contents.pictures}
     plans: list[PlotPlan] = [*contents.plots, *usual_plans(study, rows, dict.fromkeys(shown))]
