@@ -42,7 +42,11 @@ def read(tmp_path, text: str) -> catalog.Study:
             _head + _axis + _metric + "without = ['n']\nwhen = { n = [1, 2] }\n",
             "without names 'n', so when must give it one value",
         ),
-        (_head + _metric + "[experiment.e]\naxes = ['n']\n", "axes names 'n'"),
+        (_head + _metric + "[experiment.e]\naxes = ['n']\n", "axes names 'n'; the study's own"),
+        (
+            _head + _axis + _metric + "[experiment.e]\naxes = ['n']\n",
+            "axes names 'n', which is the experiment's own; legal are the study's, none",
+        ),
         (_head + "[experiment.e.metric.m]\n", "metric 'm': unit is missing"),
     ],
 )

@@ -190,11 +190,14 @@ def _read_rule(table: Any, axes: Mapping[str, Axis]) -> Rule:
 
 def _read_axes(table: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Axis]:
     """The shared axes that an experiment names, then its own."""
-    named = table.get("axes", [])
+    named, own = table.get("axes", []), table.get("axis", {})
     for name in named:
+        if name not in shared and name in own:
+            raise Mistake(f"axes names '{name}', which is the experiment's own; legal are the "
+                          f"study's, {listing(shared)}: own ones stand behind them unnamed")
         if name not in shared:
             raise Mistake(f"axes names '{name}'; the study's own axes are {listing(shared)}")
-    tables = {**{name: shared[name] for name in named}, **table.get("axis", {})}
+    tables = {**{name: shared[name] for name in named}, **own}
     axes = {name: read_axis(name, content) for name, content in tables.items()}
     check_default_present(list(axes.values()))
     return axes
