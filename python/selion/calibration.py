@@ -213,25 +213,29 @@ def check_target(path: Path, force: bool) -> None:
         raise Mistake(f"'{path}' is a folder; name a file, such as {path}/this-host.toml.")
     if path.exists() and not force:
         raise Mistake(f"'{path}' exists already; --force replaces it, -o writes elsewhere.")
-    if not path.parent.is_dir():
-        raise Mistake(f"'{path}' cannot be written: there is no folder '{path.parent}'.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    there = path if path.exists() else next(each for each in path.parents if each.exists())
+    if there != path and not there.is_dir():
+        raise Mistake(f"'{path}' cannot be written: '{there}' is no folder.")
+    if not os.access(there, os.W_OK):
         raise Mistake(f"'{path}' cannot be written: no permission.")
 
 
 def write(path: Path, text: str, force: bool) -> None:
-    """Writes the file whole or not at all; one that has come meanwhile is kept without `force`.
+    """Writes the file whole or not at all, and makes its folder; a file that has come meanwhile is
+    kept without `force`.
 
     @error Failure with the system's reason.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        unfinished.write_text(text, encoding="utf-8")
-        if force:
-            unfinished.replace(path)
-        else:
-            os.link(unfinished, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            unfinished.write_text(text, encoding="utf-8")
+            if force:
+                unfinished.replace(path)
+            else:
+                os.link(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
     except OSError as problem:
         raise Failure(f"'{path}' cannot be written: {problem.strerror}.") from None
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -157,7 +157,7 @@ def test_a_file_that_exists_is_kept(selion, fake, tmp_path):
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("nowhere/a.toml", "there is no folder 'nowhere'"),
+        ("file/deep/a.toml", "'file' is no folder"),
         ("this-host", "is no name of a machine file"),
         ("a,b.toml", "is no name of a machine file"),
         ("folder.toml", "is a folder"),
@@ -165,6 +165,7 @@ def test_a_file_that_exists_is_kept(selion, fake, tmp_path):
 )
 def test_a_path_that_cannot_be_written_is_a_sentence(selion, fake, tmp_path, path, words):
     (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "file").write_text("mine")
     done = selion("calibrate", "-o", path, **fake)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
@@ -172,10 +173,18 @@ def test_a_path_that_cannot_be_written_is_a_sentence(selion, fake, tmp_path, pat
     assert not (tmp_path / "log").exists()
 
 
+def test_folders_that_are_missing_are_made(selion, fake, tmp_path):
+    done = selion("calibrate", "-o", "new/deep/a.toml", **fake)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "SELION_MACHINE=sim:new/deep/a.toml ./program\n"
+    assert [each.name for each in (tmp_path / "new" / "deep").iterdir()] == ["a.toml"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_permission(selion, fake, tmp_path):
+@pytest.mark.parametrize("path", ["closed/a.toml", "closed/new/a.toml"])
+def test_a_folder_without_permission(selion, fake, tmp_path, path):
     (tmp_path / "closed").mkdir(mode=0o500)
-    done = selion("calibrate", "-o", "closed/a.toml", **fake)
+    done = selion("calibrate", "-o", path, **fake)
     assert done.returncode == 2
     assert "no permission" in done.stderr
 

@@ -189,6 +189,25 @@ def test_an_unknown_form_is_a_mistake(selion: Selion, tmp_path: Path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_file_whose_ending_says_no_form_is_a_mistake(selion: Selion, tmp_path: Path):
+    for name in ("r.txt", "report"):
+        done = selion("report", "-o", name)
+        assert (done.returncode, done.stderr) == (2, (
+            f"selion report: '{name}' does not say which form the report has; legal are names that "
+            "end in .html, .md, .png, or --format.\n"))
+    assert not list(tmp_path.iterdir())
+
+
+@needs_module
+def test_a_file_has_the_form_that_was_asked_for_and_its_folder_is_made(selion, tmp_path: Path):
+    write(tmp_path / "out", "s", [header, row(), row(params={"ints": 2})])
+    for form, begin in (("html", "<!DOCTYPE html>"), ("md", "# ")):
+        done = selion("report", "out", "--format", form, "-o", f"new/{form}/r.txt")
+        assert done.returncode == 0, done.stderr
+        text = (tmp_path / "new" / form / "r.txt").read_text(encoding="utf-8")
+        assert text.lower().startswith(begin.lower())
+
+
 @needs_module
 def test_a_damaged_file_is_told_on_standard_error_and_on_the_page(selion: Selion, tmp_path: Path):
     write(tmp_path / "out", "s", [header, row(), "{"])

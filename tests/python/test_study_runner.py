@@ -8,6 +8,8 @@ import os
 
 import pytest
 
+from conftest import needs_module
+
 _speed = [(op, size) for op in ("put", "get") for size in (8, 64)]
 
 
@@ -54,6 +56,16 @@ def test_axes_are_replaced(fake):
         ("get", 16),
         ("get", 1024),
     }
+
+
+@needs_module
+def test_a_number_of_ranks_that_nobody_says_is_a_dash(fake):
+    done = fake.run("--quick", "--experiment", "speed", "--machine", "sim:crossbar")
+    assert done.returncode == 0, done.stderr
+    assert {row["ranks"] for row in fake.rows()} == {None}
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[1][:2] == ["machine", "ranks"]
+    assert [line[:2] for line in lines[2:4]] == [["sim:crossbar", "-"]] * 2
 
 
 def test_a_rule_cuts_the_grid(fake):

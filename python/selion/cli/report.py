@@ -9,17 +9,21 @@ from typing import Annotated
 import typer
 
 from selion.cli.output import answers_mistakes, complain
-from selion.mistake import unknown
+from selion.mistake import Mistake, listing, unknown
 
 _formats = ("html", "md", "png")
+_endings = tuple(f".{form}" for form in _formats)
 
 
 def _form_of(named: str | None, out: Path | None) -> str:
     if named is not None and named not in _formats:
         raise unknown(named, "a form of reports", _formats)
-    if named is None and out is not None and out.suffix in (".md", ".png"):
-        return out.suffix[1:]
-    return named or "html"
+    if named is not None or out is None:
+        return named or "html"
+    if out.suffix not in _endings:
+        raise Mistake(f"'{out}' does not say which form the report has; legal are names that end "
+                      f"in {listing(_endings)}, or --format.")
+    return out.suffix[1:]
 
 
 @answers_mistakes("report")
@@ -31,10 +35,12 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE",
-                     help="File to write; png: folder (default: report.html, report.md, plots)."),
+                     help="File to write, whose ending .html, .md or .png says the form; with "
+                          "--format it may be any. png: a folder. Folders that are missing are "
+                          "made (default: report.html, report.md, plots)."),
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", metavar="FORM", help="html, md or png.")
+        str | None, typer.Option("--format", metavar="FORM", help="html (the default), md or png.")
     ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Title of the report.")] = (
         "Selion: what the studies have measured"

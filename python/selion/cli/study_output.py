@@ -178,6 +178,8 @@ def progress(points: Sequence[Point], rows_to_stdout: bool) -> Iterator[StudyPro
 
 
 def _number(value: Any) -> str:
+    if value is None:  # what a program has not said
+        return "-"
     return f"{value:,.6g}" if isinstance(value, float) else f"{value}"
 
 
