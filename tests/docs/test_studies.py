@@ -45,6 +45,25 @@ def test_a_row_that_is_missing_is_found():
     assert experiments_in(section_of("two", page)) == ["c"]
 
 
+def set_by(experiment: dict) -> set[str]:
+    """The options and keys of a simulated machine that an experiment's axes set."""
+    template = experiment.get("machine_template", {}).get("sim", "")
+    axes = experiment.get("axis", {})
+    listed = re.sub(r"\{option\}", lambda _: ",".join(axes["option"]["legal"]), template)
+    return set(re.findall(r",([\w.]+)=", listed))
+
+
+def test_the_page_about_machine_files_has_what_experiments_set():
+    page = (root / "docs/reference/machine-files.md").read_text(encoding="utf-8")
+    [section] = re.findall(r"^## What studies ask.*?(?=^## )", page, re.M | re.S)
+    told = {}
+    for study, names, sets in re.findall(r"^\| `(.*?)` \| (`.*?`) \| (.*?) \|$", section, re.M):
+        for name in re.findall(r"`([^`]+)`", names):
+            told[study, name] = set(re.findall(r"`([\w.]+)=`", sets))
+    assert told == {(study, name): set_by(experiment) for study, found in _studies.items()
+                    for name, experiment in found.items() if set_by(experiment)}
+
+
 def keys_of(name: str) -> list[str]:
     """A set of legal keys as the reader of study files has it."""
     text = (root / "python/selion/study/catalog.py").read_text(encoding="utf-8")

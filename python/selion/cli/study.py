@@ -84,6 +84,11 @@ class _Run:
             if session.study.name in self.rows
         ]
 
+    @property
+    def lacks_machines(self) -> bool:
+        """Whether points were left out whose machines cannot be had."""
+        return any(session.lacks_machines for session in self.sessions)
+
     def closing_line(self) -> str:
         rows = sum(map(len, self.rows.values()))
         place = f"{self.folder}/{'*/' if self.of_all else ''}results.jsonl"
@@ -211,7 +216,8 @@ def command(
     """Run a study, or all: its experiments over their axes, on any machine.
 
     The rows of a point are appended to DIR/results.jsonl when it is complete. A study that fails
-    does not keep the others from running; the exit status is 1 then.
+    does not keep the others from running, nor an experiment whose simulated machine cannot be had;
+    the exit status is 1 then.
     """
     if mixing and not (resume or comparing):
         raise Mistake("--mix adds to earlier rows; it needs --resume or --compare.")
@@ -244,5 +250,5 @@ def command(
         complain("study", "Interrupted; what was measured is kept, --resume goes on.")
         raise typer.Exit(_interrupted) from None
     _show(run)
-    if run.failures:
+    if run.failures or run.lacks_machines:
         raise typer.Exit(1)

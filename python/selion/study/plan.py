@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from selion import known_machines, spec
-from selion.mistake import Mistake, listing, unknown
+from selion.mistake import Failure, Mistake, listing, unknown
 from selion.study.axes import Axis, Value, nothing
 from selion.study.catalog import Experiment, Study
 
@@ -36,6 +36,8 @@ class Point:
     params: Mapping[str, Value]
     #: Why the machine asked for cannot have this point; empty where it can.
     obstacle: str = ""
+    #: Whether that is because no such machine can be had.
+    is_refused: bool = False
 
     @property
     def label(self) -> str:
@@ -189,10 +191,38 @@ def _point(
         return Point(study.name, experiment, machine, params, obstacle)
     try:
         complete = machine_for(experiment, machine, params)
-        return Point(study.name, experiment, complete, _params_on(experiment, machine, params))
     except Mistake:
         obstacle = "they are of other numbers of ranks"
         return Point(study.name, experiment, machine, params, obstacle)
+    return Point(study.name, experiment, complete, _params_on(experiment, machine, params))
+
+
+def _refusal(machine: str, known: dict[str, str]) -> str:
+    """Why a simulated machine cannot be had; empty if it can. @param known earlier answers."""
+    if machine not in known:
+        known[machine] = ""
+        if spec.parse(machine).kind == "sim":
+            try:
+                known_machines.check(machine)
+            except Mistake as problem:
+                known[machine] = str(problem).rstrip(".")
+    return known[machine]
+
+
+def _checked(planned: Iterable[tuple[str, Point]]) -> list[Point]:
+    """Points whose machines can be had, and the rest with what is said of the first one of those of
+    their experiment. @param planned each behind the machine that was asked for.
+    """
+    known: dict[str, str] = {}
+    first: dict[tuple[str, str], str] = {}
+    checked = []
+    for machine, point in planned:
+        refusal = "" if point.obstacle else _refusal(point.machine, known)
+        if refusal:
+            reason = first.setdefault((point.experiment.name, machine), refusal)
+            point = replace(point, machine=machine, obstacle=reason, is_refused=True)
+        checked.append(point)
+    return checked
 
 
 def points(study: Study, request: Request) -> list[Point]:
@@ -200,23 +230,25 @@ def points(study: Study, request: Request) -> list[Point]:
 
     @error Mistake if a name or value is not legal, the sentence lists the legal ones; or if no
     machine can have any of the points; or if a machine has no part in the one experiment asked for.
+    @error Failure if a simulated machine lacks what all the points ask of it.
     """
     settings = split_settings(request.settings)
     for machine in dict.fromkeys(request.machines):
         known_machines.check(machine)
     if request.experiment:
         _check_machines(study.experiment(request.experiment), request)
-    planned = [
-        _point(study, experiment, machine, params)
+    planned = _checked(
+        (machine, _point(study, experiment, machine, params))
         for experiment in chosen_experiments(study, request)
         for machine in request.machines or experiment.machines
         for params in grid(experiment, settings, request.quick)
-    ]
+    )
     if all(point.obstacle for point in planned):
-        first = planned[0]
+        first = next((point for point in planned if point.is_refused), planned[0])
         machine_for(first.experiment, first.machine, first.params)  # says what contradicts
-        raise Mistake(f"The machine '{first.machine}' has no point of what was asked for: "
-                      f"{first.obstacle}.")
+        kind = Failure if first.is_refused else Mistake
+        raise kind(f"The machine '{first.machine}' has no point of what was asked for: "
+                   f"{first.obstacle}.")
     once: dict[tuple[str, str, str], Point] = {}
     for point in planned:
         once.setdefault(point.identity, point)

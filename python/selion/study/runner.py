@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from selion.study.plan import Point
 from selion.study.rows import BadRow, Row, declared_metric, parse_printed, result_row
 
 _kept_stderr_bytes = 1 << 16
+_mistaken = 2  # exit status of a program that has not begun
 
 
 def command_line(program: Path, point: Point, repetitions: int, seed: int) -> list[str]:
@@ -53,6 +55,14 @@ def _explain_end(point: Point, code: int, errors: str) -> str:
     return f"The program of '{point.label}' on '{point.machine}' {how}{said}"
 
 
+def _refusal(point: Point, code: int, errors: str) -> str | None:
+    """Why a simulated machine could not be had, as the library says it; None if it was."""
+    if code != _mistaken or spec.parse(point.machine).kind != "sim":
+        return None
+    found = re.search(rf'^selion: machine "{re.escape(point.machine)}": (.+)$', errors, re.M)
+    return found[1].rstrip(".") if found else None
+
+
 class PointRun:
     """One run of a study's program.
 
@@ -71,6 +81,8 @@ class PointRun:
         self.point = point
         self.warnings = ""
         self.skipped: str | None = None
+        self.is_refused = False
+        """Whether it was skipped because its machine cannot be had."""
         self.failure: Failure | None = None
         """Why it went wrong, once it is over."""
         self.seconds = 0.0
@@ -169,7 +181,10 @@ class PointRun:
     def _finish(self, code: int) -> None:
         self.warnings = self._errors.decode(errors="replace").strip()
         self._clean_up()
-        if code != 0:
+        refusal = None if self._seen else _refusal(self.point, code, self.warnings)
+        if refusal is not None:
+            self.skipped, self.is_refused = refusal, True
+        elif code != 0:
             self.failure = Failure(_explain_end(self.point, code, self.warnings))
         elif self.skipped is None:
             self.failure = self._missing_metric()

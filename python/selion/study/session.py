@@ -55,6 +55,8 @@ class Session:
     folder: Path
     points: Sequence[Point] = field(init=False)
     published: Published = field(init=False)
+    lacks_machines: bool = field(init=False)
+    """Whether points were left out because their simulated machines cannot be had."""
     rows: list[Row] = field(init=False, default_factory=list)
     """Those of the file, old and new, once it runs, beside the figures of today; also of a run that
     fails."""
@@ -64,6 +66,7 @@ class Session:
         programs = dict.fromkeys(point.experiment.program for point in self.points)
         self._programs = {name: places.study_program(name) for name in programs}
         self.published = Published(self.study)
+        self.lacks_machines = any(point.is_refused for point in self.points)
 
     def run(
         self, watcher: Watcher, go_on: bool, jobs: int = 1, others: Others = Others.REFUSED
@@ -217,6 +220,7 @@ class Session:
                     if run.failure:
                         raise run.failure
                     keep(held.pop(place))
+                    self.lacks_machines |= run.is_refused
                     self._tell(run, watcher)
         finally:
             for place, run in enumerate(runs):
