@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from selion import answers, job, sending
+from selion import answers, job, record_names, sending
 from selion.mistake import Mistake
 from selion.output import Forwarded
 from selion.rank_failed import RankFailed
@@ -42,6 +42,9 @@ _most_s = 1e9  # decades: a clock has room for them
 _of_a_rank = re.compile(r"selion: (rank (\d+) of \d+(?:\b.*; the job ends|: .*))$")
 _of_an_end = "selion: interrupted by "
 _of_the_machine = re.compile(r'selion: (machine ".*)$')
+# A reason why the library may end a job; the second of these only says that it does.
+_reason = re.compile(r"selion: (?!warning: |SELION_HANG_ACTION=abort)(.*)$")
+_usage_status = 2  # of a job that the library has not begun
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class _Job:
 
     child: subprocess.Popen[bytes]
     socket: socket.socket
-    streams: list[Forwarded]
+    streams: list[Forwarded] = field(default_factory=list)
+    reason: str = ""
+    """The last sentence of the library that may be why the job ends."""
     answers: dict[int, answers.Answer] = field(default_factory=dict)
 
     def watch(self, deadline: float) -> bool:
@@ -104,6 +109,15 @@ class _Job:
         job.kill_group(self.child.pid)
         self.child.wait()
 
+    def keeps(self, line: str) -> bool:
+        """Sentences of the library that become the text of an exception, and are not printed.
+        Others, which may have lines below them, are noted."""
+        if line.startswith(_of_an_end) or _of_a_rank.match(line) or _of_the_machine.match(line):
+            return True
+        if found := _reason.match(line):
+            self.reason = found[1]
+        return False
+
     def _take(self) -> bool:
         answer = answers.receive(self.socket)
         if answer is not None:
@@ -123,6 +137,7 @@ def _descriptor(number: int) -> Iterator[int]:
 def _started(payload: bytes, options: Options) -> Iterator[_Job]:
     # What lies in a variable of the notebook or the script is taken from there: it may be any file.
     goes_through = sys.stdout is not sys.__stdout__
+    environment = job.environment({**options.environment, "SELION_MACHINE": options.machine})
     with contextlib.ExitStack() as stack:
         given = stack.enter_context(_descriptor(os.memfd_create("selion-call")))
         with os.fdopen(os.dup(given), "wb") as file:
@@ -141,31 +156,24 @@ def _started(payload: bytes, options: Options) -> Iterator[_Job]:
                     str(os.getpid()),
                     options.thread_level,
                 ],
-                env=job.environment({**options.environment, "SELION_MACHINE": options.machine}),
+                env={**environment, **record_names.of_next_job(environment)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE if goes_through else None,
                 stderr=subprocess.PIPE,
                 pass_fds=(given, there.fileno()),
                 process_group=0,
             )
-        streams = [Forwarded(child.stderr, lambda: sys.stderr, _keeps)]
+        running = _Job(child, here)
+        running.streams.append(Forwarded(child.stderr, lambda: sys.stderr, running.keeps))
         if goes_through:
-            streams.append(Forwarded(child.stdout, lambda: sys.stdout))
-        running = _Job(child, here, streams)
+            running.streams.append(Forwarded(child.stdout, lambda: sys.stdout))
         try:
             yield running
         finally:
             running.end()
             running.drain()
-            for stream in streams:
+            for stream in running.streams:
                 stream.close()
-
-
-def _keeps(line: str) -> bool:
-    """Sentences of the library that become the text of an exception."""
-    return line.startswith(_of_an_end) or bool(
-        _of_a_rank.match(line) or _of_the_machine.match(line)
-    )
 
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], options: Options) -> list[Any]:
@@ -202,7 +210,10 @@ def _failure(running: _Job, status: int) -> Exception:
         found = _of_the_machine.match(line)
         if found:
             return Mistake(found[1])
-    return RankFailed(f"The job ended with exit status {status}.", status=status)
+    if status == _usage_status and running.reason:
+        return Mistake(f"{running.reason.removesuffix('.')}.")
+    why = f": {running.reason.removesuffix('.')}" if running.reason else ""
+    return RankFailed(f"The job ended with exit status {status}{why}.", status=status)
 
 
 def _as_exception(trouble: answers.Answer, status: int) -> Exception:

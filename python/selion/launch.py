@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from selion import native, spec
+from selion import native, record_names, spec
 from selion.mistake import Mistake, listing
 from selion.outcome import Printing, failure_of
 
@@ -69,6 +69,19 @@ def _check_argument(machine: str) -> None:
         )
 
 
+def _machine_of_environment() -> str:
+    """Empty: the default. Ends the program, as any variable that is not legal does, where the ranks
+    of the machine cannot be Python's."""
+    machine = os.environ.get("SELION_MACHINE", "")
+    try:
+        check_machine(machine)
+    except Mistake as mistake:
+        _flush()
+        print(f"selion: {mistake}", file=sys.stderr)
+        raise SystemExit(mistake.exit_status) from None
+    return machine
+
+
 def _check_options(time_limit: object, environment: Mapping[str, str]) -> None:
     if time_limit is not None and not isinstance(time_limit, numbers.Real):
         raise TypeError(
@@ -92,6 +105,23 @@ def _check_script() -> None:
             "session or a script on standard input does not allow: write a file and run that, or "
             "name the machine, selion.run(f, machine='processes:4'), which sends f to the ranks."
         )
+
+
+def _folder_of_start() -> str:
+    """Where the program was started, as far as that can be told; else empty. It may have gone to
+    another folder since."""
+    script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    given = os.path.join("/", sys.argv[0].removeprefix("./")) if sys.argv else "/"
+    if script.startswith("/") and not sys.argv[0].startswith("/") and script.endswith(given):
+        return script.removesuffix(given) or "/"
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+_start_folder = _folder_of_start()
+_start_variable = "SELION_JOB_FOLDER"  # where processes of ranks are started
 
 
 def _flush() -> None:
@@ -155,6 +185,7 @@ def _rank_main(
     """The life of a rank: what is called answers with how it failed, or with nothing."""
 
     def rank_main(world: World) -> str:
+        os.environ.pop(_start_variable, None)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # so that the lines of ranks do not mix
                 stream.reconfigure(line_buffering=True, write_through=False)
@@ -203,11 +234,15 @@ def run_ranks(
     is_simulated = spec.parse(machine).kind == "sim"
     if is_simulated and "context=" not in machine:
         os.environ["SELION_MACHINE"] = f"{machine},context=threads"
+    if os.path.isdir(_start_folder):
+        os.environ[_start_variable] = _start_folder
+    record_names.of_next_job(os.environ)  # so that jobs that begin in this one spare its files
     rank_main = _rank_main(function, outcome, has_own_process=not is_simulated)
     try:
         return int(core.run(rank_main, f"processes:{core.usable_cores()}", thread_level))
     finally:
         _forget()
+        os.environ.pop(_start_variable, None)
         if machine:
             os.environ["SELION_MACHINE"] = machine
         if handler is signal.default_int_handler:
@@ -259,7 +294,7 @@ def run(
     calls the function, and ends. Code after the call happens once, in the process that was started
     by hand. What the function returns is ignored. A rank that raises prints its traceback and ends
     the job, as does one that calls sys.exit with a status that is not 0. This call then raises
-    SystemExit with the job's status.
+    SystemExit with the job's status; so do variables that are not legal, with status 2.
 
     Ranks of a simulated machine (`sim:NAME`) are threads of one process, of which one runs at a
     time: they share what they import and, in the form without `machine`, global variables. Time is
@@ -291,9 +326,8 @@ def run(
         return by_value.run(function, args, options)
     if time_limit is not None or environment:
         raise Mistake("time_limit and environment need machine=, for example 'processes:4'.")
-    chosen = os.environ.get("SELION_MACHINE", "")
-    check_machine(chosen)
     _check_script()
+    chosen = _machine_of_environment()
 
     def call(world: World) -> Any:
         return function(world, *args)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class RankFailed(Exception):
-    """A rank has raised an exception, has left early, or has died; the job has been ended.
+    """A rank has raised an exception, has left early or has died, or the library has ended the job.
 
     Its cause is the rank's exception where that can be pickled.
     """

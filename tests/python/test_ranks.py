@@ -50,7 +50,7 @@ def test_the_default_is_a_process_per_core(job):
 @pytest.mark.parametrize("machine", ["threads", "threads:2", "threads:4@2", "processes:2x2"])
 def test_machines_that_share_an_interpreter(job, machine):
     status, out, errors = job.run("print('ran')", machine)
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert f"'{machine}'" in errors
     assert "set SELION_MACHINE=processes:N" in errors
 
@@ -103,7 +103,7 @@ def test_a_simulated_rank_that_fails_ends_the_job(job, body):
 
 def test_ranks_in_python_are_no_fibers(job):
     status, out, errors = job.run("print('ran')", "sim:crossbar,context=fibers")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert "leave 'context=fibers' out" in errors
 
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* place_name = "SELION_JOB_PLACE";
 constexpr const char* earlier_name = "SELION_JOB_EARLIER";
+constexpr const char* folder_name = "SELION_JOB_FOLDER";
 
 }  // namespace
 
@@ -40,8 +41,11 @@ std::optional<job_environment> job_environment::take() {
     return found;
 }
 
+const char* job_environment::folder_of_start() { return std::getenv(folder_name); }
+
 bool job_environment::owns(std::string_view variable) {
-    return variable.starts_with(place_name) || variable.starts_with(earlier_name);
+    return variable.starts_with(place_name) || variable.starts_with(earlier_name) ||
+           variable.starts_with(folder_name);
 }
 
 }  // namespace selion::machine

@@ -22,6 +22,8 @@ struct job_environment {
     /// The calling process's part in a job, if it has one. The variables are taken away, so that
     /// programs which the rank starts do not believe to be ranks.
     static std::optional<job_environment> take();
+    /// Where the program was started, if it has told; null: where it is now.
+    static const char* folder_of_start();
     /// Whether a "NAME=value" string is one of those variables.
     static bool owns(std::string_view variable);
 };

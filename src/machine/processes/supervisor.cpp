@@ -147,6 +147,12 @@ void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<i
         dup2(output_ends[1], STDOUT_FILENO);
         dup2(output_ends[3], STDERR_FILENO);
     }
+    const char* const folder = job_environment::folder_of_start();
+    if (folder != nullptr && chdir(folder) != 0) {
+        base::say(fmt::format("cannot go back to the folder where the program was started, {}: {}",
+                              folder, std::strerror(errno)));
+        _exit(127);
+    }
     std::vector<std::string> arguments = own_arguments();
     std::vector<std::string> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {
