@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -66,6 +67,22 @@ bool write_to(const std::string& path, int flags, std::string_view text) {
                                                   std::strerror(errno)));
 }
 
+bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+    std::error_code trouble;  // of one that is not there
+    return one.lexically_normal() == other.lexically_normal() ||
+           std::filesystem::equivalent(one, other, trouble);
+}
+
+/// A device takes anything from anybody; of a file one of them would be lost.
+void expect_two_files(const std::string& meters, const std::string& trace) {
+    std::error_code trouble;
+    if (!is_same_file(meters, trace) || std::filesystem::is_other(meters, trouble)) return;
+    throw error(status::bad_argument,
+                fmt::format("SELION_METERS and SELION_TRACE both name the file {}; legal are two "
+                            "files",
+                            trace));
+}
+
 meters::trace_buffer::limits limits_of(const machine_description& description) {
     const std::uint64_t in_process =
         std::max<std::uint64_t>(description.ranks / std::max(description.processes, 1u), 1);
@@ -82,6 +99,7 @@ record_files::record_files(const machine_description& description)
       records_(base::knob_is_on(base::knob::trace) || base::knob_is_on(base::knob::meters)),
       most_(limits_of(description)) {
     if (std::string path = file_of(base::knob::trace); !path.empty()) {
+        if (!meters_path_.empty()) expect_two_files(meters_path_, path);
         trace_.emplace(std::move(path));
         last_words_.emplace([this] { write_last(); });
     }

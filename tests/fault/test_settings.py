@@ -143,6 +143,32 @@ def test_a_file_that_cannot_be_written(machine: str, name: str, tmp_path):
     assert f"{name}={path}" in sentence and "No such file or directory" in sentence
 
 
+@pytest.mark.parametrize("machine", machines)
+def test_one_file_for_trace_and_meters(machine: str, tmp_path):
+    path = tmp_path / "file"
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    other = f"{tmp_path}/./file"
+    for meters in (path, other, link):
+        path.touch()
+        sentence = complaint(SELION_MACHINE=machine, SELION_TRACE=str(path),
+                             SELION_METERS=str(meters))
+        assert sentence == (f"selion: SELION_METERS and SELION_TRACE both name the file {path}; "
+                            "legal are two files")
+        assert path.read_text() == ""
+    path.unlink()
+    assert "both name" in complaint(SELION_MACHINE=machine, SELION_TRACE=str(path),
+                                    SELION_METERS=other)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_device_takes_trace_and_meters(machine: str):
+    outcome = run("surroundings", "arguments", machine=machine, SELION_TRACE="/dev/null",
+                  SELION_METERS="/dev/null")
+    assert (outcome.status, outcome.err) == (0, "")
+
+
 @pytest.mark.parametrize("machine", [*machines, "processes:2x2"])
 def test_a_variable_that_nobody_reads(machine: str):
     outcome = run("surroundings", "arguments", machine=machine, SELION_HANG_TIMEOT="5",
