@@ -31,9 +31,11 @@ std::string legal_forms() {
 error unknown_kind(const machine_spec& spec) {
     std::vector<std::string> names;
     for (const machine_kind& kind : kinds()) names.push_back(kind.describe().name);
-    return {status::bad_argument,
-            fmt::format("machine \"{}\": there is no kind \"{}\"{}; {}", spec.text, spec.kind,
-                        base::did_you_mean(spec.kind, names), legal_forms())};
+    const bool is_file = spec.kind.find('/') != std::string::npos || spec.kind.ends_with(".toml");
+    const std::string hint = is_file ? fmt::format(" (did you mean sim:{}?)", spec.text)
+                                     : base::did_you_mean(spec.kind, names);
+    return {status::bad_argument, fmt::format("machine \"{}\": there is no kind \"{}\"{}; {}",
+                                              spec.text, spec.kind, hint, legal_forms())};
 }
 
 }  // namespace

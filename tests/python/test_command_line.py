@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -12,8 +13,10 @@ import sys
 import pytest
 
 from conftest import clean_environment, command, needs_module, root, seconds
-from selion.cli import catalogue
-from selion.mistake import nearest_name
+from selion import cache_advice, known_machines, native
+from selion.cli import catalogue, schedule
+from selion.mistake import Failure, nearest_name
+from selion.schedules import Request
 
 _where = {"SELION_STUDIES": str(root / "studies")}
 
@@ -136,6 +139,14 @@ def test_mistakes_name_the_nearest_and_list_the_legal(selion, arguments, sentenc
             "legal: fabric, processes, sim, threads",
         ),
         (("machines", "--explain", "sim:niagra2"), "did you mean niagara2?"),
+        *((("machines", "--explain", spec), f"'{spec}' is not a machine; legal: threads, threads:N,"
+           " threads:N@C, of 1 to 1048575 ranks.\n")
+          for spec in ("threads:9999999", "threads:1048576", "threads:0", "threads:", "threads:4x2",
+                       "threads:2@9999999", "threads:x,direct=off", "threads:2@2@2")),
+        (("machines", "--explain", "processes:2000x2000"), "is not a machine; legal: processes, "),
+        (("study", "host", "-m", "./lab.toml,ranks=2"), "'./lab.toml,ranks=2' is not a machine "
+         "(did you mean 'sim:./lab.toml,ranks=2'?); legal: fabric, "),
+        (("study", "host", "-m", "lab.toml"), "(did you mean 'sim:lab.toml'?); legal: fabric, "),
         (("machines", "--explain", "crosbar"), "is not a machine (did you mean 'sim:crossbar'?)"),
         (("schedule", "all_reduc"), "did you mean 'all_reduce'?"),
         (("schedule", "all_reduce", "--algorithm", "rng"), "did you mean 'ring'?"),
@@ -148,6 +159,38 @@ def test_the_same_of_what_the_library_knows(selion, arguments, sentence):
     assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr
     assert re.search("legal|there (are|is)", done.stderr)
+
+
+@pytest.mark.parametrize("call", [lambda: known_machines.explain("sim:crossbar"),
+                                  lambda: cache_advice.replay("."),
+                                  lambda: schedule._play(Request("barrier", "ring", 2))])
+def test_without_the_compiled_module_commands_fail(monkeypatch, call):
+    """It is no mistake of who asks, as a sentence of the module's own would be."""
+    def load() -> None:
+        raise Failure("it is not there.")
+
+    monkeypatch.setattr(native, "load", load)
+    with pytest.raises(Failure, match=r"^it is not there\.$"):
+        call()
+
+
+@needs_module
+@pytest.mark.parametrize(
+    ("kind", "specs"),
+    [
+        ("threads", ("threads:64", "threads:1048575", "threads:4@2", "threads:2,direct=off")),
+        ("processes", ("processes:64", "processes:3x2")),
+        ("fabric", ("fabric:8", "fabric:x2", "fabric:4x2")),
+    ],
+)
+def test_a_spec_is_explained_as_its_kind(selion, kind, specs):
+    told = selion("machines", "--explain", kind)
+    assert told.returncode == 0 and told.stdout.startswith(f"{kind}: ")
+    for spec in specs:
+        done = selion("machines", "--explain", spec)
+        assert (done.returncode, done.stdout, done.stderr) == (0, told.stdout, "")
+    done = selion("machines", "--json", "--explain", specs[0])
+    assert json.loads(done.stdout)["name"] == kind
 
 
 @needs_module

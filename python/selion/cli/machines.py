@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from selion import known_machines, native
+from selion import known_machines, native, spec
 from selion.cli import completion
 from selion.cli.output import answers_mistakes, print_json
 from selion.mistake import listing
@@ -76,11 +76,21 @@ def _simulated_text(name: str, names: list[str]) -> str:
 
     @param name its name, a path of a file, or a spec that begins with "sim:".
     """
-    is_file = "/" in name or name.endswith(".toml")
     plain = name.removeprefix("sim:").partition(",")[0]
-    if not (is_file or name.startswith("sim:") or f"sim:{plain}" in names):
+    if not (known_machines.is_file(name) or name.startswith("sim:") or f"sim:{plain}" in names):
         raise known_machines.unknown_machine(name, names)
     return known_machines.explain(name)
+
+
+def _kind_of(machine: str, kinds: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Of its name, or of a spec of a real machine. @error Mistake for a malformed spec."""
+    for kind in kinds:
+        if machine == kind["name"]:
+            return kind
+        if kind["name"] == spec.parse(machine).kind != "sim":
+            known_machines.expect_form(machine, kind["forms"])
+            return kind
+    return None
 
 
 @answers_mistakes("machines")
@@ -89,7 +99,7 @@ def command(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="All about one machine: 'threads', 'sim:epiphany-iii,rows=8', './mine.toml'.",
+            help="All about one machine: 'threads:4', 'sim:epiphany-iii,rows=8', './mine.toml'.",
             autocompletion=completion.machines,
         ),
     ] = None,
@@ -106,10 +116,9 @@ def command(
         else:
             _print_overview(kinds, simulated)
         return
-    for kind in kinds:
-        if kind["name"] == explain:
-            print_json(kind) if as_json else _print_one(kind)
-            return
+    if kind := _kind_of(explain, kinds):
+        print_json(kind) if as_json else _print_one(kind)
+        return
     names = [one["name"] for one in (*kinds, *simulated)]
     text = _simulated_text(explain, names)
     if as_json:

@@ -64,6 +64,14 @@ TEST_F(make_machine_test, an_unknown_kind_is_named_with_the_legal_forms) {
     EXPECT_THAT(trouble("abacus"), testing::Not(HasSubstr("did you mean")));
 }
 
+TEST_F(make_machine_test, a_file_without_its_kind_is_recognised) {
+    EXPECT_THAT(
+        trouble("./lab.toml,ranks=2"),
+        HasSubstr("there is no kind \"./lab.toml\" (did you mean sim:./lab.toml,ranks=2?)"));
+    EXPECT_THAT(trouble("lab.toml"), HasSubstr("did you mean sim:lab.toml?"));
+    EXPECT_THAT(trouble("machines/lab"), HasSubstr("did you mean sim:machines/lab?"));
+}
+
 TEST_F(make_machine_test, unknown_options_and_values_are_named) {
     EXPECT_THAT(trouble("threads:2,colour=red"), HasSubstr("no option \"colour\""));
     EXPECT_THAT(trouble("threads:2,direct=maybe"), HasSubstr("direct=maybe"));
