@@ -117,8 +117,9 @@ def replay(folder: str, sizes: Sequence[int] = ()) -> list[Space]:
 
     @error Mistake if there are none, or if they are broken.
     """
+    module = native.load()
     try:
-        found: list[dict[str, Any]] = native.load().replay_accesses(folder, list(sizes))
+        found: list[dict[str, Any]] = module.replay_accesses(folder, list(sizes))
     except ValueError as trouble:
         raise Mistake(f"{trouble}.") from None
     return [
@@ -182,7 +183,7 @@ def record(line: list[str], changes: dict[str, str], folder: str) -> None:
     environment = job.environment({**changes, "SELION_CACHE_TRACE": folder})
     outcome = foreground.run(line, environment, stdout=sys.stderr.fileno())
     if outcome.status:
-        raise Failure(f"'{line[0]}' ended with exit status {outcome.status}.")
+        raise Failure(f"'{job.name_of(line)}' ended with exit status {outcome.status}.")
 
 
 def advise(line: list[str], changes: dict[str, str]) -> tuple[list[Space], Costs]:
@@ -195,7 +196,8 @@ def advise(line: list[str], changes: dict[str, str]) -> tuple[list[Space], Costs
         traced = replay(own, block_sizes) if os.listdir(own) else []
     spaces = [one for one in traced if one.arrays]
     if not spaces:
-        raise Mistake(f"'{line[0]}' has accessed no coherent memory: no cached array, no space.")
+        raise Mistake(f"'{job.name_of(line)}' has accessed no coherent memory: no cached array, no "
+                      "space.")
     size = other_size(spaces[0].block_bytes)
     print(f"selion cache-advice: a second run, with blocks of {size} bytes", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="selion-") as other:

@@ -67,6 +67,11 @@ def find_program(name: str) -> str:
     return name
 
 
+def name_of(line: Sequence[str]) -> str:
+    """Of the program that a command runs: not of this interpreter, which runs a file."""
+    return line[1] if line[0] == sys.executable and len(line) > 1 else line[0]
+
+
 def start(
     command: Sequence[str],
     env: Mapping[str, str],

@@ -107,6 +107,17 @@ def test_a_program_without_coherent_memory(selion, tmp_path):
     assert "has accessed no coherent memory: no cached array, no space." in done.stderr
 
 
+def test_a_python_file_needs_no_python(selion, tmp_path):
+    (tmp_path / "nothing.py").write_text("")
+    done = selion("cache-advice", "nothing.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'nothing.py' has accessed no coherent memory" in done.stderr
+    (tmp_path / "failing.py").write_text("raise SystemExit(3)")
+    done = selion("cache-advice", "failing.py")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "'failing.py' ended with exit status 3." in done.stderr
+
+
 def test_blocks_from_the_environment_are_checked(selion, program):
     done = selion("run", "-m", machine, program, "4", SELION_CACHE_BLOCK="48")
     assert done.returncode == 2

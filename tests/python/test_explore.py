@@ -4,8 +4,10 @@ finds in programs of ranks is in tests/sim/test_exploration.py."""
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -40,6 +42,21 @@ def test_every_seed_is_run(selion, tmp_path):
     assert done.stdout == "3 runs, seeds 7 to 9: none fails.\n"
     assert (tmp_path / "log").read_text().splitlines() == [
         f"sim:crossbar,explore=delays,seed={seed}" for seed in (7, 8, 9)]
+
+
+def test_a_python_file_needs_no_python(selion, tmp_path):
+    """As with `selion run`, whether or not it is executable."""
+    (tmp_path / "racing.py").write_text("import sys\nprint(sys.argv[1:])\nsys.exit(3)\n")
+    for name in ("racing.py", "./racing.py"):
+        done = selion("explore", "--seeds", "5", name, "a b")
+        assert (done.returncode, done.stderr) == (1, "")
+        found, _, replay = done.stdout.splitlines()
+        assert found == "['a b']"
+        assert replay.endswith(shlex.join([sys.executable, name, "a b"]))
+    (tmp_path / "silent.py").write_text("raise SystemExit(2)\n")
+    done = selion("explore", "silent.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'silent.py' ended with status 2 at the first seed" in done.stderr
 
 
 @pytest.mark.parametrize(

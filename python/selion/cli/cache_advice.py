@@ -16,7 +16,7 @@ from selion.cli.options import (
     Ranks,
     before_a_program,
     chosen_machine,
-    program_path,
+    program_line,
 )
 from selion.cli.output import answers_mistakes, print_json, print_table
 
@@ -93,7 +93,7 @@ def command(
     invalidation and with room for all copies. What waiting costs is fitted on the two runs, which
     have blocks of different sizes. Counting slows the program down.
     """
-    line = [program_path(program), *(arguments or [])]
+    line = program_line(program, arguments)
     chosen = chosen_machine(machine, ranks)
     spaces, costs = cache_advice.advise(line, {"SELION_MACHINE": chosen} if chosen else {})
     if as_json:

@@ -17,7 +17,7 @@ import typer
 
 from selion import job
 from selion.cli import completion
-from selion.cli.options import Program, ProgramArguments, before_a_program, program_path
+from selion.cli.options import Program, ProgramArguments, before_a_program, program_line
 from selion.cli.output import answers_mistakes, complain
 from selion.mistake import Mistake
 
@@ -119,8 +119,9 @@ def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> 
             raise typer.Exit(128 + end.number) from None
         if status == 2 and run == 1:
             if not output:
-                complain("explore", f"'{line[0]}' ended with status 2 at the first seed, {seed}, "
-                                    "and said nothing; 2 counts as a mistake in how it is run.")
+                complain("explore", f"'{job.name_of(line)}' ended with status 2 at the first seed, "
+                                    f"{seed}, and said nothing; 2 counts as a mistake in how it is "
+                                    "run.")
             sys.stderr.buffer.write(output)
             raise typer.Exit(2)
         if status != 0:
@@ -161,5 +162,5 @@ def command(
         raise Mistake(f"'{mode}' is not a mode; the modes are {' and '.join(_modes)}.")
     if not (time_limit > 0 and math.isfinite(time_limit)):
         raise Mistake(f"The time limit is {time_limit} seconds; legal: finite, above 0.")
-    line = [program_path(program), *(arguments or [])]
+    line = program_line(program, arguments)
     _explore(line, f"{machine},explore={mode}", _seeds(seeds), time_limit)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import PurePath
 from typing import Annotated
 
@@ -44,14 +45,21 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _sources = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
 
 
-def program_path(name: str) -> str:
-    """The path of a program, looked up as a shell would.
-
-    @error Mistake if there is none that can be executed, or it is source code.
-    """
+def _path(name: str) -> str:
+    """The path of a program, looked up as a shell would."""
     if PurePath(name).suffix in _sources and os.path.isfile(name) and not os.access(name, os.X_OK):
         raise Mistake(f"'{name}' is source code; compile it, and name the program that this makes.")
     return job.find_program(name)
+
+
+def program_line(program: str, arguments: list[str] | None) -> list[str]:
+    """The command: a Python file runs with this interpreter, whether or not it is executable.
+
+    @error Mistake if there is no such program that can be executed, or it is source code.
+    """
+    if program.endswith(".py") and os.path.isfile(program):
+        return [sys.executable, program, *(arguments or [])]
+    return [_path(program), *(arguments or [])]
 
 
 def chosen_machine(machine: str | None, ranks: int | None) -> str | None:

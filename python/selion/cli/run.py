@@ -20,7 +20,7 @@ from selion.cli.options import (
     Ranks,
     before_a_program,
     chosen_machine,
-    program_path,
+    program_line,
 )
 from selion.cli.output import answers_mistakes, complain
 from selion.mistake import Mistake
@@ -43,13 +43,6 @@ def _changes(
     if trace:
         changes["SELION_TRACE"] = os.path.abspath(trace)
     return changes
-
-
-def _line(program: str, arguments: list[str]) -> list[str]:
-    """The command: a Python file runs with this interpreter, whether or not it is executable."""
-    if program.endswith(".py") and os.path.isfile(program):
-        return [sys.executable, program, *arguments]
-    return [program_path(program), *arguments]
 
 
 @answers_mistakes("run")
@@ -84,7 +77,7 @@ def command(
     """
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise Mistake(f"The time limit is {time_limit} seconds; legal: finite, above 0.")
-    line = _line(program, arguments or [])
+    line = program_line(program, arguments)
     if not machine and not os.environ.get("SELION_MACHINE"):
         if hosts is not None:
             machine = "fabric"
