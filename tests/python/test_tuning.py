@@ -46,6 +46,9 @@ def test_no_table_has_no_rows(tmp_path: Path):
         (lambda text: text.replace("tuning 1", "tuning 9"), "is of another format"),
         (lambda text: "[]", "is damaged or no tuning table"),
         (lambda text: "", "is damaged or no tuning table"),
+        (lambda text: "[" * 200_000, "is damaged or no tuning table"),
+        (lambda text: '{"format": "selion tuning 1", "host": 5, "rows": [5], "check": 5}',
+         "is damaged or no tuning table"),
     ],
 )
 def test_a_damaged_table_is_refused(tmp_path: Path, change, why: str):

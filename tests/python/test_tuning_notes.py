@@ -44,16 +44,27 @@ def _noted(path: Path, host: str = _host, networks: dict[str, str] | None = None
         return set(notes.done)
 
 
-def test_notes_of_another_network_or_host_do_not_count(tmp_path: Path):
+def test_notes_of_another_network_do_not_count(tmp_path: Path):
     path = tmp_path / "table.json.part"
     network = {"fabric:8": "fabric/net/2x4"}
     _note(path, _on_network, _scan, networks=network)
     text = path.read_text()
-    for host, networks, known in ((_host, network, {_on_network, _scan}),
-                                  ("1" * 16, network, set()),
-                                  (_host, {"fabric:8": "fabric/net/4x2"}, {_scan})):
-        assert _noted(path, host, networks) == known
+    for networks, known in ((network, {_on_network, _scan}),
+                            ({"fabric:8": "fabric/net/4x2"}, {_scan})):
+        assert _noted(path, networks=networks) == known
         path.write_text(text)
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_notes_of_another_host_are_left_as_they_are(tmp_path: Path, is_resumed: bool):
+    path = tmp_path / "table.json.part"
+    _note(path, _scan)
+    text = path.read_text()
+    with pytest.raises(Mistake, match="'.*part' holds notes of another host; it is left as it is, "
+                                      "so move it away or choose another --output."):
+        with Notes(path, "1" * 16) as notes:
+            notes.begin({}, is_resumed)
+    assert path.read_text() == text
 
 
 def test_notes_of_other_searches_are_kept(tmp_path: Path):
@@ -128,10 +139,21 @@ def test_what_is_no_note_does_not_count(tmp_path: Path, line: bytes):
     assert _noted(path) == {cells.Cell("threads:2", "gather", 8)}
 
 
-@pytest.mark.parametrize("text", [b"\xff\n", b"[]\n", b"", b"5\n7\n", b'{"host": 5}\n{}\n'])
-def test_a_file_of_other_things_has_no_notes(tmp_path: Path, text: bytes):
+@pytest.mark.parametrize("is_resumed", [False, True])
+@pytest.mark.parametrize("text", [b"\xff\n", b"[]\n", b"\n", b"5\n7\n", b'{"host": 5}\n{}\n',
+                                  b"[" * 100_000, b'{"host": "' + b"0" * 16 + b'"}'])
+def test_a_file_of_other_things_is_left_as_it_is(tmp_path: Path, text: bytes, is_resumed: bool):
     path = tmp_path / "table.json.part"
     path.write_bytes(text)
+    with pytest.raises(Mistake, match="'.*part' holds no notes of 'selion tune'; it is left as"):
+        with Notes(path, _host) as notes:
+            notes.begin({}, is_resumed)
+    assert path.read_bytes() == text
+
+
+def test_an_empty_file_has_no_notes(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    path.touch()
     assert _noted(path) == set()
 
 
@@ -192,6 +214,47 @@ def test_a_search_keeps_the_notes_of_another(tmp_path: Path, selion, at_work):
     assert "barrier" not in (tmp_path / "table.json.part").read_text()
 
 
+def _wanted(output: Path | None) -> tune._Wanted:
+    return tune._Wanted(machines=["threads:2"], collectives=["scan"], seconds=60, any_order=False,
+                        end=time.monotonic() + 60, is_resumed=False, output=output)
+
+
+def test_the_table_behind_a_link_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(program, "team_of", lambda machine: program.Team("threads", 2))
+    monkeypatch.setattr(program, "measure", lambda *_: _of(_scan))
+    (tmp_path / "real").mkdir()
+    path, link = tmp_path / "real" / "table.json", tmp_path / "link.json"
+    link.symlink_to(path)
+    place = program.Place(_host, tmp_path / "unused.json")
+    for _ in range(2):  # there is none behind it, then there is one
+        tune._tune(_wanted(link), place)
+        assert link.is_symlink() and len(table.read(path, _host)) == 1
+    with Notes(path.with_name("table.json.part"), _host) as notes:
+        notes.begin({}, is_resumed=False)
+        with pytest.raises(Mistake, match="Another 'selion tune' is under way"):
+            tune._tune(_wanted(link), place)
+
+
+def test_links_in_a_circle_are_no_table(tmp_path: Path):
+    link = tmp_path / "link.json"
+    link.symlink_to(link)
+    with pytest.raises(Mistake, match="link.json' cannot be read: Too many levels of symbolic"):
+        tune._tune(_wanted(link), program.Place(_host, tmp_path / "unused.json"))
+
+
+@needs_tuner
+@pytest.mark.parametrize("options", [(), ("--check",)])
+def test_without_a_folder_for_the_table_a_file_is_asked_for(tmp_path: Path, options):
+    environment = {key: value for key, value in clean_environment().items()
+                   if key not in ("HOME", "XDG_CACHE_HOME")}
+    done = subprocess.run([*command, "tune", "-m", "threads:2", "-c", "barrier", *options],
+                          cwd=tmp_path, env=environment, capture_output=True, text=True,
+                          timeout=seconds)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("selion tune: Neither XDG_CACHE_HOME nor HOME is set, so there is no "
+                           "folder for the table; name a file with -o FILE.\n")
+
+
 def test_rows_that_have_come_meanwhile_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     place = program.Place(_host, tmp_path / "table.json")
     other = table.Place("all_reduce", "threads", 2, 64)
@@ -203,7 +266,5 @@ def test_rows_that_have_come_meanwhile_are_kept(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(program, "team_of", lambda machine: program.Team("threads", 2))
     monkeypatch.setattr(program, "measure", measure)
-    wanted = tune._Wanted(machines=["threads:2"], collectives=["scan"], seconds=60, any_order=False,
-                          end=time.monotonic() + 60, is_resumed=False, output=None)
-    tune._tune(wanted, place)
+    tune._tune(_wanted(None), place)
     assert table.read(place.path, _host).keys() > {other}

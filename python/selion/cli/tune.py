@@ -136,8 +136,20 @@ def _report(found: Found, path: Path, notes: Path) -> None:
     print(f"{len(found.rows)} rows are in {path}")
 
 
-def _tune(wanted: _Wanted, place: program.Place) -> None:
+def _path(wanted: _Wanted, place: program.Place) -> Path:
+    """The table itself where a link is named: it is what is replaced, and what its notes lie
+    beside. @error Mistake if there is no place for one."""
+    if wanted.output is None and place.path == Path():
+        raise Mistake("Neither XDG_CACHE_HOME nor HOME is set, so there is no folder for the "
+                      "table; name a file with -o FILE.")
     path = wanted.output or place.path
+    with contextlib.suppress(OSError, RuntimeError):  # links in a circle, which is told later
+        return path.resolve() if path.is_symlink() else path
+    return path
+
+
+def _tune(wanted: _Wanted, place: program.Place) -> None:
+    path = _path(wanted, place)
     table.read(path, place.host)  # a mistake about it is told before anything is measured
     with Notes(path.with_name(path.name + ".part"), place.host) as notes:
         cells, networks = _cells(wanted)
@@ -155,7 +167,7 @@ def _tune(wanted: _Wanted, place: program.Place) -> None:
 
 
 def _check(wanted: _Wanted, place: program.Place) -> None:
-    path = wanted.output or place.path
+    path = _path(wanted, place)
     if not table.read(path, place.host):
         problem = "has no rows" if path.exists() else "does not exist"
         raise Mistake(f"'{path}' {problem}; 'selion tune' writes it.")

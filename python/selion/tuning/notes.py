@@ -140,23 +140,29 @@ class Notes:
         @param networks what tables call the network of each machine that has one: what was noted
         of that machine on another network is dropped. @param is_resumed whether what was noted is
         done.
-        @error Mistake if a search is under way, Failure if the file cannot be written.
+        @error Mistake if a search is under way, or if the file is not this host's notes: it is not
+            to be lost. Failure if it cannot be written.
         """
-        head, *lines = self._file.read().split(b"\n")
-        self._read(head, lines, networks)
+        text = self._file.read()
+        if text:
+            head, *lines = text.split(b"\n")
+            self._read(head, lines, networks)
         self._networks.update(networks)
         if is_resumed:
             self.done = dict(self._noted)
         self._write_all()
 
     def _read(self, head: bytes, lines: Iterable[bytes], networks: Mapping[str, str]) -> None:
+        refusal = (f"'{self.path}' %s; it is left as it is, so move it away or choose another "
+                   "--output.")
         try:
             told = json.loads(head)
-            if told["host"] != self._host:
-                return
+            host = told["host"]
             self._networks = {str(key): str(name) for key, name in told["networks"].items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return
+            raise Mistake(refusal % "holds no notes of 'selion tune'") from None
+        if host != self._host:
+            raise Mistake(refusal % "holds notes of another host")
         for cell, measured in filter(None, map(_read_line, lines)):
             network = networks.get(cell.machine)
             if network in (None, self._networks.get(cell.machine)):

@@ -101,9 +101,11 @@ def read(path: Path, host: str) -> dict[Place, Row]:
         if content["host"] != host:
             raise Mistake(refusal % "is the table of another host")
         return dict(_read_row(text) for text in content["rows"])
+    except Mistake:
+        raise
     except FileNotFoundError:
         return {}
     except OSError as problem:
         raise Mistake(f"'{path}' cannot be read: {problem.strerror}.") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Mistake(refusal % "is damaged or no tuning table") from None
