@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-class Mistake(Exception):
+class Mistake(ValueError):
     """What the user asked for cannot be done: exit status 2, nothing started or written."""
 
     exit_status = 2

@@ -190,6 +190,15 @@ def test_pools_that_cannot_be(options, sentence):
     assert str(raised.value) == sentence
 
 
+def test_the_number_of_workers_may_have_the_standard_library_s_name():
+    with Pool(max_workers=1, max_tasks_per_child=None) as pool:
+        assert (pool.workers, pool.submit(abs, -3).result(timeout=60)) == (1, 3)
+    with pytest.raises(ValueError, match="^workers is 2 and max_workers 3; legal is one of the"):
+        Pool(2, max_workers=3)
+    with pytest.raises(ValueError, match="a pool of 0 workers"):
+        Pool(max_workers=0)
+
+
 @pytest.mark.parametrize("name", ["workers", "depth", "shared_bytes"])
 def test_numbers_that_are_not_whole(name):
     with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):

@@ -65,9 +65,28 @@ def test_every_program_is_run(page):
     assert len(re.findall(r"```python\n", text)) == len(programs(text))
 
 
+_api = (root / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", ["selion", "selion.offload"])
+def test_the_api_has_every_public_name(module):
+    [row] = re.findall(rf"^\| `{module}` \|(.*)", _api, re.M)
+    named = re.findall(r"`(\w+)`", row)
+    public = importlib.import_module(module).__all__
+    assert sorted(named) == sorted(public)
+
+
+def test_the_api_tells_what_errors_are():
+    import selion
+
+    told = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", _api, re.M))
+    errors = {name: kind.__base__.__name__ for name in selion.__all__
+              if isinstance(kind := getattr(selion, name), type) and issubclass(kind, Exception)}
+    assert errors.items() <= told.items()
+
+
 def test_modules_of_the_api_are_there():
-    table = (root / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\| `(selion[\w.]*)` \|", table, re.M)
+    named = re.findall(r"^\| `(selion[\w.]*)` \|", _api, re.M)
     assert {"selion", "selion.layout", "selion.calls", "selion.transfers"} < set(named)
     for module in named:
         importlib.import_module(module)

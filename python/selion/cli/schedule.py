@@ -31,6 +31,8 @@ def _library_s_sentences() -> Iterator[None]:
     """What the library says of a request is what the user reads."""
     try:
         yield
+    except Mistake:
+        raise
     except ValueError as problem:
         raise Mistake(f"{str(problem).removeprefix('schedule: ')}.") from None
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import os
 
 from selion.mistake import Mistake
 
@@ -11,6 +12,15 @@ _most_spin_s = 1e9  # in nanoseconds still an integer of 64 bits
 _most_depth = 64  # as many calls as a worker has slots for
 _most_tasks = (1 << 64) - 1  # as many as are counted
 _most_bytes = 1 << 47  # a process has no more addresses
+
+
+def number_of_workers(workers: int | None, max_workers: int | None) -> int:
+    """One of the two, which mean the same; of neither, one for each processor."""
+    if workers is not None and max_workers is not None:
+        raise Mistake(f"workers is {workers} and max_workers {max_workers}; legal is one of the "
+                      "two, which mean the same.")
+    given = max_workers if workers is None else workers
+    return len(os.sched_getaffinity(0)) if given is None else operator.index(given)
 
 
 def expect_tasks(most: int | None) -> int:

@@ -28,7 +28,7 @@ from selion.offload.broken import broken
 from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
 from selion.offload.functions import Chunk, chunks
-from selion.offload.options import expect_legal, expect_tasks
+from selion.offload.options import expect_legal, expect_tasks, number_of_workers
 from selion.offload.outcomes import Outcomes
 from selion.offload.requests import Requests
 from selion.offload.results import Results
@@ -70,6 +70,7 @@ class Pool(Executor):
     :param max_tasks_per_child: calls after which a worker ends by itself, and a fresh one takes its
         place; of `map` each chunk is one. It ends when its results have been fetched; others go on
         meanwhile. None: workers stay
+    :param max_workers: what `ProcessPoolExecutor` calls `workers`
     """
 
     def __init__(
@@ -82,8 +83,9 @@ class Pool(Executor):
         initializer: Callable[..., Any] | None = None,
         initargs: Iterable[Any] = (),
         max_tasks_per_child: int | None = None,
+        max_workers: int | None = None,
     ) -> None:
-        count = len(os.sched_getaffinity(0)) if workers is None else operator.index(workers)
+        count = number_of_workers(workers, max_workers)
         shared_bytes, depth = operator.index(shared_bytes), operator.index(depth)
         expect_legal(count, shared_bytes, depth, spin)
         most_tasks = expect_tasks(max_tasks_per_child)
