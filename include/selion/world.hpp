@@ -47,6 +47,7 @@ public:
     SELION_API selion::thread_level thread_level() const;
     /// Who sees to messages for this rank: option `progress` of the machine.
     SELION_API progress_kind progress() const;
+    /// By one thread of the rank at a time, as collectives are.
     SELION_API heap_usage heap() const;
     /// Where each rank runs, one line per rank: process, thread, bound processor.
     SELION_API std::string binding_report() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <optional>
@@ -12,12 +13,26 @@
 
 namespace selion::collectives {
 
+/// A team until it is left.
+class held_team final : public team_state {
+public:
+    using team_state::team_state;
+
+private:
+    friend class team_register;
+    held_team* let_go_before_ = nullptr;
+};
+
 /// The teams that one rank has made, beside that of all, and the blocks of those it has left.
 ///
 /// Leaving a team waits for nobody. A member that leaves counts in the first member's block; when
 /// all have counted there, nobody reads any block of the team again. The first member then tells
 /// the others, and each gives its block back when it next makes or leaves a team, or asks how full
 /// its heap is. Messages of the team's collectives that the rank has not taken go with it.
+///
+/// Any thread may let a team go. It is left by the rank's own thread at once where no other works
+/// for the rank at the same time; else by the next call that settles, which collectives do not
+/// overlap with.
 class team_register {
 public:
     explicit team_register(detail::rank_context& context) : context_(context) {}
@@ -29,21 +44,28 @@ public:
     /// Gives back a block that no team has got.
     void drop_block(std::uint64_t block);
     /// @param entries of all members, whose blocks `make_block` has made. Lives until it is left.
-    team_state& add(const std::vector<team_members::entry>& entries, std::uint32_t own);
-    void leave(team_state& team);
-    /// Gives back the blocks of teams that all members have left, as far as that is known.
-    void collect();
+    held_team& add(const std::vector<team_members::entry>& entries, std::uint32_t own);
+    /// On any thread.
+    void let_go(held_team& team);
+    /// Leaves what has been let go, and gives back the blocks of teams that all members have left,
+    /// as far as that is known. By one thread of the rank at a time, as collectives are. In
+    /// handlers it does nothing.
+    void settle();
 
 private:
-    void signal(const team_members& members, std::uint32_t member, std::size_t offset);
-    bool is_over(const team_state& team);
-    void drop_messages(const team_state& team);
-    bool has_dead(const team_state& team) const;
+    void leave_all();
+    void leave(held_team& team);
+    static void signal(const team_members& members, std::uint32_t member, std::size_t offset);
+    bool is_over(const held_team& team);
+    void drop_messages(const held_team& team);
+    bool has_dead(const held_team& team) const;
 
     detail::rank_context& context_;
     std::uint32_t blocks_made_ = 0;
-    std::list<team_state> teams_;  ///< nodes stay where they are
-    std::list<team_state> left_;
+    std::atomic<held_team*> let_go_ = nullptr;  ///< to be left; the last one first
+    bool is_settling_ = false;
+    std::list<held_team> teams_;  ///< nodes stay where they are
+    std::list<held_team> left_;
 };
 
 }  // namespace selion::collectives

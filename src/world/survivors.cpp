@@ -123,9 +123,8 @@ team world::survivors(std::source_location site) const {
                                     size));
         }
         const std::uint32_t number = attempt.own_number();
-        collectives::team_state& made = state.teams->add(all, number);
-        return team({&context(), &made, number, size, size, &made.meeting().centre()},
-                    detail::life_of(made, state.teams));
+        collectives::held_team& made = state.teams->add(all, number);
+        return team(detail::view_of(context(), made), detail::life_of(made, state.teams));
     }
 }
 

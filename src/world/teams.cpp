@@ -77,6 +77,7 @@ std::optional<team_rank> team::rank_of(rank_id rank) const {
 
 team team::make(std::uint32_t colour, std::int64_t key, std::source_location site) const {
     proposal own{detail::null_address, key, colour, context().group_first, 0};
+    static_cast<void>(detail::context_of_caller(site));
     detail::world_state& state = detail::state_of(context());
     state.started.let_go();
     if (is_member() && colour != no_colour) {
@@ -101,10 +102,8 @@ team team::make(std::uint32_t colour, std::int64_t key, std::source_location sit
                                 "SELION_HEAP to reserve more, or let other teams go",
                                 entries.size()));
     }
-    collectives::team_state& made = state.teams->add(entries, number);
-    const auto size = static_cast<std::uint32_t>(entries.size());
-    return team({&context(), &made, number, size, size, &made.meeting().centre()},
-                detail::life_of(made, state.teams));
+    collectives::held_team& made = state.teams->add(entries, number);
+    return team(detail::view_of(context(), made), detail::life_of(made, state.teams));
 }
 
 team team::split(std::uint32_t colour, std::int64_t key, std::source_location site) const {

@@ -44,7 +44,11 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
 
 team_view everybody(rank_context& context) {
     collectives::team_state& all = state_of(context).everybody;
-    return {&context, &all, context.rank, context.ranks, 0, &all.meeting().centre()};
+    return {.context = &context,
+            .state = &all,
+            .rank = context.rank,
+            .size = context.ranks,
+            .centre = &all.meeting().centre()};
 }
 
 }  // namespace detail
@@ -63,7 +67,7 @@ progress_kind world::progress() const { return machine().capabilities.progress; 
 
 heap_usage world::heap() const {
     detail::state_of(context()).started.let_go();
-    detail::state_of(context()).teams->collect();
+    detail::state_of(context()).teams->settle();
     const onesided::symmetric_heap& heap = *context().heap;
     return {heap.used_bytes(), heap.reserved_bytes(), heap.runtime_used_bytes()};
 }

@@ -89,6 +89,16 @@ private:
     symmetric_array<std::byte> memory_;
 };
 
+/// Until the memory of teams that all members have let go is used again: a rank leaves what its
+/// threads have let go, the first member notices that all have left, and then the others.
+inline void end_teams(selion::world& world) {
+    for (int step = 0; step < 2; ++step) {
+        (void)world.heap();
+        world.barrier();
+    }
+    (void)world.heap();
+}
+
 /// Lets other ranks run that share this rank's thread, for tests that look again and again.
 class way_giver {
 public:

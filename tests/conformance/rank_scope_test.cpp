@@ -298,4 +298,21 @@ SPMD_TEST(rank_scope, openmp_threads_work_for_their_rank) {
 }
 #endif
 
+/// While the rank makes another team: neither disturbs the other.
+SPMD_TEST(rank_scope, threads_let_teams_go) {
+    if (!may_join(test, world)) return;
+    spmd::end_teams(world);
+    const std::uint64_t before = world.heap().runtime_bytes;
+    const std::uint32_t rounds = test.rounds(300, 20);
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+        std::optional<selion::team> last = world.split(world.rank() % 2);
+        helpers other(world, 1, [&last](std::uint32_t) { last.reset(); });
+        const selion::team next = world.split(0);
+        test.equal(next.all_reduce(1u, selion::plus), world.size());
+        other.join();
+    }
+    spmd::end_teams(world);
+    test.that(world.heap().runtime_bytes <= before, "teams that threads let go hold no memory");
+}
+
 }  // namespace

@@ -164,8 +164,7 @@ SPMD_TEST(team, barrier_completes_what_goes_to_others) {
 
 /// Handles are copied, moved and let go in any order; memory is used again.
 SPMD_TEST(team, many_come_and_go) {
-    world.barrier();
-    (void)world.heap();
+    spmd::end_teams(world);
     const std::uint64_t before = world.heap().runtime_bytes;
     const int turns = world.size() > 8 ? 20 : 100;
     for (int turn = 0; turn < turns; ++turn) {
@@ -175,11 +174,21 @@ SPMD_TEST(team, many_come_and_go) {
         team.reset();
         test.equal(moved.all_reduce(1u, selion::plus), copy.size());
     }
-    // The first member notices that all have left, and then the others.
-    for (int step = 0; step < 2; ++step) {
-        world.barrier();
-        (void)world.heap();
+    spmd::end_teams(world);
+    test.that(world.heap().runtime_bytes <= before, "teams that are gone hold no memory");
+}
+
+/// Also one that works for no rank: it waits for nobody.
+SPMD_TEST(team, is_let_go_by_any_thread) {
+    spmd::end_teams(world);
+    const std::uint64_t before = world.heap().runtime_bytes;
+    for (std::uint32_t round = 0; round < test.rounds(100, 10); ++round) {
+        selion::team last = world.split(world.rank() % 2);
+        const std::jthread other([kept = std::move(last)] {});
+        const selion::team next = world.split(0);
+        test.equal(next.all_reduce(1u, selion::plus), world.size());
     }
+    spmd::end_teams(world);
     test.that(world.heap().runtime_bytes <= before, "teams that are gone hold no memory");
 }
 
