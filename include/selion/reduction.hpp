@@ -123,6 +123,8 @@ combine_function combine_of() {
 
 template <transferable T, class Operation>
 reduction erase_reduction(const Operation& operation) {
+    static_assert(alignof(T) <= line_bytes,
+                  "collectives combine elements whose alignment is at most 128 bytes");
     return {combine_of<T, Operation>(), reinterpret_cast<const void*>(&operation), sizeof(T),
             type_hash<T>() * 31 + type_hash<Operation>()};
 }

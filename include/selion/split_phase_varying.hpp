@@ -77,6 +77,7 @@ public:
         const std::span to = detail::span_of(from_each);
         expect_counts("exchangev", to_each.size(), to_counts, std::nullopt, site);
         expect_counts("exchangev", to.size(), from_counts, to_counts[rank()], site);
+        expect_disjoint("exchangev", std::as_bytes(to_each), std::as_bytes(to), site);
         return start(detail::varying(
                          detail::moving(collective_kind::exchange, to_each.data(), to.data(), 0, 0),
                          to_counts, from_counts),

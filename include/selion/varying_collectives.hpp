@@ -31,6 +31,7 @@ public:
         const Own& own, team_rank root,
         std::source_location site = std::source_location::current()) const {
         using blocks = varying_blocks<detail::value_of<Own>>;
+        expect_root("gatherv", root, site);
         const auto lengths = detail::lengths(all_gather(std::size(own), site));
         const detail::late_memory<blocks> all;
         if (rank() == root) *all = blocks(lengths.starts);
@@ -65,6 +66,7 @@ public:
     [[nodiscard]] std::vector<detail::value_of<All>> scatterv(
         const All& all, std::span<const std::size_t> counts, team_rank root,
         std::source_location site = std::source_location::current()) const {
+        expect_root("scatterv", root, site);
         std::vector<std::size_t> known(size());
         if (rank() == root) {
             expect_counts("scatterv", std::size(all), counts, std::nullopt, site);

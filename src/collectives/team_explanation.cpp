@@ -81,7 +81,10 @@ collective_explanation team_state::explain(collective_kind what, std::size_t byt
         made.known_members = row->members;
         made.is_measured = !row->is_predicted;
         for (const tuning_candidate& one : row->candidates) {
-            if (made.is_measured || is_possible(one.choice.way, members_, call)) {
+            const bool may_go = one.choice.way == collective_way::direct
+                                    ? direct_.can_go(what, call.block_bytes())
+                                    : is_possible(one.choice.way, members_, call);
+            if (made.is_measured || may_go) {
                 made.candidates.push_back({one.choice, one.ns});
             }
         }

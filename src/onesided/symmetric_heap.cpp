@@ -152,17 +152,25 @@ std::uint64_t symmetric_heap::free_bytes() const {
     return std::min(reserved, memory.limit_bytes() - memory.committed_bytes());
 }
 
+std::string symmetric_heap::cure_text(std::uint64_t bytes, std::string_view besides) const {
+    const machine::memory& memory = context_.host->memory();
+    const std::uint64_t limit = memory.limit_bytes();
+    if (limit - std::min(limit, memory.committed_bytes()) >= bytes) {
+        return fmt::format("set SELION_HEAP to reserve more, or {}", besides);
+    }
+    return fmt::format("{}: the machine has {} in all, and no setting gives more", besides,
+                       base::bytes_text(limit));
+}
+
 std::string symmetric_heap::shortage_text(std::uint64_t bytes) const {
     const machine::memory& memory = context_.host->memory();
     return fmt::format(
         "out of symmetric memory: rank {} of {} asks for {}; it uses {}, and the runtime {}, of "
-        "the "
-        "{} reserved for it, {} are free in one piece; all ranks of this host use {} of {}; set "
-        "SELION_HEAP to reserve more, or ask for less",
+        "the {} reserved for it, {} are free in one piece; all ranks of this host use {} of {}; {}",
         context_.rank, context_.ranks, base::bytes_text(bytes), base::bytes_text(used_bytes()),
         base::bytes_text(runtime_used_bytes_), base::bytes_text(top_),
         base::bytes_text(free_bytes()), base::bytes_text(memory.committed_bytes()),
-        base::bytes_text(memory.limit_bytes()));
+        base::bytes_text(memory.limit_bytes()), cure_text(bytes, "ask for less"));
 }
 
 }  // namespace selion::onesided

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "machine/machine.hpp"
 #include "onesided/extent_allocator.hpp"
@@ -44,6 +45,9 @@ public:
     std::uint64_t reserved_bytes() const { return top_; }
     /// What is used, free and asked for, and what to change, in one sentence.
     std::string shortage_text(std::uint64_t bytes) const;
+    /// What to do: "set SELION_HEAP to reserve more, or ask for less". Where the machine has no
+    /// more, what helps besides.
+    std::string cure_text(std::uint64_t bytes, std::string_view besides) const;
     /// What this rank can still allocate, in all.
     std::uint64_t free_bytes() const;
 

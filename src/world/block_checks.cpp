@@ -11,9 +11,18 @@
 #include "selion/expect.hpp"
 
 namespace selion::detail {
+namespace {
+
+void expect_member(const char* what, std::uint32_t members, std::source_location site) {
+    SELION_EXPECT_AT(members != 0, site,
+                     fmt::format("{} of a team that the rank is no member of", what));
+}
+
+}  // namespace
 
 void block_checks::expect_blocks(const char* what, std::size_t all, std::size_t own,
                                  std::source_location site) const {
+    expect_member(what, view_.size, site);
     SELION_EXPECT_AT(all == own * view_.size, site,
                      fmt::format("{}: {} members with {} elements each make {}; {} are given", what,
                                  view_.size, own, own * view_.size, all));
@@ -85,8 +94,7 @@ void block_checks::expect_exchange(std::size_t to_bytes, const void* to, std::si
                      fmt::format("exchange: {} elements are sent and {} received; they must be "
                                  "equally many",
                                  to_bytes / element_bytes, from_bytes / element_bytes));
-    SELION_EXPECT_AT(view_.size != 0, site,
-                     std::string("exchange of a team that the rank is no member of"));
+    expect_member("exchange", view_.size, site);
     SELION_EXPECT_AT(to_bytes / element_bytes % view_.size == 0, site,
                      fmt::format("exchange: {} elements cannot be shared out to {} members equally",
                                  to_bytes / element_bytes, view_.size));
@@ -97,14 +105,30 @@ void block_checks::expect_exchange(std::size_t to_bytes, const void* to, std::si
                                  "twice, or two that have nothing in common"));
 }
 
+void block_checks::expect_disjoint(const char* what, std::span<const std::byte> to,
+                                   std::span<const std::byte> from,
+                                   std::source_location site) const {
+    const bool is_apart = to.empty() || from.empty() || to.data() + to.size() <= from.data() ||
+                          from.data() + from.size() <= to.data();
+    SELION_EXPECT_AT(
+        is_apart, site,
+        fmt::format("{}: the two buffers overlap; pass two that have nothing in common", what));
+}
+
+void block_checks::expect_root(const char* what, team_rank root, std::source_location site) const {
+    expect_member(what, view_.size, site);
+    SELION_EXPECT_AT(root < view_.size, site,
+                     fmt::format("{}: root {} is no member; members are 0 to {}", what,
+                                 std::uint32_t{root}, view_.size - 1));
+}
+
 void block_checks::expect_counts(const char* what, std::size_t all,
                                  std::span<const std::size_t> counts,
                                  std::optional<std::size_t> own, std::source_location site) const {
+    expect_member(what, view_.size, site);
     SELION_EXPECT_AT(counts.size() == view_.size, site,
                      fmt::format("{}: {} lengths are given; there are {} members", what,
                                  counts.size(), view_.size));
-    SELION_EXPECT_AT(view_.size != 0, site,
-                     fmt::format("{} of a team that the rank is no member of", what));
     std::size_t sum = 0;
     for (const std::size_t count : counts) {
         if (__builtin_add_overflow(sum, count, &sum)) sum = SIZE_MAX;

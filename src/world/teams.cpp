@@ -8,6 +8,7 @@
 
 #include "collectives/collective_plan.hpp"
 #include "machine/machine.hpp"
+#include "onesided/symmetric_heap.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "selion/team.hpp"
@@ -76,8 +77,8 @@ std::optional<team_rank> team::rank_of(rank_id rank) const {
 }
 
 team team::make(std::uint32_t colour, std::int64_t key, std::source_location site) const {
-    proposal own{detail::null_address, key, colour, context().group_first, 0};
     static_cast<void>(detail::context_of_caller(site));
+    proposal own{detail::null_address, key, colour, context().group_first, 0};
     detail::world_state& state = detail::state_of(context());
     state.started.let_go();
     if (is_member() && colour != no_colour) {
@@ -97,10 +98,11 @@ team team::make(std::uint32_t colour, std::int64_t key, std::source_location sit
     };
     if (std::ranges::any_of(entries, has_no_room)) {
         if (own.block != detail::null_address) state.teams->drop_block(own.block);
-        throw error(status::out_of_memory,
-                    fmt::format("no room for a new team of {}: a member's heap is full; set "
-                                "SELION_HEAP to reserve more, or let other teams go",
-                                entries.size()));
+        throw error(
+            status::out_of_memory,
+            fmt::format(
+                "no room for a new team of {}: a member's heap is full; {}", entries.size(),
+                context().heap->cure_text(sizeof(collectives::team_block), "let other teams go")));
     }
     collectives::held_team& made = state.teams->add(entries, number);
     return team(detail::view_of(context(), made), detail::life_of(made, state.teams));
@@ -115,13 +117,15 @@ team team::split(locality where, std::source_location site) const {
 }
 
 team team::subteam(std::span<const team_rank> members, std::source_location site) const {
+    SELION_EXPECT_AT(is_member(), site,
+                     fmt::format("subteam of a team that rank {} is no member of", context().rank));
     std::vector<bool> is_listed(size());
     std::int64_t key = -1;
     for (std::size_t i = 0; i < members.size(); ++i) {
         const std::uint32_t member = members[i];
-        SELION_EXPECT_AT(member < size(), site,
-                         fmt::format("subteam: {} is no member; members are 0 to {}", member,
-                                     std::int64_t{size()} - 1));
+        SELION_EXPECT_AT(
+            member < size(), site,
+            fmt::format("subteam: {} is no member; members are 0 to {}", member, size() - 1));
         SELION_EXPECT_AT(!is_listed[member], site,
                          fmt::format("subteam: member {} is listed twice", member));
         is_listed[member] = true;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,36 +60,47 @@ std::string tuning_path_in_use() {
 namespace detail {
 namespace {
 
-/// Not in the place of a standard file that is closed. @return -1: it cannot be opened.
+/// Longer ones are none that `selion tune` has written.
+constexpr std::size_t most_bytes = 16 * 1024 * 1024;
+
+/// Not in the place of a standard file that is closed, and without waiting for who writes to a pipe
+/// of that name. @return -1: it cannot be opened.
 int open_apart(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 || file > STDERR_FILENO) return file;
     const int moved = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     close(file);
     return moved;
 }
 
+error unreadable() {
+    return {status::system_failure, fmt::format("cannot be read ({})", std::strerror(errno))};
+}
+
 /// From the start on, whoever else has read it.
-std::optional<std::string> text_of(int file) {
+result<std::string> text_of(int file) {
+    struct stat about {};
+    if (fstat(file, &about) != 0) return unreadable();
+    if (!S_ISREG(about.st_mode)) return error(status::system_failure, "is no ordinary file");
     std::string text;
     std::array<char, 16 * 1024> part;
     for (;;) {
         const ssize_t bytes =
             pread(file, part.data(), part.size(), static_cast<off_t>(text.size()));
-        if (bytes < 0) return std::nullopt;
+        if (bytes < 0) return unreadable();
         if (bytes == 0) return text;
         text.append(part.data(), static_cast<std::size_t>(bytes));
+        if (text.size() > most_bytes) {
+            return error(status::system_failure,
+                         fmt::format("has more than {} MiB", most_bytes >> 20));
+        }
     }
-}
-
-error unreadable() {
-    return {status::system_failure, fmt::format("cannot be read ({})", std::strerror(errno))};
 }
 
 result<collectives::tuning_table> read_table(int file, const machine_description& description) {
     const auto text = text_of(file);
-    if (!text) return unreadable();
-    return collectives::tuning_table::read(*text, machine::host_fingerprint(),
+    if (!text) return text.trouble();
+    return collectives::tuning_table::read(text.value(), machine::host_fingerprint(),
                                            tuning_machine(description));
 }
 
@@ -167,13 +179,12 @@ void tuning_file::find(const machine_description& description) {
 void tuning_file::find_networks() {
     if (!open_named_or_usual() && !open_usual_of_whole_host()) return;
     auto text = text_of(file_);
-    const error trouble_of_reading = unreadable();
     close(std::exchange(file_, -1));
-    if (!text) return warn(path_, trouble_of_reading.what());
+    if (!text) return warn(path_, text.trouble().what());
     const std::vector<std::string> hosts = own_hosts();
-    const auto rows = collectives::tuning_table::rows_in(*text, hosts);
+    const auto rows = collectives::tuning_table::rows_in(text.value(), hosts);
     if (!rows) return warn(path_, rows.trouble().what());
-    if (std::ranges::any_of(rows.value(), is_of_network)) text_ = std::move(*text);
+    if (std::ranges::any_of(rows.value(), is_of_network)) text_ = std::move(text).value();
 }
 
 std::string tuning_file::rows_of_network(const std::string& name) const {

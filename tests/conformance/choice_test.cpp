@@ -176,4 +176,16 @@ SPMD_TEST(choice, parts_where_some_members_share_a_thread) {
     team.barrier();
 }
 
+/// So short a block is never read where it lies, so nobody predicts how long that would take.
+SPMD_TEST(choice, what_is_predicted_is_possible) {
+    for (const auto what : {broadcast, all_reduce, gather, exchange}) {
+        const auto found = world.explain(what, 8);
+        if (found.is_measured) continue;
+        for (const selion::timed_choice& one : found.candidates) {
+            test.that(one.choice.way != collective_way::direct, "a short block goes another way");
+        }
+    }
+    world.barrier();
+}
+
 }  // namespace

@@ -30,6 +30,19 @@ void mistake_about_teams(selion::world& world, std::string_view what) {
         const std::span<int> none;
         if (world.rank() != 0) start.all_gatherv({}, none, {}).get();  // site: strange_gather
     }
+    if (what == "strange_scatter") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        std::vector<int> all(4);
+        const std::span own = std::span(all).first(1);
+        if (world.rank() != 0)
+            first.reduce_scatter(all, own, selion::plus);  // site: strange_scatter
+    }
+    if (what == "strange_members") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        const selion::team_rank members[] = {0};
+        if (world.rank() != 0) static_cast<void>(first.subteam(members));  // site: strange_members
+    }
+    if (what == "no_room") static_cast<void>(world.split(0));
     if (what == "broken" && world.rank() != 0) {
         try {
             world.with_timeout(std::chrono::milliseconds(10)).barrier();
@@ -120,6 +133,27 @@ void mistake_about_blocks(selion::world& world, std::string_view what) {
     }
     if (what == "gather_roots") {
         static_cast<void>(world.gather(1, is_odd ? 1 : 0));  // site: gather_roots
+    }
+}
+
+/// Blocks that differ in length.
+void mistake_about_varying(selion::world& world, std::string_view what) {
+    std::vector<int> values(3 * world.size());
+    if (what == "gatherv_root")
+        static_cast<void>(world.gatherv(std::vector<int>(), 99));  // site: gatherv_root
+    if (what == "scatterv_root") {
+        const std::vector<std::size_t> counts(world.size(), 3);
+        static_cast<void>(world.scatterv(values, counts, 99));  // site: scatterv_root
+    }
+    if (what == "varying_overlap") {
+        const std::vector<std::size_t> two(world.size(), 2);
+        const std::span counts(two);
+        values.resize(2 * world.size() + 1);
+        const std::span more(values);
+        const std::span later = more.last(2 * world.size());
+        const auto start = world.split_phase();
+        const std::span first = more.first(later.size());
+        start.exchangev(first, counts, later, counts).get();  // site: varying_overlap
     }
 }
 

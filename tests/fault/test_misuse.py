@@ -80,6 +80,11 @@ together = {
     "stranger": r"barrier of a team that rank \d is no member of$",
     "strange_exchange": r"exchange of a team that the rank is no member of$",
     "strange_gather": r"all_gatherv of a team that the rank is no member of$",
+    "strange_scatter": r"reduce_scatter of a team that the rank is no member of$",
+    "strange_members": r"subteam of a team that rank \d is no member of$",
+    "gatherv_root": r"gatherv: root 99 is no member; members are 0 to {last}$",
+    "scatterv_root": r"scatterv: root 99 is no member; members are 0 to {last}$",
+    "varying_overlap": r"exchangev: the two buffers overlap; pass two that have nothing in common$",
     "allocate_between": r"allocate, which all ranks do together, between arrive\(\) and wait\(\) ",
     "others_block": r"scatterv: the own block lies within all of them, but not where that of rank ",
     "wrapping": r"exchangev: the lengths add up to 18446744073709551615; \d+ elements are given$",
@@ -201,6 +206,12 @@ with_copies = {
 
 @pytest.mark.skipif(check_level < 2, reason="noticed from check level 2 on")
 @pytest.mark.parametrize("what", with_copies)
+def test_what_no_setting_gives_a_core_is_not_promised():
+    [line] = complaint("sim:epiphany-iii", "no_room", SELION_HEAP="1M")
+    assert "let other teams go: the machine has 32 KiB in all, and no setting gives" in line
+    assert "SELION_HEAP" not in line
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_a_mistake_with_coherent_memory(machine: str, what: str):
     expect(machine, what, with_copies[what], f"rank 1 of {machines[machine]}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from jobs import run
@@ -134,6 +135,22 @@ def test_a_table_of_another_host_or_none_is_told(tmp_path, machine):
         assert said(outcome, 2) == {said_untuned(machine)}
         [sentence] = outcome.sentences()
         assert why in sentence and str(named) in sentence
+
+
+@pytest.mark.parametrize("machine", ("threads:2", "processes:2"))
+def test_what_no_table_can_be_is_told_at_once(tmp_path, machine):
+    """A pipe that nobody writes to, a device without an end, a folder, and what is too long."""
+    pipe, folder, long = (tmp_path / name for name in ("pipe", "folder", "long"))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    with long.open("wb") as file:
+        file.truncate(17 << 20)
+    for named, why in ((pipe, "is no ordinary file"), ("/dev/zero", "is no ordinary file"),
+                       (folder, "is no ordinary file"), (long, "has more than 16 MiB")):
+        outcome = run("tuned", "all_reduce", "64", machine=machine, SELION_TUNING=str(named))
+        assert said(outcome, 2) == {said_untuned(machine)}
+        [sentence] = outcome.sentences()
+        assert sentence == f"warning: the tuning file {named} {why}; it is ignored"
 
 
 @pytest.mark.parametrize("machine", ("threads:2", "processes:2"))

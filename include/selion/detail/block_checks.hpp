@@ -26,6 +26,11 @@ protected:
     SELION_API void expect_exchange(std::size_t to_bytes, const void* to, std::size_t from_bytes,
                                     const void* from, std::size_t element_bytes,
                                     std::source_location site) const;
+    /// The two have nothing in common.
+    SELION_API void expect_disjoint(const char* what, std::span<const std::byte> to,
+                                    std::span<const std::byte> from,
+                                    std::source_location site) const;
+    SELION_API void expect_root(const char* what, team_rank root, std::source_location site) const;
     /// @param own elements of the rank's block, if it is known.
     SELION_API void expect_counts(const char* what, std::size_t all,
                                   std::span<const std::size_t> counts,

@@ -215,7 +215,14 @@ TEST_F(symmetric_heap_test, a_shortage_tells_what_is_used_free_and_asked_for) {
     // What is kept for others fills whole pages.
     EXPECT_THAT(text, HasSubstr("it uses 1 MiB, and the runtime 16 KiB, of the 4 MiB reserved"));
     EXPECT_THAT(text, HasSubstr("of 64 MiB"));
-    EXPECT_THAT(text, HasSubstr("SELION_HEAP"));
+    EXPECT_THAT(text, HasSubstr("set SELION_HEAP to reserve more, or ask for less"));
+}
+
+TEST_F(symmetric_heap_test, a_shortage_that_no_setting_helps_says_so) {
+    const std::string text = heap_->shortage_text(65 << 20);
+    EXPECT_THAT(
+        text, HasSubstr("ask for less: the machine has 64 MiB in all, and no setting gives more"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("SELION_HEAP")));
 }
 
 }  // namespace
