@@ -201,6 +201,8 @@ protected:
         view_.centre = &detail::no_centre;  // a plain barrier looks at no clock
     }
     void synchronise_as(const collective_sync& sync) noexcept { view_.sync = sync; }
+    /// What moves as bytes is of this type: a number other than 0, the same on all ranks.
+    void move_elements_of(std::uint32_t type) noexcept { view_.type = type; }
     detail::rank_context& context() const noexcept { return *view_.context; }
     template <class T>
     T* at(team_rank root, T* data) const {
@@ -210,8 +212,6 @@ protected:
     void run(const detail::block_call& call, std::source_location site) const {
         detail::run_block_call(view_, call, site);
     }
-    SELION_API void share(std::span<std::byte> data, team_rank root,
-                          std::source_location site) const;
     SELION_API std::size_t longest(std::size_t own, std::source_location site) const;
 };
 

@@ -12,7 +12,8 @@
 #include <selion/global_ptr.hpp>
 
 /// Operations for reductions. Any function object `T operator()(T, T)` may stand in their place; it
-/// must be associative, and equal on all ranks. Values are combined in the order of the ranks, so
+/// must be associative, and equal on all ranks: where calls are compared, its type is, and which
+/// function it is, but not what an object holds. Values are combined in the order of the ranks, so
 /// it need not be commutative. It must not throw: other members wait for what it was to give, so an
 /// exception ends the job with a sentence that names it. Floating-point sums are associative only
 /// nearly: for them and their like the association is fixed. The values of several ranks are those
@@ -68,7 +69,8 @@ struct reduction {
     combine_function combine;
     const void* operation;
     std::size_t element_bytes;
-    std::size_t type_hash;  ///< of element and operation; compared across ranks when checking
+    std::size_t type_hash;     ///< of element and operation; compared across ranks when checking
+    bool is_function = false;  ///< `operation` is a function of the program, and compared as well
 };
 
 /// A number for a type, made when the program is compiled, and the same in all its processes.
@@ -125,8 +127,12 @@ template <transferable T, class Operation>
 reduction erase_reduction(const Operation& operation) {
     static_assert(alignof(T) <= line_bytes,
                   "collectives combine elements whose alignment is at most 128 bytes");
-    return {combine_of<T, Operation>(), reinterpret_cast<const void*>(&operation), sizeof(T),
-            type_hash<T>() * 31 + type_hash<Operation>()};
+    if constexpr (std::is_pointer_v<Operation>) {
+        return erase_reduction<T>(*operation);  // where it lies says nothing
+    } else {
+        return {combine_of<T, Operation>(), reinterpret_cast<const void*>(&operation), sizeof(T),
+                type_hash<T>() * 31 + type_hash<Operation>(), std::is_function_v<Operation>};
+    }
 }
 
 }  // namespace detail

@@ -12,6 +12,7 @@
 
 #include <selion/collective_choice.hpp>
 #include <selion/collective_explanation.hpp>
+#include <selion/detail/block_call.hpp>
 #include <selion/detail/element_memory.hpp>
 #include <selion/detail/export.hpp>
 #include <selion/detail/late_memory.hpp>
@@ -43,8 +44,6 @@ SELION_API void barrier(const team_view& team, std::source_location site);
 SELION_API void sync(const team_view& team, std::source_location site);
 SELION_API void arrive(const team_view& team, std::source_location site);
 SELION_API void wait(const team_view& team, std::source_location site);
-SELION_API void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
-                          std::source_location site);
 SELION_API void all_reduce(const team_view& team, void* data, std::size_t count,
                            const reduction& how, std::source_location site);
 }  // namespace detail
@@ -153,7 +152,7 @@ public:
     [[nodiscard]] T broadcast(T value, team_rank root,
                               std::source_location site = std::source_location::current()) const {
         const detail::moved_value<T> own(value);
-        detail::broadcast(view(), std::as_writable_bytes(std::span(&*own, 1)), root, site);
+        run(detail::broadcasting(std::span(&*own, 1), root), site);
         return *own;
     }
 
@@ -161,7 +160,7 @@ public:
     template <detail::changed_memory Data>
     void broadcast(Data&& data, team_rank root,
                    std::source_location site = std::source_location::current()) const {
-        detail::broadcast(view(), std::as_writable_bytes(detail::span_of(data)), root, site);
+        run(detail::broadcasting(detail::span_of(data), root), site);
     }
 
     /// Combines one value of every member, in the order of the ranks and in the association that

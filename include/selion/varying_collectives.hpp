@@ -72,7 +72,7 @@ public:
             expect_counts("scatterv", std::size(all), counts, std::nullopt, site);
             std::ranges::copy(counts, known.begin());
         }
-        share(std::as_writable_bytes(std::span(known)), root, site);
+        run(detail::broadcasting(std::span(known), root), site);
         const auto lengths = detail::lengths(known);
         const detail::late_memory<std::vector<detail::value_of<All>>> own(known[rank()]);
         detail::block_call call = detail::moving(collective_kind::scatter, at(root, std::data(all)),

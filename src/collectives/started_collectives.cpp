@@ -41,7 +41,7 @@ struct mover_count {
 }  // namespace
 
 void started_way::send(std::uint32_t member, message_pieces data, bool /*may_lend*/) {
-    message_inbox::send(members_.world_rank(member), name_, packed_.all_of(data), call_,
+    message_inbox::send(members_.world_rank(member), name_, packed_.all_of(data), call_.call,
                         &started_collectives::receive);
 }
 
@@ -218,16 +218,17 @@ void started_collectives::expect_same_calls(const collective_name& name) {
     for (const auto& [sender, call] : inbox_.next_of(name)) {
         const auto own = std::ranges::find_if(
             under_way_, [&](const node* one) { return one->one->name() == name; });
-        if (own != under_way_.end() && !(*own)->one->call().agrees_with(call)) {
-            end_for_other_start(*detail::current_context, name, (*own)->one->members(),
-                                (*own)->one->call(), sender, call);
+        if (own != under_way_.end() && !(*own)->one->call().call.agrees_with(call)) {
+            const placed_call& mine = (*own)->one->call();
+            end_for_other_start(*detail::current_context, name, (*own)->one->members(), mine,
+                                sender, told_by_message(call, mine));
         }
         const auto over = std::ranges::find(over_calls_, name, &known_call::name);
         if (over == over_calls_.end()) continue;
         // One that has failed has not taken all that belongs to it.
-        if (over->has_failed && over->call.agrees_with(call)) return inbox_.drop(name);
+        if (over->has_failed && over->call.call.agrees_with(call)) return inbox_.drop(name);
         end_for_other_start(*detail::current_context, name, over->members, over->call, sender,
-                            call);
+                            told_by_message(call, over->call));
     }
 }
 

@@ -32,7 +32,7 @@ class started_collectives;
 class started_way final : public message_way {
 public:
     started_way(message_inbox& inbox, const team_members& members, const collective_name& name,
-                const call_signature& call)
+                const placed_call& call)
         : inbox_(inbox), members_(members), name_(name), call_(call) {}
 
     void send(std::uint32_t member, message_pieces data, bool may_lend) override;
@@ -51,7 +51,7 @@ private:
     message_inbox& inbox_;
     const team_members& members_;
     collective_name name_;
-    call_signature call_;
+    placed_call call_;
     message_inbox::message last_;
     packed_pieces packed_;
 };
@@ -62,7 +62,7 @@ public:
     /// How it is carried out.
     struct plan {
         collective_name name;
-        call_signature call;
+        placed_call call;
         rank_schedule schedule;
         std::shared_ptr<const bool> may_begin;  ///< null: at once
         std::shared_ptr<bool> is_over;          ///< set when it is, for others that wait for that
@@ -76,7 +76,7 @@ public:
     bool advance();
 
     const collective_name& name() const { return how_.name; }
-    const call_signature& call() const { return how_.call; }
+    const placed_call& call() const { return how_.call; }
     std::uint32_t members() const { return members_.count(); }
     /// Whether it is over because a member has died.
     bool has_failed() const { return has_failed_; }
@@ -125,7 +125,7 @@ private:
     /// A collective of this rank that is under way, or was lately.
     struct known_call {
         collective_name name;
-        call_signature call;
+        placed_call call;
         std::uint32_t members;
         bool has_failed = false;
     };

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "selion/collective_sync.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/shared_word.hpp"
 
@@ -21,18 +22,26 @@ inline constexpr std::uint64_t varying_count = ~std::uint64_t{0};
 
 /// What a rank is about to do, for others to compare.
 struct call_signature {
-    std::uint64_t what;  ///< a `machine::operation`
+    std::uint32_t what;   ///< a `machine::operation`
+    std::uint32_t modes;  ///< of entry and exit: see `modes_of`
     std::uint64_t site;
     std::uint64_t count;
     std::uint64_t element_bytes;
-    std::uint64_t type_hash;
+    std::uint64_t type_hash;  ///< 0: agrees with any
     std::uint64_t root;
 
+    bool has_type_of(const call_signature& other) const {
+        return type_hash == other.type_hash || type_hash == 0 || other.type_hash == 0;
+    }
     bool agrees_with(const call_signature& other) const {
-        return what == other.what && count == other.count && element_bytes == other.element_bytes &&
-               type_hash == other.type_hash && root == other.root;
+        return what == other.what && modes == other.modes && count == other.count &&
+               element_bytes == other.element_bytes && has_type_of(other) && root == other.root;
     }
 };
+inline constexpr unsigned modes_bits = 8;  ///< of the one at the exit; above is that at the entry
+constexpr std::uint32_t modes_of(sync_mode entry, sync_mode exit) {
+    return static_cast<std::uint32_t>(entry) << modes_bits | static_cast<std::uint32_t>(exit);
+}
 
 /// The same and where a script has called, if one has: as much of the end of "model.py:12" as there
 /// is room for, ended by a zero.

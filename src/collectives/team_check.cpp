@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -16,27 +17,75 @@ namespace {
 
 /// In the first letter: a second one follows. Whether a script has called may differ from rank to
 /// rank, so member 0's word counts.
-constexpr std::uint64_t has_script = std::uint64_t{1} << 63;
+constexpr std::uint32_t has_script = std::uint32_t{1} << 31;
+
+std::string_view name_of(sync_mode mode) {
+    if (mode == sync_mode::none) return "none";
+    return mode == sync_mode::mine ? "mine" : "all";
+}
+
+/// "entry all, exit mine".
+std::string modes_text(std::uint32_t modes) {
+    const auto entry = static_cast<sync_mode>(modes >> modes_bits);
+    const auto exit = static_cast<sync_mode>(modes & ((1u << modes_bits) - 1));
+    return fmt::format("entry {}, exit {}", name_of(entry), name_of(exit));
+}
+
+/// In a site that is a line of a script: 2 bits that say so, 30 for the file, 32 for the line. In
+/// other sites these 2 bits are alike.
+constexpr std::uint64_t is_script_line = std::uint64_t{1} << 63;
+constexpr std::uint64_t is_no_site = std::uint64_t{3} << 62;
+constexpr std::uint64_t line_mask = UINT32_MAX;
+
+void write_script(placed_call& call, std::string place) {
+    constexpr std::size_t most = sizeof call.script - 1;
+    if (place.size() > most) place = "..." + std::string(machine::end_of(place, most - 3));
+    std::ranges::copy(place, call.script);
+}
 
 /// What the descriptions of two calls do not tell.
-std::string_view hidden_difference(const call_signature& one, const call_signature& other) {
-    const bool types_differ = one.what == other.what && one.type_hash != other.type_hash;
-    return types_differ ? "; types or operations differ" : "";
+std::string hidden_difference(const call_signature& one, const call_signature& other) {
+    if (one.what != other.what) return {};
+    if (!one.has_type_of(other)) return "; types or operations differ";
+    if (one.modes == other.modes) return {};
+    return fmt::format("; their modes differ: {}; {}", modes_text(one.modes),
+                       modes_text(other.modes));
 }
 
 }  // namespace
 
-placed_call placed(const detail::rank_context& caller, const call_signature& call) {
-    placed_call made{.call = call, .number = 0, .script = {}};
-    if (caller.is_foreign_thread) return made;
-    std::string place = machine::script_place(*caller.call);
-    constexpr std::size_t most = sizeof made.script - 1;
-    if (place.size() > most) place = "..." + std::string(machine::end_of(place, most - 3));
-    std::ranges::copy(place, made.script);
+placed_call placed_start(const detail::rank_context& caller, const call_signature& call) {
+    placed_call made = placed(caller, call);
+    if (made.script[0] == 0 || machine::is_in_program(call.site)) return made;
+    const std::string place = machine::script_place(*caller.call);
+    const std::size_t colon = std::min(place.rfind(':'), place.size() - 1);
+    std::uint64_t line = 0;
+    std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
+    std::uint64_t file = 0xcbf29ce484222325;  // FNV-1a
+    for (const char letter : place.substr(0, colon)) {
+        file = (file ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    }
+    made.call.site = is_script_line | file >> 34 << 32 | (line & line_mask);
     return made;
 }
 
-std::string text_of(const call_signature& call) { return text_of(placed_call{call, 0, {}}); }
+placed_call told_by_message(const call_signature& theirs, const placed_call& mine) {
+    placed_call made{.call = theirs, .number = 0, .script = {}};
+    if ((theirs.site & is_no_site) != is_script_line) return made;
+    const std::uint64_t line = theirs.site & line_mask;
+    const std::string_view own(mine.script);
+    const bool is_same_file = (mine.call.site & ~line_mask) == (theirs.site & ~line_mask);
+    write_script(made, is_same_file ? fmt::format("{}:{}", own.substr(0, own.rfind(':')), line)
+                                    : fmt::format("line {} of another file", line));
+    return made;
+}
+
+placed_call placed(const detail::rank_context& caller, const call_signature& call) {
+    placed_call made{.call = call, .number = 0, .script = {}};
+    if (caller.is_foreign_thread) return made;
+    write_script(made, machine::script_place(*caller.call));
+    return made;
+}
 
 std::string text_of(const placed_call& placed) {
     const call_signature& call = placed.call;
@@ -103,26 +152,25 @@ void team_check::compare(placed_call mine) {
 }
 
 void end_for_other_start(detail::rank_context& context, const collective_name& name,
-                         std::uint32_t members, const call_signature& mine, std::uint32_t other,
-                         const call_signature& theirs) {
+                         std::uint32_t members, const placed_call& mine, std::uint32_t other,
+                         const placed_call& theirs) {
     context.host->launcher().end_job(
-        context,
-        fmt::format(
-            "the ranks disagree about started collective #{} of {}: rank {} "
-            "starts {}, rank {} starts {}{}",
-            name.number,
-            name.team == 0 ? std::string("all ranks") : fmt::format("a team of {}", members),
-            context.rank, text_of(mine), other, text_of(theirs), hidden_difference(mine, theirs)));
+        context, fmt::format("the ranks disagree about started collective #{} of {}: rank {} "
+                             "starts {}, rank {} starts {}{}",
+                             name.number,
+                             name.team == 0 ? std::string("all ranks")
+                                            : fmt::format("a team of {}", members),
+                             context.rank, text_of(mine), other, text_of(theirs),
+                             hidden_difference(mine.call, theirs.call)));
 }
 
-void team_check::compare_started(const collective_name& name, const call_signature& mine) {
+void team_check::compare_started(const collective_name& name, const placed_call& mine) {
     if (context_.calls == nullptr) return;
     constexpr std::uint64_t is_started = std::uint64_t{1} << 63;  // numbers of their own
-    const auto [other, theirs] = context_.calls->note(
-        {name.team, name.number | is_started}, {members_.own(), {mine, 0, {}}}, members_.count());
-    if (mine.agrees_with(theirs.call)) return;
-    end_for_other_start(context_, name, members_.count(), mine, members_.world_rank(other),
-                        theirs.call);
+    const auto [other, theirs] = context_.calls->note({name.team, name.number | is_started},
+                                                      {members_.own(), mine}, members_.count());
+    if (mine.call.agrees_with(theirs.call)) return;
+    end_for_other_start(context_, name, members_.count(), mine, members_.world_rank(other), theirs);
 }
 
 }  // namespace selion::collectives

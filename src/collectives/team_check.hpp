@@ -13,21 +13,27 @@
 
 namespace selion::collectives {
 
-/// "broadcast of 24 bytes from root 0 at solver.cpp:12".
-std::string text_of(const call_signature& call);
-/// With the place in a script, if one has called.
+/// "broadcast of 24 bytes from root 0 at solver.cpp:12"; with the place in a script, if one has
+/// called.
 std::string text_of(const placed_call& call);
 
 /// A call with the place in a script where its rank's own thread makes it; that of a thread that
 /// has joined the rank is not known.
 placed_call placed(const detail::rank_context& caller, const call_signature& call);
 
+/// The same for a collective that is started. Its messages have no room for a script's place: where
+/// a script calls, its line takes the place of the call site.
+placed_call placed_start(const detail::rank_context& caller, const call_signature& call);
+
+/// What a message tells of its sender's call. @param mine of the same collective.
+placed_call told_by_message(const call_signature& theirs, const placed_call& mine);
+
 /// Ends the job because members have started different collectives under one name.
 /// @param members of the team.
 /// @param other a rank; `theirs` is what it has started.
 [[noreturn]] void end_for_other_start(detail::rank_context& context, const collective_name& name,
-                                      std::uint32_t members, const call_signature& mine,
-                                      std::uint32_t other, const call_signature& theirs);
+                                      std::uint32_t members, const placed_call& mine,
+                                      std::uint32_t other, const placed_call& theirs);
 
 /// Compares what all members of a team are about to do, in the checking build, where
 /// SELION_CHECK_CALLS asks for it, and where time is virtual. Ends the job when they disagree.
@@ -41,7 +47,7 @@ public:
     void compare(placed_call mine);
     /// The same for a collective that is started, but only where time is virtual, and there in
     /// every build. Elsewhere it is compared with the messages that come (started.md).
-    void compare_started(const collective_name& name, const call_signature& mine);
+    void compare_started(const collective_name& name, const placed_call& mine);
 
 private:
     call_book::entry first(const placed_call& mine);

@@ -183,7 +183,7 @@ void team_state::run_by_messages(const detail::block_call& call, const wanted_sc
 }
 
 std::unique_ptr<started_collective> team_state::prepare(detail::started_call what,
-                                                        const call_signature& call,
+                                                        const placed_call& call,
                                                         collective_sync sync,
                                                         detail::future_state& result) {
     const auto& chosen = chosen_[static_cast<std::size_t>(what.call.what)];

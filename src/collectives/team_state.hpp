@@ -73,9 +73,8 @@ public:
         run({collective_kind::all_reduce, data, data, count, how.element_bytes, &how});
     }
     /// A collective that is to be started. @param call what members have to agree on.
-    std::unique_ptr<started_collective> prepare(detail::started_call what,
-                                                const call_signature& call, collective_sync sync,
-                                                detail::future_state& result);
+    std::unique_ptr<started_collective> prepare(detail::started_call what, const placed_call& call,
+                                                collective_sync sync, detail::future_state& result);
     /// Where calls are compared: see `team_check`.
     void check(const placed_call& mine) { check_.compare(mine); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/call_record.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 
@@ -91,6 +92,14 @@ std::string_view end_of(std::string_view text, std::size_t most) {
 
 bool is_in_program(std::uint64_t encoded_site) { return encoded_site < program.bytes; }
 
+std::uint64_t encode_place(const void* place) {
+    const auto address = reinterpret_cast<std::uint64_t>(place);
+    if (is_in_program(address - program.start)) return address - program.start;
+    Dl_info found{};
+    if (dladdr(place, &found) == 0) return 0;
+    return address - reinterpret_cast<std::uint64_t>(found.dli_fbase);
+}
+
 std::string script_place(const call_record& record) {
     script_text words;
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = look_at(record.script_place[i]);
@@ -152,6 +161,11 @@ void note_script_place(std::string_view place) {
         if (place.size() < sizeof word) return;  // the zero that ends it is there
         place.remove_prefix(sizeof word);
     }
+}
+
+std::string noted_script_place() {
+    const rank_context& context = *current_context;
+    return context.call == nullptr ? std::string() : machine::script_place(*context.call);
 }
 
 }  // namespace selion::detail

@@ -102,6 +102,10 @@ inline std::uint64_t encode_site(std::source_location site) {
     return std::bit_cast<std::uint64_t>(site) - program_start;
 }
 
+/// Any place in a program or a library, as distance from where that lies: the same in all processes
+/// of a job. 0: it lies in neither.
+std::uint64_t encode_place(const void* place);
+
 /// "file.cpp:12" of an encoded site, or "an unknown place".
 std::string site_text(std::uint64_t encoded);
 /// The same of a record's last call, which a script may have made.

@@ -9,11 +9,6 @@
 
 namespace selion {
 
-void block_collectives::share(std::span<std::byte> data, team_rank root,
-                              std::source_location site) const {
-    detail::broadcast(view_, data, root, site);
-}
-
 std::size_t block_collectives::longest(std::size_t own, std::source_location site) const {
     detail::all_reduce(view_, &own, 1, detail::erase_reduction<std::size_t>(maximum), site);
     return own;

@@ -108,6 +108,12 @@ private:
     bool is_done_ = false;
 };
 
+/// Functions of one type are told apart by where they lie.
+void add_function(collectives::call_signature& signature, const reduction* how) {
+    if (how == nullptr || !how->is_function) return;
+    signature.type_hash = signature.type_hash * 31 + machine::encode_place(how->operation);
+}
+
 void meet(const team_view& team) {
     if (!team.context->words_mapped) team.context->transport->quiet(*team.context);
     team.state->meet();
@@ -116,8 +122,9 @@ void meet(const team_view& team) {
 /// A collective, synchronised and limited as its team asks for.
 template <class Body>
 void run_on_terms(rank_context& context, const team_view& team,
-                  const collectives::call_signature& signature, std::source_location site,
+                  collectives::call_signature signature, std::source_location site,
                   const Body& body) {
+    signature.modes = collectives::modes_of(team.sync.entry, team.sync.exit);
     deadline_scope deadline(context, team);
     release_writes(context, site);
     const collective_scope scope(context, team, signature, site);
@@ -258,17 +265,6 @@ void wait(const team_view& team, std::source_location site) {
     deadline.set_done();
 }
 
-void broadcast(const team_view& team, std::span<std::byte> data, team_rank root,
-               std::source_location site) {
-    rank_context& context = caller_for(team, operation::broadcast, site);
-    expect_root(operation::broadcast, root, team, site);
-    collectives::call_signature signature = signature_of(operation::broadcast);
-    signature.count = data.size();
-    signature.element_bytes = 1;
-    signature.root = root;
-    run_on_terms(context, team, signature, site, [&] { team.state->share(data, root); });
-}
-
 void all_reduce(const team_view& team, void* data, std::size_t count, const reduction& how,
                 std::source_location site) {
     rank_context& context = caller_for(team, operation::all_reduce, site);
@@ -279,6 +275,7 @@ void all_reduce(const team_view& team, void* data, std::size_t count, const redu
     signature.count = count;
     signature.element_bytes = how.element_bytes;
     signature.type_hash = how.type_hash;
+    if (context.compares_calls) add_function(signature, &how);
     run_on_terms(context, team, signature, site,
                  [&] { team.state->combine(static_cast<std::byte*>(data), count, how); });
 }
@@ -300,11 +297,16 @@ operation operation_of(collective_kind what) {
     return operation::exchange;
 }
 
-collectives::call_signature signature_of(const block_call& call) {
+/// @param type of elements that move as bytes; 0: any.
+collectives::call_signature signature_of(const block_call& call, std::uint32_t type) {
     collectives::call_signature signature = signature_of(operation_of(call.what));
     signature.count = call.most != 0 ? call.most : call.count;
     signature.element_bytes = call.element_bytes;
-    if (call.how != nullptr) signature.type_hash = call.how->type_hash;
+    if (call.how != nullptr) {
+        signature.type_hash = call.how->type_hash;
+    } else {
+        signature.type_hash = call.type_hash != 0 ? call.type_hash : type;
+    }
     if (has_root(call.what)) signature.root = call.root;
     return signature;
 }
@@ -313,7 +315,8 @@ void run_block_call(const team_view& team, const block_call& call, std::source_l
     const operation what = operation_of(call.what);
     rank_context& context = caller_for(team, what, site);
     if (has_root(call.what)) expect_root(what, call.root, team, site);
-    const collectives::call_signature signature = signature_of(call);
+    collectives::call_signature signature = signature_of(call, team.type);
+    if (context.compares_calls) add_function(signature, call.how);
     run_on_terms(context, team, signature, site, [&] { team.state->run(call); });
 }
 
@@ -324,7 +327,9 @@ future<> start_block_call(const team_view& team, started_call what, std::source_
     const recorded_call record(context, name, site);
     if (has_root(what.call.what)) expect_root(name, what.call.root, team, site);
     release_writes(context, site);
-    collectives::call_signature signature = signature_of(what.call);
+    collectives::call_signature signature = signature_of(what.call, team.type);
+    signature.modes = collectives::modes_of(team.sync.entry, team.sync.exit);
+    add_function(signature, what.call.how);
     signature.site = machine::encode_site(site);
     const bool meets =
         what.call.what == collective_kind::barrier || team.sync.entry == sync_mode::all;
@@ -333,7 +338,8 @@ future<> start_block_call(const team_view& team, started_call what, std::source_
     }
     future_state& state = make_state(0, site);
     future<> result(state);
-    context.started->start(team.state->prepare(std::move(what), signature, team.sync, state));
+    const collectives::placed_call mine = collectives::placed_start(context, signature);
+    context.started->start(team.state->prepare(std::move(what), mine, team.sync, state));
     return result;
 }
 

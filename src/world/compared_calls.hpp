@@ -12,7 +12,8 @@
 namespace selion::detail {
 
 inline collectives::call_signature signature_of(machine::operation what) {
-    return {.what = static_cast<std::uint64_t>(what),
+    return {.what = static_cast<std::uint32_t>(what),
+            .modes = 0,
             .site = 0,
             .count = 0,
             .element_bytes = 0,

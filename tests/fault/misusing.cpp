@@ -463,6 +463,7 @@ int main(int argc, char** argv) {
         if (what == "broken") return;  // member 0, whom the others' barrier lacks
         mistake_about_blocks(world, what);
         mistake_about_varying(world, what);
+        mistake_about_types(world, what);
         mistake_about_arrays(world, what);
         mistake_about_meters(world, what);
     });

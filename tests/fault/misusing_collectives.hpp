@@ -157,4 +157,58 @@ void mistake_about_varying(selion::world& world, std::string_view what) {
     }
 }
 
+double add(double one, double other) { return one + other; }
+double multiply(double one, double other) { return one * other; }
+
+/// Calls that agree in all that their descriptions tell.
+void mistake_about_types(selion::world& world, std::string_view what) {
+    const bool is_odd = world.rank() == 1;
+    const std::vector<long> whole(world.size());
+    const std::vector<double> broken(world.size());
+    std::vector<long> wholes(world.size());
+    std::vector<double> brokens(world.size());
+    if (what == "broadcast_types" && is_odd) {
+        static_cast<void>(world.broadcast(1L, 0));  // site: broadcast_long
+    } else if (what == "broadcast_types") {
+        static_cast<void>(world.broadcast(1.5, 0));  // site: broadcast_double
+    }
+    if (what == "exchange_types" && is_odd) {
+        world.exchange(whole, wholes);  // site: exchange_long
+    } else if (what == "exchange_types") {
+        world.exchange(broken, brokens);  // site: exchange_double
+    }
+    if (what == "functions")
+        static_cast<void>(world.all_reduce(1.5, is_odd ? add : multiply));  // site: functions
+    if (what == "modes") {
+        const selion::team all = world.with(is_odd ? selion::strict : selion::loose);
+        static_cast<void>(all.all_reduce(1, selion::plus));  // site: modes
+    }
+    const auto start = world.split_phase();
+    if (what == "started_types") {
+        is_odd ? start.broadcast(wholes, 0).get()    // site: started_types
+               : start.broadcast(brokens, 0).get();  // site: started_types
+    }
+    if (what == "started_functions") {
+        static_cast<void>(start.all_reduce(1.5, is_odd ? add : multiply).get());
+    }
+    if (what == "started_modes") {
+        const selion::team all = world.with(is_odd ? selion::strict : selion::loose);
+        static_cast<void>(all.split_phase().all_reduce(1, selion::plus).get());
+    }
+    if (what == "bytes") {  // no mistake: bytes may be anything
+        double number = 1.5;
+        const std::span one(&number, 1);
+        if (is_odd) {
+            world.broadcast(std::as_writable_bytes(one), 0);
+        } else {
+            world.broadcast(one, 0);
+        }
+        const auto sum = [](double left, double right) { return left + right; };
+        static_cast<void>(world.all_reduce(number, sum));
+        static_cast<void>(world.all_reduce(number, add));
+        static_cast<void>(start.all_reduce(number, &add).get());
+        static_cast<void>(world.all_reduce(number, is_odd ? &add : add));
+    }
+}
+
 }  // namespace

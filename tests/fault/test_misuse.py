@@ -118,6 +118,19 @@ disagreements = {
     "scans": (("scan of 1 element of 4 bytes", "scan"),
               ("exscan of 1 element of 4 bytes", "exscan")),
     "calls": (("all_reduce of 1 element of 4 bytes", "all_reduce"), ("barrier", "barrier")),
+    "broadcast_types": (("broadcast of 8 bytes from root 0", "broadcast_long"),
+                        ("broadcast of 8 bytes from root 0", "broadcast_double")),
+    "exchange_types": (("exchange of 1 element of 8 bytes", "exchange_long"),
+                       ("exchange of 1 element of 8 bytes", "exchange_double")),
+    "functions": (("all_reduce of 1 element of 8 bytes", "functions"),) * 2,
+    "modes": (("all_reduce of 1 element of 4 bytes", "modes"),) * 2,
+}
+# What the descriptions of the calls do not tell.
+hidden = {
+    **dict.fromkeys(("types", "broadcast_types", "exchange_types", "functions", "started_types",
+                     "started_functions"), "; types or operations differ"),
+    **dict.fromkeys(("modes", "started_modes"), "; their modes differ: entry all, exit all; "
+                                                "entry none, exit none"),
 }
 
 
@@ -193,6 +206,12 @@ def test_the_end_after_a_collective_that_has_failed():
                      r"share memory cannot agree", line)
 
 
+def test_what_no_setting_gives_a_core_is_not_promised():
+    [line] = complaint("sim:epiphany-iii", "no_room", SELION_HEAP="1M")
+    assert "let other teams go: the machine has 32 KiB in all, and no setting gives" in line
+    assert "SELION_HEAP" not in line
+
+
 with_copies = {
     "cached_index": r"index \(\d+\) is out of range: heights has \d+ elements in dimension 0, so "
                     r"legal are 0 to \d+$",
@@ -206,12 +225,6 @@ with_copies = {
 
 @pytest.mark.skipif(check_level < 2, reason="noticed from check level 2 on")
 @pytest.mark.parametrize("what", with_copies)
-def test_what_no_setting_gives_a_core_is_not_promised():
-    [line] = complaint("sim:epiphany-iii", "no_room", SELION_HEAP="1M")
-    assert "let other teams go: the machine has 32 KiB in all, and no setting gives" in line
-    assert "SELION_HEAP" not in line
-
-
 @pytest.mark.parametrize("machine", machines)
 def test_a_mistake_with_coherent_memory(machine: str, what: str):
     expect(machine, what, with_copies[what], f"rank 1 of {machines[machine]}")
@@ -335,7 +348,7 @@ def test_ranks_that_disagree(machine: str, what: str):
         f"selion: the ranks disagree about collective #4: rank 1 calls {odd} at "
         f"{site('misusing*', odd_site)}, rank 0 calls {even} at "
         f"{site('misusing*', even_site)}")
-    assert line.endswith("; types or operations differ") == (what == "types")
+    assert line.endswith(f"{site('misusing*', even_site)}{hidden.get(what, '')}")
 
 
 @pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt", "sim:crossbar"])
@@ -348,6 +361,22 @@ def test_ranks_that_start_different_collectives(machine: str):
         expected = ("4", "floats") if rank == "1" else ("8", "doubles")
         assert (size, where) == (expected[0], site("misusing*", expected[1]))
     assert {size for _, size, _ in told} == {"4", "8"}
+
+
+@pytest.mark.parametrize("machine", [*machines, "threads:3,progress=interrupt", "sim:crossbar"])
+@pytest.mark.parametrize("what", ["started_types", "started_functions", "started_modes"])
+def test_what_the_descriptions_of_started_calls_do_not_tell(machine: str, what: str):
+    [line] = complaint(machine, what)
+    assert line.startswith("selion: the ranks disagree about started collective #1 of all ranks: ")
+    first, _, second = hidden[what].partition(": ")[2].partition("; ")
+    other_way = hidden[what].replace(f"{first}; {second}", f"{second}; {first}")
+    assert line.endswith((hidden[what], other_way))
+
+
+@pytest.mark.parametrize("machine", [*machines, "sim:crossbar,ranks=2"])
+def test_bytes_and_equal_functions_agree(machine: str):
+    outcome = run("misusing", "bytes", machine=machine, SELION_CHECK_CALLS="on")
+    assert (outcome.status, outcome.err) == (0, "")
 
 
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:crossbar,ranks=2"])

@@ -37,6 +37,8 @@ struct block_call {
     const std::size_t* target_starts = nullptr;
     /// Elements of the longest block of any member; 0: all have `count`.
     std::size_t most = 0;
+    /// Of the elements that are moved; compared across ranks when checking. 0: of any.
+    std::size_t type_hash = 0;
 
     std::size_t block_bytes() const { return count * element_bytes; }
     std::size_t most_bytes() const { return (most == 0 ? count : most) * element_bytes; }
@@ -57,16 +59,33 @@ private:
 SELION_API void run_block_call(const team_view& team, const block_call& call,
                                std::source_location site);
 
+/// Bytes may be anything.
+template <class T>
+consteval std::size_t moved_type() {
+    return std::is_same_v<T, std::byte> ? 0 : type_hash<T>();
+}
+
 template <class T>
 block_call moving(collective_kind what, const T* source, T* target, std::size_t count,
                   std::uint32_t root) {
-    return {what,
-            reinterpret_cast<const std::byte*>(source),
-            reinterpret_cast<std::byte*>(target),
-            count,
-            sizeof(T),
-            nullptr,
-            root};
+    return {.what = what,
+            .source = reinterpret_cast<const std::byte*>(source),
+            .target = reinterpret_cast<std::byte*>(target),
+            .count = count,
+            .element_bytes = sizeof(T),
+            .root = root,
+            .type_hash = moved_type<T>()};
+}
+/// A blocking broadcast, of bytes: members may show the same ones as elements of different sizes.
+template <class T>
+block_call broadcasting(std::span<T> data, std::uint32_t root) {
+    auto* const bytes = reinterpret_cast<std::byte*>(data.data());
+    return {.what = collective_kind::broadcast,
+            .source = bytes,
+            .target = bytes,
+            .count = data.size_bytes(),
+            .root = root,
+            .type_hash = moved_type<T>()};
 }
 /// @param how lives until the call is done.
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <selion/detail/export.hpp>
@@ -12,5 +13,8 @@ namespace selion::detail {
 /// long one the end is kept, 127 bytes. Does nothing within another call of the rank, in handlers,
 /// and in threads that are not a rank's own.
 SELION_API void note_script_place(std::string_view place);
+
+/// What has been noted last.
+SELION_API std::string noted_script_place();
 
 }  // namespace selion::detail

@@ -24,6 +24,7 @@ struct team_view {
     std::uint32_t rank = 0;                    ///< the member's number
     std::uint32_t size = 0;
     std::uint32_t size_in_report = 0;                         ///< 0: all ranks
+    std::uint32_t type = 0;                                   ///< of what moves as bytes; 0: any
     const collectives::central_meeting* centre = &no_centre;  ///< of plain barriers
     collective_sync sync = {};
     std::int64_t timeout_ns = -1;  ///< of each collective; negative: it waits for ever

@@ -97,7 +97,8 @@ std::string activities_text(const shared_mapping& mapping, std::string_view labe
 }
 
 /// Why ranks wait though all have begun as many collectives.
-std::string nobody_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
+std::string nobody_text(const shared_mapping& mapping, operation what, std::uint64_t instance,
+                        bool compares_calls) {
     const std::string others = disagreement_text(mapping, what, instance);
     if (!others.empty()) {
         return fmt::format("\n    absent: nobody, but the ranks disagree: as #{} {}", instance,
@@ -106,18 +107,21 @@ std::string nobody_text(const shared_mapping& mapping, operation what, std::uint
     const auto is_running = [](const rank_state& state) {
         return !(state.is_inside && state.is_waiting) && !state.has_finished;
     };
-    return "\n    absent: nobody; who waits goes on once its thread is free, unless the ranks "
-           "disagree in kind, size, root or type (SELION_CHECK_CALLS=on tells most of that at the "
-           "call)" +
-           activities_text(mapping, "running", is_running);
+    const std::string_view doubt =
+        compares_calls ? ""
+                       : ", unless the ranks disagree in kind, size, root, type or modes "
+                         "(SELION_CHECK_CALLS=on tells most of that at the call)";
+    return fmt::format("\n    absent: nobody; who waits goes on once its thread is free{}{}", doubt,
+                       activities_text(mapping, "running", is_running));
 }
 
 /// What the ranks do that others wait for in a collective.
-std::string absentees_text(const shared_mapping& mapping, operation what, std::uint64_t instance) {
+std::string absentees_text(const shared_mapping& mapping, operation what, std::uint64_t instance,
+                           bool compares_calls) {
     const std::string text = activities_text(mapping, "absent", [&](const rank_state& state) {
         return is_absent(state, what, instance);
     });
-    return text.empty() ? nobody_text(mapping, what, instance) : text;
+    return text.empty() ? nobody_text(mapping, what, instance, compares_calls) : text;
 }
 
 std::string signal_text(const shared_mapping& mapping, std::uint32_t rank,
@@ -143,7 +147,7 @@ std::string rank_list(const std::vector<std::uint32_t>& ranks) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string explain_waits(const shared_mapping& mapping) {
+std::string explain_waits(const shared_mapping& mapping, bool compares_calls) {
     std::map<std::tuple<std::uint64_t, operation, std::string>, std::vector<std::uint32_t>> groups;
     std::string signals;
     for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
@@ -163,7 +167,7 @@ std::string explain_waits(const shared_mapping& mapping) {
         const auto& [instance, what, site] = call;
         text += fmt::format("\n  {} {} in {} #{} at {}", ranks_text(ranks),
                             ranks.size() == 1 ? "waits" : "wait", name_of(what), instance, site);
-        text += absentees_text(mapping, what, instance);
+        text += absentees_text(mapping, what, instance, compares_calls);
     }
     text += signals;
     return text.empty() ? "\n  no rank waits" : text;

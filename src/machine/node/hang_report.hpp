@@ -13,7 +13,7 @@ namespace selion::machine::node {
 std::string rank_list(const std::vector<std::uint32_t>& ranks);
 
 /// Who waits for whom, one line for each collective and each signal that somebody waits in.
-std::string explain_waits(const shared_mapping& mapping);
+std::string explain_waits(const shared_mapping& mapping, bool compares_calls = false);
 
 /// Notices that a rank waits for too long. Needs no clock of the ranks: it compares samples.
 class hang_watch {

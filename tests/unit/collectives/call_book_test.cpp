@@ -7,8 +7,13 @@ namespace selion::collectives {
 namespace {
 
 placed_call call_of(std::uint64_t count) {
-    const call_signature call{
-        .what = 1, .site = 0, .count = count, .element_bytes = 8, .type_hash = 0, .root = no_root};
+    const call_signature call{.what = 1,
+                              .modes = 0,
+                              .site = 0,
+                              .count = count,
+                              .element_bytes = 8,
+                              .type_hash = 0,
+                              .root = no_root};
     return {.call = call, .number = 0, .script = {}};
 }
 

@@ -44,18 +44,26 @@ TEST(team_block, lies_within_the_bytes_that_are_kept_for_it) {
 }
 
 TEST(call_signature, agrees_in_all_but_the_place) {
-    const call_signature call{1, 100, 8, 4, 77, 2};
+    const call_signature call{1, modes_of(sync_mode::mine, sync_mode::all), 100, 8, 4, 77, 2};
     EXPECT_TRUE(call.agrees_with(call));
-    for (std::uint64_t call_signature::*field :
-         {&call_signature::what, &call_signature::count, &call_signature::element_bytes,
-          &call_signature::type_hash, &call_signature::root}) {
+    const auto expect_counts = [&]<class Field>(Field call_signature::*field) {
         call_signature other = call;
         ++(other.*field);
         EXPECT_FALSE(call.agrees_with(other));
-    }
+    };
+    expect_counts(&call_signature::what);
+    expect_counts(&call_signature::modes);
+    expect_counts(&call_signature::count);
+    expect_counts(&call_signature::element_bytes);
+    expect_counts(&call_signature::type_hash);
+    expect_counts(&call_signature::root);
     call_signature elsewhere = call;
     ++elsewhere.site;
     EXPECT_TRUE(call.agrees_with(elsewhere));
+    call_signature of_any_type = call;
+    of_any_type.type_hash = 0;
+    EXPECT_TRUE(call.agrees_with(of_any_type));
+    EXPECT_TRUE(of_any_type.agrees_with(call));
 }
 
 }  // namespace

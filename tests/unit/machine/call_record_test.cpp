@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/call_record.hpp"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include <utility>
@@ -128,6 +129,25 @@ TEST_F(call_record_test, the_end_of_a_run_is_no_call_of_a_script) {
     record_.site += std::uint64_t{1} << 40;
     EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
     detail::current_context = before;
+}
+
+void some_function() {}
+void other_function() {}
+
+TEST(encode_place, tells_functions_of_programs_and_libraries_apart) {
+    const auto encode = [](auto* function) {
+        return encode_place(reinterpret_cast<const void*>(function));
+    };
+    EXPECT_EQ(encode(some_function), encode(some_function));
+    EXPECT_NE(encode(some_function), encode(other_function));
+    EXPECT_TRUE(is_in_program(encode(some_function)));
+    Dl_info library{};
+    const auto* const found = dlsym(RTLD_DEFAULT, "strtol");
+    ASSERT_NE(dladdr(found, &library), 0);
+    EXPECT_EQ(encode_place(found), reinterpret_cast<std::uint64_t>(found) -
+                                       reinterpret_cast<std::uint64_t>(library.dli_fbase));
+    const int on_the_stack = 0;
+    EXPECT_EQ(encode_place(&on_the_stack), 0u);
 }
 
 TEST(end_of, begins_with_a_whole_character) {

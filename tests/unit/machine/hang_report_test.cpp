@@ -102,7 +102,8 @@ TEST_F(hang_report_test, all_have_come_and_yet_wait) {
     }
     const std::string text = explain_waits(mapping_);
     EXPECT_THAT(text, HasSubstr("absent: nobody; who waits goes on once its thread is free"));
-    EXPECT_THAT(text, HasSubstr("unless the ranks disagree in kind, size, root or type"));
+    EXPECT_THAT(text, HasSubstr("unless the ranks disagree in kind, size, root, type or modes"));
+    EXPECT_THAT(explain_waits(mapping_, true), Not(HasSubstr("disagree")));
 }
 
 TEST_F(hang_report_test, a_signal_is_told_with_its_value) {
