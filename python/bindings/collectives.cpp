@@ -12,6 +12,7 @@
 #include "broadcast.hpp"
 #include "buffer.hpp"
 #include "caller.hpp"
+#include "dtype_mark.hpp"
 #include "module.hpp"
 #include "numpy_fields.hpp"
 #include "reduce.hpp"
@@ -34,18 +35,19 @@ private:
     std::optional<buffer> memory_;
 };
 
-/// Collectives that move blocks of bytes; shapes and types are the caller's business.
+/// Collectives that move the elements of arrays; shapes are the caller's business.
 void move_blocks(const selion::team& all, std::string_view what, nb::handle source,
                  nb::handle target, std::uint32_t root) {
     enter_call(all);
     const block_memory from(source, buffer::use::read);
     const block_memory to(target, buffer::use::write);
     const std::span<const std::byte> given = from.bytes();
+    const auto typed = typed_team::for_call(all, source.is_none() ? target : source);
     without_gil({source, target}, [&] {
-        if (what == "gather") return all.gather(given, to.bytes(), root);
-        if (what == "all_gather") return all.all_gather(given, to.bytes());
-        if (what == "scatter") return all.scatter(given, to.bytes(), root);
-        all.exchange(given, to.bytes());
+        if (what == "gather") return typed.gather(given, to.bytes(), root);
+        if (what == "all_gather") return typed.all_gather(given, to.bytes());
+        if (what == "scatter") return typed.scatter(given, to.bytes(), root);
+        typed.exchange(given, to.bytes());
     });
 }
 
@@ -125,7 +127,8 @@ nb::object all_gather(nb::handle self, nb::handle value, nb::handle out) {
     filled into(out, own, all.size(), "all_gather");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = bytes_of(into.array());
-    without_gil({own, into.array()}, [&] { all.all_gather(given, taken); });
+    const auto typed = typed_team::for_call(all, own);
+    without_gil({own, into.array()}, [&] { typed.all_gather(given, taken); });
     return into.result();
 }
 
@@ -142,7 +145,8 @@ nb::object exchange(nb::handle self, nb::handle values, nb::handle out) {
     filled into(out, own, std::nullopt, "exchange");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = bytes_of(into.array());
-    without_gil({own, into.array()}, [&] { all.exchange(given, taken); });
+    const auto typed = typed_team::for_call(all, own);
+    without_gil({own, into.array()}, [&] { typed.exchange(given, taken); });
     return into.result();
 }
 
@@ -160,7 +164,9 @@ nb::object gather(nb::handle self, nb::handle value, std::int64_t root, nb::hand
     if (all.rank() == to) into.emplace(out, own, all.size(), "gather");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = into ? bytes_of(into->array()) : std::span<std::byte>();
-    without_gil({own, into ? into->array() : nb::handle()}, [&] { all.gather(given, taken, to); });
+    const auto typed = typed_team::for_call(all, own);
+    without_gil({own, into ? into->array() : nb::handle()},
+                [&] { typed.gather(given, taken, to); });
     return into ? into->result() : nb::none();
 }
 
@@ -186,7 +192,8 @@ nb::object scatter(nb::handle self, nb::handle values, std::int64_t root, nb::ha
         }
         source = bytes_of(given);
     }
-    without_gil({given, into}, [&] { all.scatter(source, taken, from); });
+    const auto typed = typed_team::for_call(all, into);
+    without_gil({given, into}, [&] { typed.scatter(source, taken, from); });
     return nb::borrow(out);
 }
 

@@ -99,4 +99,8 @@ void note_place() {
     }
 }
 
+place_of_start::place_of_start() : before_(selion::detail::noted_script_place()) { note_place(); }
+
+place_of_start::~place_of_start() { selion::detail::note_script_place(before_); }
+
 }  // namespace bindings

@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 namespace bindings {
 
 /// Notes which line of the program calls, outside of this package: reports of hangs and deaths name
 /// it. For calls that may wait; it takes some 20 ns for each function of Python that it passes.
 /// @pre the caller holds the GIL.
 void note_place();
+
+/// The same for a call that starts something and does not wait, while it lasts.
+class place_of_start {
+public:
+    place_of_start();
+    ~place_of_start();
+    place_of_start(const place_of_start&) = delete;
+    place_of_start& operator=(const place_of_start&) = delete;
+
+private:
+    std::string before_;
+};
 
 }  // namespace bindings

@@ -14,6 +14,7 @@
 
 #include "buffer.hpp"
 #include "caller.hpp"
+#include "dtype_mark.hpp"
 #include "module.hpp"
 #include "reduce.hpp"
 #include "under_way.hpp"
@@ -66,7 +67,9 @@ started start_moving(const selion::team& all, std::string_view what, nb::object 
     }
     const std::span<const std::byte> given = bytes_of(from);
     const std::span<std::byte> taken = bytes_of(to);
-    const selion::split_phase_collectives starting = all.split_phase();
+    const typed_team typed(all, source.is_none() ? target : source);
+    const selion::split_phase_collectives starting = typed.split_phase();
+    const place_of_start place;
     selion::future<> done;
     {
         const nb::gil_scoped_release free;
@@ -83,6 +86,7 @@ started start_moving(const selion::team& all, std::string_view what, nb::object 
 started start_combining(const selion::team& all, std::string_view what, nb::object array,
                         std::string_view operation, std::uint32_t root) {
     expect_caller(all);
+    const place_of_start place;
     selion::future<> done = start_to_combine(all, what, array, operation, root);
     return follow(nb::none(), std::move(array), std::move(done));
 }

@@ -42,9 +42,8 @@ std::list<parked_team>& parked_teams() {
     return *all;
 }
 
-/// A team that was made of another one. Letting go of the last handle of a team may wait, and has
-/// to happen on the rank's own thread: so `free` does, and what the garbage collector finds is
-/// parked.
+/// A team that was made of another one. Members let go of the last handle at different times where
+/// the garbage collector does it: so `free` does, and what the collector finds is parked.
 class subteam : public team {
 public:
     explicit subteam(team made) : team(std::move(made)) { all().insert(this); }

@@ -135,6 +135,12 @@ def test_who_has_only_arrived_is_not_taken_for_somebody_else(job):
      ("all_reduce of 2 elements of 8 bytes", "all_reduce of 3 elements of 8 bytes")),
     (("world.barrier()", "world.all_reduce(1)"),
      ("barrier", "all_reduce of 1 element of 8 bytes")),
+    (("world.all_gather(np.array([1.5]))", "world.all_gather(np.array([7]))"),
+     ("all_gather of 8 elements of 1 bytes",) * 2),
+    (("world.exchange(np.zeros(2))", "world.exchange(np.zeros(2, 'i8'))"),
+     ("exchange of 8 elements of 1 bytes",) * 2),
+    (("world.gather(np.zeros(2))", "world.gather(np.zeros(2, 'i8'))"),
+     ("gather of 16 elements of 1 bytes at root 0",) * 2),
 ])
 def test_ranks_that_disagree_are_told_with_lines_of_the_program(job, tmp_path, machine, given,
                                                                 taken):
@@ -157,6 +163,69 @@ def test_ranks_that_disagree_are_told_with_lines_of_the_program(job, tmp_path, m
         assert found, line
         assert found[1] == taken[rank]
         assert _place(tmp_path, mark).endswith(found[2].removeprefix("..."))
+
+
+@pytest.mark.parametrize("machine", ["processes:2", "processes:2,direct=off",
+                                     "sim:crossbar,ranks=2"])
+@pytest.mark.parametrize(("given", "told"), [
+    (("all_reduce(np.zeros(3))", "all_reduce(np.zeros(4))"), ""),
+    (("all_reduce(np.zeros(1))", "all_reduce(1)"), "; types or operations differ"),
+    (("broadcast(np.zeros(2), 0)", "broadcast(np.zeros(2, 'i8'), 0)"),
+     "; types or operations differ"),
+])
+def test_started_collectives_that_disagree_are_told_with_lines(job, tmp_path, machine, given, told):
+    status, _, errors = job.run(
+        f"""
+        if world.rank == 0:
+            world.split_phase.{given[0]}.result()  # zero
+        else:
+            world.split_phase.{given[1]}.result()  # one
+        """,
+        machine,
+    )
+    assert status == 1
+    [line] = [line for line in errors.splitlines() if "disagree" in line]
+    for rank, mark in enumerate(("zero", "one")):
+        found = re.search(rf"rank {rank} starts .*? at (\S+:\d+)", line)
+        assert found, line
+        assert _place(tmp_path, mark).endswith(found[1].removeprefix("..."))
+    assert line.endswith(told)
+
+
+def test_lines_of_several_files_are_told_apart(job, tmp_path):
+    (tmp_path / "others.py").write_text("def start(world):\n"
+                                        "    world.split_phase.all_reduce(1.5).result()\n")
+    _, _, errors = job.run(
+        """
+        if world.rank == 0:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+            import others
+            others.start(world)
+        else:
+            world.split_phase.all_reduce(1).result()  # one
+        """,
+        "processes:2",
+    )
+    [line] = [line for line in errors.splitlines() if "disagree" in line]
+    pattern = r"rank (\d) starts .*? at (\S+:\d+|line.*file)"
+    [(teller, place), (_, other)] = re.findall(pattern, line)
+    number = _place(tmp_path, "one").rpartition(":")[2]
+    expected = ("others.py:2", f"line {number} of another file") if teller == "0" else (
+        f"program.py:{number}", "line 2 of another file")
+    assert place.endswith(expected[0]) and other == expected[1], line
+
+
+def test_a_started_collective_is_nobodys_last_call(job, tmp_path):
+    _, _, errors = job.run(
+        """
+        world.barrier()  # before
+        world.split_phase.barrier()
+        if world.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        world.barrier()
+        """
+    )
+    assert f"at {_places(tmp_path, 'before')[0]}" in errors
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")

@@ -68,6 +68,27 @@ def test_teams_come_and_go(job):
     )
 
 
+@pytest.mark.parametrize("machine", ["processes:2", "processes:2,direct=off"])
+def test_a_joined_thread_frees_a_team_while_its_rank_makes_others(job, machine):
+    job.variables["SELION_HEAP"] = "8M"
+    job.expect_no_fault(
+        """
+        for i in range(300):
+            team = world.split(0)
+            def free():
+                with world.joined_thread():
+                    team.free()
+            thread = threading.Thread(target=free)
+            thread.start()
+            with world.split(0) as other:
+                assert other.all_reduce(1) == world.size
+            thread.join()
+        """,
+        machine,
+        options=", thread_level='multiple'",
+    )
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_modes_and_halves_of_a_barrier(job, machine):
     job.expect_no_fault(
