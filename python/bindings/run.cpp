@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <selion/detail/script_place.hpp>
 #include <selion/run.hpp>
 
 #include "living.hpp"
@@ -51,6 +52,8 @@ int run(nb::callable rank_main, const std::string& machine, const std::string& t
 void add_run(nb::module_& module) {
     module.def("run", &run, nb::arg("rank_main"), nb::arg("machine"), nb::arg("thread_level"),
                "Runs rank_main(world) -> failure once on every rank; see selion.run.");
+    module.def("note_script", &selion::detail::note_script, nb::arg("fingerprint"),
+               "Notes what script this program runs, which ranks of many hosts compare; 0: none.");
     module.def("leave_rank", &leave_rank, "This process, a child of a rank's, is no rank.");
 }
 

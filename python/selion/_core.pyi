@@ -193,6 +193,9 @@ def play_schedule(
 def run(rank_main: Callable[[World], str], machine: str, thread_level: str) -> int:
     """Runs rank_main(world) -> failure once on every rank; see selion.run."""
 
+def note_script(fingerprint: int) -> None:
+    """Notes what script this program runs, which ranks of many hosts compare; 0: none."""
+
 def leave_rank() -> None:
     """This process, a child of a rank's, is no rank."""
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "selion/detail/message_function.hpp"
+#include "machine/program_images.hpp"
 
 #include <fmt/format.h>
 #include <link.h>
@@ -11,12 +11,15 @@
 #include <string>
 #include <string_view>
 
+#include "selion/detail/message_function.hpp"
+#include "selion/detail/script_place.hpp"
 #include "selion/expect.hpp"
 
 namespace selion::detail {
 namespace {
 
 constexpr unsigned tag_shift = 48;
+constexpr std::uint64_t program_tag = std::uint64_t{1} << tag_shift;
 constexpr std::uint64_t distance_mask = (std::uint64_t{1} << tag_shift) - 1;
 
 /// The images whose functions messages have named here, or may name.
@@ -25,6 +28,7 @@ std::array<image_place, most_images> images;
 std::atomic<std::size_t> image_count = 0;
 /// Ranks that are threads may name functions of a new image at the same time.
 std::mutex images_change;
+std::atomic<std::uint64_t> noted_script = 0;
 
 /// An image that was looked for, and what became of it.
 struct entry {
@@ -37,7 +41,7 @@ struct entry {
 
 /// The program itself has an empty name; libraries are known by the last part of theirs.
 std::uint64_t tag_of(std::string_view path) {
-    if (path.empty()) return std::uint64_t{1} << tag_shift;
+    if (path.empty()) return program_tag;
     const std::string_view name = path.substr(path.rfind('/') + 1);
     std::uint64_t hash = 14695981039346656037ull;  // FNV-1a
     for (const char letter : name)
@@ -141,4 +145,26 @@ std::uint64_t decode_foreign_function(std::uint64_t code) noexcept {
     return 0;
 }
 
+void note_script(std::uint64_t fingerprint) noexcept {
+    noted_script.store(fingerprint, std::memory_order_relaxed);
+}
+
 }  // namespace selion::detail
+
+namespace selion::machine {
+
+std::uint64_t script_fingerprint() { return detail::noted_script.load(std::memory_order_relaxed); }
+
+std::vector<message_library> message_libraries() {
+    using namespace detail;
+    const std::lock_guard lock(images_change);
+    std::vector<message_library> found;
+    for (std::size_t i = 0; i < image_count.load(std::memory_order_relaxed); ++i) {
+        if (images[i].tag == program_tag) continue;
+        const std::optional<std::string> path = path_of(images[i]);
+        if (path) found.push_back({images[i].start, images[i].tag, *path});
+    }
+    return found;
+}
+
+}  // namespace selion::machine

@@ -175,6 +175,15 @@ int run_twice(int argc, char** argv) {
     return second;
 }
 
+/// Goes its own way after a job, for as long as it is let.
+int rest_after(int argc, char** argv) {
+    selion::run(argc, argv, [](selion::world& world) {
+        say("rank " + std::to_string(world.rank()) + " process " + std::to_string(getpid()) + "\n");
+    });
+    say("resting\n");
+    while (true) pause();
+}
+
 /// Says who handles signals when the job has ended.
 int handle_around(int argc, char** argv) {
     if (std::string_view(argv[2]) == "before") signal(SIGTERM, ignore_signal);
@@ -189,6 +198,7 @@ int handle_around(int argc, char** argv) {
 int main(int argc, char** argv) {
     if (argc < 2) return 64;
     if (std::string_view(argv[1]) == "twice") return run_twice(argc, argv);
+    if (std::string_view(argv[1]) == "resting") return rest_after(argc, argv);
     if (std::string_view(argv[1]) == "reaping") signal(SIGCHLD, take_all_children);
     if (std::string_view(argv[1]) == "handling") return handle_around(argc, argv);
     if (std::string_view(argv[1]) == "before" && argc == 2) {

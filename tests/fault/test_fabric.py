@@ -109,6 +109,21 @@ def test_ranks_do_not_outlive_their_launcher():
     assert not left
 
 
+def test_processes_do_not_outlive_their_launcher_between_jobs(tmp_path: Path):
+    words = tmp_path / "words"  # the launcher passes nothing on when it is gone
+    command = f"exec {programs / 'test_surroundings'} resting 2>>{words}"
+    with Launched(2, "/bin/sh", "-c", command) as job:
+        processes = job.processes(2)
+        job.wait_for("^resting$", 2)
+        os.kill(job.process.pid, signal.SIGKILL)
+        left = wait_until_gone(processes.values(), soon)
+        for one in left:
+            os.kill(one, signal.SIGKILL)
+    assert not left
+    assert sorted(re.findall(r"process (\d) of 2 on host \S+: the launcher is gone .*; it ends",
+                             words.read_text())) == ["0", "1"]
+
+
 def _listening_ports(process: int) -> list[tuple[str, int]]:
     """Address and port of each TCP socket on which a process listens."""
     own = set()
@@ -222,22 +237,3 @@ def test_a_call_that_nobody_serves_is_told_with_its_line(what: str, call: str, t
     assert outcome.status != 0
     assert re.search(rf"hang: {timeout} s are over: rank 0 of 2 on host \S+ waits in {call} at "
                      rf"{re.escape(site('waiting.cpp', what))}\n", outcome.err), outcome.err
-
-
-def test_a_rank_that_does_not_come_is_named():
-    with Launched(1, "test_mailbox", "right", ":", "-n", "1", "sleep", "600",
-                  SELION_FABRIC_TIMEOUT="1", SELION_HANG_TIMEOUT="2",
-                  SELION_HANG_ACTION="abort") as job:
-        outcome = job.end(within=soon)
-    assert outcome.status != 0
-    assert re.search(r'rank 0 of 2 on host \S+ has waited for 1 s for rank 1 of 2 on host \S+ to '
-                     r'start: has it come to selion::run, and is its SELION_MACHINE "fabric:2"\?',
-                     outcome.err), outcome.err
-
-
-def test_different_programs_are_told_apart():
-    other = programs / "test_waiting"
-    with Launched(1, "test_dying", "none", "9", ":", "-n", "1", other) as job:
-        outcome = job.end(within=soon)
-    assert outcome.status != 0
-    assert "runs another program, or another build of it" in outcome.err

@@ -242,6 +242,48 @@ def test_doctor_tells_why_a_faster_network_is_skipped():
     assert fabric.faster_check([offer("udp", "not wished for")], ranking) == []
 
 
+_filtering = ("SELION_FABRIC_PROVIDER", "SELION_FABRIC_INTERFACE", "FI_PROVIDER")
+
+
+@pytest.mark.parametrize(("why_not", "environment", "found", "cure"), [
+    (None, {}, "none with reliable datagrams", "bring up an interface"),
+    (None, {"FI_PROVIDER": ""}, "none with reliable datagrams", "unset FI_PROVIDER, or"),
+    ("other hosts do not reach it", {}, "there is loopback only; on one they run", "bring up an"),
+    ("SELION_FABRIC_INTERFACE names another one", {"SELION_FABRIC_INTERFACE": "nowhere0"},
+     "jobs on several hosts have none; below is why", "unset SELION_FABRIC_INTERFACE, or"),
+])
+def test_doctor_tells_why_there_is_no_network(monkeypatch, why_not, environment, found, cure):
+    for name in _filtering:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    offers = [] if why_not is None else [SimpleNamespace(why_not=why_not, is_chosen=False)]
+    check = fabric.network_check(offers)
+    assert check.status == "fail"
+    assert found in check.found and check.cure.startswith(cure)
+
+
+def test_doctor_tells_of_the_filter_of_libfabric(monkeypatch):
+    monkeypatch.delenv("FI_PROVIDER", raising=False)
+    assert fabric.filter_check() == []
+    monkeypatch.setenv("FI_PROVIDER", "^net")
+    (check,) = fabric.filter_check()
+    assert check.status == "warn" and check.found.startswith("^net: ") and "unset" in check.cure
+    (check,) = fabric.faster_check([SimpleNamespace(provider="tcp", is_chosen=True)],
+                                   ["net", "tcp"])
+    assert check.found == "net: libfabric finds none that has reliable datagrams, with " \
+                          "FI_PROVIDER=^net"
+
+
+@pytest.mark.parametrize(("provider", "is_told"), [("net", False), ("sockets", True),
+                                                   ("udp;ofi_rxd", True)])
+def test_doctor_warns_of_networks_that_strangers_harm(provider, is_told):
+    found = fabric.strangers_check([SimpleNamespace(provider="tcp", is_chosen=False),
+                                    SimpleNamespace(provider=provider, is_chosen=True)])
+    assert [check.status for check in found] == ["warn"] * is_told
+    assert all(provider in check.found for check in found)
+
+
 def test_doctor_tells_the_ways_between_ranks():
     said = """
         selion: fabric:3: rank 2 of 3 on host b over net on eth0, 32 GiB of symmetric memory \
@@ -280,6 +322,25 @@ def test_doctor_tells_that_slurm_is_no_program(tmp_path, monkeypatch):
 
 
 @needs_module
+@needs_module
+@pytest.mark.parametrize("is_same", [True, False])
+def test_ranks_of_different_scripts_are_told_apart(tmp_path, for_mpirun, is_same):
+    if not shutil.which("mpirun"):
+        pytest.skip("there is no mpirun")
+    scripts = [tmp_path / name for name in ("one.py", "other.py")]
+    for number, script in enumerate(scripts):
+        script.write_text(f"import selion\n\nstep = {1 if is_same else number}\n"
+                          "selion.run(lambda world: world.barrier())\n")
+    first, second = ([sys.executable, str(script)] for script in scripts)
+    done = subprocess.run(["mpirun", "-n", "1", *first, ":", "-n", "1", *second],
+                          env=clean_environment(SELION_MACHINE="fabric", **for_mpirun),
+                          capture_output=True, text=True, timeout=seconds)
+    if "leaves it out" in done.stderr:
+        pytest.skip("this build has no machine fabric")
+    assert (done.returncode == 0) == is_same, done.stderr
+    assert ("runs another script, or another version of it" in done.stderr) != is_same, done.stderr
+
+
 def test_doctor_starts_a_job(selion, for_mpirun):
     if not shutil.which("mpirun"):
         pytest.skip("there is no mpirun")

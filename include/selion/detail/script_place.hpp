@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,9 @@ SELION_API void note_script_place(std::string_view place);
 
 /// What has been noted last.
 SELION_API std::string noted_script_place();
+
+/// Notes what script the program runs: processes of a job on many hosts that have noted different
+/// ones refuse to start. @param fingerprint of its text; 0: of none
+SELION_API void note_script(std::uint64_t fingerprint) noexcept;
 
 }  // namespace selion::detail

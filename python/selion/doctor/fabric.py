@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _launchers = ("mpirun", "prterun", "srun")
 _limit_seconds = 20
 _good_files = 4096  # connections to two thousand ranks
+#: Providers that what strangers send ends or hangs, within libfabric 1.17 itself.
+_harmed_by_strangers = ("sockets", "udp;ofi_rxd")
 _good_locked_bytes = 8 << 20  # buffers of an endpoint, and as much for the provider
 
 
@@ -69,6 +72,46 @@ def _offer_check(offer: FabricOffer) -> Check:
     return passed(name, f"skipped{place}: {why}; {_abilities(offer)}")
 
 
+def _filter() -> str | None:
+    """libfabric's own setting, by which it leaves providers out."""
+    return os.environ.get("FI_PROVIDER")
+
+
+def filter_check() -> list[Check]:
+    if _filter() is None:
+        return []
+    found = f"{_filter() or 'set and empty'}: libfabric leaves providers out"
+    return [Check("FI_PROVIDER", "warn", found, "unset it, unless that is wanted")]
+
+
+def network_check(offers: list[FabricOffer]) -> Check:
+    """Whether jobs on several hosts have a network."""
+    if any(offer.is_chosen for offer in offers):
+        return passed("network", "jobs on several hosts have one")
+    if not offers:
+        found = "libfabric offers none with reliable datagrams in order"
+    elif all(offer.why_not == "other hosts do not reach it" for offer in offers):
+        found = "jobs on several hosts have none, because there is loopback only; on one they run"
+    else:
+        found = "jobs on several hosts have none; below is why"
+    variables = ("SELION_FABRIC_PROVIDER", "SELION_FABRIC_INTERFACE", "FI_PROVIDER")
+    set_ones = [name for name in variables if name in os.environ]
+    if set_ones:
+        cure = f"unset {' and '.join(set_ones)}, or name others"
+    else:
+        cure = "bring up an interface that other hosts reach: ip link; ip address"
+    return Check("network", "fail", found, cure)
+
+
+def strangers_check(offers: list[FabricOffer]) -> list[Check]:
+    chosen = next((offer.provider for offer in offers if offer.is_chosen), None)
+    if chosen not in _harmed_by_strangers:
+        return []
+    return [Check("strangers", "warn",
+                  f"{chosen} itself can be ended or hung by whoever reaches a port of the job",
+                  "use it on networks that nobody else reaches; docs/reference/security.md")]
+
+
 def faster_check(offers: list[FabricOffer], ranking: list[str]) -> list[Check]:
     """Which providers come before the one that is chosen, and why they are not it."""
     chosen = next((offer.provider for offer in offers if offer.is_chosen), None)
@@ -79,7 +122,9 @@ def faster_check(offers: list[FabricOffer], ranking: list[str]) -> list[Check]:
     absent = [name for name in before if name not in reasons]
     words = [f"{name}: {why}" for name, why in reasons.items()]
     if absent:
-        words.append(f"{', '.join(absent)}: libfabric finds none that has reliable datagrams")
+        filtered = f", with FI_PROVIDER={_filter()}" if _filter() is not None else ""
+        words.append(f"{', '.join(absent)}: libfabric finds none that has reliable datagrams"
+                     f"{filtered}")
     return [passed("before " + chosen, "; ".join(words) or "nothing comes before it")]
 
 
@@ -117,11 +162,6 @@ def checks() -> list[Check]:
         offers = module.fabric_offers()
     except OSError as problem:
         return [Check("networks", "fail", str(problem), "see docs/howto/run-on-a-cluster.md")]
-    network = judged(
-        "network",
-        any(offer.is_chosen for offer in offers),
-        "jobs on several hosts have one",
-        ("fail", "unset SELION_FABRIC_PROVIDER and SELION_FABRIC_INTERFACE, or name others"),
-    )
-    return [network, *faster_check(offers, module.fabric_ranking()), *map(_offer_check, offers),
+    return [network_check(offers), *filter_check(), *strangers_check(offers),
+            *faster_check(offers, module.fabric_ranking()), *map(_offer_check, offers),
             _launcher_check(), *_slurm_check(), *_limit_checks()]

@@ -5,34 +5,43 @@
 #include <link.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
+#include "machine/program_images.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::fabric {
 namespace {
 
-constexpr std::uint64_t magic = 0x3344524143ull;  // "CARD3"
-constexpr std::size_t parts_of_card = 7;
+constexpr std::uint64_t magic = 0x3444524143ull;  // "CARD4"
+constexpr std::size_t parts_of_card = 8;
 constexpr std::size_t most_part_bytes = 1 << 20;
 
 struct card_head {
     std::uint64_t magic;
     std::uint64_t program;
+    std::uint64_t script;
     job_terms terms;
     share_offer share;
     std::array<std::uint32_t, parts_of_card> part_bytes;
     std::uint32_t unused;
 };
 
-int add_code(dl_phdr_info* info, std::size_t, void* sum) {
-    std::uint64_t& hash = *static_cast<std::uint64_t*>(sum);
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const auto& part = info->dlpi_phdr[i];
+/// A library as it travels.
+struct library_row {
+    std::uint64_t tag;
+    std::uint64_t code;
+};
+
+std::uint64_t code_of(const dl_phdr_info& info) {
+    std::uint64_t hash = 14695981039346656037ull;
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+        const auto& part = info.dlpi_phdr[i];
         if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-        const auto* const code = reinterpret_cast<const std::byte*>(info->dlpi_addr + part.p_vaddr);
+        const auto* const code = reinterpret_cast<const std::byte*>(info.dlpi_addr + part.p_vaddr);
         constexpr std::size_t word_bytes = sizeof(std::uint64_t);
         for (std::size_t at = 0; at + word_bytes <= part.p_filesz; at += word_bytes) {
             std::uint64_t word = 0;
@@ -41,7 +50,25 @@ int add_code(dl_phdr_info* info, std::size_t, void* sum) {
             hash ^= hash >> 29;
         }
     }
+    return hash;
+}
+
+int take_program(dl_phdr_info* info, std::size_t, void* code) {
+    *static_cast<std::uint64_t*>(code) = code_of(*info);
     return 1;  // the first object is the main program
+}
+
+/// A library that is looked for by its place.
+struct wanted_library {
+    std::uint64_t start;
+    std::uint64_t code;
+};
+
+int take_library(dl_phdr_info* info, std::size_t, void* user) {
+    auto& wanted = *static_cast<wanted_library*>(user);
+    if (info->dlpi_addr != wanted.start) return 0;
+    wanted.code = code_of(*info);
+    return 1;
 }
 
 /// @return none if there are not as many addresses as keys.
@@ -63,9 +90,19 @@ std::vector<rank_contact> read_contacts(std::span<const std::byte> keys,
 }  // namespace
 
 std::uint64_t program_fingerprint() {
-    std::uint64_t hash = 14695981039346656037ull;
-    dl_iterate_phdr(add_code, &hash);
-    return hash;
+    std::uint64_t code = 0;
+    dl_iterate_phdr(take_program, &code);
+    return code;
+}
+
+std::vector<library_card> library_cards() {
+    std::vector<library_card> found;
+    for (const message_library& library : message_libraries()) {
+        wanted_library wanted{library.start, 0};
+        dl_iterate_phdr(take_library, &wanted);
+        found.push_back({library.tag, wanted.code, library.path});
+    }
+    return found;
 }
 
 std::uint64_t draw_secret() {
@@ -81,6 +118,7 @@ std::uint64_t draw_secret() {
 std::vector<std::byte> encode(const process_card& card) {
     card_head head{.magic = magic,
                    .program = card.program,
+                   .script = card.script,
                    .terms = card.terms,
                    .share = card.share,
                    .part_bytes = {},
@@ -91,11 +129,13 @@ std::vector<std::byte> encode(const process_card& card) {
         keys.push_back(rank.key);
         addresses.insert(addresses.end(), rank.address.begin(), rank.address.end());
     }
+    std::vector<library_row> libraries;
+    for (const library_card& one : card.libraries) libraries.push_back({one.tag, one.code});
     const std::array<std::span<const std::byte>, parts_of_card> parts{
         std::as_bytes(std::span(card.version)),  std::as_bytes(std::span(card.spec)),
         std::as_bytes(std::span(card.provider)), std::as_bytes(std::span(card.host)),
         std::span<const std::byte>(card.pulses), std::as_bytes(std::span(keys)),
-        std::span<const std::byte>(addresses)};
+        std::span<const std::byte>(addresses),   std::as_bytes(std::span(libraries))};
     std::vector<std::byte> bytes(sizeof head);
     for (std::size_t i = 0; i < parts_of_card; ++i) {
         head.part_bytes[i] = static_cast<std::uint32_t>(parts[i].size());
@@ -120,19 +160,41 @@ std::optional<process_card> decode_card(std::span<const std::byte> bytes) {
     }
     std::vector<rank_contact> ranks = read_contacts(parts[5], parts[6]);
     if (!bytes.empty() || ranks.empty()) return std::nullopt;
+    std::vector<library_card> libraries;
+    for (auto rows = parts[7]; !rows.empty(); rows = rows.subspan(sizeof(library_row))) {
+        library_row row{};
+        if (rows.size() < sizeof row) return std::nullopt;
+        std::memcpy(&row, rows.data(), sizeof row);
+        libraries.push_back({row.tag, row.code});
+    }
     const auto text = [&](std::size_t part) {
         return std::string(reinterpret_cast<const char*>(parts[part].data()), parts[part].size());
     };
     return process_card{.terms = head.terms,
                         .share = head.share,
                         .program = head.program,
+                        .script = head.script,
                         .version = text(0),
                         .spec = text(1),
                         .provider = text(2),
                         .host = text(3),
                         .pulses = {parts[4].begin(), parts[4].end()},
+                        .libraries = std::move(libraries),
                         .ranks = std::move(ranks)};
 }
+
+namespace {
+
+/// What one has loaded later, or not at all, tells nothing.
+std::string different_library(const process_card& own, const process_card& other) {
+    for (const library_card& one : own.libraries) {
+        const auto same = std::ranges::find(other.libraries, one.tag, &library_card::tag);
+        if (same != other.libraries.end() && same->code != one.code) return one.path;
+    }
+    return {};
+}
+
+}  // namespace
 
 std::string difference(const process_card& own, const process_card& other) {
     if (own.version != other.version) {
@@ -142,6 +204,12 @@ std::string difference(const process_card& own, const process_card& other) {
         return fmt::format("was started as machine \"{}\", not \"{}\"", other.spec, own.spec);
     }
     if (own.program != other.program) return "runs another program, or another build of it";
+    if (own.script != 0 && other.script != 0 && own.script != other.script) {
+        return "runs another script, or another version of it";
+    }
+    if (const std::string path = different_library(own, other); !path.empty()) {
+        return fmt::format("has another library, or another build of it, in place of {}", path);
+    }
     if (own.provider != other.provider) {
         return fmt::format(
             "uses provider {}, not {}; set SELION_FABRIC_PROVIDER to one that all "

@@ -46,21 +46,32 @@ struct rank_contact {
     std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
 };
 
+/// A library whose functions messages may name.
+struct library_card {
+    std::uint64_t tag = 0;   ///< by which messages know it
+    std::uint64_t code = 0;  ///< fingerprint
+    std::string path = {};   ///< in the own process; does not travel
+};
+
 /// What a process tells the others before anything is sent.
 struct process_card {
     job_terms terms;
     share_offer share;
     std::uint64_t program = 0;  ///< fingerprint of the program's code
+    std::uint64_t script = 0;   ///< of the script that it runs; 0: of none that is known
     std::string version;        ///< of the library
     std::string spec;
     std::string provider;
     std::string host;
-    std::vector<std::byte> pulses;    ///< address of its `pulse_socket`; empty: it has none
+    std::vector<std::byte> pulses;  ///< address of its `pulse_socket`; empty: it has none
+    std::vector<library_card> libraries;
     std::vector<rank_contact> ranks;  ///< of the process, in order; their addresses are as long
 };
 
 /// Of the code of the running program, wherever it is mapped. @cost reads all of it once
 std::uint64_t program_fingerprint();
+/// Of the libraries that are loaded now. @cost reads all of their code once
+std::vector<library_card> library_cards();
 /// From the kernel; never 0. @error system_failure (thrown)
 std::uint64_t draw_secret();
 

@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "machine/node/doorbell.hpp"
@@ -30,45 +34,66 @@ void card_exchange::gather(std::int64_t told_after_ns, std::int64_t given_up_aft
                            const std::function<void()>& give_up) {
     launched_.put(key_, encode(own_));
     const std::int64_t start_ns = node::steady_now_ns();
-    // If one of the two is the one that does not come, the other one says so.
-    bool is_told = told_after_ns == 0 || own_process() > 1;
+    bool is_told = told_after_ns == 0;
     launched_.fence([&] {
         std::this_thread::sleep_for(fence_nap);
         const std::int64_t waited_ns = node::steady_now_ns() - start_ns;
-        if (!is_told && waited_ns >= told_after_ns) {
-            is_told = true;
-            base::say(late_text(told_after_ns));
-        }
-        if (given_up_after_ns != 0 && waited_ns >= given_up_after_ns) give_up();
+        if (waited_ns >= given_up_after_ns) give_up();
+        if (is_told || waited_ns < told_after_ns) return;
+        is_told = true;
+        if (const std::string text = late_text(told_after_ns); !text.empty()) base::say(text);
     });
 }
 
+/// Of those who would know: the first of all, and those of the own host.
+bool card_exchange::is_first_there() {
+    std::vector<std::uint32_t> before{0};
+    for (const std::uint32_t process : launched_.place().near) {
+        if (process != 0) before.push_back(process);
+    }
+    std::erase_if(before, [this](std::uint32_t process) { return process >= own_process(); });
+    return std::ranges::count(launched_.have_put(before, key_), true) == 0;
+}
+
+/// Empty: another one says it.
 std::string card_exchange::late_text(std::int64_t waited_ns) {
-    const std::uint32_t processes = launched_.place().processes;
-    std::uint32_t late = 0;
-    while (late < processes && launched_.has_put(late, key_)) ++late;
+    if (!is_first_there()) return {};
+    std::vector<std::uint32_t> others(launched_.place().processes);
+    std::iota(others.begin(), others.end(), 0u);
+    std::erase(others, own_process());
+    const std::vector<bool> are_there = launched_.have_put(others, key_);
+    const auto here = std::ranges::find(are_there, true) - are_there.begin();
+    const auto late =
+        static_cast<std::size_t>(std::ranges::find(are_there, false) - are_there.begin());
+    if (static_cast<std::size_t>(here) < own_process()) return {};
     return fmt::format(
         "{} has waited for {} s for {} to start: has it come to selion::run, and is its "
         "SELION_MACHINE \"{}\"?",
         ranks_.name_of_process(own_process()), static_cast<double>(waited_ns) / 1e9,
-        late < processes ? ranks_.name_of_process(late) : "others", own_.spec);
+        late < others.size() ? ranks_.name_of_process(others[late]) : "others", own_.spec);
+}
+
+error card_exchange::no_card(std::uint32_t process) const {
+    return {status::system_failure,
+            fmt::format("fabric: {} has left no card of this version: all ranks must run the same "
+                        "program, call selion::run alike, and live until all have started",
+                        ranks_.name_of_process(process))};
 }
 
 process_card card_exchange::read(std::uint32_t process) {
     const auto bytes = launched_.get(process, key_);
     std::optional<process_card> card;
     if (bytes) card = decode_card(*bytes);
-    if (!card || card->ranks.size() != ranks_.ranks_per_process()) {
-        throw error(status::system_failure,
-                    fmt::format("fabric: {} has left no card of this version: all ranks must run "
-                                "the same program, and call selion::run alike",
-                                ranks_.name_of_process(process)));
-    }
+    if (!card) throw no_card(process);
     const std::string mistake = difference(own_, *card);
-    if (mistake.empty()) return *card;
-    throw error(status::system_failure,
-                fmt::format("fabric: {} {}, as {} does", ranks_.name_of_process(process), mistake,
-                            ranks_.name_of_process(own_process())));
+    if (!mistake.empty()) {
+        throw error(status::system_failure, fmt::format("fabric: compared with {}, {} {}",
+                                                        ranks_.name_of_process(own_process()),
+                                                        ranks_.name_of_process(process), mistake));
+    }
+    // Those of one spec have as many ranks.
+    if (card->ranks.size() != ranks_.ranks_per_process()) throw no_card(process);
+    return *card;
 }
 
 }  // namespace selion::machine::fabric

@@ -18,9 +18,9 @@ public:
     card_exchange(launcher_link& launched, const rank_places& ranks, std::uint32_t number,
                   process_card own);
 
-    /// Leaves the own card and waits for the others'. The first two say once who is awaited.
-    /// @param told_after_ns 0: never. @param given_up_after_ns 0: never.
-    /// @param give_up ends the job.
+    /// Leaves the own card and waits for the others'. The first of those who have come says once
+    /// who is awaited.
+    /// @param told_after_ns 0: never. @param give_up ends the job.
     void gather(std::int64_t told_after_ns, std::int64_t given_up_after_ns,
                 const std::function<void()>& give_up);
     /// The card of another process, checked. @error system_failure (thrown)
@@ -28,7 +28,9 @@ public:
     const process_card& own() const { return own_; }
 
 private:
+    bool is_first_there();
     std::string late_text(std::int64_t waited_ns);
+    error no_card(std::uint32_t process) const;
     /// Processes may be renumbered once all cards are there.
     std::uint32_t own_process() const { return launched_.place().process; }
 

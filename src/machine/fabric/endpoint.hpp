@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "machine/fabric/wire.hpp"
@@ -23,6 +24,9 @@ struct endpoint_wish {
 
 /// As SELION_FABRIC_PROVIDER and SELION_FABRIC_INTERFACE ask.
 endpoint_wish wish_of_knobs();
+
+/// Whether a provider's own decoders take no harm of what is not of the job.
+bool withstands_strangers(std::string_view provider);
 
 /// How an attempt to send has ended.
 enum class send_outcome : std::uint8_t {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -16,11 +18,15 @@
 #include "machine/fabric/fabric_spec.hpp"
 #include "machine/fabric/job_watch.hpp"
 #include "machine/fabric/limits.hpp"
+#include "machine/program_images.hpp"
 #include "selion/machines.hpp"
 
 namespace selion::machine {
 namespace fabric {
 namespace {
+
+/// Times of silence after which a rank that has not started is taken for dead.
+constexpr std::int64_t silences_before_start = 3;
 
 /// Of this process, the one that runs among them.
 std::uint32_t jobs = 0;
@@ -81,6 +87,25 @@ std::vector<rank_contact> fabric_machine::own_contacts() const {
     return own;
 }
 
+/// A launcher that goes on without a rank may not tell that one has died before it came.
+void fabric_machine::gather_cards() {
+    constexpr std::int64_t never = INT64_MAX;
+    const std::int64_t hang_ns =
+        setting_.aborts_on_hang && setting_.hang_timeout_ns != 0 ? setting_.hang_timeout_ns : never;
+    const std::int64_t death_ns =
+        reports_deaths() && silence_ns() != 0 ? silences_before_start * silence_ns() : never;
+    cards_->gather(silence_ns(), std::min(hang_ns, death_ns), [&] {
+        if (hang_ns <= death_ns) end_for_hang();
+        end_job({places_.own().first,
+                 fmt::format("{} has waited for {} s for all to start, and with "
+                             "SELION_RANK_DEATH=report the launcher may not tell that one has "
+                             "died; the job ends; raise SELION_FABRIC_TIMEOUT if one is slow",
+                             places_.name_of_process(place_.process),
+                             static_cast<double>(death_ns) / 1e9),
+                 {}});
+    });
+}
+
 void fabric_machine::exchange_cards(selion::thread_level level) {
     if (place_.process == 0) terms_ = choose_terms(level);
     open_pulses();
@@ -88,14 +113,15 @@ void fabric_machine::exchange_cards(selion::thread_level level) {
                    process_card{.terms = terms_,
                                 .share = share_.offer(setting_.is_direct),
                                 .program = program_fingerprint(),
+                                .script = script_fingerprint(),
                                 .version = version(),
                                 .spec = setting_.description.spec,
                                 .provider = ends_.front()->provider(),
                                 .host = place_.host,
                                 .pulses = pulses_ ? pulses_->name() : std::vector<std::byte>{},
+                                .libraries = library_cards(),
                                 .ranks = own_contacts()});
-    cards_->gather(silence_ns(), setting_.aborts_on_hang ? setting_.hang_timeout_ns : 0,
-                   [this] { end_for_hang(); });
+    gather_cards();
     if (place_.process != 0) terms_ = cards_->read(0).terms;
     if (terms_.is_renumbered != 0) launched_.renumber();
     setting_.heap_bytes = terms_.reserve_bytes;
@@ -150,7 +176,25 @@ void fabric_machine::make_ranks(const job& work) {
     }
 }
 
+void fabric_machine::warn_of_network() const {
+    const std::string& provider = setting_.description.network;
+    if (place_.process != 0 || withstands_strangers(provider)) return;
+    base::say_verbose(fmt::format(
+        "warning: whoever reaches a port of this job can end or hang it with bytes that provider "
+        "{} itself does not understand; see docs/reference/security.md",
+        provider));
+}
+
+void fabric_machine::report_strange_pulses() const {
+    if (!others_ || others_->strange() == 0) return;
+    base::say(
+        fmt::format("warning: {} has dropped {} datagrams that were no signs of life of this "
+                    "job",
+                    places_.name_of_process(place_.process), others_->strange()));
+}
+
 int fabric_machine::run(const job& work) {
+    std::optional<loss_hearing> hearing(std::in_place, *this);
     open_endpoints();
     exchange_cards(work.thread_level);
     thread_level_ = static_cast<selion::thread_level>(terms_.thread_level);
@@ -163,11 +207,14 @@ int fabric_machine::run(const job& work) {
     for (const fabric_rank& rank : ranks_) {
         base::say_verbose(fmt::format("{}: {}", setting_.description.spec, rank.text()));
     }
+    warn_of_network();
     watch_deaths();
-    begin_to_hear_of_losses();
+    // release: what notes deaths [fabric.start]
+    has_started_.store(true, std::memory_order_release);
     install_crash_handler(false);
     const int status = run_ranks(work);
-    end_hearing_of_losses();
+    hearing.reset();
+    report_strange_pulses();
     batches_.reset();
     for (fabric_rank& rank : ranks_) {
         rank.report_frames();

@@ -133,12 +133,15 @@ void fabric_machine::end_for_silence(std::uint32_t process, const std::string& w
              {}});
 }
 
-void fabric_machine::begin_to_hear_of_losses() {
-    running.store(this, std::memory_order_relaxed);
-    launched_.on_loss(on_loss);
+fabric_machine::loss_hearing::loss_hearing(fabric_machine& own) : launched_(own.launched_) {
+    running.store(&own, std::memory_order_relaxed);
+    launched_.on_loss(&fabric_machine::on_loss);
 }
 
-void fabric_machine::end_hearing_of_losses() { running.store(nullptr, std::memory_order_relaxed); }
+fabric_machine::loss_hearing::~loss_hearing() {
+    launched_.on_loss(nullptr);
+    running.store(nullptr, std::memory_order_relaxed);
+}
 
 void fabric_machine::end_job(const failure& why) {
     std::uint32_t nobody = 0;
@@ -164,8 +167,9 @@ void fabric_machine::end_job(const failure& why) {
 /// On a thread of PMIx, which must not be asked anything here. One process speaks for all.
 void fabric_machine::on_loss(std::optional<std::uint32_t> process, const char* why) {
     fabric_machine* const own = running.load(std::memory_order_relaxed);
-    if (own == nullptr) return;
-    if (process && own->deaths_) return own->deaths_->note(*process, why);
+    // acquire: what notes deaths, if anything does [fabric.start]
+    const bool has_started = own->has_started_.load(std::memory_order_acquire);
+    if (process && has_started && own->deaths_) return own->deaths_->note(*process, why);
     std::uint32_t nobody = 0;
     if (!std::atomic_ref(own->ending_)
              .compare_exchange_strong(nobody, 1, std::memory_order_relaxed)) {
@@ -185,7 +189,10 @@ void fabric_machine::on_loss(std::optional<std::uint32_t> process, const char* w
                                     ? fmt::format("rank {} of {}", lost.first, ranks)
                                     : fmt::format("the process of ranks {} to {} of {}", lost.first,
                                                   lost.first + lost.count - 1, ranks);
-        announce({lost.first, fmt::format("{} has died ({}); the job ends", who, why), {}});
+        announce({lost.first,
+                  fmt::format("{} has died{} ({}); the job ends", who,
+                              has_started ? "" : " while ranks start", why),
+                  {}});
     }
     _exit(1);
 }

@@ -75,18 +75,29 @@ private:
     [[noreturn]] void end_for_hang() {
         end_job({{}, "SELION_HANG_ACTION=abort: the job ends", {}});
     }
+    void gather_cards();
     void exchange_cards(selion::thread_level level);
     void make_memory();
     void make_ranks(const job& work);
     int run_ranks(const job& work);
+    void warn_of_network() const;
+    void report_strange_pulses() const;
     void run_rank(const job& work, fabric_rank& rank);
     void leave_together(fabric_rank& rank);
     fabric_rank& rank_of(const detail::rank_context& context) {
         return ranks_[context.rank - places_.own().first];
     }
-    /// From now on this is the machine that a loss ends.
-    void begin_to_hear_of_losses();
-    void end_hearing_of_losses();
+    /// While it lives, its machine is the one that hears of losses.
+    class loss_hearing {
+    public:
+        explicit loss_hearing(fabric_machine& own);
+        ~loss_hearing();
+        loss_hearing(const loss_hearing&) = delete;
+        loss_hearing& operator=(const loss_hearing&) = delete;
+
+    private:
+        launcher_link& launched_;
+    };
     static void on_loss(std::optional<std::uint32_t> process, const char* why);
 
     node::job_setting setting_;
@@ -101,7 +112,8 @@ private:
     host_share share_;
     std::optional<pulse_socket> pulses_;  ///< if there are other hosts
     std::optional<peer_watch> others_;
-    std::optional<process_deaths> deaths_;  ///< if they do not end the job
+    std::optional<process_deaths> deaths_;   ///< if they do not end the job
+    std::atomic<bool> has_started_ = false;  ///< until then they do
     std::optional<node::shared_mapping> mapping_;
     std::unique_ptr<fabric_memory> memory_;
     std::optional<bell_pipes> pipes_;

@@ -8,25 +8,52 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "machine/fabric/libraries.hpp"
 
 namespace selion::machine::fabric {
 namespace {
 
-std::atomic<launcher_link::loss_handler> registered = nullptr;
-/// Numbers of processes by the launcher's; empty: they are the same. Fixed before losses are told.
-std::vector<std::uint32_t> number_of_launched;
+/// How long is waited for a card that must be there.
+constexpr std::chrono::seconds longest_get{10};
+/// How long servers have to say whose cards are there; some wait for those that are not.
+constexpr std::chrono::seconds longest_look{1};
+
 pid_t connected_process = 0;
-/// Fixed before losses are told, too.
+/// Fixed before losses are told.
 std::string connected_job;
-std::uint32_t launched_processes = 0;
+launch_place connected_place;
+
+/// A process that has died.
+struct loss {
+    std::uint32_t launched;  ///< the launcher's number of it
+    const char* why;
+};
+
+/// What PMIx has told, and who wants to hear of it.
+struct told_losses {
+    std::mutex mutex;  ///< held also while the handler runs
+    launcher_link::loss_handler handler = nullptr;
+    std::vector<loss> dead;
+    /// Numbers of processes by the launcher's; empty: they are the same.
+    std::vector<std::uint32_t> number_of_launched;
+    bool has_finished = false;  ///< the process leaves, and takes no notice any more
+
+    void tell(const loss& one) const {
+        handler(number_of_launched.empty() ? one.launched : number_of_launched[one.launched],
+                one.why);
+    }
+};
+told_losses losses;
 
 void fill(pmix_proc_t& who, const std::string& job, pmix_rank_t rank) {
     who = {};
@@ -102,11 +129,16 @@ void divide_host(launch_place& place) {
 
 /// Runs when the process leaves by `exit`: a launcher takes one that says nothing for dead.
 void say_goodbye() {
-    if (getpid() == connected_process) pmix().finalize(nullptr, 0);
+    if (getpid() != connected_process) return;
+    {
+        const std::lock_guard lock(losses.mutex);
+        losses.has_finished = true;
+    }
+    pmix().finalize(nullptr, 0);
 }
 
-/// The process that an event is about: the one that it names, else the one that it comes from.
-/// Nothing: none of this job.
+/// The launcher's number of the process that an event is about: the one that it names, else the one
+/// that it comes from. Nothing: none of this job.
 std::optional<std::uint32_t> affected_process(const pmix_proc_t* source,
                                               std::span<const pmix_info_t> more) {
     const pmix_proc_t* who = source;
@@ -114,25 +146,34 @@ std::optional<std::uint32_t> affected_process(const pmix_proc_t* source,
         const bool is_name = std::string_view(one.key) == PMIX_EVENT_AFFECTED_PROC;
         if (is_name && one.value.type == PMIX_PROC) who = one.value.data.proc;
     }
-    if (who == nullptr || connected_job != who->nspace || who->rank >= launched_processes) {
-        return std::nullopt;
-    }
-    return number_of_launched.empty() ? who->rank : number_of_launched[who->rank];
+    if (who == nullptr || connected_job != who->nspace) return std::nullopt;
+    return who->rank < connected_place.processes ? std::optional(who->rank) : std::nullopt;
+}
+
+/// Between jobs nobody else would end the process.
+[[noreturn]] void end_without_launcher(const char* why) {
+    base::say(fmt::format("process {} of {} on host {}: the launcher is gone ({}); it ends",
+                          connected_place.process, connected_place.processes, connected_place.host,
+                          why));
+    _exit(1);
 }
 
 void on_event(size_t, pmix_status_t what, const pmix_proc_t* source, pmix_info_t more[],
               size_t count, pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done,
               void* done_data) {
-    // acquire: what the handler uses [fabric.loss]
-    const launcher_link::loss_handler handler = registered.load(std::memory_order_acquire);
     const bool is_launcher = what == PMIX_ERR_LOST_CONNECTION_TO_SERVER ||
                              what == PMIX_ERR_LOST_CONNECTION || what == PMIX_ERR_UNREACH;
-    if (handler != nullptr) {
-        if (is_launcher) {
-            handler(std::nullopt, pmix().error_string(what));
-        } else if (const auto process = affected_process(source, std::span(more, count))) {
-            handler(process, pmix().error_string(what));
+    const char* const why = pmix().error_string(what);
+    const std::lock_guard lock(losses.mutex);
+    if (is_launcher) {
+        if (losses.handler != nullptr) {
+            losses.handler(std::nullopt, why);
+        } else if (!losses.has_finished) {
+            end_without_launcher(why);
         }
+    } else if (const auto launched = affected_process(source, std::span(more, count))) {
+        losses.dead.push_back({*launched, why});
+        if (losses.handler != nullptr) losses.tell(losses.dead.back());
     }
     if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
 }
@@ -148,6 +189,37 @@ void note_end(pmix_status_t status, void* where) {
     end.status = status;
     // release: what came with the fence [fabric.fence]
     end.is_there.store(true, std::memory_order_release);
+}
+
+/// What servers answer to several questions; whoever asks may have gone before they do.
+struct answers {
+    std::mutex mutex;
+    std::condition_variable all_there;
+    std::size_t missing;
+    std::vector<std::optional<std::vector<std::byte>>> found;
+};
+
+struct question {
+    std::shared_ptr<answers> where;
+    std::size_t index;
+};
+
+void note_answer(pmix_status_t status, pmix_value_t* value, void* asked) {
+    const std::unique_ptr<question> own(static_cast<question*>(asked));
+    const std::lock_guard lock(own->where->mutex);
+    if (status == PMIX_SUCCESS && value != nullptr && value->type == PMIX_BYTE_OBJECT) {
+        const auto* const first = reinterpret_cast<const std::byte*>(value->data.bo.bytes);
+        own->where->found[own->index].emplace(first, first + value->data.bo.size);
+    }
+    if (--own->where->missing == 0) own->where->all_there.notify_all();
+}
+
+void register_for_losses() {
+    std::array<pmix_status_t, 4> codes{PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTING,
+                                       PMIX_ERR_LOST_CONNECTION_TO_SERVER,
+                                       PMIX_ERR_LOST_CONNECTION};
+    pmix().register_event_handler(codes.data(), codes.size(), nullptr, 0, on_event, nullptr,
+                                  nullptr);
 }
 
 }  // namespace
@@ -199,6 +271,9 @@ result<launcher_link*> launcher_link::connect() {
     const result<launch_place> place = only.ask_place();
     if (!place) return place.trouble();
     only.place_ = place.value();
+    connected_job = only.job_name_;
+    connected_place = only.place_;
+    register_for_losses();
     return &only;
 }
 
@@ -234,6 +309,8 @@ void launcher_link::renumber() {
                     "are, which are numbered host by host; start the job again, or list its hosts "
                     "so that the processes of each are neighbours");
     }
+    const std::lock_guard lock(losses.mutex);
+    std::vector<std::uint32_t>& number_of_launched = losses.number_of_launched;
     number_of_launched.resize(order_.size());
     for (std::uint32_t process = 0; process < order_.size(); ++process) {
         number_of_launched[order_[process]] = process;
@@ -255,27 +332,42 @@ void launcher_link::put(const std::string& key, std::span<const std::byte> bytes
                                                     pmix().error_string(code)));
 }
 
-std::optional<std::vector<std::byte>> launcher_link::get(std::uint32_t process,
-                                                         const std::string& key) {
-    const asked_value value(job_name_, launcher_rank(process), key.c_str());
-    if (value.get() == nullptr || value.get()->type != PMIX_BYTE_OBJECT) return std::nullopt;
-    const auto* const first = reinterpret_cast<const std::byte*>(value.get()->data.bo.bytes);
-    return std::vector<std::byte>(first, first + value.get()->data.bo.size);
+/// @return nothing of those who have put nothing, or of whom no server has told in time.
+std::vector<std::optional<std::vector<std::byte>>> launcher_link::ask(
+    std::span<const std::uint32_t> processes, const std::string& key,
+    std::chrono::milliseconds most) {
+    const auto all = std::make_shared<answers>();
+    all->missing = processes.size();
+    all->found.resize(processes.size());
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        pmix_proc_t who;
+        fill(who, job_name_, launcher_rank(processes[i]));
+        auto one = std::make_unique<question>(all, i);
+        const pmix_status_t code =
+            pmix().get_later(&who, key.c_str(), nullptr, 0, note_answer, one.get());
+        if (code != PMIX_SUCCESS) {
+            note_answer(code, nullptr, one.release());
+        } else {
+            one.release();
+        }
+    }
+    std::unique_lock lock(all->mutex);
+    all->all_there.wait_for(lock, most, [&] { return all->missing == 0; });
+    return all->found;
 }
 
-bool launcher_link::has_put(std::uint32_t process, const std::string& key) {
-    pmix_proc_t who;
-    fill(who, job_name_, launcher_rank(process));
-    pmix_info_t limit{};
-    constexpr std::string_view name = PMIX_TIMEOUT;
-    name.copy(limit.key, PMIX_MAX_KEYLEN);
-    limit.value.type = PMIX_INT;
-    limit.value.data.integer = 1;
-    pmix_value_t* value = nullptr;
-    if (pmix().get(&who, key.c_str(), &limit, 1, &value) != PMIX_SUCCESS) return false;
-    pmix().value_destruct(value);
-    std::free(value);
-    return true;
+std::optional<std::vector<std::byte>> launcher_link::get(std::uint32_t process,
+                                                         const std::string& key) {
+    return ask(std::span(&process, 1), key, longest_get).front();
+}
+
+std::vector<bool> launcher_link::have_put(std::span<const std::uint32_t> processes,
+                                          const std::string& key) {
+    std::vector<bool> found;
+    for (const auto& answer : ask(processes, key, longest_look)) {
+        found.push_back(answer.has_value());
+    }
+    return found;
 }
 
 std::string launcher_link::host_of(std::uint32_t process) {
@@ -300,16 +392,16 @@ void launcher_link::fence(const std::function<void()>& serve) {
     collect.value.type = PMIX_BOOL;
     collect.value.data.flag = true;
     fence_end end;
-    const auto expect_good = [](pmix_status_t code) {
+    const auto expect_good = [](pmix_status_t code, const char* what) {
         if (code == PMIX_SUCCESS) return;
-        throw error(
-            status::system_failure,
-            fmt::format("fabric: the PMIx server refuses a fence ({})", pmix().error_string(code)));
+        throw error(status::system_failure,
+                    fmt::format("fabric: {} ({})", what, pmix().error_string(code)));
     };
-    expect_good(pmix().fence(&all, 1, &collect, 1, note_end, &end));
+    expect_good(pmix().fence(&all, 1, &collect, 1, note_end, &end),
+                "the PMIx server refuses a fence");
     // acquire: what came with it [fabric.fence]
     while (!end.is_there.load(std::memory_order_acquire)) serve();
-    expect_good(end.status);
+    expect_good(end.status, "a fence has ended without all processes: one has died");
 }
 
 void launcher_link::abort(int status) {
@@ -317,17 +409,10 @@ void launcher_link::abort(int status) {
 }
 
 void launcher_link::on_loss(loss_handler handler) {
-    // release: what it uses; pairs with the thread that calls it [fabric.loss]
-    registered.store(handler, std::memory_order_release);
-    static bool has_registered = false;
-    if (std::exchange(has_registered, true)) return;
-    connected_job = job_name_;
-    launched_processes = place_.processes;
-    std::array<pmix_status_t, 4> codes{PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTING,
-                                       PMIX_ERR_LOST_CONNECTION_TO_SERVER,
-                                       PMIX_ERR_LOST_CONNECTION};
-    pmix().register_event_handler(codes.data(), codes.size(), nullptr, 0, on_event, nullptr,
-                                  nullptr);
+    const std::lock_guard lock(losses.mutex);
+    losses.handler = handler;
+    if (handler == nullptr) return;
+    for (const loss& one : losses.dead) losses.tell(one);
 }
 
 }  // namespace selion::machine::fabric

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,11 +43,12 @@ public:
     void renumber();
     /// Publishes bytes for all processes; they are there after the next fence.
     void put(const std::string& key, std::span<const std::byte> bytes);
-    /// What a process has published. May wait for the launcher, never for the process.
+    /// What a process has published; nothing if the server does not say within ten seconds: some
+    /// wait for one that has died before it could.
     std::optional<std::vector<std::byte>> get(std::uint32_t process, const std::string& key);
-    /// Whether a process has published something, as far as its server says within a second. May
-    /// be asked while the caller is in a fence.
-    bool has_put(std::uint32_t process, const std::string& key);
+    /// Which of some processes have published something, as far as the servers say within a
+    /// second. May be asked while the caller is in a fence.
+    std::vector<bool> have_put(std::span<const std::uint32_t> processes, const std::string& key);
     /// Host of a process, or "an unknown host". Asks the server once for each. By any thread.
     std::string host_of(std::uint32_t process);
     /// Waits for all processes, and lets what was put be seen.
@@ -56,7 +58,9 @@ public:
     void abort(int status);
 
     /// From now on, called on a thread of PMIx when a process of the job has died, with its number,
-    /// or with none when the launcher itself is gone.
+    /// or with none when the launcher itself is gone; and at once, on this one, for each process
+    /// that has died before. Must ask nothing here. @param handler null: nobody is told, and the
+    /// process ends when the launcher is gone, as it does before the first call
     using loss_handler = void (*)(std::optional<std::uint32_t> process, const char* why);
     void on_loss(loss_handler handler);
 
@@ -64,6 +68,9 @@ private:
     launcher_link() = default;
     result<launch_place> ask_place();
     std::vector<std::uint32_t> ask_order();
+    std::vector<std::optional<std::vector<std::byte>>> ask(std::span<const std::uint32_t> processes,
+                                                           const std::string& key,
+                                                           std::chrono::milliseconds most);
     std::uint32_t launcher_rank(std::uint32_t process) const {
         return order_.empty() ? process : order_[process];
     }

@@ -68,6 +68,7 @@ struct loaded_pmix {
         found.find(calls.commit, "PMIx_Commit");
         found.find(calls.fence, "PMIx_Fence_nb");
         found.find(calls.get, "PMIx_Get");
+        found.find(calls.get_later, "PMIx_Get_nb");
         found.find(calls.abort, "PMIx_Abort");
         found.find(calls.value_destruct, "PMIx_Value_destruct");
         found.find(calls.error_string, "PMIx_Error_string");

@@ -31,6 +31,7 @@ struct pmix_calls {
     decltype(&::PMIx_Commit) commit;
     decltype(&::PMIx_Fence_nb) fence;
     decltype(&::PMIx_Get) get;
+    decltype(&::PMIx_Get_nb) get_later;
     decltype(&::PMIx_Abort) abort;
     decltype(&::PMIx_Value_destruct) value_destruct;
     decltype(&::PMIx_Error_string) error_string;

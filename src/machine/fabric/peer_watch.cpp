@@ -154,6 +154,11 @@ std::string peer_watch::send(const place& where, pulse::kind what, std::uint32_t
     return std::strerror(errno);
 }
 
+bool peer_watch::is_of_job(const pulse& came, std::size_t bytes) const {
+    return bytes == sizeof came && came.secret == around_.secret &&
+           came.origin < around_.processes && came.subject < around_.processes;
+}
+
 void peer_watch::take_pulses() {
     for (int i = 0; i < most_taken; ++i) {
         pulse came;
@@ -163,8 +168,10 @@ void peer_watch::take_pulses() {
                                        reinterpret_cast<sockaddr*>(&from.address), &from.bytes);
         // An error is of an earlier pulse, and what comes of it is silence.
         if (bytes < 0) return;
-        if (bytes != ssize_t{sizeof came} || came.secret != around_.secret) continue;
-        if (came.origin >= around_.processes || came.subject >= around_.processes) continue;
+        if (!is_of_job(came, static_cast<std::size_t>(bytes))) {
+            ++strange_;
+            continue;
+        }
         switch (came.what) {
             case pulse::kind::question:
                 askers_[came.origin] = from;

@@ -106,6 +106,8 @@ public:
     int due_ms(std::int64_t now_ns) const;
     /// Takes what has come, and asks if a period is over.
     void look(std::int64_t now_ns);
+    /// Datagrams that have come and are no signs of life of this job.
+    std::uint64_t strange() const { return strange_; }
 
 private:
     struct place {
@@ -119,6 +121,7 @@ private:
     };
 
     void take_pulses();
+    bool is_of_job(const pulse& came, std::size_t bytes) const;
     void ask(std::uint32_t process);
     void tell_all(pulse::kind what, std::uint32_t subject);
     void tell_news();
@@ -135,6 +138,7 @@ private:
     surroundings around_;
     std::int64_t period_ns_;
     std::int64_t due_ns_ = 0;
+    std::uint64_t strange_ = 0;
     std::optional<death_hearing> deaths_;  ///< if they do not end the job
     std::size_t told_deaths_ = 0;          ///< of all that are known
     std::map<std::uint32_t, asked_peer> asked_;

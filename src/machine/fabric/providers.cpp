@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,14 @@ constexpr std::array<std::string_view, 4> over_streams{"tcp", "net", "tcp;ofi_rx
 
 bool has_stream(std::string_view provider) {
     return std::ranges::find(over_streams, provider) != over_streams.end();
+}
+
+/// What FI_PROVIDER, which is libfabric's own, has to do with it; empty: it is not set.
+std::string filter_text() {
+    const char* const filter = std::getenv("FI_PROVIDER");
+    if (filter == nullptr) return {};
+    return fmt::format("; FI_PROVIDER=\"{}\" is set, by which libfabric leaves some out: unset it",
+                       filter);
 }
 
 /// What the machine asks of an endpoint.
@@ -113,10 +122,12 @@ error nothing_found(const fi_info* first, const endpoint_wish& wish) {
         fmt::format("{}{}", wish.provider.empty() ? "" : " SELION_FABRIC_PROVIDER=" + wish.provider,
                     wish.interface.empty() ? "" : " SELION_FABRIC_INTERFACE=" + wish.interface);
     return {status::system_failure,
-            fmt::format("fabric: libfabric has no usable provider{}{}; there is {}",
+            fmt::format("fabric: libfabric has no usable provider{}{}; there is {}{}; see "
+                        "'selion doctor --fabric'",
                         wished.empty() ? "" : " for", wished,
                         offers.empty() ? "none with reliable datagrams in order"
-                                       : fmt::format("{}", fmt::join(offers, ", ")))};
+                                       : fmt::format("{}", fmt::join(offers, ", ")),
+                        filter_text())};
 }
 
 info_list offers_with(std::uint64_t more) {
@@ -181,6 +192,11 @@ result<chosen_info> choose_provider(const endpoint_wish& wish) {
     const fi_info* const best = best_of(all.get(), wish);
     if (best == nullptr) return nothing_found(all.get(), wish);
     return chosen_info{std::move(all), best};
+}
+
+/// As seen with libfabric 1.17.
+bool withstands_strangers(std::string_view provider) {
+    return provider != "sockets" && provider != "udp;ofi_rxd";
 }
 
 endpoint_wish wish_of_knobs() {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/fabric/card.hpp"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "selion/detail/message_function.hpp"
 
 namespace selion::machine::fabric {
 namespace {
@@ -13,11 +18,13 @@ process_card example() {
     return {.terms = {.secret = 7, .reserve_bytes = 1 << 20},
             .share = {.view = 5, .device = 1, .inode = 6, .process = 77, .file = 9},
             .program = 42,
+            .script = 77,
             .version = "0.1.0",
             .spec = "fabric:4",
             .provider = "tcp;ofi_rxm",
             .host = "a",
             .pulses = std::vector<std::byte>(16, std::byte{2}),
+            .libraries = {{21, 22, "/lib/libone.so"}, {31, 32, "/lib/libother.so"}},
             .ranks = {{std::vector<std::byte>(16, std::byte{1}), 8},
                       {std::vector<std::byte>(16, std::byte{3}), 9}}};
 }
@@ -29,6 +36,10 @@ TEST(card, is_read_as_it_was_written) {
     EXPECT_EQ(read->share.inode, 6u);
     EXPECT_TRUE(read->share.meets(example().share));
     EXPECT_EQ(read->program, 42u);
+    EXPECT_EQ(read->script, 77u);
+    ASSERT_EQ(read->libraries.size(), 2u);
+    EXPECT_EQ(read->libraries[1].tag, 31u);
+    EXPECT_EQ(read->libraries[1].code, 32u);
     EXPECT_EQ(read->host, "a");
     EXPECT_EQ(read->pulses, example().pulses);
     ASSERT_EQ(read->ranks.size(), 2u);
@@ -66,8 +77,42 @@ TEST(card, what_keeps_ranks_apart_is_told) {
     other.program = 43;
     EXPECT_THAT(difference(example(), other), HasSubstr("another program, or another build"));
     other = example();
+    other.script = 78;
+    EXPECT_THAT(difference(example(), other), HasSubstr("another script"));
+    other = example();
+    other.libraries[1].code = 33;
+    EXPECT_THAT(difference(example(), other), HasSubstr("in place of /lib/libother.so"));
+    other = example();
     other.provider = "sockets";
     EXPECT_THAT(difference(example(), other), HasSubstr("set SELION_FABRIC_PROVIDER"));
+}
+
+TEST(card, libraries_are_those_whose_functions_messages_may_name) {
+    const void* const inside = dlsym(RTLD_DEFAULT, "hwloc_topology_init");
+    if (inside == nullptr) GTEST_SKIP() << "no library is loaded that could be registered";
+    const auto is_known = [](const std::vector<library_card>& all) {
+        return std::ranges::any_of(all, [](const library_card& one) {
+            return one.path.find("/libhwloc.") != one.path.npos && one.code != 0;
+        });
+    };
+    EXPECT_FALSE(is_known(library_cards()));
+    const detail::image_place place = detail::register_image(inside);
+    const std::vector<library_card> found = library_cards();
+    EXPECT_TRUE(is_known(found));
+    for (const library_card& one : found) {
+        EXPECT_FALSE(one.path.empty());
+        EXPECT_NE(one.code, program_fingerprint());
+    }
+    EXPECT_NE(place.tag, 0u);
+}
+
+TEST(card, what_only_one_of_two_has_keeps_them_not_apart) {
+    process_card other = example();
+    other.script = 0;
+    other.libraries.pop_back();
+    other.libraries.push_back({41, 42});
+    EXPECT_EQ(difference(example(), other), "");
+    EXPECT_EQ(difference(other, example()), "");
 }
 
 }  // namespace

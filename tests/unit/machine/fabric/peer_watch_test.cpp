@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -111,6 +112,23 @@ TEST(peer_watch, who_answers_lives) {
     ring all(3);
     all.live(20);
     for (const auto& one : all.found) EXPECT_FALSE(one);
+    for (const auto& member : all.members) EXPECT_EQ(member.strange(), 0u);
+}
+
+TEST(peer_watch, datagrams_of_other_lengths_are_counted) {
+    ring all(2);
+    const std::vector<std::byte> where = all.sockets[1].name();
+    const pulse right{.secret = 1, .origin = 0, .what = pulse::kind::question};
+    std::array<std::byte, sizeof right + 1> sent{};
+    std::memcpy(sent.data(), &right, sizeof right);
+    for (const std::size_t bytes : {std::size_t{0}, sizeof right - 1, sizeof right + 1}) {
+        sendto(all.sockets[0].file(), sent.data(), bytes, 0,
+               reinterpret_cast<const sockaddr*>(where.data()),
+               static_cast<socklen_t>(where.size()));
+    }
+    all.live(3);
+    EXPECT_EQ(all.members[1].strange(), 3u);
+    EXPECT_EQ(all.members[0].strange(), 0u);
 }
 
 TEST(peer_watch, all_hear_of_one_that_is_silent_at_once) {
@@ -130,6 +148,7 @@ TEST(peer_watch, pulses_of_another_secret_are_not_minded) {
     all.live(heartbeat::periods + 1);
     EXPECT_EQ(all.found[0], (ring::found_silent{1, 0}));
     EXPECT_EQ(all.found[1], (ring::found_silent{0, 1}));
+    for (const auto& member : all.members) EXPECT_GE(member.strange(), 1u);
 }
 
 TEST(peer_watch, pulses_about_processes_that_are_none_are_not_minded) {
