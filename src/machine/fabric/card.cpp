@@ -27,8 +27,8 @@ struct card_head {
     job_terms terms;
     share_offer share;
     std::array<std::uint32_t, parts_of_card> part_bytes;
-    std::uint32_t unused;
 };
+static_assert(parts_of_card % 2 == 0);  // nothing lies after them that is not set
 
 /// A library as it travels.
 struct library_row {
@@ -121,8 +121,7 @@ std::vector<std::byte> encode(const process_card& card) {
                    .script = card.script,
                    .terms = card.terms,
                    .share = card.share,
-                   .part_bytes = {},
-                   .unused = 0};
+                   .part_bytes = {}};
     std::vector<std::uint64_t> keys;
     std::vector<std::byte> addresses;
     for (const rank_contact& rank : card.ranks) {
@@ -188,8 +187,12 @@ namespace {
 /// What one has loaded later, or not at all, tells nothing.
 std::string different_library(const process_card& own, const process_card& other) {
     for (const library_card& one : own.libraries) {
-        const auto same = std::ranges::find(other.libraries, one.tag, &library_card::tag);
-        if (same != other.libraries.end() && same->code != one.code) return one.path;
+        const auto is_there = [&](bool alike) {
+            return std::ranges::any_of(other.libraries, [&](const library_card& its) {
+                return its.tag == one.tag && (!alike || its.code == one.code);
+            });
+        };
+        if (is_there(false) && !is_there(true)) return one.path;
     }
     return {};
 }

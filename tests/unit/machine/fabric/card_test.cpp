@@ -115,5 +115,11 @@ TEST(card, what_only_one_of_two_has_keeps_them_not_apart) {
     EXPECT_EQ(difference(other, example()), "");
 }
 
+TEST(card, that_names_a_library_twice_is_like_itself) {
+    process_card twice = example();
+    twice.libraries.push_back({21, 23});
+    EXPECT_EQ(difference(twice, twice), "");
+}
+
 }  // namespace
 }  // namespace selion::machine::fabric
