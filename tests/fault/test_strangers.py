@@ -8,13 +8,16 @@ import os
 import re
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from jobs import trying
+from jobs import limit, trying
 from launched import Launched, skip_without_fabric, soon
+from two_hosts import TwoHosts
 
 skip_without_fabric()
 
@@ -40,17 +43,23 @@ def _ranks(seconds: str) -> list[int]:
 
 def _listening(process: int) -> list[int]:
     """Ports on which a process takes connections; none of one that has ended."""
-    inodes, ports = set(), []
+    return [port for _, port in _open(process, "tcp", "0A")]
+
+
+def _open(process: int, kind: str, state: str) -> list[tuple[str, int]]:
+    """Address and port of each socket of a kind that a process has in a state."""
+    inodes, places = set(), []
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for file in Path(f"/proc/{process}/fd").iterdir():
             with contextlib.suppress(FileNotFoundError):  # it has been closed
                 if found := re.match(r"socket:\[(\d+)\]", os.readlink(file)):
                     inodes.add(found[1])
-        for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
+        for line in Path(f"/proc/{process}/net/{kind}").read_text().splitlines()[1:]:
             fields = line.split()
-            if fields[3] == "0A" and fields[9] in inodes:
-                ports.append(int(fields[1].split(":")[1], 16))
-    return ports
+            if fields[3] == state and fields[9] in inodes:
+                host, port = fields[1].split(":")
+                places.append((socket.inet_ntoa(struct.pack("=I", int(host, 16))), int(port, 16)))
+    return places
 
 
 def _greeting(number: int) -> bytes:
@@ -103,3 +112,26 @@ def test_strangers_change_nothing(visit: Callable[[socket.socket], None], second
         outcome = job.end(within=soon + 20)
     assert visited > 0, "nobody was there"
     assert outcome.status == 0, outcome.err
+
+
+_send = """
+import socket, sys
+stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for garbage in (b"", b"x" * 24, b"x" * 1000):
+    stranger.sendto(garbage, (sys.argv[1], int(sys.argv[2])))
+"""
+
+
+def test_strange_signs_of_life_are_told_of(hosts: TwoHosts):
+    with Launched(2, "test_network_load", "4", _seed, hosts=hosts,
+                  SELION_FABRIC_PROVIDER="net") as job:
+        for process in _ranks("4"):
+            [(address, port)] = _open(process, "udp", "07")
+            enter = ["nsenter", f"--target={process}", "--net"]
+            subprocess.run([*enter, sys.executable, "-c", _send, address, str(port)], check=True,
+                           timeout=limit)
+        outcome = job.end(within=soon + 20)
+    assert outcome.status == 0, outcome.err
+    told = re.findall(r"warning: rank (\d) of 2 on host \S+ has dropped 3 datagrams that were no "
+                      "signs of life of this job", outcome.err)
+    assert sorted(told) == ["0", "1"], outcome.err
