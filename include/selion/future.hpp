@@ -236,6 +236,7 @@ auto future<T>::then(Function function, std::source_location site) {
                 detail::fulfil(state);
             }
         } else {
+            static_cast<void>(site);  // what is not returned cannot be empty
             detail::fulfil_with<value>(state, [&]() -> value {
                 return detail::call_with<Function, T>(own->function, own->first.take());
             });

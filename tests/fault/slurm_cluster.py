@@ -9,6 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ SlurmUser=root
 SlurmdUser=root
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
+TmpFS={short}
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
 SlurmctldLogFile={folder}/slurmctld.log
@@ -89,11 +91,19 @@ def _await_host(environment: dict[str, str], daemons: list[subprocess.Popen]) ->
 def slurm_cluster(folder: Path) -> Iterator[dict[str, str]]:
     """Variables by which `srun` finds it. @raise Absent"""
     _check()
+    with tempfile.TemporaryDirectory(prefix="selion-", ignore_cleanup_errors=True) as short:
+        yield from _cluster_in(folder, short)
+
+
+def _cluster_in(folder: Path, short: str) -> Iterator[dict[str, str]]:
+    """@param short where PMIx has its sockets, whose names may be 107 letters long, and what a step
+    that was killed has left keeps the step of that number of another cluster from starting."""
     for name in ("state", "spool"):
         (folder / name).mkdir()
     file = folder / "slurm.conf"
     host = socket.gethostname()
-    file.write_text(_configuration.format(host=host, ports=_free_ports(), folder=folder))
+    file.write_text(_configuration.format(host=host, ports=_free_ports(), folder=folder,
+                                          short=short))
     environment = {"SLURM_CONF": str(file)}
     _check_pmix({**os.environ, **environment})
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
