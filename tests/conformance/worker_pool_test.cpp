@@ -301,8 +301,11 @@ SPMD_TEST(worker_pool, chooses_chunks_by_what_calls_cost) {
             std::vector<std::int32_t> wanted(total);
             std::iota(wanted.begin(), wanted.end(), 0);
             test.that(numbers == wanted, "all items");
-            // An item is far less than a call, which a trial that was interrupted need not show.
-            const std::size_t least = world.machine().capabilities.real_time ? 1 : 2;
+            // An item is far less than a call, which a trial that was interrupted, or whose
+            // messages came in another order, need not show.
+            const bool is_steady = !world.machine().capabilities.real_time &&
+                                   world.machine().spec.find("explore=") == std::string::npos;
+            const std::size_t least = is_steady ? 2 : 1;
             test.that(plan.items >= least && plan.depth <= depth, "a plan");
             test.equal(pool.depth(), depth);
         });
