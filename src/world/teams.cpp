@@ -9,6 +9,7 @@
 #include "collectives/collective_plan.hpp"
 #include "machine/machine.hpp"
 #include "onesided/symmetric_heap.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "selion/team.hpp"
