@@ -35,11 +35,13 @@ std::uint64_t checked_bytes(const allocation_request& request, std::source_locat
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(request.count, request.element_bytes, &bytes) ||
         bytes > offset_mask) {
-        throw error(
-            status::out_of_memory,
-            fmt::format("allocate: {} elements of {} bytes do not fit into a rank's "
-                        "address range of {}",
-                        request.count, request.element_bytes, base::bytes_text(offset_mask + 1)));
+        throw error(status::out_of_memory,
+                    fmt::format("allocate: {} do not fit into a rank's address range of {}",
+                                request.element_bytes == 1
+                                    ? fmt::format("{} bytes", request.count)
+                                    : fmt::format("{} elements of {} bytes", request.count,
+                                                  request.element_bytes),
+                                base::bytes_text(offset_mask + 1)));
     }
     return bytes;
 }

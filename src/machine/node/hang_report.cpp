@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "machine/rank_list.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::machine::node {
@@ -37,10 +38,6 @@ rank_state state_of(const call_record& record) {
             look_at(record.entries) % 2 == 1,
             look_at(record.is_waiting) != 0,
             look_at(record.has_finished) != 0};
-}
-
-std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
-    return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", rank_list(ranks));
 }
 
 /// Whether others wait for a rank in a collective: it has not begun it, or has returned.
@@ -134,18 +131,6 @@ std::string signal_text(const shared_mapping& mapping, std::uint32_t rank,
 }
 
 }  // namespace
-
-std::string rank_list(const std::vector<std::uint32_t>& ranks) {
-    std::vector<std::string> parts;
-    for (std::size_t i = 0; i < ranks.size();) {
-        std::size_t last = i;
-        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-        parts.push_back(last == i ? fmt::format("{}", ranks[i])
-                                  : fmt::format("{}-{}", ranks[i], ranks[last]));
-        i = last + 1;
-    }
-    return fmt::format("{}", fmt::join(parts, ", "));
-}
 
 std::string explain_waits(const shared_mapping& mapping, bool compares_calls) {
     std::map<std::tuple<std::uint64_t, operation, std::string>, std::vector<std::uint32_t>> groups;

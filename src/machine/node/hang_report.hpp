@@ -9,9 +9,6 @@
 
 namespace selion::machine::node {
 
-/// "0-3, 7" for {0, 1, 2, 3, 7}.
-std::string rank_list(const std::vector<std::uint32_t>& ranks);
-
 /// Who waits for whom, one line for each collective and each signal that somebody waits in.
 std::string explain_waits(const shared_mapping& mapping, bool compares_calls = false);
 

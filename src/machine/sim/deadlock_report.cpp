@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
-#include <map>
 #include <vector>
 
 #include "machine/failure.hpp"
 #include "machine/last_words.hpp"
+#include "machine/rank_list.hpp"
 #include "machine/sim/simulation.hpp"
 
 namespace selion::machine::sim {
@@ -44,18 +45,20 @@ void end_in_deadlock(const simulation& all) {
     std::string text = fmt::format("deadlock at {} ps: nothing can happen any more",
                                    all.model().tick.to_ps(all.time()));
     std::size_t lines = 0;
-    std::size_t waiting = 0;
+    std::vector<std::uint32_t> done;
     for (const rank_state& rank : all.ranks()) {
-        if (look_at(rank.record.has_finished) != 0) continue;
-        ++waiting;
+        if (look_at(rank.record.has_finished) != 0) {
+            done.push_back(rank.context.rank);
+            continue;
+        }
         if (++lines > most_lines) continue;
         text += fmt::format("\n  rank {} {}, {}", rank.context.rank, why_text(all, rank),
                             last_call_text(rank.record));
     }
     if (lines > most_lines) text += fmt::format("\n  and {} more", lines - most_lines);
-    const std::size_t done = all.ranks().size() - waiting;
-    if (done != 0) {
-        text += fmt::format("\n  {} {} returned", done, done == 1 ? "rank has" : "ranks have");
+    if (!done.empty()) {
+        text +=
+            fmt::format("\n  {} {} returned", ranks_text(done), done.size() == 1 ? "has" : "have");
     }
     announce({{}, text, {}});
     say_last_words();

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "machine/rank_list.hpp"
 #include "unit/machine/mapping_parts.hpp"
 
 namespace selion::machine::node {

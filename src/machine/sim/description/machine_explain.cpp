@@ -74,7 +74,11 @@ private:
         const double ps = static_cast<double>(each.scaled) / 0x1p20 *
                           static_cast<double>(model_.tick.numerator_ps) /
                           static_cast<double>(model_.tick.denominator);
-        return ps == 0 ? "without limit" : fmt::format("at {:.4g} MB/s", 1e6 / ps);
+        if (ps == 0) return "without limit";
+        const double megabytes = 1e6 / ps;
+        // Whole numbers from a thousand on: more digits than four would not be read.
+        return megabytes < 1000 ? fmt::format("at {:.4g} MB/s", megabytes)
+                                : fmt::format("at {:.0f} MB/s", megabytes);
     }
 
     std::string shape() const {
@@ -224,6 +228,7 @@ private:
         example("a put of 4096 bytes", 4096, near, put_journey);
         example("a get of 8 bytes", 8, near, get_journey);
         example("a get of 4096 bytes", 4096, near, get_journey);
+        example("an atomic that fetches", 8, near, atomic_journey);
         example("a signal", 0, near, signal_journey);
     }
 

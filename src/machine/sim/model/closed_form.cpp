@@ -9,7 +9,7 @@
 namespace selion::machine::sim {
 namespace {
 
-/// Bytes of a signal's word.
+/// Bytes of the word of a signal or an atomic.
 constexpr std::uint64_t word_bytes = 8;
 
 std::uint32_t distance(std::uint32_t from, std::uint32_t to, std::uint32_t side, bool wraps) {
@@ -113,6 +113,33 @@ journey write_journey(const machine_model& model, const route& way, const operat
     return made;
 }
 
+/// An operation that brings an answer. @param asked_bytes of the request
+journey answered_journey(const machine_model& model, const route& way,
+                         const operation_regime& regime, std::uint64_t asked_bytes) {
+    journey made;
+    made.origin = call_entry(model) + regime.origin + regime.origin_per_byte.of(way.bytes);
+    made.target =
+        notice(model, way.target_computes) + regime.target + regime.target_per_byte.of(way.bytes);
+    made.reply = notice(model, false) + regime.reply + regime.reply_per_byte.of(way.bytes);
+    if (model.network == network_kind::mesh) {
+        // Loads, one after another, each waiting for its word.
+        const std::uint64_t width = model.mesh.store_bytes;
+        const auto words = static_cast<ticks>((way.bytes + width - 1) / width);
+        const ticks word =
+            model.mesh.read_entry + model.mesh.read_hop * hops(model, way.from, way.to);
+        made.there = word / 2;
+        made.back = words * word - made.there;
+        return made;
+    }
+    const route back{.from = way.to, .to = way.from};
+    // A bus's master asks nobody: it reads.
+    const bool is_masters_read =
+        model.network == network_kind::bus && way.from == 0 && asked_bytes == 0;
+    made.there = (is_masters_read ? 0 : wires(model, way, asked_bytes)) + regime.latency;
+    made.back = wires(model, back, way.bytes) + regime.latency;
+    return made;
+}
+
 }  // namespace
 
 std::uint32_t hops(const machine_model& model, std::uint32_t from, std::uint32_t to) {
@@ -135,28 +162,13 @@ journey signal_journey(const machine_model& model, const route& way) {
 }
 
 journey get_journey(const machine_model& model, const route& way) {
-    const operation_regime& regime = model.get.of(way.bytes);
-    journey made;
-    made.origin = call_entry(model) + regime.origin + regime.origin_per_byte.of(way.bytes);
-    made.target =
-        notice(model, way.target_computes) + regime.target + regime.target_per_byte.of(way.bytes);
-    made.reply = notice(model, false) + regime.reply + regime.reply_per_byte.of(way.bytes);
-    if (model.network == network_kind::mesh) {
-        // Loads, one after another, each waiting for its word.
-        const std::uint64_t width = model.mesh.store_bytes;
-        const auto words = static_cast<ticks>((way.bytes + width - 1) / width);
-        const ticks word =
-            model.mesh.read_entry + model.mesh.read_hop * hops(model, way.from, way.to);
-        made.there = word / 2;
-        made.back = words * word - made.there;
-        return made;
-    }
-    const route back{.from = way.to, .to = way.from};
-    // A bus's master asks nobody: it reads.
-    const bool is_masters_read = model.network == network_kind::bus && way.from == 0;
-    made.there = (is_masters_read ? 0 : wires(model, way, 0)) + regime.latency;
-    made.back = wires(model, back, way.bytes) + regime.latency;
-    return made;
+    return answered_journey(model, way, model.get.of(way.bytes), 0);
+}
+
+journey atomic_journey(const machine_model& model, const route& way) {
+    route word = way;
+    word.bytes = word_bytes;
+    return answered_journey(model, word, model.atomic.of(word_bytes), word_bytes);
 }
 
 ticks dma_ticks(const machine_model& model, const route& way) {

@@ -31,6 +31,8 @@ struct route {
 
 journey put_journey(const machine_model& model, const route& way);
 journey get_journey(const machine_model& model, const route& way);
+/// One that fetches. @param way its bytes do not matter
+journey atomic_journey(const machine_model& model, const route& way);
 /// A signal without data.
 journey signal_journey(const machine_model& model, const route& way);
 

@@ -92,14 +92,16 @@ TEST_P(closed_form, is_what_the_simulator_takes) {
             get_journey(model, way).total())
             << "get of " << bytes;
     }
+    const route word{.from = 0, .to = where.target, .target_computes = where.target_computes};
+    EXPECT_EQ(
+        simulated(where, model, [&](model_rank& rank) { rank.fetch_add(where.target, 0, 1); }),
+        atomic_journey(model, word).total());
     EXPECT_EQ(simulated(where, model,
                         [&](model_rank& rank) {
                             rank.raise(where.target, 256 * 1024);
                             rank.quiet();
                         }),
-              signal_journey(
-                  model, {.from = 0, .to = where.target, .target_computes = where.target_computes})
-                  .total());
+              signal_journey(model, word).total());
 }
 
 INSTANTIATE_TEST_SUITE_P(machines, closed_form, testing::ValuesIn(scenes()),
