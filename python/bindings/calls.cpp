@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
+#include <selion/detail/script_exception.hpp>
 #include <selion/future.hpp>
 #include <selion/message.hpp>
 #include <selion/rpc.hpp>
@@ -44,7 +44,7 @@ void deliver(const head& came, selion::message_info about) {
         receiver()(came.kind, std::uint32_t{about.origin}, came.number, came.total, data);
     } catch (const nb::python_error& trouble) {
         const nb::object words = nb::module_::import_("selion.calls").attr("words_of");
-        throw std::runtime_error(nb::cast<std::string>(words(trouble.value())));
+        throw selion::detail::script_exception(nb::cast<std::string>(words(trouble.value())));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <selion/detail/script_exception.hpp>
 #include <selion/detail/script_place.hpp>
 #include <selion/run.hpp>
 
@@ -24,7 +25,7 @@ int call_rank(nb::handle rank_main, selion::world& all) {
     const nb::gil_scoped_acquire hold;
     const auto failure = nb::cast<std::string>(rank_main(world_object(all)));
     // Leaves the rank as an exception of C++, which ends the job for the other ranks too.
-    if (!failure.empty()) throw std::runtime_error(failure);
+    if (!failure.empty()) throw selion::detail::script_exception(failure);
     return 0;
 }
 

@@ -7,6 +7,8 @@
 #include <exception>
 #include <memory>
 
+#include "selion/detail/script_exception.hpp"
+
 namespace selion::base {
 
 std::string type_name(const std::type_info& type) {
@@ -17,6 +19,12 @@ std::string type_name(const std::type_info& type) {
 }
 
 std::string type_name_of_current_exception() {
+    try {
+        throw;
+    } catch (const detail::script_exception& of_script) {
+        return of_script.type();
+    } catch (...) {  // its type is asked for below
+    }
     const std::type_info* const type = abi::__cxa_current_exception_type();
     return type == nullptr ? "unknown" : type_name(*type);
 }

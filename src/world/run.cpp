@@ -46,9 +46,6 @@ int call_function(const rank_function& body, rank_context& context) {
     world all(context);
     try {
         return body.call(body.function, all);
-    } catch (const std::exception& trouble) {
-        end_for_exception(context, fmt::format("an exception of type {}: {}",
-                                               base::type_name(typeid(trouble)), trouble.what()));
     } catch (...) {
         end_for_exception(context, fmt::format("an exception of type {}: {}",
                                                base::type_name_of_current_exception(),

@@ -116,6 +116,14 @@ def test_a_rank_that_has_returned_is_absent(machine: str, timeout: str):
     ]
 
 
+def test_a_simulated_rank_that_has_returned_is_named():
+    outcome = run("waiting", "return", machine="sim:crossbar,ranks=3")
+    assert outcome.status == 1
+    lines = outcome.err.strip().split("\n")
+    assert lines[0].startswith("selion: deadlock at ")
+    assert lines[-1] == "  rank 1 has returned"
+
+
 @pytest.mark.parametrize("machine", ["threads:3@3", "processes:3"])
 @patiently
 def test_a_rank_that_works_for_ever_is_absent(machine: str, timeout: str):

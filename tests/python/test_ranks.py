@@ -185,7 +185,13 @@ def test_an_exception_ends_the_job(job):
     assert lines[0] == "[rank 1] Traceback (most recent call last):"
     assert "[rank 1] ValueError: no such luck" in lines
     assert not any("launch.py" in line for line in lines)
-    assert any("rank 1 of 2" in line and "no such luck" in line for line in lines)
+    assert lines[-1].startswith("selion: rank 1 of 2 ended with an exception of type ValueError: "
+                                "no such luck, ")
+
+
+def test_an_exception_that_says_nothing(job):
+    _, _, errors = job.run("raise StopIteration", "processes:1")
+    assert "exception of type StopIteration: it says nothing, before" in errors
 
 
 def test_a_killed_rank_ends_the_job(job):
@@ -235,7 +241,7 @@ def test_a_pool_of_threads_that_goes_on(job):
 def test_an_exception_that_cannot_be_encoded(job):
     status, _, errors = job.run("raise ValueError('a\\udcffb')", "processes:1")
     assert status == 1
-    assert "rank 0 of 1" in errors and "ValueError: a\\udcffb" in errors
+    assert "rank 0 of 1" in errors and "type ValueError: a\\udcffb" in errors
     assert "bad_cast" not in errors
 
 
