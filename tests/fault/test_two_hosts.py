@@ -152,6 +152,21 @@ def test_a_peer_that_is_not_reached_is_named_at_the_start(hosts: TwoHosts, how: 
                      r"rank \d of 4 on host", outcome.err), outcome.err
 
 
+@pytest.mark.parametrize("death", ["end", "report"])
+def test_a_firewall_that_lets_only_datagrams_pass_is_named(hosts: TwoHosts, death: str):
+    hosts.bar_connections("second")
+    with Launched(4, "test_mailbox", "right", hosts=hosts, SELION_FABRIC_INTERFACE="second",
+                  SELION_FABRIC_TIMEOUT="3", SELION_RANK_DEATH=death) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    who = r"rank \d of 4 on host host-[ab]"
+    reason = (r"no connection \(TCP\) has come about for 3 s, while signs of life \(UDP\) arrive: "
+              "a firewall lets only datagrams pass")
+    said = (f"{who} cannot reach {who}: {reason}; the job ends" if death == "end" else
+            f"{who} is taken for dead by others and ends: {reason}")
+    assert re.search(said, outcome.err), outcome.err
+
+
 def test_a_rank_that_fails_on_the_other_host_says_so(hosts: TwoHosts):
     with Launched(3, "test_dying", "throw", "2", "barrier", hosts=hosts) as job:
         processes = job.processes(3)

@@ -91,6 +91,11 @@ class TwoHosts:
         nobody is told; "unreachable": whoever sends is."""
         _run(*self.enter("host-a"), "ip", "route", "add", how, f"{_networks[cable]}.2/32")
 
+    def bar_connections(self, cable: str) -> None:
+        """From now on no connection (TCP) comes about on this cable, and datagrams pass."""
+        _run(*self.enter("host-a"), "ip", "rule", "add", "to", f"{_networks[cable]}.2/32",
+             "ipproto", "tcp", "blackhole")
+
     def processes_on(self, host: str) -> list[int]:
         """All but the one that holds the host."""
         holder = self._holders[_names.index(host)]

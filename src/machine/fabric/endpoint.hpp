@@ -27,6 +27,8 @@ endpoint_wish wish_of_knobs();
 
 /// Whether a provider's own decoders take no harm of what is not of the job.
 bool withstands_strangers(std::string_view provider);
+/// Whether its frames need connections (TCP).
+bool goes_over_tcp(std::string_view provider);
 
 /// How an attempt to send has ended.
 enum class send_outcome : std::uint8_t {

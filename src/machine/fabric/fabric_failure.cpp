@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,8 +44,22 @@ std::int64_t silence_ns() { return base::knob_nanoseconds(base::knob::fabric_tim
 
 void fabric_machine::open_pulses() {
     if (place_.processes_on_host < place_.processes && silence_ns() != 0) {
-        pulses_.emplace(ends_.front()->name());
+        pulses_.emplace(ends_.front()->name(), goes_over_tcp(ends_.front()->provider()));
     }
+}
+
+/// Whether others are to be tried at numbers of the kernel's choice: a site whose firewall lets
+/// connections pass at some numbers only names these to libfabric. @pre there are `pulses_`
+bool fabric_machine::tries_connections() const {
+    const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+    return pulses_->listens() &&
+           std::ranges::none_of(std::array{"FI_NET_PORT_LOW_RANGE", "FI_TCP_PORT_LOW_RANGE"},
+                                is_set);
+}
+
+std::function<void(std::uint32_t, const std::string&)> fabric_machine::hearing_of_barred() {
+    if (!tries_connections()) return {};
+    return [this](std::uint32_t process, const std::string& why) { lose_barred(process, why); };
 }
 
 /// Processes some of whose ranks are not known to have taken all that was sent to them.
@@ -78,7 +95,8 @@ void fabric_machine::watch_others() {
                 },
             .address_of = [this](std::uint32_t process) { return card_or_end(process).pulses; },
             .on_silence = [this](std::uint32_t process, const std::string& why,
-                                 std::uint32_t teller) { end_for_silence(process, why, teller); }});
+                                 std::uint32_t teller) { end_for_silence(process, why, teller); },
+            .on_barred = hearing_of_barred()});
     if (!deaths_) return;
     others_->hear_of_deaths(
         {.all_dead = [this] { return deaths_->all(); },
@@ -130,6 +148,18 @@ void fabric_machine::end_for_silence(std::uint32_t process, const std::string& w
     end_job({places_.of_process(process).first,
              silence_text(places_.name_of_process(place_.process), places_.name_of_process(process),
                           teller == place_.process, why),
+             {}});
+}
+
+/// Both find it out at a time. Where the job goes on they must not take each other for dead, since
+/// either would hear of it: the one with the lower number goes on.
+void fabric_machine::lose_barred(std::uint32_t process, const std::string& why) {
+    const std::string sentence = no_connection_text(why);
+    if (deaths_) return deaths_->note(std::max(process, place_.process), sentence);
+    end_job({places_.of_process(process).first,
+             fmt::format("{} cannot reach {}: {}; the job ends",
+                         places_.name_of_process(place_.process), places_.name_of_process(process),
+                         sentence),
              {}});
 }
 

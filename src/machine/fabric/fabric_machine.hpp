@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -66,6 +67,9 @@ private:
     rank_contact contact_of(std::uint32_t rank);
     std::vector<rank_contact> own_contacts() const;
     void open_pulses();
+    bool tries_connections() const;
+    std::function<void(std::uint32_t process, const std::string& why)> hearing_of_barred();
+    void lose_barred(std::uint32_t process, const std::string& why);
     void watch_others();
     void watch_deaths();
     bool are_leaving();

@@ -76,14 +76,17 @@ socklen_t first_of_host(sockaddr_storage& found) {
     return sizeof(sockaddr_in);
 }
 
-socklen_t choose_address(std::span<const std::byte> near, sockaddr_storage& chosen) {
-    if (near.size() >= sizeof(sockaddr_in) && near.size() <= sizeof chosen) {
-        std::memcpy(&chosen, near.data(), near.size());
-        const socklen_t bytes = bytes_of(reinterpret_cast<const sockaddr*>(&chosen));
-        if (bytes == near.size()) return bytes;
+/// @return one without bytes if there is none.
+socket_place choose_address(std::span<const std::byte> near) {
+    socket_place chosen;
+    if (near.size() >= sizeof(sockaddr_in) && near.size() <= sizeof chosen.address) {
+        std::memcpy(&chosen.address, near.data(), near.size());
+        chosen.bytes = bytes_of(chosen.get());
+        if (chosen.bytes == near.size()) return chosen.without_port();
     }
-    chosen = {};
-    return first_of_host(chosen);
+    chosen.address = {};
+    chosen.bytes = first_of_host(chosen.address);
+    return chosen;
 }
 
 /// The same for the same ones, in whatever order.
@@ -93,28 +96,31 @@ std::uint32_t sum_of(const std::vector<std::uint32_t>& processes) {
     return sum;
 }
 
-void forget_port(sockaddr_storage& address) {
-    if (address.ss_family == AF_INET) {
-        reinterpret_cast<sockaddr_in*>(&address)->sin_port = 0;
-    } else {
-        reinterpret_cast<sockaddr_in6*>(&address)->sin6_port = 0;
-    }
-}
-
 }  // namespace
 
-pulse_socket::pulse_socket(std::span<const std::byte> near) {
-    sockaddr_storage address{};
-    const socklen_t bytes = choose_address(near, address);
-    if (bytes == 0) {
+pulse_socket::pulse_socket(std::span<const std::byte> near, bool listens) {
+    const socket_place where = choose_address(near);
+    if (where.bytes == 0) {
         throw error(status::system_failure,
                     "fabric: no interface but loopback has an address for signs of life; "
                     "SELION_FABRIC_TIMEOUT=0 goes without");
     }
-    forget_port(address);
-    file_ = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    // One number for both, so that one address tells others all.
+    constexpr int most_tries = 64;
+    for (int i = 0; i < most_tries; ++i) {
+        open(where);
+        if (!listens || listener_.open(place())) return;
+        close(std::exchange(file_, -1));
+    }
+    throw error(status::system_failure,
+                "fabric: no number is free for signs of life; SELION_FABRIC_TIMEOUT=0 goes "
+                "without");
+}
+
+void pulse_socket::open(const socket_place& where) {
+    file_ = socket(where.address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (file_ < 0) throw failure("open");
-    if (bind(file_, reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return;
+    if (bind(file_, where.get(), where.bytes) == 0) return;
     const error trouble = failure("bind");
     close(file_);
     throw trouble;
@@ -122,12 +128,17 @@ pulse_socket::pulse_socket(std::span<const std::byte> near) {
 
 pulse_socket::~pulse_socket() { close(file_); }
 
+socket_place pulse_socket::place() const {
+    socket_place own;
+    own.bytes = sizeof own.address;
+    if (getsockname(file_, own.get(), &own.bytes) != 0) own.bytes = 0;
+    return own;
+}
+
 std::vector<std::byte> pulse_socket::name() const {
-    sockaddr_storage address{};
-    socklen_t bytes = sizeof address;
-    if (getsockname(file_, reinterpret_cast<sockaddr*>(&address), &bytes) != 0) return {};
-    const auto* const first = reinterpret_cast<const std::byte*>(&address);
-    return {first, first + bytes};
+    const socket_place own = place();
+    const auto* const first = reinterpret_cast<const std::byte*>(&own.address);
+    return {first, first + own.bytes};
 }
 
 peer_watch::peer_watch(const pulse_socket& socket, surroundings around)
@@ -143,14 +154,16 @@ int peer_watch::due_ms(std::int64_t now_ns) const {
 }
 
 /// @return what the network said against it, or nothing.
-std::string peer_watch::send(const place& where, pulse::kind what, std::uint32_t subject) const {
+std::string peer_watch::send(const socket_place& where, pulse::kind what,
+                             std::uint32_t subject) const {
     const pulse sent{.secret = around_.secret,
                      .origin = around_.own_process,
                      .what = what,
                      .subject = subject,
                      .deaths = sum_of(all_dead())};
-    const auto* const to = reinterpret_cast<const sockaddr*>(&where.address);
-    if (sendto(socket_.file(), &sent, sizeof sent, MSG_NOSIGNAL, to, where.bytes) >= 0) return {};
+    if (sendto(socket_.file(), &sent, sizeof sent, MSG_NOSIGNAL, where.get(), where.bytes) >= 0) {
+        return {};
+    }
     return std::strerror(errno);
 }
 
@@ -162,10 +175,10 @@ bool peer_watch::is_of_job(const pulse& came, std::size_t bytes) const {
 void peer_watch::take_pulses() {
     for (int i = 0; i < most_taken; ++i) {
         pulse came;
-        place from;
+        socket_place from;
         from.bytes = sizeof from.address;
-        const ssize_t bytes = recvfrom(socket_.file(), &came, sizeof came, MSG_TRUNC,
-                                       reinterpret_cast<sockaddr*>(&from.address), &from.bytes);
+        const ssize_t bytes =
+            recvfrom(socket_.file(), &came, sizeof came, MSG_TRUNC, from.get(), &from.bytes);
         // An error is of an earlier pulse, and what comes of it is silence.
         if (bytes < 0) return;
         if (!is_of_job(came, static_cast<std::size_t>(bytes))) {
@@ -215,7 +228,7 @@ bool peer_watch::is_dead(std::uint32_t process) const {
 
 /// Pulses may be lost: whoever finds that another one knows of others names all. One that is taken
 /// for dead hears it too.
-void peer_watch::compare_deaths(const pulse& came, const place& from) {
+void peer_watch::compare_deaths(const pulse& came, const socket_place& from) {
     if (came.deaths == sum_of(all_dead()) && !is_dead(came.origin)) return;
     for (const std::uint32_t process : all_dead()) send(from, pulse::kind::death, process);
 }
@@ -266,10 +279,19 @@ void peer_watch::ask(std::uint32_t process) {
         return;
     }
     peer.trouble = send(peer.where, pulse::kind::question);
+    if (!is_barred(process, peer.where)) return;
+    if (!deaths_) tell_all(pulse::kind::end, process);
+    around_.on_barred(process, ways_[process].trouble());
+}
+
+/// Datagrams may pass where connections do not.
+bool peer_watch::is_barred(std::uint32_t process, const socket_place& where) {
+    return around_.on_barred && ways_[process].begin_period(socket_.place().without_port(), where);
 }
 
 void peer_watch::look(std::int64_t now_ns) {
     take_pulses();
+    socket_.take_connections();
     tell_news();
     if (now_ns < due_ns_) return;
     // From now, not from when it was due: a process that was stopped has missed no answer.
@@ -302,6 +324,13 @@ std::vector<std::uint32_t> choose_asked(std::uint32_t own_process, std::uint32_t
     }
     for (const std::uint32_t process : debtors) add(process);
     return chosen;
+}
+
+std::string no_connection_text(const std::string& why) {
+    return fmt::format(
+        "no connection (TCP) has come about for {} s{}, while signs of life (UDP) arrive: a "
+        "firewall lets only datagrams pass",
+        base::knob_seconds(base::knob::fabric_timeout), why.empty() ? "" : " (" + why + ")");
 }
 
 std::string no_sign_text(const std::string& why) {

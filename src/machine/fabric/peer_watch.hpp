@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +10,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "machine/fabric/way_probe.hpp"
 
 /// Whether processes on other hosts still live: protocol.md, "Silence". Knows neither libfabric nor
 /// PMIx.
@@ -49,12 +49,13 @@ struct heartbeat {
     }
 };
 
-/// A socket for pulses, of an address that others reach.
+/// A socket for pulses, of an address that others reach, and a listener of that address.
 class pulse_socket {
 public:
     /// @param near address of the process in its network, as a `sockaddr`; if it is none of IP, the
     /// first one of the host that is not loopback. @error system_failure (thrown)
-    explicit pulse_socket(std::span<const std::byte> near);
+    /// @param listens for others that try whether connections come about (`way_probe`)
+    explicit pulse_socket(std::span<const std::byte> near, bool listens = false);
     ~pulse_socket();
     pulse_socket(const pulse_socket&) = delete;
     pulse_socket& operator=(const pulse_socket&) = delete;
@@ -62,9 +63,15 @@ public:
     int file() const { return file_; }
     /// Its address, for the others' `peer_watch`.
     std::vector<std::byte> name() const;
+    socket_place place() const;
+    bool listens() const { return listener_.is_open(); }
+    void take_connections() const { listener_.take_all(); }
 
 private:
-    int file_;
+    void open(const socket_place& where);
+
+    int file_ = -1;
+    connection_listener listener_;
 };
 
 /// Asks others whether they live and answers those who ask. All calls by one thread.
@@ -84,6 +91,9 @@ public:
         /// @param teller who has found that out: the own process, or another
         std::function<void(std::uint32_t process, const std::string& why, std::uint32_t teller)>
             on_silence;
+        /// One answers, but connections to it do not come about; null: nobody needs any.
+        /// @param why the network said, or nothing
+        std::function<void(std::uint32_t process, const std::string& why)> on_barred = {};
     };
     /// Where the job outlives the dead.
     struct death_hearing {
@@ -110,12 +120,8 @@ public:
     std::uint64_t strange() const { return strange_; }
 
 private:
-    struct place {
-        sockaddr_storage address{};
-        socklen_t bytes = 0;
-    };
     struct asked_peer {
-        place where;
+        socket_place where;
         heartbeat beat;
         std::string trouble;  ///< of the last attempt to ask
     };
@@ -123,16 +129,17 @@ private:
     void take_pulses();
     bool is_of_job(const pulse& came, std::size_t bytes) const;
     void ask(std::uint32_t process);
+    bool is_barred(std::uint32_t process, const socket_place& where);
     void tell_all(pulse::kind what, std::uint32_t subject);
     void tell_news();
-    void compare_deaths(const pulse& came, const place& from);
+    void compare_deaths(const pulse& came, const socket_place& from);
     void lose_host_of(std::uint32_t process);
     std::vector<std::uint32_t> whom_to_ask() const;
     bool is_dead(std::uint32_t process) const;
     std::vector<std::uint32_t> all_dead() const {
         return deaths_ ? deaths_->all_dead() : std::vector<std::uint32_t>{};
     }
-    std::string send(const place& where, pulse::kind what, std::uint32_t subject = 0) const;
+    std::string send(const socket_place& where, pulse::kind what, std::uint32_t subject = 0) const;
 
     const pulse_socket& socket_;
     surroundings around_;
@@ -142,7 +149,8 @@ private:
     std::optional<death_hearing> deaths_;  ///< if they do not end the job
     std::size_t told_deaths_ = 0;          ///< of all that are known
     std::map<std::uint32_t, asked_peer> asked_;
-    std::map<std::uint32_t, place> askers_;  ///< who has asked, as they were last seen
+    std::map<std::uint32_t, way_probe> ways_;       ///< to all that have ever been asked
+    std::map<std::uint32_t, socket_place> askers_;  ///< who has asked, as they were last seen
 };
 
 /// Whom to ask: the first process after the own one that is on another host, and of each other
@@ -153,6 +161,8 @@ std::vector<std::uint32_t> choose_asked(std::uint32_t own_process, std::uint32_t
                                         std::span<const std::uint32_t> asked_before,
                                         const std::function<std::string(std::uint32_t)>& host_of);
 
+/// What is said where one answers, while connections to it do not come about.
+std::string no_connection_text(const std::string& why);
 /// Why one is taken for dead.
 std::string no_sign_text(const std::string& why);
 /// What is said of silence. @param speaker, silent ranks of the two. @param is_own whether the

@@ -199,6 +199,10 @@ bool withstands_strangers(std::string_view provider) {
     return provider != "sockets" && provider != "udp;ofi_rxd";
 }
 
+bool goes_over_tcp(std::string_view provider) {
+    return provider == "net" || provider == "sockets" || provider.starts_with("tcp");
+}
+
 endpoint_wish wish_of_knobs() {
     return {.provider = base::knob_text(base::knob::fabric_provider).value_or(""),
             .interface = base::knob_text(base::knob::fabric_interface).value_or("")};

@@ -73,8 +73,9 @@ struct ring {
         bool operator==(const found_silent&) const = default;
     };
 
-    explicit ring(std::uint32_t count, std::uint64_t odd_secret = 1) : found(count) {
-        for (std::uint32_t i = 0; i < count; ++i) sockets.emplace_back(loopback());
+    explicit ring(std::uint32_t count, std::uint64_t odd_secret = 1, bool listen = true)
+        : found(count), barred(count) {
+        for (std::uint32_t i = 0; i < count; ++i) sockets.emplace_back(loopback(), listen);
         for (std::uint32_t i = 0; i < count; ++i) {
             members.emplace_back(
                 sockets[i], peer_watch::surroundings{
@@ -87,6 +88,10 @@ struct ring {
                                 .on_silence =
                                     [this, i](auto rank, const std::string&, auto teller) {
                                         if (!found[i]) found[i] = {rank, teller};
+                                    },
+                                .on_barred =
+                                    [this, i](auto rank, const std::string& why) {
+                                        barred[i].push_back({rank, why});
                                     }});
         }
     }
@@ -106,13 +111,24 @@ struct ring {
     std::deque<pulse_socket> sockets;
     std::deque<peer_watch> members;
     std::vector<std::optional<found_silent>> found;
+    std::vector<std::vector<std::pair<std::uint32_t, std::string>>> barred;
 };
 
 TEST(peer_watch, who_answers_lives) {
     ring all(3);
     all.live(20);
     for (const auto& one : all.found) EXPECT_FALSE(one);
+    for (const auto& one : all.barred) EXPECT_TRUE(one.empty());
     for (const auto& member : all.members) EXPECT_EQ(member.strange(), 0u);
+}
+
+TEST(peer_watch, one_that_answers_and_takes_no_connection_is_barred) {
+    ring all(2, 1, false);
+    all.live(way_probe::most_missed);
+    EXPECT_TRUE(all.barred[0].empty());
+    all.live(1);
+    ASSERT_EQ(all.barred[0].size(), 1u);
+    EXPECT_EQ(all.barred[0][0], (std::pair{1u, std::string("Connection refused")}));
 }
 
 TEST(peer_watch, datagrams_of_other_lengths_are_counted) {
