@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <selion/detail/script_exception.hpp>
 #include <selion/detail/script_place.hpp>
@@ -48,13 +53,20 @@ int run(nb::callable rank_main, const std::string& machine, const std::string& t
                        [&](selion::world& all) { return call_rank(rank_main, all); });
 }
 
+void note_script(std::uint64_t fingerprint, const std::map<std::string, std::uint64_t>& modules) {
+    std::vector<selion::detail::script_module> all;
+    for (const auto& [name, text] : modules) all.push_back({name, text});
+    selion::detail::note_script(fingerprint, std::move(all));
+}
+
 }  // namespace
 
 void add_run(nb::module_& module) {
     module.def("run", &run, nb::arg("rank_main"), nb::arg("machine"), nb::arg("thread_level"),
                "Runs rank_main(world) -> failure once on every rank; see selion.run.");
-    module.def("note_script", &selion::detail::note_script, nb::arg("fingerprint"),
-               "Notes what script this program runs, which ranks of many hosts compare; 0: none.");
+    module.def("note_script", &note_script, nb::arg("fingerprint"), nb::arg("modules"),
+               "Notes what script this program runs, and what modules it has loaded, by name, with "
+               "fingerprints of their texts: ranks of many hosts compare them; 0: no script.");
     module.def("leave_rank", &leave_rank, "This process, a child of a rank's, is no rank.");
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled part of selion."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, SupportsIndex, TypeVar, overload
 
@@ -193,8 +193,10 @@ def play_schedule(
 def run(rank_main: Callable[[World], str], machine: str, thread_level: str) -> int:
     """Runs rank_main(world) -> failure once on every rank; see selion.run."""
 
-def note_script(fingerprint: int) -> None:
-    """Notes what script this program runs, which ranks of many hosts compare; 0: none."""
+def note_script(fingerprint: int, modules: Mapping[str, int]) -> None:
+    """Notes what script this program runs, and what modules it has loaded, by name, with
+    fingerprints of their texts: ranks of many hosts compare them; 0: no script.
+    """
 
 def leave_rank() -> None:
     """This process, a child of a rank's, is no rank."""

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
-import hashlib
 import io
 import numbers
 import os
@@ -14,10 +12,9 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from selion import native, record_names, spec
+from selion import native, record_names, script_texts, spec
 from selion.mistake import Mistake, listing
 from selion.outcome import Printing, failure_of
 
@@ -211,17 +208,6 @@ def _rank_main(
     return rank_main
 
 
-def _script_fingerprint() -> int:
-    """Of the text of the program that this interpreter runs; 0 if it is none of a file."""
-    path = getattr(sys.modules.get("__main__"), "__file__", None)
-    if path is None:
-        return 0
-    with contextlib.suppress(OSError):
-        digest = hashlib.blake2b(Path(path).read_bytes(), digest_size=8).digest()
-        return int.from_bytes(digest, "little")
-    return 0
-
-
 def _forget() -> None:
     """What there is of jobs that are over: of all but the calling thread's, where it has one."""
     from selion import _core, calls, registry
@@ -239,7 +225,8 @@ def run_ranks(
     Returns the job's exit status, in the process that was started first.
     """
     core = native.load()
-    core.note_script(_script_fingerprint())
+    is_on_hosts = spec.parse(machine).kind == "fabric"
+    core.note_script(script_texts.of_program(), script_texts.of_modules() if is_on_hosts else {})
     # The library waits outside of Python, where Python's own handler for Ctrl-C never runs.
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if is_main else None

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "selion/detail/message_function.hpp"
 #include "selion/detail/script_place.hpp"
@@ -28,7 +29,9 @@ std::array<image_place, most_images> images;
 std::atomic<std::size_t> image_count = 0;
 /// Ranks that are threads may name functions of a new image at the same time.
 std::mutex images_change;
-std::atomic<std::uint64_t> noted_script = 0;
+/// Jobs of a program may begin in any of its threads.
+std::mutex script_change;
+machine::running_script noted_script;
 
 /// An image that was looked for, and what became of it.
 struct entry {
@@ -145,15 +148,19 @@ std::uint64_t decode_foreign_function(std::uint64_t code) noexcept {
     return 0;
 }
 
-void note_script(std::uint64_t fingerprint) noexcept {
-    noted_script.store(fingerprint, std::memory_order_relaxed);
+void note_script(std::uint64_t fingerprint, std::vector<script_module> modules) {
+    const std::lock_guard lock(script_change);
+    noted_script = {fingerprint, std::move(modules)};
 }
 
 }  // namespace selion::detail
 
 namespace selion::machine {
 
-std::uint64_t script_fingerprint() { return detail::noted_script.load(std::memory_order_relaxed); }
+running_script script_of_program() {
+    const std::lock_guard lock(detail::script_change);
+    return detail::noted_script;
+}
 
 std::vector<message_library> message_libraries() {
     using namespace detail;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "selion/detail/script_place.hpp"
+
 namespace selion::machine {
 
 /// A library whose functions messages may name.
@@ -17,7 +19,11 @@ struct message_library {
 /// Those that are loaded now. The program itself is none.
 std::vector<message_library> message_libraries();
 
-/// What `detail::note_script` was told; 0: nothing.
-std::uint64_t script_fingerprint();
+/// What `detail::note_script` was told.
+struct running_script {
+    std::uint64_t fingerprint = 0;  ///< 0: of none
+    std::vector<detail::script_module> modules = {};
+};
+running_script script_of_program();
 
 }  // namespace selion::machine

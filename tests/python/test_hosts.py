@@ -341,6 +341,26 @@ def test_ranks_of_different_scripts_are_told_apart(tmp_path, for_mpirun, is_same
     assert ("runs another script, or another version of it" in done.stderr) != is_same, done.stderr
 
 
+def test_ranks_with_different_modules_are_told_apart(tmp_path, for_mpirun):
+    if not shutil.which("mpirun"):
+        pytest.skip("there is no mpirun")
+    lines = []
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "colours.py").write_text(f"red = {number}\n")
+        (folder / "program.py").write_text("import colours\nimport selion\n\n"
+                                           "selion.run(lambda world: world.barrier())\n")
+        lines.append(["-n", "1", sys.executable, str(folder / "program.py")])
+    done = subprocess.run(["mpirun", *lines[0], ":", *lines[1]],
+                          env=clean_environment(SELION_MACHINE="fabric", **for_mpirun),
+                          capture_output=True, text=True, timeout=seconds)
+    if "leaves it out" in done.stderr:
+        pytest.skip("this build has no machine fabric")
+    assert done.returncode != 0
+    assert "has another text of the module colours" in done.stderr, done.stderr
+
+
 def test_doctor_starts_a_job(selion, for_mpirun):
     if not shutil.which("mpirun"):
         pytest.skip("there is no mpirun")

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <selion/detail/export.hpp>
 
@@ -18,8 +19,15 @@ SELION_API void note_script_place(std::string_view place);
 /// What has been noted last.
 SELION_API std::string noted_script_place();
 
+/// A module that a script has loaded.
+struct script_module {
+    std::string name;
+    std::uint64_t fingerprint;  ///< of its text
+};
+
 /// Notes what script the program runs: processes of a job on many hosts that have noted different
 /// ones refuse to start. @param fingerprint of its text; 0: of none
-SELION_API void note_script(std::uint64_t fingerprint) noexcept;
+/// @param modules those of the user; of which only one process has noted tell nothing
+SELION_API void note_script(std::uint64_t fingerprint, std::vector<script_module> modules = {});
 
 }  // namespace selion::detail

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text_hash.hpp"
 #include "machine/program_images.hpp"
 #include "selion/error.hpp"
 
@@ -102,6 +103,9 @@ std::vector<library_card> library_cards() {
         dl_iterate_phdr(take_library, &wanted);
         found.push_back({library.tag, wanted.code, library.path});
     }
+    for (const detail::script_module& one : script_of_program().modules) {
+        found.push_back({base::text_hash(one.name), one.fingerprint, one.name, true});
+    }
     return found;
 }
 
@@ -185,16 +189,16 @@ std::optional<process_card> decode_card(std::span<const std::byte> bytes) {
 namespace {
 
 /// What one has loaded later, or not at all, tells nothing.
-std::string different_library(const process_card& own, const process_card& other) {
+const library_card* different_library(const process_card& own, const process_card& other) {
     for (const library_card& one : own.libraries) {
         const auto is_there = [&](bool alike) {
             return std::ranges::any_of(other.libraries, [&](const library_card& its) {
                 return its.tag == one.tag && (!alike || its.code == one.code);
             });
         };
-        if (is_there(false) && !is_there(true)) return one.path;
+        if (is_there(false) && !is_there(true)) return &one;
     }
-    return {};
+    return nullptr;
 }
 
 }  // namespace
@@ -210,8 +214,11 @@ std::string difference(const process_card& own, const process_card& other) {
     if (own.script != 0 && other.script != 0 && own.script != other.script) {
         return "runs another script, or another version of it";
     }
-    if (const std::string path = different_library(own, other); !path.empty()) {
-        return fmt::format("has another library, or another build of it, in place of {}", path);
+    if (const library_card* const one = different_library(own, other)) {
+        return one->is_module
+                   ? fmt::format("has another text of the module {}", one->path)
+                   : fmt::format("has another library, or another build of it, in place of {}",
+                                 one->path);
     }
     if (own.provider != other.provider) {
         return fmt::format(

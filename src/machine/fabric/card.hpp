@@ -46,11 +46,12 @@ struct rank_contact {
     std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
 };
 
-/// A library whose functions messages may name.
+/// A library whose functions messages may name, or a module of the script.
 struct library_card {
-    std::uint64_t tag = 0;   ///< by which messages know it
+    std::uint64_t tag = 0;   ///< by which messages know it; of a module: of its name
     std::uint64_t code = 0;  ///< fingerprint
-    std::string path = {};   ///< in the own process; does not travel
+    std::string path = {};   ///< in the own process, or the module's name; does not travel
+    bool is_module = false;  ///< does not travel either
 };
 
 /// What a process tells the others before anything is sent.
@@ -70,7 +71,8 @@ struct process_card {
 
 /// Of the code of the running program, wherever it is mapped. @cost reads all of it once
 std::uint64_t program_fingerprint();
-/// Of the libraries that are loaded now. @cost reads all of their code once
+/// Of the libraries that are loaded now, and of what the script has noted. @cost reads all code of
+/// the libraries once
 std::vector<library_card> library_cards();
 /// From the kernel; never 0. @error system_failure (thrown)
 std::uint64_t draw_secret();

@@ -113,7 +113,7 @@ void fabric_machine::exchange_cards(selion::thread_level level) {
                    process_card{.terms = terms_,
                                 .share = share_.offer(setting_.is_direct),
                                 .program = program_fingerprint(),
-                                .script = script_fingerprint(),
+                                .script = script_of_program().fingerprint,
                                 .version = version(),
                                 .spec = setting_.description.spec,
                                 .provider = ends_.front()->provider(),

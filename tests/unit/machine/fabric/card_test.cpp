@@ -115,6 +115,25 @@ TEST(card, what_only_one_of_two_has_keeps_them_not_apart) {
     EXPECT_EQ(difference(other, example()), "");
 }
 
+TEST(card, another_text_of_a_module_is_named) {
+    process_card own = example();
+    own.libraries.push_back({.tag = 51, .code = 52, .path = "colours", .is_module = true});
+    process_card other = example();
+    other.libraries.push_back({.tag = 51, .code = 53});
+    EXPECT_EQ(difference(own, other), "has another text of the module colours");
+}
+
+TEST(card, modules_of_the_script_are_noted) {
+    detail::note_script(7, {{"colours", 8}});
+    EXPECT_EQ(script_of_program().fingerprint, 7u);
+    const std::vector<library_card> found = library_cards();
+    EXPECT_TRUE(std::ranges::any_of(found, [](const library_card& one) {
+        return one.is_module && one.path == "colours" && one.code == 8;
+    }));
+    detail::note_script(0);
+    EXPECT_TRUE(std::ranges::none_of(library_cards(), &library_card::is_module));
+}
+
 TEST(card, that_names_a_library_twice_is_like_itself) {
     process_card twice = example();
     twice.libraries.push_back({21, 23});
