@@ -86,6 +86,7 @@ def masked(lines: list[str], varies: bool) -> Counter:
 def printed_by(command: str, folder: Path) -> str:
     """All that a command line prints, to both streams."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("SELION_")}
+    clean["PATH"] = f"{Path(sys.executable).parent}:{clean['PATH']}"  # the command selion
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=clean, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_seconds,

@@ -46,6 +46,8 @@ entries = {
                                           "memory should have."),
     "meters": Entry("meters", "Show what a job counted and timed, and how much each link of its "
                               "network was used."),
+    "trace": Entry("trace", "Show where the time of each rank went, and what recording has taken "
+                            "of it."),
     "doctor": Entry("doctor", "Check this host, what is installed, and the environment; name the "
                               "cures."),
 }  # fmt: skip

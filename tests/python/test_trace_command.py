@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""selion trace: traces read and added up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import clean_environment, needs_module
+from selion import trace_file
+from selion.mistake import Mistake
+
+_head = {"ph": "M", "pid": 1, "name": "selion_trace",
+         "args": {"format": 1, "machine": "threads:2", "ranks": 2, "time": "real",
+                  "event_cost_ns": 500}}
+_tail = {"ph": "M", "pid": 1, "name": "end_of_trace", "args": {}}
+
+
+def piece(rank: int, category: str, name: str, begin: float, end: float) -> dict:
+    return {"ph": "X", "pid": 1, "tid": 2 * rank + 1, "cat": category, "name": name, "ts": begin,
+            "dur": end - begin, "args": {}}
+
+
+def end_of(rank: int, events: int, dropped: int = 0) -> dict:
+    return {"ph": "M", "pid": 1, "tid": 2 * rank + 1, "name": "end_of_rank",
+            "args": {"events": events, "dropped": dropped}}
+
+
+# Rank 0: a timer around a put and a barrier that waits; 1000 to 1100. What lies within comes first.
+_whole = [
+    _head,
+    piece(0, "operation", "put", 1010, 1020),
+    piece(0, "wait", "wait: collective", 1035, 1060),
+    piece(0, "collective", "barrier", 1030, 1070),
+    piece(0, "timer", "round", 1000, 1100),
+    end_of(0, 4),
+    piece(1, "wait", "wait: signal", 5, 25),
+    {"ph": "X", "pid": 1, "tid": 4, "cat": "arrival", "name": "put", "ts": 1, "dur": 1, "args": {}},
+    end_of(1, 1),
+    _tail,
+]  # fmt: skip
+
+
+def write(folder: Path, events: list[dict], name: str = "trace.json") -> Path:
+    path = folder / name
+    path.write_text("[\n" + ",\n".join(json.dumps(event) for event in events) + "]\n",
+                    encoding="utf-8")
+    return path
+
+
+def test_time_is_dealt_among_its_parts(tmp_path):
+    found = trace_file.read(write(tmp_path, _whole))
+    assert (found.machine, found.is_virtual, found.is_whole) == ("threads:2", False, True)
+    first, second = found.ranks
+    assert (first.time, first.operations, first.collectives, first.waiting, first.program) == (
+        100, 10, 15, 25, 50)  # fmt: skip
+    assert (second.time, second.waiting, second.program) == (20, 20, 0)
+    assert found.cost_of(first) == pytest.approx(2)
+    totals = {(each.name, each.category): each for each in found.names}
+    assert ("put", "arrival") not in totals
+    assert totals["barrier", "collective"].total == 40
+    assert found.names[0].name == "round"
+
+
+def test_steps_of_a_collective_are_its_time(tmp_path):
+    events = [_head, piece(0, "message", "send", 0, 4), piece(0, "collective", "barrier", 0, 10),
+              _tail]
+    first = trace_file.read(write(tmp_path, events)).ranks[0]
+    assert (first.collectives, first.operations, first.program) == (10, 0, 0)
+
+
+def test_the_table(tmp_path, selion):
+    write(tmp_path, _whole)
+    done = selion("trace", "trace.json")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "threads:2: 2 ranks, 5 events, real time"
+    assert lines[1] == ("Recording an event takes about 500 ns here, writing it included: of rank "
+                        "0, which has the most (4), about 2 µs beside 100 µs.")
+    assert lines[4].split() == "0 4 100 µs 50.0 10.0 15.0 25.0".split()
+    rows = [json.loads(line) for line in selion("trace", "trace.json", "--json").stdout.split("\n")
+            if line]
+    assert rows[0]["recording_us"] == 2
+    parts = ("program_us", "operations_us", "collectives_us", "waiting_us")
+    assert all(row["time_us"] == sum(row[part] for part in parts) for row in rows)
+
+
+def test_few_of_many(tmp_path, selion):
+    write(tmp_path, _whole)
+    out = selion("trace", "trace.json", "--most", "1").stdout
+    assert "1 of 2 ranks; --most 0 shows all of them." in out
+    assert "1 of 5 names; --most 0 shows all of them." in out
+
+
+def test_a_job_that_was_interrupted(tmp_path, selion):
+    path = write(tmp_path, _whole[:-3])
+    path.write_text(path.read_text() + '{"ph":"X","pid":1,"ti')  # in the middle of a line
+    assert "The job did not come to its end" in selion("trace", "trace.json").stdout
+
+
+def test_events_that_were_not_kept(tmp_path, selion):
+    write(tmp_path, [_head, end_of(0, 1_000_000, 77), _tail])
+    assert "77 events were beyond what a trace keeps." in selion("trace", "trace.json").stdout
+
+
+@pytest.mark.parametrize("text, sentence", [
+    ("", " is no trace of Selion; a job writes one if SELION_TRACE names it."),
+    ("[]", " is no trace of Selion; a job writes one if SELION_TRACE names it."),
+    ("[\n7,\n", ":2 is no event of a trace."),
+    ('[\n{"ph":"X"},\n', ":2 is no event of a trace of Selion: 'tid'."),
+    (json.dumps({**_head, "args": {"format": 9}}), ":1 is no event of a trace of Selion: traces of "
+                                                   "format 9 are not known."),
+])  # fmt: skip
+def test_what_is_none(tmp_path, text, sentence):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(Mistake) as raised:
+        trace_file.read(path)
+    assert str(raised.value) == f"{path}{sentence}"
+
+
+def test_a_file_that_is_not_there(selion):
+    done = selion("trace", "none.json")
+    assert done.returncode == 2
+    assert done.stderr == ("selion trace: 'none.json' cannot be read: No such file or directory.\n")
+
+
+_program = """
+import selion
+
+
+def main(world):
+    part = world.allocate(8)
+    for i in range(20):
+        part.put(float(i), (world.rank + 1) % world.size)
+        world.barrier()
+    world.all_reduce(1.0)
+
+
+selion.run(main)
+"""
+
+
+@needs_module
+@pytest.mark.parametrize("machine", ["processes:2", "sim:niagara2,ranks=4", "sim:crossbar,ranks=3"])
+def test_traces_of_jobs(tmp_path, machine):
+    path = tmp_path / "trace.json"
+    subprocess.run([sys.executable, "-c", _program], capture_output=True, check=True,
+                   env=clean_environment(SELION_MACHINE=machine, SELION_TRACE=os.fspath(path)))
+    found = trace_file.read(path)
+    assert found.is_whole
+    assert found.is_virtual == machine.startswith("sim")
+    for rank in found.ranks:
+        parts = (rank.program, rank.operations, rank.collectives, rank.waiting)
+        assert min(parts) >= 0
+        assert sum(parts) == pytest.approx(rank.time)
+        assert rank.operations > 0
+        assert rank.collectives + rank.waiting > 0
