@@ -54,10 +54,22 @@ bool is_scalar(nb::handle object) {
     return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type.ptr())) != 0;
 }
 
+/// @error TypeError for an array with a mask, which its elements would travel without.
+void expect_no_mask(nb::handle array) {
+    const nb::object masked = nb::module_::import_("numpy.ma").attr("MaskedArray");
+    if (!nb::isinstance(array, masked)) return;
+    raise(PyExc_TypeError,
+          "A masked array would lose its mask; pass x.filled(value), or x.data and x.mask.");
+}
+
 }  // namespace
 
 nb::object as_array(nb::handle object, buffer::use how) {
-    if (is_array(object)) return nb::borrow(object);
+    if (is_array(object)) {
+        if (!is_array_itself(object)) [[unlikely]]
+            expect_no_mask(object);
+        return nb::borrow(object);
+    }
     if (is_scalar(object)) return {};
     if (nb::hasattr(object, "__dlpack_device__")) return view_of_tensor(object, how);
     if (PyObject_CheckBuffer(object.ptr()) == 0) return {};

@@ -28,17 +28,28 @@ private:
     Py_buffer view_{};
 };
 
-/// Whether an object is a NumPy array; NumPy's scalars are none.
-inline bool is_array(nanobind::handle object) {
+/// NumPy's type of arrays.
+inline PyTypeObject* array_type() {
     static const nanobind::handle type =  // never given back: it may outlive the interpreter
         nanobind::module_::import_("numpy").attr("ndarray").inc_ref();
-    return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type.ptr())) != 0;
+    return reinterpret_cast<PyTypeObject*>(type.ptr());
+}
+
+/// Whether an object is a NumPy array; NumPy's scalars are none.
+inline bool is_array(nanobind::handle object) {
+    return PyObject_TypeCheck(object.ptr(), array_type()) != 0;
+}
+
+/// The same without what is derived from NumPy's arrays.
+inline bool is_array_itself(nanobind::handle object) {
+    return Py_TYPE(object.ptr()) == array_type();
 }
 
 /// A NumPy array as a view of an object's memory, without a copy: of the array itself, of a tensor
 /// that speaks DLPack, or of anything with the buffer protocol. Null for numbers, strings,
 /// sequences and NumPy's scalars, which have no memory that others may use.
-/// @error BufferError where the memory is not this host's, or may not be written as is wanted.
+/// @error BufferError where the memory is not this host's, or may not be written as is wanted;
+/// TypeError for a masked array.
 nanobind::object as_array(nanobind::handle object, buffer::use how);
 
 /// The same for what must be an array. @param what needs it, for the sentence that refuses.

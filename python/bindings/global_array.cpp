@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cstring>
+#include <functional>
 #include <limits>
 #include <span>
 
@@ -26,9 +28,36 @@ bytes_ptr allocate(const selion::world& all, std::size_t count, std::size_t item
     return selion::allocate<std::byte>(all, bytes == 0 ? 1 : bytes, line);
 }
 
+void read_apart(const element_memory& target, bytes_ptr source) {
+    const yield_unless_quick free(source, target.bytes);
+    selion::get(std::span(target.data, target.bytes), source);
+}
+
 }  // namespace
 
 void raise_index(const std::string& sentence) { throw nb::index_error(sentence.c_str()); }
+
+bool element_memory::overlaps(bytes_ptr place) const {
+    const std::byte* const there = place.local();
+    const std::less<const std::byte*> is_before;
+    return there != nullptr && is_before(data, there + bytes) && is_before(there, data + bytes);
+}
+
+element_memory element_memory::copy() const {
+    nb::object own = nb::steal(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(data),
+                                                             static_cast<Py_ssize_t>(bytes)));
+    if (!own.is_valid()) throw nb::python_error();
+    auto* const start = reinterpret_cast<std::byte*>(PyByteArray_AsString(own.ptr()));
+    return {std::move(own), start, bytes};
+}
+
+void read_into(const element_memory& target, bytes_ptr source) {
+    if (!target.overlaps(source)) [[likely]]
+        return read_apart(target, source);
+    const element_memory apart = target.copy();
+    read_apart(apart, source);
+    std::memcpy(target.data, apart.data, apart.bytes);
+}
 
 global_array::global_array(const selion::world& all, nb::object shape, nb::object dtype)
     : all_(all), shape_(std::move(shape)), dtype_(std::move(dtype)), ranks_(all.size()) {
@@ -61,8 +90,10 @@ void global_array::free() {
 void global_array::put(nb::handle values, std::int64_t rank, std::int64_t offset) const {
     expect_alive();
     if (kind_ != number_kind::none && put_number(values.ptr(), rank, offset)) return;
-    const element_memory source = source_of(values);
+    element_memory source = source_of(values);
     const bytes_ptr target = place(rank, offset, source.bytes);
+    if (source.overlaps(target)) [[unlikely]]
+        source = source.copy();
     const yield_unless_quick free(target, source.bytes);
     selion::put(target, std::span<const std::byte>(source.data, source.bytes));
 }
@@ -89,10 +120,7 @@ nb::object global_array::get(std::int64_t rank, std::int64_t offset,
     const element_memory target = target_of(offset, count, out, result);
     const bytes_ptr source = place(rank, offset, target.bytes);
     expect_may_read(source);
-    {
-        const yield_unless_quick free(source, target.bytes);
-        selion::get(std::span(target.data, target.bytes), source);
-    }
+    read_into(target, source);
     return result;
 }
 

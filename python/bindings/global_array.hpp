@@ -27,7 +27,16 @@ struct element_memory {
     nb::object keeps;
     std::byte* data;
     std::size_t bytes;
+
+    /// Whether it is a part of an array as well, which this place and as many bytes behind it meet:
+    /// views of the own part may be put into it, and filled from it.
+    bool overlaps(bytes_ptr place) const;
+    /// The same elements in memory of their own: no copy of the library's may overlap.
+    element_memory copy() const;
 };
+
+/// Reads from a rank's part, also into memory that overlaps with it, as NumPy does.
+void read_into(const element_memory& target, bytes_ptr source);
 
 /// An array of which every rank owns a part of the same shape.
 class global_array {

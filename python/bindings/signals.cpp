@@ -102,8 +102,10 @@ void put_signal(const global_array& array, nb::handle values, std::int64_t rank,
                 const signals& announcement, std::int64_t offset, std::optional<std::uint64_t> add,
                 std::optional<std::uint64_t> set, std::int64_t index) {
     array.expect_alive();
-    const element_memory source = array.source_of(values);
+    element_memory source = array.source_of(values);
     const bytes_ptr target = array.place(rank, offset, source.bytes);
+    if (source.overlaps(target)) [[unlikely]]
+        source = source.copy();
     const auto signal = announcement.on(rank, index);
     const auto update = signals::update_of(add, set);
     const yield_unless_quick free(target, source.bytes);

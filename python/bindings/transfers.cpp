@@ -53,8 +53,10 @@ private:
 started start_put(const global_array& array, nb::handle values, std::int64_t rank,
                   std::int64_t offset) {
     array.expect_alive();
-    const element_memory source = array.source_of(values);
+    element_memory source = array.source_of(values);
     const bytes_ptr target = array.place(rank, offset, source.bytes);
+    if (source.overlaps(target)) [[unlikely]]
+        source = source.copy();
     auto made = std::make_unique<transfer>(source.keeps, nb::none());
     {
         const yield_unless_quick free(target, source.bytes);
@@ -70,7 +72,10 @@ started start_get(const global_array& array, std::int64_t rank, std::int64_t off
     const element_memory target = array.target_of(offset, count, out, result);
     const bytes_ptr source = array.place(rank, offset, target.bytes);
     auto made = std::make_unique<transfer>(target.keeps, std::move(result));
-    {
+    if (target.overlaps(source)) {
+        read_into(target, source);
+        made->counter().set(1);
+    } else {
         const yield_unless_quick free(source, target.bytes);
         selion::get(std::span(target.data, target.bytes), source, made->counter());
     }

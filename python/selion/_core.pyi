@@ -683,8 +683,9 @@ class GlobalArray:
         """Writes values into a rank's part, from element `offset` on.
 
         Arrays, and what has memory as they have, must be of the part's dtype; contiguous ones are
-        not copied first. Numbers and sequences are converted. On return the source may be changed;
-        the target sees the values after it has synchronised with this rank.
+        not copied first, but for those that the target itself overlaps. Numbers and sequences are
+        converted. On return the source may be changed; the target sees the values after it has
+        synchronised with this rank.
 
         @error IndexError for what reaches beyond the part, OverflowError for numbers that the dtype
         does not hold, TypeError for values that do not fit otherwise.
@@ -697,7 +698,7 @@ class GlobalArray:
 
         Without offset, count and out: the whole part, in its shape. Otherwise `count` elements, by
         default all that follow; with `out`, a contiguous array of the same dtype, as many as it
-        has, and the result is `out`.
+        has, and the result is `out`, which may overlap with what is read.
         """
     def item(self, rank: int, offset: int = 0) -> Any:
         """Reads one element of a rank's part, as a number of Python: the fastest get."""

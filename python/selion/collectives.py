@@ -72,7 +72,7 @@ def _movable(array: _Array, what: str) -> _Array:
 
 def array_of(value: Any) -> _Array | None:
     """An array, or a view of what has memory as one has; None for single values and lists."""
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return value
     if value is None or isinstance(value, (int, float, list, tuple)):
         return None

@@ -223,6 +223,13 @@ def test_what_is_refused(job):
         part, whole = world.allocate(4), world.allocate(4, "i4")
         """,
         {
+            "part.put(np.ma.array([1.0, 2.0], mask=[0, 1]), 0)": "TypeError: A masked array would ",
+            "part.get(0, out=np.ma.zeros(4))": "TypeError: A masked array would lose its mask; pas",
+            "part.put(np.ma.masked, 0)": "TypeError: A masked array would lose its mask; pass x.fi",
+            "world.gather(np.ma.zeros(2), 0)": "TypeError: A masked array would lose its mask; pas",
+            "world.exchange(np.ma.zeros(4))": "TypeError: A masked array would lose its mask; pass",
+            "world.all_reduce(np.ma.zeros(2))": "TypeError: A masked array would lose its mask; pa",
+            "world.broadcast(np.ma.zeros(2))": "TypeError: A masked array would lose its mask; pas",
             "world.allocate(2**70)": "ValueError: The shape (1180591620717411303424,) has more ele",
             "world.allocate(4, np.dtype(('i4', (3,))))": "TypeError: dtype ('<i4', (3,)) is an arr",
             "part.put(None, 0)": "TypeError: Values of dtype object do not fit an array of dtype f",

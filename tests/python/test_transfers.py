@@ -40,6 +40,35 @@ def test_two_phases(job, machine):
     )
 
 
+@pytest.mark.parametrize("machine", machines[1:])
+def test_views_of_the_own_part_may_overlap_with_it(job, machine):
+    job.expect_no_fault(
+        """
+        many = 4096
+        part, bell = world.allocate(many + 8), world.signal()
+        own, first = part.local, np.arange(1.0 * many)
+
+        def anew():
+            own[:] = np.arange(many + 8.0)
+
+        for put in (part.put, lambda *what: part.start_put(*what).wait(),
+                    lambda values, rank, offset: part.put_signal(values, rank, bell, offset)):
+            anew()
+            put(own[:many], world.rank, 3)
+            assert (own[3 : many + 3] == first).all() and (own[:3] == [0, 1, 2]).all()
+        for get in (part.get, lambda *what, out: part.start_get(*what, out=out).result()):
+            anew()
+            assert (get(world.rank, 0, out=own[3 : many + 3]) == first).all()
+            anew()
+            into = own[:many]
+            assert get(world.rank, 3, out=into) is into and (into == first + 3).all()
+        started = part.start_get(world.rank, 0, out=own[1:2])
+        assert started.wait(60) and started.is_ready
+        """,
+        machine,
+    )
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_signals(job, machine):
     job.expect_no_fault(
