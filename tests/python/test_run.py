@@ -114,6 +114,43 @@ def test_output_arguments_and_input_are_passed_unchanged():
     assert done.stderr == b"['-n', '3', '--', '-v']"
 
 
+@needs_module
+def test_output_that_cannot_be_written_ends_the_job(job):
+    script = job.write("for i in range(3): print('line', i)")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*command, "run", "-m", "processes:2", script],
+            env=clean_environment(), stdout=full, stderr=subprocess.PIPE, text=True,
+            timeout=seconds,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        1,
+        "selion: the output of the ranks cannot be written (No space left on device); the job "
+        "ends\n",
+    )
+
+
+@needs_module
+def test_ranks_see_that_nobody_reads_their_output(job):
+    script = job.write(
+        """
+        try:
+            while True:
+                print("line")
+        except BrokenPipeError:
+            import os
+            os._exit(7)
+        """
+    )
+    with subprocess.Popen(
+        [*command, "run", "-m", "processes:1", script],
+        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as run:  # fmt: skip
+        assert run.stdout is not None and run.stdout.readline() == b"[0] line\n"
+        run.stdout.close()
+        assert run.wait(seconds) == 7
+
+
 def _variables(selion, *options: str, **changes: str) -> dict[str, str]:
     done = selion("run", *options, "env", **changes)
     assert done.returncode == 0, done.stderr

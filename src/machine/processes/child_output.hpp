@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace selion::machine {
 
@@ -18,15 +19,22 @@ public:
     int file() const { return source_; }
     /// Reads what is there and writes the lines that are complete.
     void pass_on();
+    /// All that is there at the end of the process, the rest of a line as well.
+    void pass_all();
+    /// Why lines are lost, as `errno` says it; 0 as long as none is. Where nobody reads any more
+    /// (EPIPE) the process sees it too.
+    int trouble() const { return trouble_; }
 
 private:
     bool pass_some();
     void write_line(std::string_view line);
+    void give_up(int reason);
 
     int source_;
     int target_;
     std::string prefix_;
-    std::string rest_;
+    std::string rest_;  ///< of a line, without its end
+    int trouble_ = 0;
 };
 
 }  // namespace selion::machine

@@ -66,6 +66,7 @@ int supervisor::run() {
         take_signals();
         collect_ended();
         for (child_output& output : outputs_) output.pass_on();
+        judge_outputs();
         if (kill_at_ns_ == 0 && monitor_.sample()) {
             status_ = 1;
             end_all();
@@ -76,6 +77,8 @@ int supervisor::run() {
             }
         }
     }
+    for (child_output& output : outputs_) output.pass_all();
+    judge_outputs();
     outputs_.clear();
     if (interrupted_by_ != 0) {
         base::say(
@@ -222,6 +225,20 @@ void supervisor::judge(std::uint32_t process, int wait_status) {
     }
     status_ = has_exited ? std::max(1, WEXITSTATUS(wait_status)) : 128 + WTERMSIG(wait_status);
     end_all();
+}
+
+/// Ends the job where lines of ranks are lost. Who reads no more has had enough: then ranks hear
+/// of it themselves.
+void supervisor::judge_outputs() {
+    if (has_lost_lines_) return;
+    for (const child_output& output : outputs_) {
+        if (output.trouble() == 0 || output.trouble() == EPIPE) continue;
+        has_lost_lines_ = true;
+        status_ = std::max(1, status_);
+        base::say(fmt::format("the output of the ranks cannot be written ({}); the job ends",
+                              std::strerror(output.trouble())));
+        return end_all();
+    }
 }
 
 void supervisor::end_all() {

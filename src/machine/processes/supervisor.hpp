@@ -45,6 +45,7 @@ private:
     void collect_ended();
     void judge(std::uint32_t process, int wait_status);
     int noted_status(std::uint32_t process) const;
+    void judge_outputs();
     void end_all();
     void announce_death(std::uint32_t process, int wait_status) const;
 
@@ -57,6 +58,7 @@ private:
     std::vector<child> children_;  ///< those that were started
     std::vector<child_output> outputs_;
     std::uint32_t running_ = 0;
+    bool has_lost_lines_ = false;
     int status_ = 0;
     int interrupted_by_ = 0;
     std::int64_t kill_at_ns_ =
