@@ -88,6 +88,8 @@ def _check_options(time_limit: object, environment: Mapping[str, str]) -> None:
             f"time_limit is {time_limit!r}, of type {type(time_limit).__name__}; legal: a number "
             "of seconds."
         )
+    if "SELION_MACHINE" in environment:
+        raise Mistake("environment sets SELION_MACHINE; let machine= name the machine instead.")
     for name, value in environment.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             raise TypeError(
@@ -99,11 +101,15 @@ def _check_options(time_limit: object, environment: Mapping[str, str]) -> None:
 def _check_script() -> None:
     """Ranks are started by running the same command again, which must lead to the same call."""
     is_from_standard_input = sys.argv[:1] in (["-"], [""])
-    if hasattr(sys, "ps1") or "ipykernel" in sys.modules or is_from_standard_input:
+    script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    is_from_pipe = os.path.exists(script) and not os.path.isfile(script)
+    is_read_once = is_from_standard_input or is_from_pipe
+    if hasattr(sys, "ps1") or "ipykernel" in sys.modules or is_read_once:
         raise Mistake(
             "selion.run starts the ranks by running this program again, which an interactive "
-            "session or a script on standard input does not allow: write a file and run that, or "
-            "name the machine, selion.run(f, machine='processes:4'), which sends f to the ranks."
+            "session or a script on standard input or in a pipe does not allow: write a file and "
+            "run that, or name the machine, selion.run(f, machine='processes:4'), which sends f to "
+            "the ranks."
         )
 
 
@@ -309,7 +315,8 @@ def run(
     @param thread_level "single": only the rank's own thread calls selion; "serialized" or
         "multiple": threads that it starts may join with `world.joined_thread()`.
     @param time_limit seconds after which the job is ended; with `machine` only.
-    @param environment variables to set for the ranks, SELION_* among them; with `machine` only.
+    @param environment variables to set for the ranks, SELION_* among them but for SELION_MACHINE;
+        with `machine` only.
     @error Failure if the compiled module is not there, Mistake if the machine or the way in which
         the program was started does not suit; the sentence names the cure. With `machine` also:
         TypeError for what cannot be pickled, RankFailed with rank and traceback where a rank has

@@ -106,7 +106,7 @@ def test_from_anywhere(program, way):
 def test_a_script_on_standard_input_cannot_be_run_again(program, way):
     status, out, errors = program.run("selion.run(lambda world: print('ran'))", way)
     assert (status, out) == (1, "")
-    assert "or a script on standard input does not allow: write a file and run that, or" in errors
+    assert "or a script on standard input or in a pipe does not allow: write a file" in errors
 
 
 def test_functions_of_modules_beside_the_program(program, tmp_path):
@@ -359,6 +359,8 @@ _mistakes = [
     ("f, machine='processes:2', time_limit='5'", "TypeError: time_limit is '5', of type str; leg"),
     ("f, machine='processes:2', environment={'A': 5}", "TypeError: environment gives the variable "
      "'A' the value 5; legal: str for both"),
+    ("f, machine='processes:2', environment={'SELION_MACHINE': 'threads:2'}",
+     "Mistake: environment sets SELION_MACHINE; let machine= name the machine instead."),
     ("f, machine='processes:2', thread_level='x'", "ValueError: thread_level is 'x'; legal: si"),
     ("f, time_limit=3", "Mistake: time_limit and environment need machine="),
     ("3, machine='processes:2'", "TypeError: selion.run calls a function; this is int."),

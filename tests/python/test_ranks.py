@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -137,6 +138,36 @@ def test_a_program_on_standard_input():
     )
     assert done.returncode == 1
     assert "write a file and run that" in done.stderr
+
+
+def test_a_program_in_a_pipe(job):
+    script = job.write("pass")
+    done = subprocess.run(
+        ["bash", "-c", f"exec {sys.executable} <(cat {script})"],
+        env=clean_environment(SELION_MACHINE="processes:2"),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.returncode == 1
+    assert "in a pipe does not allow: write a file and run that" in done.stderr
+
+
+def test_a_limit_of_files(job):
+    def limit():
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+
+    done = subprocess.run(
+        [sys.executable, job.write("pass")],
+        env=clean_environment(SELION_MACHINE="processes:2"),
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.returncode == 1
+    assert "(File too large)" in done.stderr and "raise `ulimit -f`" in done.stderr
 
 
 def test_several_runs(job):

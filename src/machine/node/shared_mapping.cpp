@@ -70,13 +70,14 @@ control_block lay_out(const mapping_plan& plan) {
 }
 
 error failure(std::string_view what, const control_block& control) {
+    const char limit = errno == EFBIG ? 'f' : 'v';  // of the file that is mapped, or of all memory
     const std::string why = std::strerror(errno);
     return {
         status::out_of_memory,
         fmt::format("cannot {} {} of address space for {} ranks of {} each ({}); set SELION_HEAP "
-                    "to a smaller size, or raise `ulimit -v`",
+                    "to a smaller size, or raise `ulimit -{}`",
                     what, base::bytes_text(control.total_bytes), control.ranks,
-                    base::bytes_text(control.reserve_bytes), why)};
+                    base::bytes_text(control.reserve_bytes), why, limit)};
 }
 
 std::byte* map(std::uint64_t bytes, int file) {

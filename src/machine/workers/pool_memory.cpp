@@ -41,11 +41,12 @@ bool map_at(std::byte* place, std::uint64_t bytes, int file, std::uint64_t offse
 }
 
 error no_memory(std::uint64_t bytes) {
+    const char limit = errno == EFBIG ? 'f' : 'v';  // of the file that is mapped, or of all memory
     const std::string why = std::strerror(errno);
     return {status::out_of_memory,
             fmt::format("cannot have {} of address space for a pool of workers ({}); give them "
-                        "less memory, or raise `ulimit -v`",
-                        base::bytes_text(bytes), why)};
+                        "less memory, or raise `ulimit -{}`",
+                        base::bytes_text(bytes), why, limit)};
 }
 
 }  // namespace
