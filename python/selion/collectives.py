@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import operator as operators
+import pickle
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -120,6 +121,22 @@ def room_for_all(team: Team, block: _Array) -> _Array:
     return np.empty((team.size, *shape), block.dtype)
 
 
+def description_of(dtype: np.dtype[Any]) -> Any:
+    """A dtype as a literal of Python's, for other ranks."""
+    try:
+        return np.lib.format.dtype_to_descr(dtype)
+    except ValueError:  # fields in another order than in memory, or that overlap
+        return pickle.dumps(dtype)
+
+
+def described(description: Any) -> np.dtype[Any]:
+    """What `description_of` has described."""
+    if isinstance(description, bytes):
+        found: np.dtype[Any] = pickle.loads(description)
+        return found
+    return np.lib.format.descr_to_dtype(description)
+
+
 def gather(team: Team, value: Any, root: Any) -> Any:
     """What `Team.gather` does."""
     number = root_in(team, root)
@@ -146,7 +163,7 @@ def scatter(team: Team, values: Any, root: Any) -> Any:
         try:
             given = shared(team, values, "scatter")
             share = (len(given) // team.size, *given.shape[1:])
-            told = repr((np.lib.format.dtype_to_descr(given.dtype), share)).encode()
+            told = repr((description_of(given.dtype), share)).encode()
         except Exception as mistake:  # others wait for what comes
             trouble = mistake
     told = team.broadcast(told, number)
@@ -155,7 +172,7 @@ def scatter(team: Team, values: Any, root: Any) -> Any:
     if told is None:
         raise ValueError(f"The root, member {number}, has nothing that can be scattered.")
     description, extents = ast.literal_eval(told.decode())
-    own = np.empty(extents, np.lib.format.descr_to_dtype(description))
+    own = np.empty(extents, described(description))
     move_blocks(team, "scatter", given, own, number)
     return _unpack(own[0]) if own.dtype == _cell else own
 

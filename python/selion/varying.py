@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from selion._core import Team, move_varying
-from selion.collectives import array_of, expect_no_references, root_in
+from selion.collectives import (
+    array_of,
+    described,
+    description_of,
+    expect_no_references,
+    root_in,
+)
 
 # A block tells what it is: the length of a description, the description, and the data. Bytes have
 # none; of an array it is its dtype and shape.
@@ -28,8 +34,8 @@ def _pack(value: Any, what: str) -> bytes:
             f"go by {what.removesuffix('v')}."
         )
     expect_no_references(array, what)
-    described = repr((np.lib.format.dtype_to_descr(array.dtype), array.shape)).encode()
-    return _head.pack(len(described)) + described + array.tobytes()
+    words = repr((description_of(array.dtype), array.shape)).encode()
+    return _head.pack(len(words)) + words + array.tobytes()
 
 
 def _unpack(block: bytes) -> Any:
@@ -38,8 +44,7 @@ def _unpack(block: bytes) -> Any:
     if length == 0:
         return block[start:]
     description, shape = ast.literal_eval(block[_head.size : start].decode())
-    dtype = np.lib.format.descr_to_dtype(description)
-    array = np.empty(shape, dtype)
+    array = np.empty(shape, described(description))
     array.reshape(-1).view("u1")[:] = np.frombuffer(block, "u1", offset=start)
     return array
 

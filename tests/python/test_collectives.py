@@ -142,9 +142,8 @@ def test_a_scatter_of_what_cannot_be_told(job):
     """Others hear of it, and do not wait."""
     out = job.expect_no_fault(
         """
-        overlapping = np.dtype({"names": ["a", "b"], "formats": ["i4", "i4"], "offsets": [0, 2]})
-        given = np.zeros(2, overlapping)
-        for scatter, values in ((world.scatter, given), (world.scatterv, [given] * 2)):
+        given = np.zeros(3)
+        for scatter, values in ((world.scatter, given), (world.scatterv, [given] * 3)):
             try:
                 scatter(values)
             except ValueError as error:
@@ -287,6 +286,24 @@ def test_a_broadcast_of_arrays_that_do_not_lie_in_one_piece(job):
         assert world.broadcast(7 if r == 0 else None) == 7
         """,
         "processes:3",
+    )
+
+
+def test_blocks_of_records_whose_fields_lie_in_any_order(job):
+    job.expect_no_fault(
+        """
+        records = np.array([(1, 0.5, 7), (2, 1.5, 8)], [("a", "i4"), ("b", "f8"), ("c", "i4")])
+        for names in (["b", "a"], ["c", "a"], ["a", "c"]):
+            some = records[names]
+            own = world.scatter(some if world.rank == 0 else None)
+            assert own.dtype == some.dtype and own.tolist() == some[world.rank :][:1].tolist()
+            assert world.exchange(some).tolist() == [some[world.rank].item()] * 2
+            assert world.scatterv([some, some[:1]])[0] == some[0]
+            assert [len(each) for each in world.all_gatherv(some[world.rank :])] == [2, 1]
+        overlapping = np.dtype({"names": ["a", "b"], "formats": ["i4", "i4"], "offsets": [0, 2]})
+        assert world.scatter(np.zeros(2, overlapping)).dtype == overlapping
+        assert world.scatterv([np.zeros(2, overlapping)] * 2).dtype == overlapping
+        """
     )
 
 
