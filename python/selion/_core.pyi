@@ -534,8 +534,9 @@ class World(Team):
 
         The target runs it in its calls that wait, or in `progress`, one at a time and with the GIL;
         with the machine's option `progress=interrupt` on a thread of its own as well. It may put,
-        get what is mapped, update atomically, notify and call further, but it must not wait:
-        RuntimeError. What it raises comes out of the future's `result`.
+        add, notify and call further; it may get what is mapped, and there use atomics that answer,
+        such as `fetch_add`; it must not wait: RuntimeError. What it raises comes out of the
+        future's `result`.
 
         Arguments that are arrays, signals, spread arrays or the world become the target's own. All
         else is pickled: by name what modules and, in a program that all ranks have been started

@@ -6,10 +6,10 @@
     print(total.result())
 
 The target runs a function in its own calls that wait, or in `World.progress`, one at a time, with
-the GIL. The function may put, get what is mapped, update atomically, notify and call further; it
-must not wait. Arguments that are arrays, signals or worlds of the job become the target's own;
-everything else is pickled. The function is pickled when it is first called for a target: changes
-of what it refers to are not seen later.
+the GIL. The function may put, add, notify and call further; it may get what is mapped, and there
+use atomics that answer, such as fetch_add; it must not wait. Arguments that are arrays, signals or
+worlds of the job become the target's own; everything else is pickled. The function is pickled when
+it is first called for a target: changes of what it refers to are not seen later.
 """
 
 from __future__ import annotations
