@@ -207,6 +207,17 @@ def test_output_that_cannot_be_written_is_one_sentence(line, unbuffered):
 
 
 @needs_module
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("line", [("--version",), ("--help",), ("run", "--help"), ()])
+def test_help_that_cannot_be_written_is_one_sentence(line, unbuffered):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*command, *line], stdout=full, stderr=subprocess.PIPE, text=True,
+                              env=clean_environment(PYTHONUNBUFFERED=unbuffered), timeout=seconds)
+    assert (done.returncode, done.stderr) == (
+        1, "selion: The output cannot be written: No space left on device.\n")
+
+
+@needs_module
 def test_where_no_sentence_can_be_written_the_status_tells():
     with open("/dev/full", "w") as full:
         done = subprocess.run([*command, "machines"], stdout=full, stderr=full,

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from selion.cli import output
 from selion.cli.catalogue import CommandCatalogue
 from selion.cli.usage import UsageError, sentences
 
@@ -56,7 +57,13 @@ def main() -> None:
 
         bash_words.complete(lambda: app(prog_name="selion"))
     try:
-        status = app(prog_name="selion", standalone_mode=False)
+        try:
+            status = app(prog_name="selion", standalone_mode=False)
+        finally:
+            output.flush()
+    except OSError as problem:
+        output.give_up_output(problem, "selion")
+        sys.exit(1)
     except UsageError as problem:
         print(sentences(problem), file=sys.stderr)
         sys.exit(problem.exit_code)

@@ -31,16 +31,20 @@ def complain(command: str, sentence: str) -> None:
     print(f"selion {command}: {sentence}", file=sys.stderr)
 
 
-def _flush() -> None:
+def flush() -> None:
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
-def _give_up_output(command: str, reason: str | None) -> None:
-    """Says why, and lets the interpreter's end write nowhere what is left."""
+def give_up_output(problem: OSError, speaker: str) -> None:
+    """Says why what is printed cannot be written, and lets the interpreter's end write nowhere what
+    is left. Raises a problem of another kind again.
+    """
+    if problem.filename is not None or problem.errno not in _no_output:
+        raise problem
     unwritable = [sys.stdout]
     try:
-        complain(command, f"The output cannot be written: {reason}.")
+        print(f"{speaker}: The output cannot be written: {problem.strerror}.", file=sys.stderr)
     except OSError:
         unwritable.append(sys.stderr)
     for stream in unwritable:
@@ -59,14 +63,12 @@ def answers_mistakes(name: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]
                 try:
                     return command(*args, **kwargs)
                 finally:
-                    _flush()
+                    flush()
             except Mistake as mistake:
                 complain(name, str(mistake))
                 raise typer.Exit(mistake.exit_status) from None
             except OSError as problem:
-                if problem.filename is not None or problem.errno not in _no_output:
-                    raise
-                _give_up_output(name, problem.strerror)
+                give_up_output(problem, f"selion {name}")
                 raise typer.Exit(Failure.exit_status) from None
 
         return guarded
