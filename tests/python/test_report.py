@@ -7,8 +7,10 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from markdown_it import MarkdownIt
 
 from conftest import Selion, needs_module
 from reporting import five, header, make, rows_of, studies, write
@@ -215,6 +217,18 @@ def test_a_damaged_file_is_told_on_standard_error_and_on_the_page(selion: Selion
     assert done.returncode == 0
     assert "results.jsonl, line 3 is cut off" in done.stderr
     assert "line 3 is cut off" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@needs_module
+@pytest.mark.parametrize("name", ["my report", "a(b", "f%20g", "Größe <1>", "c#d?"])
+def test_a_page_of_markdown_finds_its_pictures(selion: Selion, tmp_path: Path, name: str):
+    write(tmp_path / "out", "my-own", [header, row(), row(params={"ints": 2})])
+    done = selion("report", "out", "-o", f"{name}.md")
+    assert (done.returncode, done.stderr) == (0, "")
+    text = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+    links = [each.attrs["src"] for token in MarkdownIt().parse(text)
+             for each in token.children or () if each.type == "image"]
+    assert links and all((tmp_path / unquote(link)).is_file() for link in links)
 
 
 @needs_module

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 from selion.report.page import (
     Report,
@@ -29,6 +30,11 @@ def _table(head: list[str], lines: list[list[str]]) -> Iterator[str]:
     yield ""
 
 
+def _picture(title: str, plots: Path, name: str) -> str:
+    """@param name of a file in `plots`, of which the report shows any letters."""
+    return f"![{title}]({quote(plots.name)}/{quote(name)})\n"
+
+
 def _section(section: Section, plots: Path) -> Iterator[str]:
     yield f"## {section.title}\n"
     if section.source:
@@ -42,7 +48,7 @@ def _section(section: Section, plots: Path) -> Iterator[str]:
         yield f"### Given, fitted, predicted\n\n{section.basis_markdown}\n"
     for number, chart in enumerate(section.charts, start=1):
         yield f"### {chart.title}\n"
-        yield f"![{chart.title}]({plots.name}/{section.name}-{number:02}.svg)\n"
+        yield _picture(chart.title, plots, f"{section.name}-{number:02}.svg")
         if chart.text:
             yield f"{chart.text}\n"
         if chart.runs:
@@ -52,7 +58,7 @@ def _section(section: Section, plots: Path) -> Iterator[str]:
     for number, picture in enumerate(section.pictures, start=1):
         if picture.svg:
             yield f"### {picture.title}\n"
-            yield f"![{picture.title}]({plots.name}/{section.name}-picture-{number}.svg)\n"
+            yield _picture(picture.title, plots, f"{section.name}-picture-{number}.svg")
             if picture.runs:
                 yield f"{picture.runs}\n"
     if section.cells:
@@ -73,6 +79,6 @@ def text(report: Report, plots: Path) -> str:
     for section in report.sections:
         lines += _section(section, plots)
     for number, field in enumerate(report.fields, start=1):
-        lines += [f"## {field.title}\n", f"![{field.title}]({plots.name}/object-{number}.svg)\n",
+        lines += [f"## {field.title}\n", _picture(field.title, plots, f"object-{number}.svg"),
                   f"{field.text}\n"]
     return "\n".join(lines)
