@@ -229,6 +229,22 @@ def test_a_damaged_line_is_not_thrown_away(fake, damaged):
     assert fake.results.read_text() == "".join(lines)
 
 
+@pytest.mark.parametrize("schema", [2, 0, "1", None, True])
+@pytest.mark.parametrize("asked", [(), ("--mix",), ("--compare",)])
+def test_rows_of_another_schema_are_not_gone_on_with(fake, schema, asked):
+    fake.run("--experiment", "speed")
+    header, rest = fake.results.read_text().split("\n", 1)
+    fake.results.write_text(json.dumps({**json.loads(header), "schema": schema}) + "\n" + rest)
+    before = fake.results.read_bytes()
+    fake.runs()
+    done = fake.run("--resume", *asked)
+    assert (done.returncode, done.stdout, fake.runs()) == (2, "", [])
+    assert done.stderr.startswith(
+        "selion study: selion-out/fake/results.jsonl has rows of schema "
+        f"{json.dumps(schema)}, and this version of selion knows 1. Without --resume ")
+    assert fake.results.read_bytes() == before
+
+
 def test_rows_of_a_point_for_which_there_is_no_room_are_left_out(fake):
     fake.run("--experiment", "speed", "--quick")
     size = fake.results.stat().st_size + 300  # room for a point, and for a part of another one

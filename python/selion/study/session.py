@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -83,6 +84,7 @@ class Session:
             watcher.note(sentence)
         with ResultFile(self.folder) as file:
             found = file.read() if go_on else Results()  # locked: it stays true
+            self._expect_known_schema(found.parts, file.path)
             finished = Finished(found, self.study.experiments, self.request.seed)
             missing: Sequence[Point] = [
                 point
@@ -102,6 +104,18 @@ class Session:
             self._skip(missing, watcher)
             self._run_points(missing, finished, watcher, jobs, self._keep(self.rows, file, watcher))
         return self.rows
+
+    @staticmethod
+    def _expect_known_schema(parts: Iterable[Part], path: Path) -> None:
+        """@error Mistake for rows that may mean something else than ours of the same words."""
+        for part in parts:
+            found = part.header.get("schema", header.schema)
+            if isinstance(found, bool) or found != header.schema:
+                raise Mistake(
+                    f"{path} has rows of schema {json.dumps(found)}, and this version of selion "
+                    f"knows {header.schema}. Without --resume all is measured anew, and that file "
+                    "kept as results.previous.jsonl; --out DIR takes another folder."
+                )
 
     @staticmethod
     def _machines(points: Iterable[Point]) -> set[str]:
