@@ -102,6 +102,22 @@ def test_a_row_that_is_whole_but_damaged_is_not_called_cut_off(tmp_path):
                                          "left out."]
 
 
+@pytest.mark.parametrize(("before", "said"), [
+    (good[:1], "line 1 comes before the header in line 2"),
+    ([*good, "{}\n", line(params='{"n": 3}')], "lines 1 to 4 come before the header in line 5"),
+])  # fmt: skip
+def test_rows_before_a_header_are_not_taken_for_its_own(tmp_path, before, said):
+    path = write(tmp_path, "s", [*before, header, line(params='{"n": 4}'), header])
+    found = collect([tmp_path])
+    assert f"{path}, {said}: nobody knows where such rows were measured." in found.notes
+    origins = [row["origin"].host for row in found.studies["my-own"].rows]
+    assert origins == [*[f"the host of {path}"] * (len(origins) - 1), "h"]
+    html(make(tmp_path))
+    path = write(tmp_path, "s", [*before, header])
+    [section] = make(tmp_path).sections
+    assert section.headers == [] and section.runs
+
+
 def test_what_a_header_says_besides_text_is_not_shown(tmp_path):
     for number, odd in enumerate(([1, [2]], "\ud800", {"a": 1})):
         write(tmp_path, str(number), [{**header, "cpu": odd, "host": odd, "cores": odd}, *good])

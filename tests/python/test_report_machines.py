@@ -131,7 +131,7 @@ def test_hosts_of_one_name_are_told_apart_by_their_processors(section):
 
 
 def test_rows_behind_a_second_header_are_those_of_its_host(section):
-    made = section([*two_sizes(9), header, *two_sizes(10), elsewhere, *two_sizes(1000)])
+    made = section([header, *two_sizes(9), *two_sizes(10), elsewhere, *two_sizes(1000)])
     assert values(made) == {"threads on h": [9.5, 19], "threads on far": [1000, 2000]}
 
 

@@ -176,11 +176,12 @@ class _File:
         self._faults: dict[str, list[int]] = {}
         self.headers: list[Row] = []
         self._have_rows: set[int] = set()  # numbers of headers
+        self._headless: list[int] = []  # lines of rows before any header
+        self._first_header = 0  # its line
         self.notes: list[str] = []
 
     def rows(self) -> Iterator[Row]:
-        """Each with its `origin` and its `run`, as the last header before it says; None where none
-        is."""
+        """Each with its `origin` and its `run`, as the last header before it says."""
         lines = self._path.read_bytes().split(b"\n")
         is_cut = lines[-1] != b""
         for number, line in enumerate(lines, start=1):
@@ -191,8 +192,11 @@ class _File:
             if content is not None and "selion" in content and "metric" not in content:
                 self._take_header(number, content)
             elif fault is None and content is not None:
-                self._have_rows.add(max(len(self.headers) - 1, 0))
-                yield {**content, "origin": self.origin(-1, content), "run": self.run(-1)}
+                if self.headers:
+                    self._have_rows.add(len(self.headers) - 1)
+                else:
+                    self._headless.append(number)
+                yield {**content, "origin": self._origin(content), "run": self._run()}
             elif is_cut and number == len(lines) and content is None:
                 self.notes.append(f"{self._path}, line {number} is cut off in the middle.")
             else:
@@ -204,6 +208,13 @@ class _File:
             self.notes.append(
                 f"{self._path} has no header: nobody knows where its rows were measured."
             )
+        elif self._headless:
+            first, last = self._headless[0], self._headless[-1]
+            where = f"line {first} comes" if first == last else f"lines {first} to {last} come"
+            self.notes.append(
+                f"{self._path}, {where} before the header in line {self._first_header}: nobody "
+                "knows where such rows were measured."
+            )
 
     def _take_header(self, number: int, content: Row) -> None:
         if self.headers and content.get("resumed") is not True:
@@ -214,6 +225,7 @@ class _File:
         header = {key: value for key, value in content.items()
                   if (_is_table(value) if key in _tables else _is_scalar(value))
                   and not any(map(_no_text.search, _texts({key: value})))}
+        self._first_header = self._first_header or number
         self.headers.append(header)
         version = header.get("schema", 1)
         if version != schema:
@@ -225,15 +237,14 @@ class _File:
     def headers_of_rows(self) -> list[Row]:
         return [header for number, header in enumerate(self.headers) if number in self._have_rows]
 
-    def origin(self, place: int, row: Row) -> Origin | None:
-        """What the header in that place of all says; None as long as there is none."""
-        return _origin_of(self.headers[place], self._path, row) if self.headers else None
+    def _origin(self, row: Row) -> Origin:
+        """What the last header so far says."""
+        return _origin_of(self.headers[-1] if self.headers else {}, self._path, row)
 
-    def run(self, place: int) -> Run | None:
-        """As `origin`."""
-        if not self.headers:
-            return None
-        return run_of(self.headers[place], _host_of(self.headers[place], self._path))
+    def _run(self) -> Run:
+        """As `_origin`."""
+        header = self.headers[-1] if self.headers else {}
+        return run_of(header, _host_of(header, self._path))
 
 
 def _take(path: Path, into: Collected) -> None:
@@ -246,8 +257,6 @@ def _take(path: Path, into: Collected) -> None:
         return
     for row in rows:
         name = row["study"]
-        row["origin"] = row["origin"] or file.origin(0, row) or _origin_of({}, path, row)
-        row["run"] = row["run"] or file.run(0) or run_of({}, _host_of({}, path))
         into.studies.setdefault(name, Results(name)).rows.append(row)
         found[name] = found.get(name, 0) + 1
     into.notes += file.notes
