@@ -14,10 +14,12 @@ from markdown_it import MarkdownIt
 
 from conftest import Selion, needs_module
 from reporting import five, header, make, rows_of, studies, write
+from selion import schedules
+from selion.drawing import schedule_picture
 from selion.report.collect import collect
 from selion.report.contents import read_contents
 from selion.report.curves import charts_of, usual_plans
-from selion.report.page import html, table_of
+from selion.report.page import html, style, table_of
 from selion.report.sections import section_of
 from selion.report.select import answer, find_value
 
@@ -217,6 +219,19 @@ def test_a_damaged_file_is_told_on_standard_error_and_on_the_page(selion: Selion
     assert done.returncode == 0
     assert "results.jsonl, line 3 is cut off" in done.stderr
     assert "line 3 is cut off" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@needs_module
+def test_the_page_has_its_own_colours_for_what_is_drawn_on_white():
+    played = [schedules.play(schedules.Request(*asked, ranks=4))
+              for asked in (("broadcast", "k_nomial"), ("all_gather", "ring"),
+                            ("reduce", "k_nomial"), ("barrier", "dissemination"),
+                            ("scan", "recursive_doubling"))]
+    found = {match for each in played for match in
+             re.findall(r'(fill|stroke)="([^"]+)"', schedule_picture.draw(each, "command"))}
+    assert len(found) > 5
+    for what, colour in found - {("fill", "none")}:
+        assert f'.paper [{what}="{colour}"]{{{what}:var(--' in style()
 
 
 @needs_module

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scales of plots: places, marks, words."""
+"""Scales of plots: places, marks, words, and the room that these have."""
+
+import math
+import re
 
 import pytest
 
+from selion.report import chart_svg
+from selion.report.chart import Chart, Curve, Dot
 from selion.report.scale import plain, scale_of, scale_of_words, short
+
+narrow_size = 14.0  # of the font on narrow screens, and a letter of it
+narrow = 0.6 * narrow_size
 
 
 @pytest.mark.parametrize(
@@ -81,3 +89,48 @@ def test_one_value_has_room_around_it():
 def test_words_stand_side_by_side():
     scale = scale_of_words(["a", "b", "c"])
     assert [scale.place(value) for value, _ in scale.ticks(3)] == pytest.approx([1 / 6, 0.5, 5 / 6])
+
+
+# --- room ----------------------------------------------------------------------------------------
+
+
+def _chart(kind, *dots):
+    return Chart("A title", "size", "bytes", "time", "us", "linear", "linear", kind, False,
+                 (Curve("a", dots), Curve("b", dots)), "", "", False)
+
+
+def _words(drawn, kind):
+    """Texts of a class, with their attributes."""
+    return [(match[1], match[2])
+            for match in re.finditer(rf'<text class="{kind}" ([^>]*)>([^<]*)</text>', drawn)]
+
+
+def _place(attributes):
+    return float(re.search(r'(?:x="|translate\()([-\d.]+)', attributes)[1])
+
+
+@pytest.mark.parametrize("most", [1, 25, 12345, 9.99e9, 0.00025, 1e-7])
+def test_the_name_of_an_axis_has_room_beside_its_words_on_narrow_screens(most):
+    drawn = chart_svg.body(_chart("curves", Dot(1, 0), Dot(2, most)), "key")
+    baseline = 13.0
+    for attributes, words in _words(drawn, "tick ty"):
+        assert _place(attributes) - len(words) * narrow > baseline + narrow_size * 0.3
+
+
+@pytest.mark.parametrize("names", [["a word that is long indeed", "b", "c"],
+                                   ["short"] * 9 + ["another word that is long"],
+                                   ["a", "a word of more than thirty letters"]])
+def test_words_that_lean_are_not_cut_off_on_narrow_screens(names):
+    drawn = chart_svg.body(
+        _chart("bars", *(Dot(f"{name} {i}", 1) for i, name in enumerate(names))), "key")
+    found = _words(drawn, "tick tx")
+    assert len(found) == len(names) and all("rotate(-32)" in each for each, _ in found)
+    for attributes, words in found:
+        assert _place(attributes) - len(words) * narrow * math.cos(math.radians(32)) > 0
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("bars", "M3 7H19"), ("curves", "M5 7A6")])
+def test_the_legend_shows_published_figures_as_the_drawing_does(kind, shape):
+    chart = _chart(kind, Dot(1, 2, published=3), Dot(2, 4))
+    assert f'<path class="published" d="{shape}' in chart_svg.published_mark(kind)
+    assert f'<path class="published" d="{shape}' in chart_svg.alone(chart, "")

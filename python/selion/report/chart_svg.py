@@ -8,16 +8,20 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from xml.sax.saxutils import escape, quoteattr
 
 from selion.report.chart import Chart, Curve, Dot
 from selion.report.scale import Scale, plain, scale_of, scale_of_words
 
 width, _usual_height = 480.0, 320.0
-_left, _right, _top, _usual_bottom = 62.0, 12.0, 12.0, 46.0
+_usual_left, _right, _top, _usual_bottom = 62.0, 12.0, 12.0, 46.0
+_name_right = 19.0  # of the y axis: where it ends
+_tick_gap = 7.0  # between the words of the y axis and the frame
 _lean = math.radians(32)  # of words under bars that have no room side by side
 _name_space = 'xmlns="http://www.w3.org/2000/svg"'
 _letter = 6.7  # of the font at its size, on average
+_wide_letter = 8.6  # of the larger font that narrow screens have, where it is a wide one
 _size = 3.6  # of a mark
 
 # Marks differ by shape as well as by colour.
@@ -48,7 +52,7 @@ class _Frame:
     y: Scale
 
     def across(self, value: float) -> float:
-        return _left + self.x.place(value) * (width - _left - _right)
+        return self.left + self.x.place(value) * (width - self.left - _right)
 
     def up(self, value: float) -> float:
         return self.foot - self.y.place(value) * (self.foot - _top)
@@ -60,13 +64,30 @@ class _Frame:
 
     @property
     def _longest(self) -> float:
-        return max((len(name) for name in self.x.names), default=0) * _letter
+        return max((len(name) for name in self.x.names), default=0) * _wide_letter
+
+    @cached_property
+    def _room_beside(self) -> float:
+        """For the name and the words of the y axis."""
+        longest = max((len(words) for _, words in self.y.ticks(6)), default=0)
+        return max(_usual_left, _name_right + longest * _wide_letter + _tick_gap)
 
     @property
     def leans(self) -> bool:
         """Whether words under the x axis do not fit side by side."""
         return bool(self.x.names) and \
-            (self._longest + 8) * len(self.x.names) > width - _left - _right
+            (self._longest + 8) * len(self.x.names) > width - self._room_beside - _right
+
+    @cached_property
+    def left(self) -> float:
+        """Where the rectangle begins, so that no word is cut off: those that lean end under its
+        places."""
+        left = self._room_beside
+        for number, name in enumerate(self.x.names if self.leans else ()):
+            part = (number + 0.5) / len(self.x.names)
+            reach = len(name) * _wide_letter * math.cos(_lean) + 2
+            left = max(left, (reach - (width - _right) * part) / (1 - part))
+        return min(left, width / 2)
 
     @property
     def height(self) -> float:
@@ -131,8 +152,8 @@ def _grid(frame: _Frame) -> Iterator[str]:
         yield f'<text class="tick tx" {place}>{escape(words)}</text>'
     for value, words in frame.y.ticks(6):
         at = _number(frame.up(value))
-        yield f'<path class="grid gy" d="M{_left:g} {at}H{width - _right:g}"/>'
-        yield (f'<text class="tick ty" x="{_left - 7:g}" y="{float(at) + 4:g}" '
+        yield f'<path class="grid gy" d="M{frame.left:g} {at}H{width - _right:g}"/>'
+        yield (f'<text class="tick ty" x="{frame.left - _tick_gap:g}" y="{float(at) + 4:g}" '
                f'text-anchor="end">{escape(words)}</text>')
 
 
@@ -140,7 +161,7 @@ def _axis_names(chart: Chart, frame: _Frame) -> Iterator[str]:
     def name(title: str, unit: str) -> str:
         return escape(f"{title} ({unit})" if unit and unit != title else title)
 
-    middle = (_left + width - _right) / 2
+    middle = (frame.left + width - _right) / 2
     yield (f'<text class="name" x="{middle:g}" y="{frame.height - 8:g}" text-anchor="middle">'
            f"{name(chart.x_title, chart.x_unit)}</text>")
     at = (_top + frame.foot) / 2
@@ -177,7 +198,7 @@ def _line_of(chart: Chart, frame: _Frame, curve: Curve, shape: str) -> Iterator[
 
 def _bars_of(chart: Chart, frame: _Frame, curve: Curve, number: int) -> Iterator[str]:
     """@param number of the curve among all: where in a group its bars stand."""
-    group = (width - _left - _right) / len(frame.x.names) * 0.8
+    group = (width - frame.left - _right) / len(frame.x.names) * 0.8
     wide = group / len(chart.curves)
     for dot in curve.dots:
         left = _where(chart, frame, dot) - group / 2 + wide * number
@@ -210,10 +231,11 @@ def body(chart: Chart, key: str) -> str:
         parts = _bars_of(chart, frame, curve, number) if chart.kind == "bars" else \
             _line_of(chart, frame, curve, shapes[number % len(shapes)])
         drawn.append(f'<g class="curve c{number}">{"".join(parts)}</g>')
-    wide, high = width - _left - _right, frame.foot - _top
-    area = f'x="{_left:g}" y="{_top:g}" width="{wide:g}" height="{high:g}"'
-    margin = f'x="{_left - 8:g}" y="{_top - 8:g}" width="{wide + 16:g}" height="{high + 16:g}"'
-    x = _scale_attribute(frame.x, _left, width - _right)
+    left = frame.left
+    wide, high = width - left - _right, frame.foot - _top
+    area = f'x="{left:g}" y="{_top:g}" width="{wide:g}" height="{high:g}"'
+    margin = f'x="{left - 8:g}" y="{_top - 8:g}" width="{wide + 16:g}" height="{high + 16:g}"'
+    x = _scale_attribute(frame.x, left, width - _right)
     y = _scale_attribute(frame.y, frame.foot, _top)
     return "".join([
         f'<svg class="chart" {_name_space} viewBox="0 0 {width:g} {frame.height:g}" '
@@ -234,8 +256,23 @@ def _key_of(number: int, kind: str) -> str:
 
 def legend_mark(number: int, kind: str) -> str:
     """A small picture of a curve's line and mark."""
+    return _in_a_line(_key_of(number, kind))
+
+
+def _in_a_line(key: str) -> str:
     return (f'<svg class="key" viewBox="0 0 22 14" width="22" height="14" aria-hidden="true">'
-            f"{_key_of(number, kind)}</svg>")
+            f"{key}</svg>")
+
+
+def _published_key(kind: str) -> str:
+    """As `_key_of`."""
+    shape = "M3 7H19" if kind == "bars" else "M5 7A6 6 0 1 1 17 7A6 6 0 1 1 5 7Z"
+    return f'<path class="published" d="{shape}"/>'
+
+
+def published_mark(kind: str) -> str:
+    """A small picture of what stands for published figures."""
+    return _in_a_line(_published_key(kind))
 
 
 def _legend(chart: Chart, top: float) -> tuple[list[str], float]:
@@ -245,14 +282,13 @@ def _legend(chart: Chart, top: float) -> tuple[list[str], float]:
         names.append("published")
     if not any(names) or names == [""]:
         return [], 0
-    parts, x, y = [], _left, top + 6
+    parts, x, y = [], _usual_left, top + 6
     for number, name in enumerate(names):
         wide = 34 + len(name) * _letter
-        if x + wide > width and x > _left:
-            x, y = _left, y + 18
+        if x + wide > width and x > _usual_left:
+            x, y = _usual_left, y + 18
         if name == "published" and number == len(chart.curves):
-            mark = '<g class="curve"><path class="published" transform="translate(11 7)" ' \
-                   'd="M-6 0A6 6 0 1 1 6 0A6 6 0 1 1 -6 0Z"/></g>'
+            mark = f'<g class="curve">{_published_key(chart.kind)}</g>'
         else:
             mark = _key_of(number, chart.kind)
         parts.append(f'<g transform="translate({_number(x)} {_number(y)})">{mark}'

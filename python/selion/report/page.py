@@ -24,10 +24,11 @@ from selion.study.rows import Row
 from selion.version import version
 
 _page = {"light": "#f6f7f9", "dark": "#0e1116"}
-_published_mark = (
-    '<svg class="key" viewBox="0 0 22 14" width="22" height="14" aria-hidden="true">'
-    '<path class="published" d="M5 7A6 6 0 1 1 17 7A6 6 0 1 1 5 7Z"/></svg>'
-)
+# What `selion.drawing` draws with on white paper. Colours that mean figures stay.
+_of_drawings = {
+    "white": "paper", "#ffffff": "paper", "#f3f5f7": "page", "#222222": "ink", "#444444": "ink",
+    "#777777": "quiet", "#c4c8cc": "frame", "#0072b2": "c0", "#d55e00": "c1", "#00805f": "c2",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,10 @@ def style() -> str:
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{night}"
         "color-scheme:dark}}",
         f":root[data-theme=dark]{{{night}color-scheme:dark}}",
-        # Only charts: other drawings bring their own colours.
+        # Only charts: other drawings bring their own fonts and colours.
         rules(variables()).replace("text{", ".chart text{"),
+        *(f'.paper [{what}="{colour}"]{{{what}:var(--{name})}}'
+          for colour, name in _of_drawings.items() for what in ("fill", "stroke")),
         _template("report.css")])
 
 
@@ -102,7 +105,8 @@ def _legend(chart: Chart) -> list[dict[str, Any]]:
         for number, curve in enumerate(chart.curves) if curve.name
     ]
     if chart.has_published:
-        entries.append({"number": None, "name": "published", "mark": _published_mark})
+        mark = chart_svg.published_mark(chart.kind)
+        entries.append({"number": None, "name": "published", "mark": mark})
     return entries
 
 
