@@ -13,12 +13,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <string>
 #include <string_view>
 
 #include "base/text_hash.hpp"
-#include "base/units.hpp"
+#include "machine/control_group.hpp"
 
 namespace selion::machine {
 namespace {
@@ -55,15 +54,9 @@ std::string fingerprint_of(unsigned processors) {
 }  // namespace
 
 std::uint64_t memory_limit_bytes() {
-    std::uint64_t limit = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
-    for (const char* path :
-         {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-        std::ifstream file(path);
-        std::string text;
-        if (!(file >> text)) continue;
-        if (const auto bytes = base::parse_whole(text)) limit = std::min(limit, *bytes);
-    }
-    return limit;
+    const std::uint64_t all = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
+    const auto limit = control_groups().lowest("memory", "memory.max", "memory.limit_in_bytes");
+    return std::min(all, limit.value_or(all));
 }
 
 std::int64_t host_time_ns() {

@@ -7,7 +7,8 @@
 /// What this host gives to the calling process.
 namespace selion::machine {
 
-/// Bytes of memory that the process may use: physical memory, or the cgroup's limit if smaller.
+/// Bytes of memory that the process may use: physical memory, or the limit of a cgroup
+/// that it is in if smaller.
 std::uint64_t memory_limit_bytes();
 
 std::uint64_t page_bytes();

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/units.hpp"
+#include "machine/control_group.hpp"
 #include "machine/host.hpp"
 
 namespace selion::machine {
@@ -28,18 +29,6 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
     return base::parse_whole(text);
 }
 
-/// Where the limits of the process's own control group (version 2) lie; empty: nowhere.
-std::string own_group() {
-    std::ifstream file("/proc/self/cgroup");
-    constexpr std::string_view second_version = "0::";
-    for (std::string line; std::getline(file, line);) {
-        if (line.starts_with(second_version)) {
-            return "/sys/fs/cgroup" + line.substr(second_version.size());
-        }
-    }
-    return {};
-}
-
 /// The lowest of all limits; every thread counts as a task.
 limit lowest_limit() {
     limit lowest{UINT64_MAX, {}};
@@ -48,7 +37,8 @@ limit lowest_limit() {
     };
     consider(number_in("/proc/sys/kernel/pid_max"), "kernel.pid_max");
     consider(number_in("/proc/sys/kernel/threads-max"), "kernel.threads-max");
-    consider(number_in(own_group() + "/pids.max"), "pids.max of the control group");
+    consider(control_groups().lowest("pids", "pids.max", "pids.max"),
+             "pids.max of a control group");
     rlimit of_user{};
     const bool is_bound = geteuid() != 0 && getrlimit(RLIMIT_NPROC, &of_user) == 0;
     if (is_bound && of_user.rlim_cur != RLIM_INFINITY) consider(of_user.rlim_cur, "`ulimit -u`");
