@@ -65,4 +65,10 @@ std::optional<std::uint64_t> extent_allocator::deallocate(std::uint64_t start) {
     return bytes;
 }
 
+std::uint64_t extent_allocator::largest_gap() const {
+    std::uint64_t largest = 0;
+    for (const auto& [start, bytes] : free_) largest = std::max(largest, bytes);
+    return largest;
+}
+
 }  // namespace selion::onesided

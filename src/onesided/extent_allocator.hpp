@@ -25,6 +25,8 @@ public:
     std::optional<std::uint64_t> deallocate(std::uint64_t start);
 
     std::uint64_t used_bytes() const { return used_; }
+    /// Bytes of the largest range that was given back before the frontier.
+    std::uint64_t largest_gap() const;
     /// End of the ground that was ever handed out and is not wholly free behind.
     std::uint64_t frontier() const { return frontier_; }
     /// The frontier at its highest: beyond it memory is fresh.

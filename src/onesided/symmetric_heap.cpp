@@ -152,6 +152,15 @@ std::uint64_t symmetric_heap::free_bytes() const {
     return std::min(reserved, memory.limit_bytes() - memory.committed_bytes());
 }
 
+std::uint64_t symmetric_heap::free_bytes_in_one_piece(heap_end end) const {
+    const turn mine(*this);
+    const std::uint64_t between = top_ - symmetric_.frontier() - own_.frontier();
+    const std::uint64_t gap =
+        end == heap_end::symmetric ? symmetric_.largest_gap() : own_.largest_gap();
+    const machine::memory& memory = context_.host->memory();
+    return std::min(std::max(between, gap), memory.limit_bytes() - memory.committed_bytes());
+}
+
 std::string symmetric_heap::cure_text(std::uint64_t bytes, std::string_view besides) const {
     const machine::memory& memory = context_.host->memory();
     const std::uint64_t limit = memory.limit_bytes();
@@ -162,14 +171,14 @@ std::string symmetric_heap::cure_text(std::uint64_t bytes, std::string_view besi
                        base::bytes_text(limit));
 }
 
-std::string symmetric_heap::shortage_text(std::uint64_t bytes) const {
+std::string symmetric_heap::shortage_text(std::uint64_t bytes, heap_end end) const {
     const machine::memory& memory = context_.host->memory();
     return fmt::format(
         "out of symmetric memory: rank {} of {} asks for {}; it uses {}, and the runtime {}, of "
         "the {} reserved for it, {} are free in one piece; all ranks of this host use {} of {}; {}",
         context_.rank, context_.ranks, base::bytes_text(bytes), base::bytes_text(used_bytes()),
         base::bytes_text(runtime_used_bytes_), base::bytes_text(top_),
-        base::bytes_text(free_bytes()), base::bytes_text(memory.committed_bytes()),
+        base::bytes_text(free_bytes_in_one_piece(end)), base::bytes_text(memory.committed_bytes()),
         base::bytes_text(memory.limit_bytes()), cure_text(bytes, "ask for less"));
 }
 

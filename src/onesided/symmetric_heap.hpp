@@ -21,6 +21,9 @@ inline constexpr std::uint64_t smallest_alignment = 16;
 /// counter of stores, in a line of its own.
 inline constexpr std::uint64_t block_bytes = detail::line_bytes;
 
+/// From which end of the segment an allocation is taken.
+enum class heap_end { symmetric, own };
+
 /// One rank's segment 0. Symmetric allocations grow up from its start, those of the rank alone grow
 /// down from its end, until the two meet. Bookkeeping lies outside the segment: no stray put harms
 /// it. Threads of the rank take turns.
@@ -44,15 +47,16 @@ public:
     std::uint64_t runtime_used_bytes() const { return runtime_used_bytes_; }
     std::uint64_t reserved_bytes() const { return top_; }
     /// What is used, free and asked for, and what to change, in one sentence.
-    std::string shortage_text(std::uint64_t bytes) const;
+    std::string shortage_text(std::uint64_t bytes, heap_end end = heap_end::own) const;
     /// What to do: "set SELION_HEAP to reserve more, or ask for less". Where the machine has no
     /// more, what helps besides.
     std::string cure_text(std::uint64_t bytes, std::string_view besides) const;
-    /// What this rank can still allocate, in all.
+    /// What this rank can still allocate, beside what was given back before.
     std::uint64_t free_bytes() const;
 
 private:
     class turn;
+    std::uint64_t free_bytes_in_one_piece(heap_end end) const;
     std::optional<std::uint64_t> take_own(std::uint64_t bytes, std::uint64_t alignment);
     bool return_own(std::uint64_t offset);
     void clear(std::uint64_t offset, std::uint64_t bytes);

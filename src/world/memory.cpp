@@ -77,8 +77,9 @@ agreement agree(rank_context& context, const agreement& mine) {
 }
 
 error shortage(rank_context& context, std::string_view what, std::uint64_t bytes) {
+    const auto end = what == "allocate" ? onesided::heap_end::symmetric : onesided::heap_end::own;
     return {status::out_of_memory,
-            state_of(context).heap.shortage_text(bytes),
+            state_of(context).heap.shortage_text(bytes, end),
             {.rank = context.rank, .peer = {}, .operation = std::string(what), .bytes = bytes}};
 }
 
@@ -130,11 +131,15 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     const std::uint16_t failures = offset ? 0 : 1;
     const agreement all = agree(context, {bytes, bytes, own_offset, own_offset, context.rank,
                                           failures, alignment, alignment});
-    SELION_EXPECT_AT(all.most_bytes == all.least_bytes && all.most_alignment == all.least_alignment,
-                     site,
+    SELION_EXPECT_AT(all.most_bytes == all.least_bytes, site,
                      fmt::format("allocate is collective and symmetric, but one rank asks for {} "
                                  "bytes and another for {} (this one for {})",
                                  all.most_bytes, all.least_bytes, bytes));
+    SELION_EXPECT_AT(
+        all.most_alignment == all.least_alignment, site,
+        fmt::format("allocate is collective and symmetric, but one rank asks for an "
+                    "alignment of {} and another for {} (this one for {})",
+                    1u << all.most_alignment, 1u << all.least_alignment, request.alignment));
     SELION_EXPECT_AT(all.failures != 0 || all.highest_offset == all.lowest_offset, site,
                      fmt::format("allocate is symmetric, but one rank's memory would start at "
                                  "offset {} and another's at {}: the ranks have not given the same "

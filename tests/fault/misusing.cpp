@@ -384,6 +384,8 @@ void mistake_together(selion::world& world, std::string_view what) {
     }
     if (what == "amounts")
         static_cast<void>(selion::allocate<int>(world, is_odd ? 8 : 4));  // site: amounts
+    if (what == "alignments")
+        static_cast<void>(selion::allocate<int>(world, 8, is_odd ? 64 : 32));  // site: alignments
 }
 
 void mistake_about_arrays(selion::world& world, std::string_view what) {

@@ -103,6 +103,8 @@ together = {
     "own_length": r"all_gatherv: the own block has 1 elements; its length is given as 2$",
     "lengths": r"exchangev: \d lengths are given; there are \d members$",
     "sum": r"exchangev: the lengths add up to \d+; \d+ elements are given$",
+    "alignments": r"one rank asks for an alignment of 64 and another for 32 \(this one for (64|32)"
+                  r"\)$",
     "amounts": r"one rank asks for 32 bytes and another for 16 \(this one for (16|32)\)$",
 }
 # What rank 1 and rank 0 call, and where.

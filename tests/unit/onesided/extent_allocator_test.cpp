@@ -37,6 +37,20 @@ TEST(extent_allocator, takes_the_first_gap_that_fits) {
     EXPECT_EQ(take(all, 16), large + 48);  // the rest of the large gap
 }
 
+TEST(extent_allocator, knows_its_largest_gap) {
+    extent_allocator all;
+    EXPECT_EQ(all.largest_gap(), 0u);
+    const std::uint64_t small = take(all, 32);
+    static_cast<void>(take(all, 16));
+    const std::uint64_t large = take(all, 64);
+    const std::uint64_t last = take(all, 16);
+    all.deallocate(large);
+    all.deallocate(small);
+    EXPECT_EQ(all.largest_gap(), 64u);
+    all.deallocate(last);  // what lies before the frontier is no gap any more
+    EXPECT_EQ(all.largest_gap(), 32u);
+}
+
 TEST(extent_allocator, neighbours_that_are_free_become_one) {
     for (const bool backwards : {false, true}) {
         extent_allocator all;

@@ -218,6 +218,16 @@ TEST_F(symmetric_heap_test, a_shortage_tells_what_is_used_free_and_asked_for) {
     EXPECT_THAT(text, HasSubstr("set SELION_HEAP to reserve more, or ask for less"));
 }
 
+TEST_F(symmetric_heap_test, a_shortage_counts_what_was_given_back_in_between) {
+    const auto gap = heap_->allocate_symmetric(2 << 20, 16);
+    static_cast<void>(heap_->allocate_symmetric(1 << 20, 16));
+    heap_->deallocate_symmetric(*gap);
+    const auto of = [&](heap_end end) { return heap_->shortage_text(3 << 20, end); };
+    EXPECT_THAT(of(heap_end::symmetric), HasSubstr(" 2 MiB are free in one piece"));
+    // Memory of the rank alone is taken from the other end.
+    EXPECT_THAT(of(heap_end::own), HasSubstr(" KiB are free in one piece"));
+}
+
 TEST_F(symmetric_heap_test, a_shortage_that_no_setting_helps_says_so) {
     const std::string text = heap_->shortage_text(65 << 20);
     EXPECT_THAT(
