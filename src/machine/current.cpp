@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <atomic>
+
 #include "machine/call_record.hpp"
 #include "machine/failure.hpp"
 #include "machine/machine.hpp"
@@ -46,22 +48,23 @@ void end_job_for_bug(const std::string& sentence, std::source_location site) {
 namespace selion::machine {
 namespace {
 
-machine* active = nullptr;
-pid_t process_of_job = 0;
-std::uint32_t jobs = 0;
+std::atomic<machine*> active = nullptr;
+std::atomic<pid_t> process_of_job = 0;
 
 }  // namespace
 
-machine* active_machine() { return process_of_job == getpid() ? active : nullptr; }
+machine* active_machine() {
+    // acquire: the machine and its process [job.active]
+    machine* const found = active.load(std::memory_order_acquire);
+    return process_of_job.load(std::memory_order_relaxed) == getpid() ? found : nullptr;
+}
 
 active_job::active_job(machine& host) {
-    active = &host;
-    process_of_job = getpid();
-    ++jobs;
+    process_of_job.store(getpid(), std::memory_order_relaxed);
+    // release: pairs with who asks for it, of any thread [job.active]
+    active.store(&host, std::memory_order_release);
 }
-active_job::~active_job() { active = nullptr; }
-
-std::uint32_t job_number() { return jobs; }
+active_job::~active_job() { active.store(nullptr, std::memory_order_relaxed); }
 
 std::string_view name_of(wait_reason reason) {
     switch (reason) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -22,6 +21,16 @@ namespace {
 std::uint32_t* watched = nullptr;
 pid_t watching_process = 0;
 
+std::string sentence_of(const detail::rank_context& context, int status) {
+    if (context.ranks == 0) {
+        return fmt::format("a thread of the program called exit({}) while a job ran; the job ends",
+                           status);
+    }
+    return fmt::format("rank {} of {} called exit({}) before its function returned, {}; {}",
+                       context.rank, context.ranks, status, last_call_text(*context.call),
+                       context.deaths != nullptr ? "the others go on" : "the job ends");
+}
+
 void on_exit_of_process(int status, void*) {
     // A process that a rank has forked may come and go.
     if (watched == nullptr || watching_process != getpid()) return;
@@ -31,22 +40,11 @@ void on_exit_of_process(int status, void*) {
     // Whoever is late leaves the ending to the first, whose words must not be cut off.
     while (!is_first && !is_in_error_handler()) pause();
     const detail::rank_context& context = *detail::current_context;
-    const std::string who = context.ranks != 0
-                                ? fmt::format("rank {} of {}", context.rank, context.ranks)
-                                : std::string("a thread of the job");
-    const std::string what =
-        context.ranks != 0 ? ", " + last_call_text(*context.call) : std::string();
-    const std::string sentence =
-        fmt::format("{} called exit({}) before its function returned{}; {}", who, status, what,
-                    context.deaths != nullptr ? "the others go on" : "the job ends");
     std::optional<rank_id> rank;
     if (context.ranks != 0) rank = context.rank;
-    announce({rank, sentence, {}});
+    announce({rank, sentence_of(context, status), {}});
     say_last_words();
-    // Another rank may hold a stream's lock for ever; then the alarm ends the process.
-    alarm(1);
-    std::fflush(nullptr);
-    _exit((status & 0xff) != 0 ? status & 0xff : 1);
+    flush_and_leave((status & 0xff) != 0 ? status & 0xff : 1);
 }
 
 }  // namespace

@@ -6,8 +6,9 @@
 namespace selion::machine {
 
 /// While it lives, a rank that calls exit ends the job with a sentence that names it and a non-zero
-/// status: exit takes all ranks of the process with it, and must not look like success. One at a
-/// time in a process.
+/// status: exit takes all ranks of the process with it, and must not look like success. The same
+/// holds for other threads, also of the process that supervises the ranks. One at a time in a
+/// process.
 class exit_watch {
 public:
     /// @param ending becomes 1 for whoever ends the job first; lives as long as this.

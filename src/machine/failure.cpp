@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/failure.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 
@@ -48,6 +52,20 @@ void announce(const failure& why) noexcept {
     caller.store(gettid(), std::memory_order_relaxed);
     call(handler, why);
     caller.store(0, std::memory_order_relaxed);
+}
+
+error cannot_open(std::string_view what) {
+    const int why = errno;
+    return {status::system_failure,
+            fmt::format("there is no file descriptor for {} ({}); raise `ulimit -n`, or close "
+                        "files before run",
+                        what, std::strerror(why))};
+}
+
+void flush_and_leave(int status) noexcept {
+    alarm(1);
+    std::fflush(nullptr);
+    _exit(status);
 }
 
 }  // namespace machine

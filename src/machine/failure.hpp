@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
+#include "selion/error.hpp"
 #include "selion/error_handler.hpp"
 
 namespace selion::machine {
@@ -11,6 +14,13 @@ void announce(const failure& why) noexcept;
 
 /// Whether the calling thread is in the program's error handler, and so has claimed already.
 bool is_in_error_handler() noexcept;
+
+/// Ends the process, but first writes out what its streams hold. Another thread may hold a stream's
+/// lock for ever: then an alarm ends it.
+[[noreturn]] void flush_and_leave(int status) noexcept;
+
+/// After a call of the system that makes a file descriptor for `what`, in vain.
+error cannot_open(std::string_view what);
 
 /// What a process ends with: the system keeps 8 bits, and what is not 0 stays so.
 constexpr int exit_status_of(int status) {

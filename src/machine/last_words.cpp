@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "machine/host.hpp"
@@ -84,18 +85,17 @@ last_words::~last_words() {
 void last_words::arm() {
     const std::lock_guard lock(speaking);
     if (speaker != nullptr || pipe2(ends_.data(), O_CLOEXEC) != 0) return;
-    speaker = this;
     done_ = eventfd(0, EFD_CLOEXEC);
+    if (done_ < 0 || !start_serving()) {
+        for (const int file : {ends_[0], ends_[1], done_}) {
+            if (file >= 0) close(file);
+        }
+        return;  // the job goes on; what it would say is lost
+    }
+    speaker = this;
     state.notes.store(ends_[1], std::memory_order_relaxed);
     state.done.store(done_, std::memory_order_relaxed);
     state.process.store(getpid(), std::memory_order_relaxed);
-    // The program's own handlers must not run on this thread.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { serve(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     for (std::size_t i = 0; i < interrupts.size(); ++i) {
         if (!is_handled_by(interrupts[i], SIG_DFL)) continue;
         struct sigaction wanted {};
@@ -104,6 +104,20 @@ void last_words::arm() {
         sigaction(interrupts[i], &wanted, nullptr);
         taken_[i] = interrupts[i];
     }
+}
+
+bool last_words::start_serving() {
+    // The program's own handlers must not run on this thread.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        thread_ = std::thread([this] { serve(); });
+    } catch (const std::system_error&) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread_.joinable();
 }
 
 void last_words::serve() const {

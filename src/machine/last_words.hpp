@@ -34,6 +34,8 @@ public:
 
 private:
     friend void say_last_words();
+    /// @return false where the system has no thread for it.
+    bool start_serving();
     void serve() const;
 
     std::function<void()> act_;

@@ -282,8 +282,6 @@ public:
 /// The job that runs in this process, for threads that belong to no rank; null when none. A child
 /// that a rank has forked is no part of it.
 machine* active_machine();
-/// Number of the job that runs in this process, or ran last; the first is 1.
-std::uint32_t job_number();
 
 /// A job runs in this process as long as this lives.
 class active_job {

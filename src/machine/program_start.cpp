@@ -6,8 +6,9 @@
 #include <iterator>
 
 namespace selion::machine {
+namespace {
 
-std::vector<std::string> own_arguments() {
+std::vector<std::string> read_arguments() {
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     std::vector<std::string> arguments;
@@ -16,6 +17,17 @@ std::vector<std::string> own_arguments() {
         arguments.push_back(text.substr(start, end - start));
         start = end + 1;
     }
+    return arguments;
+}
+
+// Read as the program is loaded: it may write over them, to tell the system what it does.
+[[maybe_unused]] const std::vector<std::string>& early_arguments = own_arguments();
+
+}  // namespace
+
+const std::vector<std::string>& own_arguments() {
+    // Never destroyed: jobs may begin while the program leaves.
+    static const auto& arguments = *new std::vector<std::string>(read_arguments());
     return arguments;
 }
 

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "base/text_hash.hpp"
-#include "machine/machine.hpp"
+#include "machine/run_history.hpp"
 #include "meters/record/recorder.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"

@@ -14,6 +14,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "machine/run_history.hpp"
 #include "meters/record/trace_text.hpp"
 #include "selion/error.hpp"
 #include "world/record_cost.hpp"
@@ -36,9 +37,9 @@ std::string file_of(base::knob which) {
     const std::string value = base::knob_text(which).value_or("");
     if (value.empty() || base::is_switch_word(value)) return {};
     std::filesystem::path path = std::filesystem::absolute(value);  // ranks may change their folder
-    const std::uint32_t before = machine::job_number();
-    if (before != 0) {
-        const std::string name = path.stem().string() + fmt::format(".{}", before + 1);
+    const std::uint32_t number = machine::job_number();
+    if (number != 1) {
+        const std::string name = path.stem().string() + fmt::format(".{}", number);
         path.replace_filename(name + path.extension().string());
     }
     return path;

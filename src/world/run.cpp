@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <typeinfo>
 #include <utility>
 
@@ -19,6 +21,7 @@
 #include "machine/call_record.hpp"
 #include "machine/failure.hpp"
 #include "machine/registry.hpp"
+#include "machine/run_history.hpp"
 #include "machine/workers/worker_environment.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
@@ -198,19 +201,32 @@ int run_checked(const run_options& options, const rank_function& body) {
     return job_status;
 }
 
-}  // namespace
-
-int run_job(int, char**, const run_options& options, const rank_function& body) {
-    SELION_EXPECT_AT(current_context->ranks == 0 && machine::active_machine() == nullptr, body.site,
-                     std::string("run: a job is under way in this process, which runs one at a "
-                                 "time: call run again when it is over, or start a program"));
+int status_of(const machine::run_call& call, const run_options& options,
+              const rank_function& body) {
     try {
         if (machine::workers::serve_if_worker()) std::exit(EXIT_SUCCESS);
+        if (const std::optional<int> earlier = call.earlier_status()) return *earlier;
         return machine::exit_status_of(run_checked(options, body));
     } catch (const error& trouble) {
         base::say(trouble.what());
         return trouble.code() == status::bad_argument ? usage_status : EXIT_FAILURE;
+    } catch (const std::bad_alloc&) {
+        base::say("run: there is no memory to begin a job; raise the limit of memory");
+    } catch (const std::system_error& trouble) {
+        base::say(
+            fmt::format("run: the system refuses what a job needs to begin: {}", trouble.what()));
     }
+    return EXIT_FAILURE;
+}
+
+}  // namespace
+
+int run_job(int, char**, const run_options& options, const rank_function& body) {
+    machine::run_call call;
+    SELION_EXPECT_AT(current_context->ranks == 0 && call.is_only_one(), body.site,
+                     std::string("run: a job is under way in this process, which runs one at a "
+                                 "time: call run again when it is over, or start a program"));
+    return call.end_with(status_of(call, options, body));
 }
 
 }  // namespace selion::detail

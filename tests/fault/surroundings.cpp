@@ -133,6 +133,15 @@ void exchange(selion::world& world) {
     world.barrier();  // site: recorded barrier
 }
 
+/// Rank 1 does. @param how "kill", "abort", or a status to return.
+int end_unseen(selion::world& world, std::string_view how) {
+    world.barrier();  // site: reaped
+    if (world.rank() != 1) return 0;
+    if (how == "kill") raise(SIGKILL);
+    if (how == "abort") std::abort();
+    return std::atoi(how.data());
+}
+
 int run_once(selion::world& world, int argc, char** argv) {
     const std::string_view what = argv[1];
     if (what == "arguments") tell_arguments(world, argc, argv);
@@ -148,7 +157,7 @@ int run_once(selion::world& world, int argc, char** argv) {
         static_cast<void>(selion::allocate<char>(world, std::strtoull(argv[2], nullptr, 10)));
     }
     if (what == "before") say("started with " + std::to_string(argc) + "\n");
-    if (what == "reaping") return world.rank() == 1 ? std::atoi(argv[2]) : 0;
+    if (what == "reaping") return end_unseen(world, argv[2]);
     if (what == "status") return world.rank() == 1 ? std::atoi(argv[2]) : 0;
     return 0;
 }

@@ -143,6 +143,22 @@ def test_the_program_may_care_for_its_children_itself(machine: str, status: str)
     assert (reaping.status, reaping.err) == (int(status), "")
 
 
+@pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
+@pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])
+def test_a_death_whose_status_the_program_has_taken_is_told(machine: str):
+    place = f"barrier #1 at {site('surroundings.cpp', 'reaped')}"
+    aborted = run("surroundings", "reaping", "abort", machine=machine)
+    assert aborted.status == 134
+    [sentence] = aborted.sentences()
+    assert "was ended by signal 6" in sentence and place in sentence
+    killed = run("surroundings", "reaping", "kill", machine=machine)
+    assert killed.status == 1
+    [sentence] = killed.sentences()
+    assert "has ended before its function returned, in" in sentence
+    assert place in sentence or machine == "processes:2x2"  # which of its ranks, nobody knows
+    assert "how is not known, because the program's own handler of SIGCHLD has taken" in sentence
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_blocked_signals_are_no_hindrance(machine: str):
     def block() -> None:

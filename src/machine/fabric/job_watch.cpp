@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "machine/failure.hpp"
 #include "machine/node/doorbell.hpp"
 
 namespace selion::machine::fabric {
@@ -30,6 +31,7 @@ job_watch::job_watch(std::vector<watched_rank> ranks, const node::job_setting& s
       end_job_(std::move(end_job)),
       inbox_({SIGUSR1}),
       stop_(eventfd(0, EFD_CLOEXEC)) {
+    if (stop_ < 0) throw cannot_open("the watch over the ranks");
     // The program's own handlers must not run on this thread.
     sigset_t all;
     sigset_t before;

@@ -37,6 +37,10 @@ signal_inbox::signal_inbox(std::initializer_list<int> signals) {
     pthread_sigmask(SIG_BLOCK, &wanted, &before);
     std::memcpy(old_mask_, &before, sizeof before);
     file_ = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (file_ >= 0) return;
+    const error trouble = cannot_open("the signals of the job");
+    restore_mask();
+    throw trouble;
 }
 
 signal_inbox::~signal_inbox() {

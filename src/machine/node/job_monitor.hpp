@@ -13,6 +13,7 @@ namespace selion::machine::node {
 /// but a file descriptor reports. Signals that the program handles itself are left to it.
 class signal_inbox {
 public:
+    /// Throws `error(status::system_failure)` when the process has no file descriptor left.
     explicit signal_inbox(std::initializer_list<int> signals);
     ~signal_inbox();
     signal_inbox(const signal_inbox&) = delete;

@@ -5,6 +5,7 @@
 
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "machine/failure.hpp"
 
 namespace selion::machine::node {
 
@@ -16,9 +17,17 @@ void node_machine::use(shared_mapping mapping, std::uint32_t process) {
     mapping_.emplace(std::move(mapping));
     memory_ = std::make_unique<mapped_memory>(*mapping_);
     ranks_ = std::make_unique<rank_host>(setting_, *mapping_, *this, process);
+    // release: the ranks; pairs with who ends them [node.used]
+    used_.store(ranks_.get(), std::memory_order_release);
 }
 
-void node_machine::end_job(const failure& why) { ranks_->end_job(why); }
+void node_machine::end_job(const failure& why) {
+    // acquire: pairs with `use`, perhaps of another thread [node.used]
+    rank_host* const ranks = used_.load(std::memory_order_acquire);
+    if (ranks != nullptr) ranks->end_job(why);
+    announce(why);
+    flush_and_leave(1);
+}
 
 waiter* node_machine::join_thread(detail::rank_context& context) {
     return ranks_->join_thread(context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -41,6 +42,9 @@ protected:
     std::optional<shared_mapping> mapping_;
     std::unique_ptr<mapped_memory> memory_;
     std::unique_ptr<rank_host> ranks_;
+
+private:
+    std::atomic<rank_host*> used_ = nullptr;  ///< for threads that are none of the ranks'
 };
 
 }  // namespace selion::machine::node

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -17,9 +16,15 @@
 #include "machine/node/binding.hpp"
 #include "machine/node/fiber_carrier.hpp"
 #include "machine/node/notifier.hpp"
-#include "selion/error.hpp"
 
 namespace selion::machine::node {
+
+error no_thread(const std::system_error& why) {
+    return {status::system_failure,
+            fmt::format("cannot make a thread for ranks ({}); use fewer ranks or carriers, or "
+                        "raise the limits of threads and memory",
+                        why.code().message())};
+}
 
 rank_host::rank_host(const job_setting& setting, const shared_mapping& mapping, machine& owner,
                      std::uint32_t process)
@@ -92,9 +97,13 @@ int rank_host::run(const job& work, bool may_use_caller) {
     const std::uint32_t carriers = setting_.shape.carriers_per_process;
     office_.open(contexts_, first_rank_, work.deliver);
     std::optional<notifier> interrupts;
-    if (setting_.has_notifier) {
-        interrupts.emplace(mapping_, office_, contexts_.front(),
-                           setting_.bells().of_notifier(process_));
+    try {
+        if (setting_.has_notifier) {
+            interrupts.emplace(mapping_, office_, contexts_.front(),
+                               setting_.bells().of_notifier(process_));
+        }
+    } catch (const std::system_error& trouble) {
+        end_job({{}, no_thread(trouble).what(), {}});
     }
     // Ranks that have begun wait for those that cannot: there is no way back from an error here.
     const auto run_or_end = [&](std::uint32_t carrier) {
@@ -113,12 +122,7 @@ int rank_host::run(const job& work, bool may_use_caller) {
                 threads.emplace_back([&run_or_end, c] { run_or_end(c); });
             }
         } catch (const std::system_error& trouble) {
-            end_job(
-                {{},
-                 fmt::format("cannot make a thread for ranks ({}); use fewer ranks or carriers, "
-                             "or raise the limits of threads and memory",
-                             trouble.code().message()),
-                 {}});
+            end_job({{}, no_thread(trouble).what(), {}});
         }
     }
     interrupts.reset();  // nobody adds calls any more
@@ -199,10 +203,7 @@ void rank_host::end_job(const failure& why) {
     while (!is_first && !is_in_error_handler()) pause();
     announce(why);
     say_last_words();
-    // Another thread may hold a stream's lock for ever; then the alarm ends the process.
-    alarm(1);
-    std::fflush(nullptr);
-    _exit(1);
+    flush_and_leave(1);
 }
 
 std::uint32_t rank_host::place_of(const detail::rank_context& context, locality where) const {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -12,8 +13,12 @@
 #include "machine/node/shared_mapping.hpp"
 #include "machine/node/side_thread.hpp"
 #include "machine/node/thread_waiter.hpp"
+#include "selion/error.hpp"
 
 namespace selion::machine::node {
+
+/// What to tell when a thread cannot be made as a job begins.
+error no_thread(const std::system_error& why);
 
 /// The ranks of one process: their contexts, their carrier threads, and threads that join them.
 class rank_host {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/units.hpp"
+#include "machine/failure.hpp"
 #include "machine/host.hpp"
 #include "machine/memory_file.hpp"
 
@@ -92,7 +93,12 @@ std::byte* map(std::uint64_t bytes, int file) {
     const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
     void* mapped = mmap(reinterpret_cast<void*>(start), bytes, PROT_READ | PROT_WRITE,
                         flags | MAP_NORESERVE | MAP_FIXED, file, 0);
-    if (mapped == MAP_FAILED) return nullptr;
+    if (mapped == MAP_FAILED) {
+        const int why = errno;
+        munmap(reinterpret_cast<void*>(start), bytes);
+        errno = why;
+        return nullptr;
+    }
     // A core dump would walk the whole reserve page by page.
     madvise(mapped, bytes, MADV_DONTDUMP);
     return static_cast<std::byte*>(mapped);
@@ -113,6 +119,7 @@ result<shared_mapping> shared_mapping::create(const mapping_plan& plan) {
     int file = -1;
     if (plan.is_shared) {
         file = make_memory_file("selion");
+        if (file < 0 && (errno == EMFILE || errno == ENFILE)) return cannot_open("its memory");
         if (file < 0) return failure("make a memory file of", lay_out(plan));
     }
     result<shared_mapping> made = create_in(file, plan);

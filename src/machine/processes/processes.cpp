@@ -2,6 +2,7 @@
 #include "machine/processes/processes.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -10,32 +11,22 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
-#include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "machine/crash_handler.hpp"
 #include "machine/exit_watch.hpp"
 #include "machine/failure.hpp"
+#include "machine/job_environment.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/node_machine.hpp"
 #include "machine/process_memory.hpp"
-#include "machine/processes/job_environment.hpp"
 #include "machine/processes/process_limit.hpp"
 #include "machine/processes/supervisor.hpp"
+#include "machine/run_history.hpp"
 
 namespace selion::machine {
 namespace {
-
-/// What the calls of `run` in this process have come to. A process that a launcher started must
-/// pass by those that the launcher had finished before.
-struct run_history {
-    std::vector<int> statuses;
-    std::optional<job_environment> place;
-    bool has_looked = false;
-};
-run_history history;
 
 void forward_to_parent(int number) { kill(getppid(), number); }
 
@@ -66,26 +57,25 @@ private:
 
 class processes_machine final : public node::node_machine {
 public:
-    explicit processes_machine(node::job_setting setting) : node_machine(std::move(setting)) {
-        if (!history.has_looked) history.place = job_environment::take();
-        history.has_looked = true;
+    using node_machine::node_machine;
+
+    bool is_first_process() const override { return place_in_job() == nullptr; }
+    int handed_file() const override {
+        const job_environment* const place = place_in_job();
+        return place != nullptr ? place->handed_file : -1;
     }
 
-    bool is_first_process() const override { return !history.place; }
-    int handed_file() const override { return history.place ? history.place->handed_file : -1; }
-
     int run(const job& work) override {
-        const std::size_t own_number = history.statuses.size();
-        int status = 0;
-        if (!history.place) {
-            status = supervise(work);
-        } else if (own_number < history.place->earlier.size()) {
-            status = history.place->earlier[own_number];
-        } else {
-            run_ranks(work, *history.place);
-        }
-        history.statuses.push_back(status);
-        return status;
+        const job_environment* const place = place_in_job();
+        if (place != nullptr) run_ranks(work, *place);
+        return supervise(work);
+    }
+
+    [[noreturn]] void end_job(const failure& why) override {
+        if (!is_first_process()) node_machine::end_job(why);
+        // Another thread than the one that supervises: the ranks die with this process.
+        announce(why);
+        flush_and_leave(1);
     }
 
 private:
@@ -94,6 +84,8 @@ private:
         if (!trouble.empty()) throw error(status::bad_argument, trouble);
         hold_standard_files();
         const kept_children children;
+        std::uint32_t ending = 0;  // not that of the ranks, who may end the job at the same time
+        const exit_watch exits(ending);
         const bool fence_signals = !node::register_heavy_fences();
         result<node::shared_mapping> mapping =
             node::shared_mapping::create(setting_.plan(true, fence_signals));
@@ -101,8 +93,10 @@ private:
         use(std::move(mapping).value(), 0);
         mapping_->control().thread_level = static_cast<std::uint32_t>(work.thread_level);
         say_choices();
-        std::fflush(nullptr);
-        supervisor processes(setting_, *mapping_, history.statuses, work.handed_file);
+        // What they print comes after it. Not all streams: another thread may wait for input.
+        std::fflush(stdout);
+        std::fflush(stderr);
+        supervisor processes(setting_, *mapping_, earlier_statuses(), work.handed_file);
         return processes.run();
     }
 
@@ -171,6 +165,14 @@ machine_kind_info describe_processes() {
 }
 
 result<std::unique_ptr<machine>> make_processes(const machine_spec& spec) {
+    if (is_copy_of_rank()) {
+        return error(status::bad_argument,
+                     fmt::format("machine \"{}\": this process is a copy (fork) of one that such "
+                                 "a job has started, and jobs that begin in copies would start "
+                                 "each other without end; call run in the process itself, or use "
+                                 "the machine threads",
+                                 spec.text));
+    }
     const result<node_shape> shape = processes_shape(spec, usable_cores());
     if (!shape) return shape.trouble();
     result<node::job_setting> setting = node::make_setting(spec, shape.value());

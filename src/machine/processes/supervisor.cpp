@@ -19,8 +19,8 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "machine/failure.hpp"
+#include "machine/job_environment.hpp"
 #include "machine/node/doorbell.hpp"
-#include "machine/processes/job_environment.hpp"
 #include "machine/program_start.hpp"
 
 namespace selion::machine {
@@ -156,7 +156,7 @@ void supervisor::become(std::uint32_t process, pid_t parent, const std::vector<i
                               folder, std::strerror(errno)));
         _exit(127);
     }
-    std::vector<std::string> arguments = own_arguments();
+    std::vector<std::string> arguments = own_arguments();  // a copy: to be pointed into
     std::vector<std::string> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         if (!job_environment::owns(*variable)) variables.emplace_back(*variable);
@@ -194,30 +194,59 @@ void supervisor::collect_ended() {
         int wait_status = 0;
         const pid_t ended = one.has_ended ? 0 : waitpid(one.id, &wait_status, WNOHANG);
         if (ended == 0) continue;
-        if (ended < 0) wait_status = noted_status(process);
         one.has_ended = true;
         --running_;
-        judge(process, wait_status);
+        if (ended > 0) {
+            judge(process, wait_status);
+        } else if (const std::optional<int> noted = noted_status(process)) {
+            judge(process, *noted);
+        } else {
+            judge_unseen(process);
+        }
     }
 }
 
-/// What a process left behind whose status a handler of the program has taken, as wait tells it.
-int supervisor::noted_status(std::uint32_t process) const {
+/// As wait would tell it, of a process whose status a handler of the program has taken; nothing if
+/// its ranks did not note how they ended.
+std::optional<int> supervisor::noted_status(std::uint32_t process) const {
     const node::process_record& record = mapping_.process(process);
-    return W_EXITCODE(
-        look_at(record.has_finished) != 0 ? exit_status_of(look_at(record.status)) : 1, 0);
+    if (look_at(record.has_finished) != 0) {
+        return W_EXITCODE(exit_status_of(look_at(record.status)), 0);
+    }
+    const std::uint32_t signal_number = mapping_.record(telling_rank_of(process)).crash_signal;
+    if (signal_number == 0) return std::nullopt;
+    return W_EXITCODE(0, static_cast<int>(signal_number));
+}
+
+/// The end of a process before its function returned, of which nobody knows how it came.
+void supervisor::judge_unseen(std::uint32_t process) {
+    if (kill_at_ns_ != 0) return;  // it was asked to end
+    status_ = 1;
+    if (look_at(mapping_.control().ending) == 0) {
+        const std::uint32_t each = setting_.shape.ranks_per_process;
+        std::optional<rank_id> blamed;
+        if (each == 1) blamed = process;
+        const std::string sentence = fmt::format(
+            "{} has ended before its function returned, {}; how is not known, because the "
+            "program's own handler of SIGCHLD has taken its status; the job ends",
+            ranks_of(setting_, process), last_call_text(mapping_.record(telling_rank_of(process))));
+        announce({blamed, sentence, {}});
+    }
+    end_all();
 }
 
 /// Decides what the end of one process means for the job.
 void supervisor::judge(std::uint32_t process, int wait_status) {
     const bool has_finished = look_at(mapping_.process(process).has_finished) != 0;
     const bool has_exited = WIFEXITED(wait_status);
+    const bool was_explained = look_at(mapping_.control().ending) != 0;
     if (has_exited && has_finished) {
         if (status_ == 0) status_ = WEXITSTATUS(wait_status);
+        // It made a mistake as it left, and others that do the same wait for their end.
+        if (was_explained && WEXITSTATUS(wait_status) != 0) end_all();
         return;
     }
     if (kill_at_ns_ != 0) return;  // it was asked to end
-    const bool was_explained = look_at(mapping_.control().ending) != 0;
     if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGINT) {
         interrupted_by_ = SIGINT;  // the terminal's Ctrl-C reaches every process
     } else if (!was_explained) {
@@ -249,18 +278,24 @@ void supervisor::end_all() {
     }
 }
 
-void supervisor::announce_death(std::uint32_t process, int wait_status) const {
+/// The rank of a process whose last call tells most of its end: one that has noted the signal it
+/// dies of, or else one whose function has not returned.
+std::uint32_t supervisor::telling_rank_of(std::uint32_t process) const {
     const std::uint32_t each = setting_.shape.ranks_per_process;
-    std::string who = ranks_of(setting_, process);
-    bool is_known = each == 1;
-    std::uint32_t rank = process * each;
-    for (std::uint32_t candidate = rank; candidate < rank + each; ++candidate) {
-        if (look_at(mapping_.record(candidate).crash_signal) == 0) continue;
-        rank = candidate;
-        is_known = true;
-        who = fmt::format("rank {} of {}", rank, setting_.shape.ranks());
-        break;
+    std::uint32_t found = process * each;
+    for (std::uint32_t rank = (process + 1) * each; rank-- > process * each;) {
+        if (look_at(mapping_.record(rank).crash_signal) != 0) return rank;
+        if (look_at(mapping_.record(rank).has_finished) == 0) found = rank;
     }
+    return found;
+}
+
+void supervisor::announce_death(std::uint32_t process, int wait_status) const {
+    const std::uint32_t rank = telling_rank_of(process);
+    const bool has_crashed = look_at(mapping_.record(rank).crash_signal) != 0;
+    const bool is_known = has_crashed || setting_.shape.ranks_per_process == 1;
+    const std::string who = has_crashed ? fmt::format("rank {} of {}", rank, setting_.shape.ranks())
+                                        : ranks_of(setting_, process);
     const call_record& record = mapping_.record(rank);
     const std::string what = last_call_text(record);
     std::optional<rank_id> blamed;

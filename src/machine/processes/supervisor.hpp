@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,9 @@ private:
     void take_signals();
     void collect_ended();
     void judge(std::uint32_t process, int wait_status);
-    int noted_status(std::uint32_t process) const;
+    void judge_unseen(std::uint32_t process);
+    std::optional<int> noted_status(std::uint32_t process) const;
+    std::uint32_t telling_rank_of(std::uint32_t process) const;
     void judge_outputs();
     void end_all();
     void announce_death(std::uint32_t process, int wait_status) const;

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <system_error>
 #include <thread>
 
 #include "machine/crash_handler.hpp"
 #include "machine/exit_watch.hpp"
+#include "machine/failure.hpp"
 #include "machine/last_words.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/job_monitor.hpp"
@@ -22,7 +24,9 @@ namespace {
 /// Becomes readable when the ranks have returned.
 class completion_event {
 public:
-    completion_event() : file_(eventfd(0, EFD_CLOEXEC)) {}
+    completion_event() : file_(eventfd(0, EFD_CLOEXEC)) {
+        if (file_ < 0) throw cannot_open("the end of the job");
+    }
     ~completion_event() { close(file_); }
     completion_event(const completion_event&) = delete;
     completion_event& operator=(const completion_event&) = delete;
@@ -52,10 +56,15 @@ public:
         node::signal_inbox inbox({SIGUSR1});
         const completion_event done;
         int status = 0;
-        std::jthread ranks([&] {
-            status = ranks_->run(work, true);
-            done.set();
-        });
+        std::jthread ranks;
+        try {
+            ranks = std::jthread([&] {
+                status = ranks_->run(work, true);
+                done.set();
+            });
+        } catch (const std::system_error& trouble) {
+            throw node::no_thread(trouble);
+        }
         watch(inbox, done);
         ranks.join();
         return status;
@@ -73,7 +82,7 @@ private:
             while (inbox.take() == SIGUSR1) monitor.explain();
             if (monitor.sample()) {
                 say_last_words();
-                _exit(1);
+                flush_and_leave(1);
             }
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/processes/job_environment.hpp"
+#include "machine/job_environment.hpp"
 
 #include "unit/environment.hpp"
 
@@ -48,6 +48,15 @@ TEST_F(job_environment_test, what_was_meant_for_the_parent_is_not_taken_but_goes
     set("SELION_JOB_PLACE", "7 3 " + std::to_string(getpid()) + " -1");
     EXPECT_FALSE(job_environment::take().has_value());
     EXPECT_EQ(std::getenv("SELION_JOB_PLACE"), nullptr);
+}
+
+TEST_F(job_environment_test, knows_for_whom_it_is_meant) {
+    EXPECT_FALSE(job_environment::is_for_this_process());
+    put({7, 3, getpid(), {}});
+    EXPECT_FALSE(job_environment::is_for_this_process());
+    put({7, 3, getppid(), {}});
+    EXPECT_TRUE(job_environment::is_for_this_process());
+    EXPECT_TRUE(job_environment::take().has_value()) << "to look takes nothing away";
 }
 
 TEST_F(job_environment_test, its_own_variables_are_recognised) {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "machine/machine.hpp"
+#include "machine/run_history.hpp"
 #include "selion/selion.hpp"
 #include "unit/environment.hpp"
 

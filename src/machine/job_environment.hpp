@@ -22,6 +22,9 @@ struct job_environment {
     /// The calling process's part in a job, if it has one. The variables are taken away, so that
     /// programs which the rank starts do not believe to be ranks.
     static std::optional<job_environment> take();
+    /// Whether the variables are there and meant for the calling process, not for the one that
+    /// started it.
+    static bool is_for_this_process();
     /// Where the program was started, if it has told; null: where it is now.
     static const char* folder_of_start();
     /// Whether a "NAME=value" string is one of those variables.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/processes/job_environment.hpp"
+#include "machine/job_environment.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +15,23 @@ constexpr const char* place_name = "SELION_JOB_PLACE";
 constexpr const char* earlier_name = "SELION_JOB_EARLIER";
 constexpr const char* folder_name = "SELION_JOB_FOLDER";
 
+std::string text_of(const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+/// Without the statuses of earlier runs. Nothing where the text is not one of ours, or was meant
+/// for the process that started this one, before it called `run`.
+std::optional<job_environment> own_place(const std::string& text) {
+    job_environment found;
+    std::istringstream words(text);
+    if (!(words >> found.memory_file >> found.process >> found.parent >> found.handed_file) ||
+        found.parent != getppid()) {
+        return std::nullopt;
+    }
+    return found;
+}
+
 }  // namespace
 
 std::vector<std::string> job_environment::to_variables() const {
@@ -23,23 +40,16 @@ std::vector<std::string> job_environment::to_variables() const {
 }
 
 std::optional<job_environment> job_environment::take() {
-    const char* place = std::getenv(place_name);
-    const char* earlier = std::getenv(earlier_name);
-    const std::string place_text = place != nullptr ? place : "";
-    const std::string earlier_text = earlier != nullptr ? earlier : "";
+    std::optional<job_environment> found = own_place(text_of(place_name));
+    std::istringstream earlier_words(text_of(earlier_name));
     unsetenv(place_name);
     unsetenv(earlier_name);
-    job_environment found;
-    std::istringstream place_words(place_text);
-    if (!(place_words >> found.memory_file >> found.process >> found.parent >> found.handed_file)) {
-        return std::nullopt;
-    }
-    // Meant for the process that started this one, before it called `run`.
-    if (found.parent != getppid()) return std::nullopt;
-    std::istringstream earlier_words(earlier_text);
-    for (int status = 0; earlier_words >> status;) found.earlier.push_back(status);
+    if (!found) return std::nullopt;
+    for (int status = 0; earlier_words >> status;) found->earlier.push_back(status);
     return found;
 }
+
+bool job_environment::is_for_this_process() { return own_place(text_of(place_name)).has_value(); }
 
 const char* job_environment::folder_of_start() { return std::getenv(folder_name); }
 

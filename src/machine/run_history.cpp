@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/run_history.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+
+namespace selion::machine {
+namespace {
+
+/// The process in which a thread makes a call; a copy of it makes none.
+std::atomic<pid_t> calling = 0;
+
+struct run_history {
+    std::vector<int> statuses;
+    std::uint32_t calls = 0;
+    std::optional<job_environment> place;
+    pid_t looked_in = 0;  ///< the process that has looked for its place
+};
+
+/// Never destroyed: destructors of the program's own objects may call run as well.
+run_history& history() {
+    static run_history& all = *new run_history;
+    return all;
+}
+
+/// What the process was when the program was loaded. A copy of it knows as well.
+struct first_state {
+    pid_t process;
+    bool is_rank;  ///< started for a part in a job
+};
+
+const first_state& state_at_start() {
+    static const first_state state{getpid(), job_environment::is_for_this_process()};
+    return state;
+}
+
+[[maybe_unused]] const first_state& looked_at_once = state_at_start();
+
+void look_for_place() {
+    if (history().looked_in != 0) return;
+    history().looked_in = getpid();
+    history().place = job_environment::take();
+}
+
+}  // namespace
+
+run_call::run_call() {
+    // acq_rel: what the call before has noted; pairs with its end [run.claim]
+    is_only_one_ = calling.exchange(getpid(), std::memory_order_acq_rel) != getpid();
+    if (!is_only_one_) return;
+    look_for_place();
+    ++history().calls;
+}
+
+run_call::~run_call() {
+    // release: pairs with the next call [run.claim]
+    if (is_only_one_) calling.store(0, std::memory_order_release);
+}
+
+std::optional<int> run_call::earlier_status() const {
+    const job_environment* const place = place_in_job();
+    const std::size_t before = history().statuses.size();
+    if (place == nullptr || before >= place->earlier.size()) return std::nullopt;
+    return place->earlier[before];
+}
+
+int run_call::end_with(int status) {
+    history().statuses.push_back(status);
+    return status;
+}
+
+std::uint32_t job_number() { return history().calls; }
+
+const std::vector<int>& earlier_statuses() { return history().statuses; }
+
+const job_environment* place_in_job() {
+    return history().place && history().looked_in == getpid() ? &*history().place : nullptr;
+}
+
+bool is_copy_of_rank() { return state_at_start().is_rank && state_at_start().process != getpid(); }
+
+}  // namespace selion::machine

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "machine/job_environment.hpp"
+
+/// The calls of `run` that this process makes, on whatever machine, one at a time.
+namespace selion::machine {
+
+/// One of them, as long as it lives.
+class run_call {
+public:
+    run_call();
+    ~run_call();
+    run_call(const run_call&) = delete;
+    run_call& operator=(const run_call&) = delete;
+
+    /// False: another thread of the process makes one, and this one may not go on.
+    bool is_only_one() const { return is_only_one_; }
+    /// What this call came to in the job's first process, before that started this one: there its
+    /// function has been called and its records are written, so this process passes by.
+    std::optional<int> earlier_status() const;
+    /// Notes what the call has come to. @return that.
+    int end_with(int status);
+
+private:
+    bool is_only_one_;
+};
+
+/// Number of the latest call; that of the first is 1. All processes of a job have it in common.
+std::uint32_t job_number();
+
+/// What the calls that have ended came to.
+const std::vector<int>& earlier_statuses();
+
+/// The part in a job that this process was started for; null: none.
+const job_environment* place_in_job();
+
+/// Whether this process is a copy (fork) of one that was started for a part in a job.
+bool is_copy_of_rank();
+
+}  // namespace selion::machine

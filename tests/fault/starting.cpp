@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// starting WHAT ...: jobs that begin where they cannot, need not or must not, and programs that
+// leave while one runs.
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <selion/selion.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <latch>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+void say(const std::string& text) {
+    if (write(STDOUT_FILENO, text.data(), text.size()) < 0) std::abort();
+}
+
+void say_rank(const selion::world& world, std::string_view what) {
+    say(std::string(what) + " rank " + std::to_string(world.rank()) + " of " +
+        std::to_string(world.size()) + "\n");
+}
+
+/// A job on the machine that is named, of ranks that say their names.
+int run_on(const std::string& machine, std::string_view what) {
+    return selion::run(0, nullptr, {.machine = machine}, [&](selion::world& world) {
+        say_rank(world, what);
+        world.barrier();
+    });
+}
+
+/// Jobs on one machine after another.
+int run_on_each(int argc, char** argv) {
+    std::string statuses;
+    for (int i = 2; i < argc; ++i) {
+        statuses += " " + std::to_string(run_on(argv[i], argv[i]));
+    }
+    std::printf("statuses%s\n", statuses.c_str());
+    return 0;
+}
+
+/// A copy of the process calls run; it goes no deeper than it can count.
+int run_in_copy(int argc, char** argv) {
+    const char* const before = std::getenv("COPIES");
+    const int copies = before != nullptr ? std::atoi(before) : 0;
+    say("copy " + std::to_string(copies) + "\n");
+    if (copies == 3) return 1;
+    setenv("COPIES", std::to_string(copies + 1).c_str(), 1);
+    const pid_t copy = fork();
+    if (copy == 0) return selion::run(argc, argv, [](selion::world& world) { world.barrier(); });
+    int status = 0;
+    waitpid(copy, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+/// Two threads begin a job each, which does not end.
+int run_twice_at_once(int argc, char** argv) {
+    std::latch start(2);
+    const auto run = [&] {
+        start.arrive_and_wait();
+        selion::run(argc, argv, [](selion::world& world) {
+            const auto never = selion::allocate<selion::signal>(world, 1);
+            selion::wait_until(never, 1);
+        });
+    };
+    std::thread other(run);
+    run();
+    other.join();
+    return 0;
+}
+
+/// Opens files until only so many descriptors are left.
+void open_all_files_but(int left) {
+    std::vector<int> files;
+    for (int file = 0; file >= 0; file = open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+        if (file > STDERR_FILENO) files.push_back(file);
+    }
+    for (; left > 0; --left) {
+        close(files.back());
+        files.pop_back();
+    }
+}
+
+/// Another thread waits for input as long as the job runs.
+int run_beside_reader(int argc, char** argv, bool is_rank) {
+    if (!is_rank) {  // else it would read what is meant for the first process
+        std::thread([] { std::getchar(); }).detach();
+        while (ftrylockfile(stdin) == 0) funlockfile(stdin);
+    }
+    const int status =
+        selion::run(argc, argv, [](selion::world& world) { say_rank(world, "beside"); });
+    say("over\n");
+    _exit(status);
+}
+
+/// The program's first thread leaves while another one runs a job, in the process that was started
+/// by hand.
+int leave_during_job(int argc, char** argv, bool is_rank) {
+    std::thread([=] {
+        selion::run(argc, argv, [](selion::world& world) {
+            say_rank(world, "leaving");
+            const auto never = selion::allocate<selion::signal>(world, 1);
+            selion::wait_until(never, 1);
+        });
+    }).detach();
+    if (is_rank) {
+        while (true) pause();
+    }
+    char word = 0;
+    while (read(STDIN_FILENO, &word, 1) < 0) {
+    }
+    return 0;
+}
+
+/// Calls Selion when the job is over in its process.
+class late_caller {
+public:
+    ~late_caller() {
+        if (is_asked) selion::quiet();
+    }
+    bool is_asked = false;
+};
+late_caller late;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) return 64;
+    const std::string_view what = argv[1];
+    const bool is_rank = std::getenv("SELION_JOB_PLACE") != nullptr;
+    const std::string given = argc > 2 ? argv[2] : "";
+    if (what == "each") return run_on_each(argc, argv);
+    if (what == "copy") return run_in_copy(argc, argv);
+    if (what == "at_once") return run_twice_at_once(argc, argv);
+    if (what == "reader") return run_beside_reader(argc, argv, is_rank);
+    if (what == "leave") return leave_during_job(argc, argv, is_rank);
+    if (what == "late") late.is_asked = true;
+    if (what == "full" && !is_rank) open_all_files_but(std::atoi(argv[2]));
+    if (what == "retitled") std::memset(argv[2], '-', std::strlen(argv[2]));
+    return selion::run(argc, argv, [&](selion::world& world) {
+        if (what == "retitled") say_rank(world, given);
+        if (what == "print") std::printf("rank %d prints\n", static_cast<int>(world.rank()));
+        world.barrier();
+        if (what != "print" || world.rank() != 0) return;
+        const auto never = selion::allocate_local<selion::signal>(world, 1);
+        selion::wait_until(never, 1);
+    });
+}
