@@ -17,8 +17,8 @@
 namespace selion {
 
 /// A spread array in coherent memory: the same layouts, and references that read and write copies
-/// of blocks where an element is another rank's. Zeroed at first. A handle is the rank's own;
-/// copies of it are the same array.
+/// of blocks where an element is another rank's. Zeroed at first. A handle is the rank's own, and
+/// cannot be sent to another one; copies of it are the same array.
 template <transferable T, std::size_t N>
 class cached_array
     : public detail::indexed_access<cached_array<T, N>, std::make_index_sequence<N>> {
@@ -29,27 +29,18 @@ public:
     cached_array() = default;
     /// Collective, without waiting: an array in the next bytes of a space.
     /// @error bad_argument for a layout that is not possible, out_of_memory: the space is full.
+    /// @pre all ranks pass the same; the checking build compares, and waits for that.
     template <class Distribution>
     cached_array(const coherent_space& space, const coordinates<N>& extents,
                  const Distribution& how, std::string_view name = "a cached array",
                  std::source_location site = std::source_location::current())
-        : space_(space) {
-        const spread_layout<N> layout(extents, how, detail::context_of_caller(site).ranks);
-        memory_ = spread_array<T, N>::in_memory(
-            layout, space.take<T>(layout.local_size(), name, site), name);
-        view_ = space.view();
-    }
+        : cached_array(space, layout_of(extents, how, name, site), name, site) {}
     /// Collective: an array in a space of its own. Includes a barrier. @error as for a space.
     template <class Distribution>
     cached_array(const world& all, const coordinates<N>& extents, const Distribution& how,
                  const cached& options, std::string_view name = "a cached array",
                  std::source_location site = std::source_location::current())
-        : cached_array(coherent_space(
-                           all,
-                           detail::bytes_of(spread_layout<N>(extents, how, all.size()).local_size(),
-                                            sizeof(T)),
-                           options, site),
-                       extents, how, name, site) {}
+        : cached_array(all, layout_of(extents, how, name, site), options, name, site) {}
 
     constexpr const spread_layout<N>& layout() const noexcept { return memory_.layout(); }
     constexpr coordinates<N> extents() const { return memory_.extents(); }
@@ -86,7 +77,7 @@ public:
     /// access of its own.
     void get(transfers& under_way, const spread_box<N>& box, std::span<T> into,
              std::source_location site = std::source_location::current()) const {
-        detail::check_box_of(name(), extents(), box, into.size(), site);
+        check_box(box, into.size(), site);
         if (view_->is_direct) return memory_.get(under_way, box, into, site);
         for_rows(box, [&](std::uint64_t bits, std::size_t elements, std::size_t in_box) {
             under_way.add(
@@ -100,7 +91,7 @@ public:
     /// Starts to write a box, from memory that must stay as it is until `sync`.
     void put(transfers& under_way, const spread_box<N>& box, std::span<const T> from,
              std::source_location site = std::source_location::current()) const {
-        detail::check_box_of(name(), extents(), box, from.size(), site);
+        check_box(box, from.size(), site);
         if (view_->is_direct) return memory_.put(under_way, box, from, site);
         for_rows(box, [&](std::uint64_t bits, std::size_t elements, std::size_t in_box) {
             under_way.add(
@@ -114,6 +105,7 @@ public:
     /// Starts to read, or to write, one element. What is read is there after `sync`.
     void get(transfers& under_way, const coordinates<N>& index, T& into,
              std::source_location site = std::source_location::current()) const {
+        check_space(site);
         const global_ptr<T> from = address_of(index, site);
         if (view_->is_direct) return under_way.get(into, from, site);
         under_way.add(
@@ -125,6 +117,7 @@ public:
     }
     void put(transfers& under_way, const coordinates<N>& index, const T& value,
              std::source_location site = std::source_location::current()) const {
+        check_space(site);
         const global_ptr<T> to = address_of(index, site);
         if (view_->is_direct) return under_way.put(to, value, site);
         under_way.add(
@@ -151,7 +144,7 @@ public:
     /// for which there is no room are left out.
     void prefetch(const spread_box<N>& box,
                   std::source_location site = std::source_location::current()) const {
-        detail::check_box_of(name(), extents(), box, size_of(box), site);
+        check_box(box, size_of(box), site);
         for_rows(box, [&](std::uint64_t bits, std::size_t elements, std::size_t) {
             detail::hint_coherent(*view_, bits, elements * sizeof(T), site);
         });
@@ -167,6 +160,45 @@ public:
     const spread_array<T, N>& memory() const noexcept { return memory_; }
 
 private:
+    cached_array(const world& all, const spread_layout<N>& layout, const cached& options,
+                 std::string_view name, std::source_location site)
+        : cached_array(coherent_space(all, bytes_of_part(layout), options, site), layout, name,
+                       site) {}
+    cached_array(const coherent_space& space, const spread_layout<N>& layout, std::string_view name,
+                 std::source_location site)
+        : memory_(spread_array<T, N>::in_memory(
+              layout, space.take<T>(layout.local_size(), name, site), name)),
+          space_(space),
+          view_(space.view()) {}
+
+    template <class Distribution>
+    static spread_layout<N> layout_of(const coordinates<N>& extents, const Distribution& how,
+                                      [[maybe_unused]] std::string_view name,
+                                      std::source_location site) {
+        detail::rank_context& context = detail::context_of_caller(site);
+        const spread_layout<N> layout(extents, how, context.ranks);
+        if constexpr (SELION_CHECK_LEVEL >= 2) {
+            detail::check_alike(world(context), layout.fingerprint(), name, site);
+        }
+        return layout;
+    }
+    /// With what the first element may have to leave out: blocks can be less aligned than it is.
+    static constexpr std::size_t bytes_of_part(const spread_layout<N>& layout) {
+        constexpr std::size_t least_block = 8;
+        constexpr std::size_t left_out = alignof(T) > least_block ? alignof(T) - least_block : 0;
+        const std::size_t bytes = detail::bytes_of(layout.local_size(), sizeof(T));
+        return bytes > SIZE_MAX - left_out ? SIZE_MAX : bytes + left_out;
+    }
+
+    void check_space([[maybe_unused]] std::source_location site) const {
+        if constexpr (SELION_CHECK_LEVEL >= 2) detail::expect_space(view_, site);
+    }
+    void check_box(const spread_box<N>& box, std::size_t elements,
+                   std::source_location site) const {
+        check_space(site);
+        detail::check_box_of(name(), extents(), box, elements, site);
+    }
+
     /// Rows that lie without gaps on both sides.
     template <class Function>
     void for_rows(const spread_box<N>& box, const Function& what) const {

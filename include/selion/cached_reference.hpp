@@ -35,6 +35,7 @@ public:
     operator value_type() const { return get(); }
     /// @cost of a hit: a look and a load; else messages, see src/coherence/protocol.md.
     value_type get() const {
+        check_space();
         if (is_inside()) [[likely]] {
             if (const std::byte* place = view_->readable(where_.bits())) [[likely]] {
                 return *reinterpret_cast<const T*>(place);
@@ -55,6 +56,7 @@ public:
     void set(const value_type& value) const {
         static_assert(!std::is_const_v<T>,
                       "selion: a reference to constant elements cannot be written");
+        check_space();
         if (is_inside()) [[likely]] {
             if (std::byte* place = view_->writable(where_.bits())) [[likely]] {
                 *reinterpret_cast<T*>(place) = value;
@@ -73,6 +75,7 @@ public:
     void change(Function&& what) const
         requires atomic_element<T>
     {
+        check_space();
         if (view_->has_updates) [[unlikely]]
             detail::end_for_change(site_);
         if (view_->is_direct) return change_directly(what);
@@ -183,6 +186,9 @@ public:
     constexpr global_ptr<T> address() const noexcept { return where_; }
 
 private:
+    void check_space() const {
+        if constexpr (SELION_CHECK_LEVEL >= 2) detail::expect_space(view_, site_);
+    }
     /// Blocks are at least of 8 bytes.
     static constexpr bool is_never_cut =
         sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) == sizeof(T);
@@ -192,10 +198,13 @@ private:
     }
     template <class Function>
     const cached_reference& apply(const Function& what) const {
+        static_assert(!std::is_const_v<T>,
+                      "selion: a reference to constant elements cannot be changed");
         change(what);
         return *this;
     }
-    // Without the object, so that it need not live in memory.
+    // Without the object, so that it need not live in memory; nor need a value that fits registers.
+    using passed_value = std::conditional_t<(sizeof(T) <= 16), value_type, const value_type&>;
     [[gnu::noinline]] static value_type get_slowly(detail::block_view* view, std::uint64_t bits,
                                                    std::source_location site) {
         value_type value;
@@ -203,7 +212,7 @@ private:
         return value;
     }
     [[gnu::noinline]] static void set_slowly(detail::block_view* view, std::uint64_t bits,
-                                             value_type value, std::source_location site) {
+                                             passed_value value, std::source_location site) {
         detail::write_coherent(*view, bits, &value, sizeof(T), site);
     }
     /// Where all memory is mapped and nobody has copies.

@@ -29,14 +29,15 @@ constexpr std::size_t bytes_of(std::size_t count, std::size_t each) {
     return __builtin_mul_overflow(count, each, &bytes) ? SIZE_MAX : bytes;
 }
 /// @return global address of so many bytes of the caller's memory.
-SELION_API std::uint64_t take_from_space(block_view& view, std::size_t bytes, std::size_t alignment,
+SELION_API std::uint64_t take_from_space(block_view* view, std::size_t bytes, std::size_t alignment,
                                          std::string_view name, std::source_location site);
 
 }  // namespace detail
 
 /// Symmetric memory of which ranks keep copies that stay coherent: reads return what was written
 /// last, by whichever rank. It is cut into blocks by address, so arrays that lie beside each other
-/// in one space may share blocks. A handle is the rank's own; copies of it are the same space.
+/// in one space may share blocks. A handle is the rank's own, and cannot be sent to another one;
+/// copies of it are the same space.
 ///
 /// Accesses of one rank take effect in their order, and all ranks see one order of all accesses
 /// (sequential consistency), but for those that are started and not yet awaited, and unless
@@ -45,8 +46,16 @@ SELION_API std::uint64_t take_from_space(block_view& view, std::size_t bytes, st
 class coherent_space {
 public:
     coherent_space() = default;
+    // Not trivial, so that no message can have a handle: on another rank it would lead nowhere.
+    coherent_space(const coherent_space& other) noexcept : view_(other.view_) {}
+    coherent_space& operator=(const coherent_space& other) noexcept {
+        view_ = other.view_;
+        return *this;
+    }
+    ~coherent_space() = default;
     /// Collective: allocates. Includes a barrier.
-    /// @param bytes of every rank for arrays.
+    /// @param bytes of every rank for arrays; rounded up to whole blocks.
+    /// @pre all ranks pass the same; the checking build compares.
     /// @error bad_argument for a size of blocks that is not possible, out_of_memory: on all ranks.
     coherent_space(const world& all, std::size_t bytes, const cached& how = {},
                    std::source_location site = std::source_location::current())
@@ -61,14 +70,14 @@ public:
     template <class T>
     global_ptr<T> take(std::size_t count, std::string_view name = {},
                        std::source_location site = std::source_location::current()) const {
-        return global_ptr<T>(detail::take_from_space(*view_, detail::bytes_of(count, sizeof(T)),
+        return global_ptr<T>(detail::take_from_space(view_, detail::bytes_of(count, sizeof(T)),
                                                      alignof(T), name, site));
     }
     /// Collective, without waiting: leaves bytes out, so that what comes next lies elsewhere within
     /// its block.
     void skip(std::size_t bytes,
               std::source_location site = std::source_location::current()) const {
-        detail::take_from_space(*view_, bytes, 1, {}, site);
+        detail::take_from_space(view_, bytes, 1, {}, site);
     }
 
     /// An element anywhere in the space. @param where from `take`, of any rank.
@@ -79,14 +88,14 @@ public:
     }
 
     /// What the caller has written is in its home's memory on return, and copies that it alone had
-    /// are given up: then others may read that memory without the protocol, after a barrier.
+    /// are given up: then all may read that memory without the protocol, after a barrier.
     void flush(std::source_location site = std::source_location::current()) const {
-        detail::flush_copies(*view_, site);
+        detail::flush_copies(view_, site);
     }
     /// The same, and copies that it has read are given up too: then others may write that memory
     /// without the protocol.
     void invalidate(std::source_location site = std::source_location::current()) const {
-        detail::drop_copies(*view_, site);
+        detail::drop_copies(view_, site);
     }
 
     const cached& how() const { return detail::how_of(*view_); }
@@ -110,7 +119,8 @@ private:
 };
 
 /// Collective: gives the space's memory back, with all arrays in it. What ranks have written and
-/// not flushed goes home first. Waits until all ranks have called it.
+/// not flushed goes home first. Waits until all ranks have called it. Handles lead nowhere then: a
+/// checking build ends a program that uses one.
 inline void deallocate(const world& all, const coherent_space& space,
                        std::source_location site = std::source_location::current()) {
     static_cast<void>(all);

@@ -51,7 +51,8 @@ void check_range(std::string_view array, std::size_t dimension, const index_rang
     SELION_EXPECT_AT(fits, site,
                      fmt::format("slice: {} indices from {} in steps of {}: {} has {} elements in "
                                  "dimension {}",
-                                 which.count, which.first, which.step, array, extent, dimension));
+                                 which.count, static_cast<std::ptrdiff_t>(which.first), which.step,
+                                 array, extent, dimension));  // what was negative, as it was
 }
 
 void check_box(std::string_view array, const erased_box& box, std::size_t elements,

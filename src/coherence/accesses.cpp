@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What programs call: accesses of any size, cut into those of single blocks.
 #include <algorithm>
+#include <string>
 
-#include "coherence/coherent_part.hpp"
+#include "coherence/coherent_parts.hpp"
+#include "onesided/global_address.hpp"
+#include "onesided/message_state.hpp"
+#include "selion/detail/caller.hpp"
 #include "selion/detail/coherent_access.hpp"
 #include "selion/expect.hpp"
 
@@ -129,8 +133,29 @@ void end_for_change(std::source_location site) {
         site);
 }
 
-void flush_copies(block_view& view, std::source_location site) { view.part->flush(site); }
-void drop_copies(block_view& view, std::source_location site) { view.part->drop_all(site); }
+void expect_space([[maybe_unused]] const block_view* view, std::source_location site) {
+    [[maybe_unused]] const rank_context& context = context_of_caller(site);
+    SELION_EXPECT_AT(view != nullptr, site,
+                     std::string("coherent memory is used that has not been made: the handle is "
+                                 "empty"));
+    // A handle of another rank is found out by what it leads to.
+    [[maybe_unused]] const auto* const bytes = reinterpret_cast<const std::byte*>(view);
+    SELION_EXPECT_AT(!own_address(context, bytes, sizeof *view) ||
+                         (context.messages != nullptr && context.messages->coherent != nullptr &&
+                          context.messages->coherent->has(view)),
+                     site,
+                     std::string("coherent memory is used after deallocate: the handle is of a "
+                                 "space that has been given back"));
+}
+
+void flush_copies(block_view* view, std::source_location site) {
+    expect_space(view, site);
+    view->part->flush(site);
+}
+void drop_copies(block_view* view, std::source_location site) {
+    expect_space(view, site);
+    view->part->drop_all(site);
+}
 
 const cached& how_of(const block_view& view) { return view.part->shape().how; }
 

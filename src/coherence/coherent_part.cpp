@@ -98,16 +98,46 @@ std::string coherent_part::name_at(std::uint64_t address) const {
     return found == nullptr ? "coherent memory" : found->name;
 }
 
+/// Whether a copy and its home's memory differ, or will when that has been accessed.
+bool coherent_part::is_behind(std::uint64_t block, const block_copy& copy,
+                              detail::access_purpose purpose) const {
+    if (purpose == detail::access_purpose::write) return copy.state != copy_state::invalid;
+    return copy.state == copy_state::modified || (written_ && written_->is_open(block));
+}
+
+/// What another rank has shown of a block of its own.
+detail::own_state coherent_part::shown_state_of(std::uint64_t block) const {
+    using enum detail::own_state;
+    if (shape_.states_offset == 0) return untouched;
+    const std::uint64_t number = ((block & detail::offset_mask) - shape_.offset) / block_bytes_;
+    std::byte* const shown = detail::mapped_address(
+        context_, detail::global_address(detail::rank_of(block), shape_.states_offset + number));
+    if (shown == nullptr) return untouched;
+    // relaxed: what the program does to order the accesses orders this one too
+    return std::atomic_ref(*reinterpret_cast<detail::own_state*>(shown))
+        .load(std::memory_order_relaxed);
+}
+
+void coherent_part::show(std::uint64_t block, detail::own_state state) {
+    const std::uint64_t number = ((block & detail::offset_mask) - shape_.offset) / block_bytes_;
+    std::byte* const shown = detail::mapped_address(
+        context_, detail::global_address(context_.rank, shape_.states_offset + number));
+    // relaxed: as the look of `shown_state_of`
+    std::atomic_ref(*reinterpret_cast<detail::own_state*>(shown))
+        .store(state, std::memory_order_relaxed);
+}
+
 void coherent_part::expect_uncached(std::uint64_t address, std::size_t bytes,
                                     detail::access_purpose purpose,
                                     std::source_location site) const {
     const std::uint64_t end = address + bytes;
     for (std::uint64_t block = block_of(address); block < end; block += block_bytes_) {
         const copy_store::entry* const copy = copies_.find(block);
-        const bool is_kept = copy != nullptr && copy->second.state != copy_state::invalid;
+        const bool is_kept = copy != nullptr && is_behind(block, copy->second, purpose);
         const auto most = purpose == detail::access_purpose::write ? detail::own_state::writable
                                                                    : detail::own_state::readable;
-        const bool is_elsewhere = is_own(block) && directory_.state_of(block) > most;
+        const bool is_elsewhere =
+            (is_own(block) ? directory_.state_of(block) : shown_state_of(block)) > most;
         SELION_EXPECT_AT(
             !is_kept && !is_elsewhere, site,
             fmt::format("{} of rank {} is accessed without its protocol while {}: "

@@ -34,7 +34,8 @@ struct space_shape {
     std::uint64_t number = 0;  ///< of the space
     std::uint64_t offset = 0;  ///< of its first byte in each rank's memory
     std::uint64_t bytes = 0;
-    std::uint64_t view_offset = 0;  ///< of the ranks' views
+    std::uint64_t view_offset = 0;    ///< of the ranks' views
+    std::uint64_t states_offset = 0;  ///< of what others may see of each block; 0: nothing
     cached how;
 };
 
@@ -47,6 +48,7 @@ public:
     ~coherent_part() override { finish_trace(); }
 
     const space_shape& shape() const { return shape_; }
+    const detail::block_view* view() const { return &view_; }
     /// Makes an access to bytes of one block, and returns when it is done.
     void access(block_access& one);
     /// Starts one that counts on its completion counter when it is done.
@@ -80,9 +82,9 @@ public:
     cache_counts counts() const;
     void finish_calls();
 
-    /// Ends the job if the rank knows that bytes which are accessed without the protocol are not
-    /// what others see: it has a copy of them, or they are its own and another rank has written
-    /// them or has copies of what is to be written.
+    /// Ends the job if bytes which are accessed without the protocol are not what others see: a
+    /// rank has written its copy of them, or has a copy of what is to be written. What other
+    /// ranks have is known of blocks whose home is mapped.
     void expect_uncached(std::uint64_t address, std::size_t bytes, detail::access_purpose purpose,
                          std::source_location site) const;
     /// Ends the job if another thread calls, or another rank.
@@ -105,6 +107,9 @@ private:
         kept_message message;
     };
 
+    bool is_behind(std::uint64_t block, const block_copy& copy,
+                   detail::access_purpose purpose) const;
+    detail::own_state shown_state_of(std::uint64_t block) const;
     std::uint64_t block_of(std::uint64_t address) const { return address & ~(block_bytes_ - 1); }
     bool is_own(std::uint64_t address) const;
     detail::own_state& state_of(std::uint64_t address);
@@ -164,6 +169,7 @@ private:
     std::byte* memory_of(std::uint64_t block) override;
     const std::byte* released_memory_of(std::uint64_t block) override;
     void forget(std::uint64_t block) override;
+    void show(std::uint64_t block, detail::own_state state) override;
     bool was_used(std::uint64_t block) override { return table_.forget(block); }
     void begin_write(std::uint64_t block, const std::byte* here) override;
     void send_changes(std::uint64_t block, const std::byte* here) override;

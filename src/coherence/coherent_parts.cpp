@@ -50,6 +50,11 @@ coherent_part* coherent_parts::find(std::uint64_t offset) const {
     return nullptr;
 }
 
+bool coherent_parts::has(const detail::block_view* view) const {
+    return std::ranges::any_of(
+        parts_, [&](const auto& part) { return part != nullptr && part->view() == view; });
+}
+
 coherent_parts& parts_of(detail::rank_context& context) {
     std::shared_ptr<coherent_parts>& kept = context.messages->coherent;
     if (kept == nullptr) kept = std::make_shared<coherent_parts>();

@@ -24,6 +24,8 @@ public:
     void finish_traces();
     /// @return the part whose space has the byte; null: none has.
     coherent_part* find(std::uint64_t offset) const;
+    /// Whether a view is of one of them.
+    bool has(const detail::block_view* view) const;
 
 private:
     std::vector<std::unique_ptr<coherent_part>> parts_;

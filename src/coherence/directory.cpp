@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "selion/detail/export.hpp"
+
 namespace selion::coherence {
 
 detail::own_state directory::state_of(std::uint64_t block) const {
@@ -21,9 +23,22 @@ const rank_set& directory::sharers_of(std::uint64_t block) const {
     return found == blocks_.end() ? nobody_at_all : found->second.sharers;
 }
 
+/// Before anybody hears of what has become of the block.
+void directory::show([[maybe_unused]] std::uint64_t address,
+                     [[maybe_unused]] const home_block& block) {
+    if constexpr (SELION_CHECK_LEVEL >= 2) {
+        using enum detail::own_state;
+        const auto unowned = block.sharers.empty() ? writable : readable;
+        host_.show(address, block.owner != nobody ? elsewhere : unowned);
+    }
+}
+
 /// A rank has no copies any more.
 void directory::forget_sharer(std::uint32_t rank) {
-    for (auto& [address, block] : blocks_) block.sharers.erase(rank);
+    for (auto& [address, block] : blocks_) {
+        block.sharers.erase(rank);
+        show(address, block);
+    }
 }
 
 void directory::ask(block_access& access, std::uint64_t block) {
@@ -82,12 +97,14 @@ void directory::grant(block_map::value_type& which, const block_request& to) {
     std::byte* const memory = host_.memory_of(address);
     if (to.own != nullptr) {
         if (!to_read) block.sharers.clear();
+        show(address, block);
         to.own->perform(memory + (to.own->address - address));
         return host_.finish(*to.own);
     }
     host_.forget(address);
     if (to_read) {
         block.sharers.insert(to.rank);
+        show(address, block);
         return host_.send(to.rank, {message_kind::grant_shared,
                                     address,
                                     {host_.released_memory_of(address), block_bytes_}});
@@ -95,6 +112,7 @@ void directory::grant(block_map::value_type& which, const block_request& to) {
     const bool has_copy = to.kind == message_kind::upgrade && block.sharers.contains(to.rank);
     block.sharers.clear();
     block.owner = to.rank;
+    show(address, block);
     const std::size_t bytes = has_copy ? 0 : block_bytes_;
     host_.send(to.rank, {message_kind::grant_modified, address, {memory, bytes}});
 }
@@ -104,6 +122,7 @@ void directory::come_home(home_block& block, std::uint64_t address,
                           std::span<const std::byte> data) {
     std::memcpy(host_.memory_of(address), data.data(), data.size());
     block.owner = nobody;
+    show(address, block);
 }
 
 void directory::receive(std::uint32_t from, const block_message& message) {
@@ -121,7 +140,7 @@ void directory::receive(std::uint32_t from, const block_message& message) {
             block.busy->wants_data = false;
             if (block.busy->served.kind == message_kind::get_shared) block.sharers.insert(from);
             return carry_out(which);
-        case message_kind::gone: block.sharers.erase(from); return;
+        case message_kind::gone: block.sharers.erase(from); return show(message.block, block);
         case message_kind::acknowledged:
             block.sharers.erase(from);
             if (--block.busy->missing == 0) carry_out(which);

@@ -67,6 +67,7 @@ private:
     void grant(block_map::value_type& which, const block_request& to);
     void forget_sharer(std::uint32_t rank);
     void come_home(home_block& block, std::uint64_t address, std::span<const std::byte> data);
+    void show(std::uint64_t address, const home_block& block);
 
     protocol_host& host_;
     std::uint32_t rank_;

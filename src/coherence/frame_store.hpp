@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace selion::coherence {
@@ -26,11 +29,14 @@ private:
         void operator()(std::byte* slab) const { std::free(slab); }
     };
     static constexpr std::size_t line_bytes = 64;
+    static constexpr std::size_t most_aligned_bytes = 4096;  ///< of symmetric memory
     static constexpr std::size_t slab_bytes = std::size_t{64} * 1024;
 
     void grow() {
         const std::size_t bytes = block_bytes_ > slab_bytes ? block_bytes_ : slab_bytes;
-        auto* const slab = static_cast<std::byte*>(std::aligned_alloc(line_bytes, bytes));
+        // An element that lies within a block is aligned in a copy as it is at home.
+        const std::size_t alignment = std::clamp(block_bytes_, line_bytes, most_aligned_bytes);
+        auto* const slab = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes));
         if (slab == nullptr) throw std::bad_alloc();
         slabs_.emplace_back(slab);
         for (std::size_t end = bytes; end >= block_bytes_; end -= block_bytes_) {

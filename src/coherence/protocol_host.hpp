@@ -6,6 +6,7 @@
 
 #include "coherence/block_access.hpp"
 #include "coherence/block_message.hpp"
+#include "selion/detail/block_view.hpp"
 
 namespace selion::coherence {
 
@@ -21,6 +22,10 @@ public:
     virtual const std::byte* released_memory_of(std::uint64_t block) = 0;
     /// The rank may no longer write the block at once, or not even read it.
     virtual void forget(std::uint64_t block) = 0;
+    /// What the rank may do at once with a block of its own, as others may see it: one that it may
+    /// write is nobody else's, and one that it may read nobody has written. Not called, but in
+    /// checking builds.
+    virtual void show(std::uint64_t block, detail::own_state state) = 0;
     /// Whether a block has been used since this was asked last.
     virtual bool was_used(std::uint64_t block) = 0;
     /// A block is about to be written at its place here, for which the rank has the right.

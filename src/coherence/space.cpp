@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 #include "base/knobs.hpp"
 #include "base/units.hpp"
@@ -13,7 +14,10 @@
 #include "onesided/waiting.hpp"
 #include "selion/coherent_space.hpp"
 #include "selion/error.hpp"
+#include "selion/expect.hpp"
 #include "selion/memory.hpp"
+#include "selion/reduction.hpp"
+#include "selion/world.hpp"
 #include "world/world_state.hpp"
 
 namespace selion::detail {
@@ -100,11 +104,43 @@ bool keeps_writes_back(const block_view& view, const cached& how) {
     return how.consistency == memory_consistency::release && !view.is_direct;
 }
 
+/// A byte for each block, in which checking builds show it to other ranks.
+std::size_t bytes_to_show(std::size_t blocks) { return SELION_CHECK_LEVEL >= 2 ? blocks : 0; }
+
+/// Before any rank finds that what it has been given is not possible.
+void expect_alike([[maybe_unused]] rank_context& context, [[maybe_unused]] std::size_t bytes,
+                  [[maybe_unused]] const cached& how, [[maybe_unused]] std::source_location site) {
+    if constexpr (SELION_CHECK_LEVEL >= 2) {
+        std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+        for (const std::uint64_t number :
+             {std::uint64_t{bytes}, std::uint64_t{how.block_bytes},
+              std::uint64_t{how.capacity_bytes}, static_cast<std::uint64_t>(how.protocol),
+              static_cast<std::uint64_t>(how.consistency), static_cast<std::uint64_t>(how.writes),
+              static_cast<std::uint64_t>(how.prefetch), std::uint64_t{how.prefetch_blocks},
+              static_cast<std::uint64_t>(how.has_statistics)}) {
+            hash = (hash ^ number) * 0x100000001b3;
+        }
+        const world all(context);
+        const std::uint64_t least = all.all_reduce(hash, minimum, site);
+        const std::uint64_t most = all.all_reduce(hash, maximum, site);
+        SELION_EXPECT_AT(least == most, site,
+                         std::string("ranks have not given a coherent space the same bytes and "
+                                     "options"));
+    }
+}
+
+/// The part of a space that the caller has.
+coherent_part& live_part(const block_view* view, std::source_location site) {
+    expect_space(view, site);
+    return *view->part;
+}
+
 }  // namespace
 
 block_view* make_space(rank_context& context, std::size_t bytes, const cached& asked,
                        std::source_location site) {
     const cached how = with_knobs(asked);
+    expect_alike(context, bytes, how, site);
     check_options(how);
     expect_room(context, how);
     expect_no_mortals(context);
@@ -118,9 +154,11 @@ block_view* make_space(rank_context& context, std::size_t bytes, const cached& a
     const std::size_t alignment =
         std::clamp(how.block_bytes, alignof(block_view), largest_alignment);
     const std::size_t whole = (bytes + how.block_bytes - 1) / how.block_bytes * how.block_bytes;
+    const std::size_t shown = bytes_to_show(whole / how.block_bytes);
     const std::uint64_t start =
         allocate_symmetric(
-            context, {sizeof(block_view) + how.block_bytes + whole, sizeof(std::byte), alignment},
+            context,
+            {sizeof(block_view) + how.block_bytes + whole + shown, sizeof(std::byte), alignment},
             site) &
         offset_mask;
     const std::uint64_t first =
@@ -130,6 +168,7 @@ block_view* make_space(rank_context& context, std::size_t bytes, const cached& a
                                                .offset = first,
                                                .bytes = whole,
                                                .view_offset = start,
+                                               .states_offset = shown == 0 ? 0 : first + whole,
                                                .how = how});
     trace_accesses(context, part);
     auto* const view =
@@ -141,7 +180,7 @@ block_view* make_space(rank_context& context, std::size_t bytes, const cached& a
 
 void remove_space(block_view* view, std::source_location site) {
     rank_context& context = context_of_caller(site);
-    coherent_part& part = *view->part;
+    coherent_part& part = live_part(view, site);
     part.flush(site);
     meet(context);
     part.confirm(site);  // updates of others may have found that copies are gone
@@ -155,9 +194,9 @@ void remove_space(block_view* view, std::source_location site) {
     deallocate_symmetric(context, global_address(context.rank, start), site);
 }
 
-std::uint64_t take_from_space(block_view& view, std::size_t bytes, std::size_t alignment,
+std::uint64_t take_from_space(block_view* view, std::size_t bytes, std::size_t alignment,
                               std::string_view name, std::source_location site) {
-    const std::uint64_t offset = view.part->take(bytes, alignment, name, site);
+    const std::uint64_t offset = live_part(view, site).take(bytes, alignment, name, site);
     return global_address(context_of_caller(site).rank, offset);
 }
 

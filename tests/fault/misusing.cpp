@@ -5,6 +5,7 @@
 #include <selion/selion.hpp>
 
 #include "misusing_collectives.hpp"
+#include "misusing_copies.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -306,30 +307,6 @@ void mistake_alone(selion::world& world, std::string_view what) {
     world.barrier();
 }
 
-/// All ranks make the array; rank 1 makes the mistake.
-void mistake_with_copies(selion::world& world, std::string_view what) {
-    if (!what.starts_with("cached_")) return;
-    selion::cached how{.block_bytes = what == "cached_block" ? 48u : 64u,
-                       .protocol = selion::cache_protocol::always};
-    if (what.starts_with("cached_update")) how.writes = selion::write_protocol::update;
-    if (what == "cached_update") how.consistency = selion::memory_consistency::release;
-    const std::size_t n = 8 * std::size_t{world.size()};
-    const selion::cached_array<int, 1> array(world, {n}, selion::runs{8}, how, "heights");
-    if (world.rank() == 0 && what == "cached_own") static_cast<void>(array(8).get());
-    world.barrier();
-    if (world.rank() == 1) {
-        if (what == "cached_own") array.memory()(8) = 1;  // site: cached_own
-        if (what == "cached_index") array(n + 3) = 1;     // site: cached_index
-        if (what == "cached_update") array(3) += 1;       // site: cached_update
-        if (what == "cached_mixed") {
-            static_cast<void>(array(0).get());
-            std::printf("%d\n", int{array.memory()(0)});  // site: cached_mixed
-        }
-    }
-    world.barrier();
-    selion::deallocate(world, array);
-}
-
 void mistake_together(selion::world& world, std::string_view what) {
     const bool is_odd = world.rank() == 1;
     if (what == "root") static_cast<void>(world.broadcast(1, 99));  // site: root
@@ -411,6 +388,10 @@ void mistake_about_arrays(selion::world& world, std::string_view what) {
             const auto part = selion::slice(numbers, 6, selion::every);  // site: slice
             static_cast<void>(part);
         }
+        if (what == "slice_before") {
+            const auto part = selion::slice(numbers, -1, selion::every);  // site: slice_before
+            static_cast<void>(part);
+        }
         if (what == "slice_index") {
             const auto part = selion::slice(numbers, selion::index_range{0, 3, 2}, 1);
             part(3) = 1;  // site: slice_index
@@ -460,6 +441,7 @@ int main(int argc, char** argv) {
         mistake_alone(world, what);
         mistake_with_directory(world, what);
         mistake_with_copies(world, what);
+        mistake_with_spaces(world, what);
         mistake_together(world, what);
         mistake_about_teams(world, what);
         if (what == "broken") return;  // member 0, whom the others' barrier lacks

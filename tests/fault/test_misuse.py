@@ -60,6 +60,7 @@ alone = {
     "box_wraps": (r"elements 0 to 4294967295 of dimension 0: numbers has 6 there$", 1),
     "box_memory": (r"a box of 4 elements of numbers, and memory for 6$", 1),
     "slice": (r"slice: 1 indices from 6 in steps of 1: numbers has 6 elements in dimension 0$", 1),
+    "slice_before": (r"slice: 1 indices from -1 in steps of 1: numbers has 6 elements in ", 1),
     "directory": (r"the global pointer names rank 99; ranks are 0 to {last}$", 1),
     "idle_meter": (r'meter "piece" does not run$', 1),
     "meter_twice": (r'meter "piece" runs already$', 1),
@@ -230,6 +231,44 @@ with_copies = {
 @pytest.mark.parametrize("machine", machines)
 def test_a_mistake_with_coherent_memory(machine: str, what: str):
     expect(machine, what, with_copies[what], f"rank 1 of {machines[machine]}")
+
+
+@pytest.mark.skipif(check_level < 2, reason="noticed from check level 2 on")
+@pytest.mark.parametrize("what", ["cached_third", "cached_box", "cached_atomic", "cached_shared"])
+@pytest.mark.parametrize("machine", [one for one in machines if "direct=off" not in one])
+def test_what_two_other_ranks_have_is_accessed_without_its_protocol(machine: str, what: str):
+    expect(machine, what, r"heights of rank 2 is accessed without its protocol while other ranks "
+                          r"have it: call invalidate\(\) of its space on all ranks, and a barrier, "
+                          r"between the two$", f"rank 1 of {machines[machine]}")
+
+
+@pytest.mark.skipif(check_level < 2, reason="noticed from check level 2 on")
+@pytest.mark.parametrize(("what", "pattern"), [
+    ("space_layout", r"ranks have not given odd the same extents and distribution$"),
+    ("space_options", r"ranks have not given a coherent space the same bytes and options$"),
+])  # fmt: skip
+@pytest.mark.parametrize("machine", machines)
+def test_ranks_that_make_different_coherent_memory(machine: str, what: str, pattern: str):
+    first, second = complaint(machine, what)
+    assert re.search(pattern, first)
+    assert second == f"  called at {site('misusing*', 'space_alike')}"
+
+
+# The check level from which on it is noticed.
+without_a_space = {"space_none": 1, "space_twice": 1, "space_flush": 1, "space_read": 2,
+                   "space_write": 2, "space_add": 2, "space_get": 2}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", without_a_space)
+@pytest.mark.parametrize("machine", machines)
+def test_coherent_memory_that_is_not_there(machine: str, what: str):
+    if check_level < without_a_space[what]:
+        pytest.skip(f"noticed from check level {without_a_space[what]} on")
+    first, second = complaint(machine, what)
+    cause = (r"that has not been made: the handle is empty$" if what == "space_none" else
+             r"after deallocate: the handle is of a space that has been given back$")
+    assert re.search("coherent memory is used " + cause, first)
+    assert second == f"  called at {site('misusing*', what)}"
 
 
 @pytest.mark.parametrize("machine", machines)

@@ -41,8 +41,10 @@ SELION_API std::uint64_t start_copied_write_coherent(block_view& view, std::uint
 SELION_API void hint_coherent(block_view& view, std::uint64_t bits, std::size_t bytes,
                               std::source_location site);
 
-SELION_API void flush_copies(block_view& view, std::source_location site);
-SELION_API void drop_copies(block_view& view, std::source_location site);
+/// Ends the job if there is none, or none any more.
+SELION_API void expect_space(const block_view* view, std::source_location site);
+SELION_API void flush_copies(block_view* view, std::source_location site);
+SELION_API void drop_copies(block_view* view, std::source_location site);
 
 SELION_API const cached& how_of(const block_view& view);
 SELION_API access_counts count_accesses(const block_view& view);

@@ -46,7 +46,9 @@ inline constexpr bool is_aligned_as_usual = alignof(T) <= 16;
 /// How one argument travels: by value; of a span, what it shows; a function by its name.
 template <class T>
 struct packed_argument {
-    static_assert(transferable<T>, "selion::rpc moves bytes: arguments must be trivially copyable");
+    static_assert(transferable<T>,
+                  "selion::rpc moves bytes: arguments must be trivially copyable, which handles of "
+                  "coherent memory are not: each rank has its own");
     static_assert(!std::is_pointer_v<T>,
                   "selion::rpc moves bytes, and an address means nothing on another rank: pass a "
                   "global_ptr, a span of what is there, or the number of it");

@@ -2,12 +2,15 @@
 #include "coherence/copy_store.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "coherence/frame_store.hpp"
 
 namespace selion::coherence {
 namespace {
@@ -24,6 +27,7 @@ public:
     std::byte* memory_of(std::uint64_t) override { return nullptr; }
     const std::byte* released_memory_of(std::uint64_t) override { return nullptr; }
     void forget(std::uint64_t) override {}
+    void show(std::uint64_t, detail::own_state) override {}
     bool was_used(std::uint64_t) override { return false; }
     void begin_write(std::uint64_t, const std::byte*) override {}
     void send_changes(std::uint64_t, const std::byte*) override {}
@@ -124,6 +128,16 @@ TEST_F(copy_store_test, all_that_is_kept_may_be_waited_for_meanwhile) {
     narrow.receive(1, {message_kind::grant_shared, block(3), data});
     narrow.receive(1, {message_kind::grant_shared, block(2), data});
     EXPECT_EQ(host.finished, 3);
+}
+
+TEST(FrameStore, FramesAreAlignedAsBlocksAre) {
+    for (const std::size_t bytes : {8u, 64u, 128u, 1024u, 4096u, 65536u}) {
+        frame_store frames(bytes);
+        for (int i = 0; i < 3; ++i) {
+            const auto place = reinterpret_cast<std::uintptr_t>(frames.take());
+            EXPECT_EQ(place % std::min<std::size_t>(bytes, 4096), 0u);
+        }
+    }
 }
 
 }  // namespace
