@@ -89,8 +89,9 @@ struct access_counts {
 /// What a rank has done for coherent memory.
 struct cache_counts {
     std::uint64_t home_entries = 0;  ///< of its own blocks, those that others have had
-    std::uint64_t copy_entries = 0;  ///< blocks of others that it has had
-    std::uint64_t blocks_sent = 0;   ///< messages with a block
+    /// Blocks of others that it has; with `cached::has_statistics` those that it has had, too.
+    std::uint64_t copy_entries = 0;
+    std::uint64_t blocks_sent = 0;  ///< messages with a block
     std::uint64_t blocks_received = 0;
     std::uint64_t invalidations_sent = 0;  ///< as a home: to forget, or to give back to the home
     std::uint64_t invalidations_received = 0;
@@ -104,9 +105,10 @@ struct cache_counts {
 
 /// Bytes that ranks have wanted to use at the same time though they shared none of them.
 struct false_sharing {
-    std::string array;
-    std::uint64_t offset = 0;  ///< of the block's first byte in each rank's part of the array
-    std::uint32_t home = 0;    ///< whose part it is
+    std::string array;  ///< in which the misses were
+    /// Of the block's first byte in each rank's part of the array; 0 if the block begins before it.
+    std::uint64_t offset = 0;
+    std::uint32_t home = 0;            ///< whose part it is
     std::uint64_t useless_misses = 0;  ///< of the caller: `access_counts::useless`
 };
 

@@ -43,13 +43,16 @@ std::vector<access_line> access_meter::lines() const {
 
 std::vector<false_sharing> access_meter::worst_blocks(std::size_t most) const {
     std::vector<false_sharing> all;
-    for (const auto& [block, count] : useless_) {
+    for (const auto& [where, count] : useless_) {
+        const auto& [block, number] = where;
         const std::uint64_t offset = block & detail::offset_mask;
-        const named_array* const array = find_array(arrays_, offset);
-        all.push_back({.array = array == nullptr ? std::string() : array->name,
-                       .offset = array == nullptr ? offset : offset - array->offset,
-                       .home = detail::rank_of(block),
-                       .useless_misses = count});
+        false_sharing one{
+            .array = {}, .offset = offset, .home = detail::rank_of(block), .useless_misses = count};
+        if (number != no_array) {
+            one.array = arrays_[number].name;
+            one.offset -= std::min(offset, arrays_[number].offset);
+        }
+        all.push_back(one);
     }
     std::ranges::sort(all, {}, [](const false_sharing& one) {
         return std::tuple(~one.useless_misses, one.home, one.offset);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <source_location>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "coherence/named_array.hpp"
@@ -29,8 +31,11 @@ public:
         return *last_;
     }
 
-    /// @param block global address of its first byte.
-    void note_useless(std::uint64_t block) { ++useless_[block]; }
+    /// @param block global address of its first byte. @param offset of what was wanted of it.
+    void note_useless(std::uint64_t block, std::uint64_t offset) {
+        if (offset - last_array_.offset >= last_array_.bytes) look_up(offset);
+        ++useless_[{block, last_array_.number}];
+    }
     std::vector<false_sharing> worst_blocks(std::size_t most) const;
 
     access_counts total() const;
@@ -60,7 +65,8 @@ private:
 
     const std::vector<named_array>& arrays_;
     std::unordered_map<key, access_counts, hash> counts_;
-    std::unordered_map<std::uint64_t, std::uint64_t> useless_;  ///< by block
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t>
+        useless_;  ///< by block and array
     place last_array_;
     key last_key_;
     access_counts* last_ = nullptr;

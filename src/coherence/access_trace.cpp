@@ -62,15 +62,25 @@ void access_trace::add(const block_access& one, std::int64_t now_ps) {
         return;
     }
     ++accesses_;
-    constexpr std::int64_t ps_per_ns = 1000;
-    const std::int64_t now_ns = now_ps / ps_per_ns;
     put(writes(one.kind) ? record::write : record::read);
     put(fold_sign(static_cast<std::int64_t>(one.address - last_end_)));
     put(one.bytes);
-    put(fold_sign(now_ns - last_ns_));
+    put_time(now_ps);
     last_end_ = one.address + one.bytes;
-    last_ns_ = now_ns;
     if (buffer_.size() >= full_bytes) write_out();
+}
+
+void access_trace::add_flush(bool of_all_copies, std::int64_t now_ps) {
+    if (file_ == nullptr || left_out_ != 0) return;
+    put(of_all_copies ? record::invalidate : record::flush);
+    put_time(now_ps);
+}
+
+void access_trace::put_time(std::int64_t now_ps) {
+    constexpr std::int64_t ps_per_ns = 1000;
+    const std::int64_t now_ns = now_ps / ps_per_ns;
+    put(fold_sign(now_ns - last_ns_));
+    last_ns_ = now_ns;
 }
 
 void access_trace::finish(std::uint64_t misses, std::int64_t waited_ps) {

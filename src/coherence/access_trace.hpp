@@ -36,6 +36,8 @@ public:
     void add_array(const named_array& array);
     /// @param now_ps of the rank's clock.
     void add(const block_access& one, std::int64_t now_ps);
+    /// The rank has given up what it had written, or all copies.
+    void add_flush(bool of_all_copies, std::int64_t now_ps);
     /// The end. @param misses that the rank has had. @param waited_ps in them.
     void finish(std::uint64_t misses, std::int64_t waited_ps);
 
@@ -46,6 +48,7 @@ private:
 
     void put(trace_format::record what) { buffer_.push_back(static_cast<char>(what)); }
     void put(std::uint64_t number);
+    void put_time(std::int64_t now_ps);
     void write_out();
 
     struct file_closer {

@@ -477,7 +477,7 @@ void coherent_part::finish(block_access& one) {
             counts.waited_ps += context_.clock->stamp_ps() - one.begun_ps;
         if (one.is_useless) {
             ++counts.useless;
-            meter_->note_useless(block_of(one.address));
+            meter_->note_useless(block_of(one.address), one.address & detail::offset_mask);
         }
     }
     one.is_done = true;

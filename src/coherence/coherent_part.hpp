@@ -234,6 +234,7 @@ private:
         std::uint64_t stride = 0;  ///< from the one before it
     };
     std::unordered_map<std::uint32_t, miss> last_misses_;  ///< by home
+    std::uint64_t joined_misses_ = 0;  ///< of blocks that another access had asked for
     bool is_prefetching_ = false;
     std::uint64_t prefetched_ = 0;
     std::uint64_t prefetched_used_ = 0;

@@ -41,8 +41,8 @@ void coherent_part::note_miss(block_access& one, miss_cause cause) {
         case miss_cause::invalidated: ++counts.invalidated; break;
         case miss_cause::evicted: ++counts.evicted; break;
         case miss_cause::upgrade: ++counts.upgrades; break;
-        case miss_cause::at_home:
-        case miss_cause::asked_for: break;
+        case miss_cause::asked_for: ++joined_misses_; break;
+        case miss_cause::at_home: break;
     }
 }
 
@@ -59,7 +59,8 @@ void coherent_part::trace_into(const std::string& folder, std::uint64_t number) 
 void coherent_part::finish_trace() {
     if (!trace_) return;
     const access_counts all = meter_->total();
-    trace_->finish(all.read_misses + all.write_misses, all.waited_ps);
+    // Those that have joined another access are none where accesses come one after another.
+    trace_->finish(all.read_misses + all.write_misses - joined_misses_, all.waited_ps);
     trace_.reset();
 }
 

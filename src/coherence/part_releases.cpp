@@ -63,6 +63,7 @@ void coherent_part::confirm(std::source_location site) {
 void coherent_part::flush(std::source_location site) {
     send_written(site);
     confirm(site);
+    if (trace_) trace_->add_flush(false, context_.clock->stamp_ps());
 }
 
 void coherent_part::drop_all(std::source_location site) {
@@ -79,6 +80,7 @@ void coherent_part::drop_all(std::source_location site) {
         });
     }
     confirm(site);
+    if (trace_) trace_->add_flush(true, context_.clock->stamp_ps());
 }
 
 }  // namespace selion::coherence

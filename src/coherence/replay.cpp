@@ -26,6 +26,7 @@ using coherence::trace_head;
 using coherence::trace_reader;
 using coherence::traced_access;
 using coherence::word_history;
+using coherence::trace_format::record;
 
 using readers = std::vector<std::unique_ptr<trace_reader>>;
 
@@ -73,7 +74,7 @@ readers open_all(const std::vector<std::string>& paths) {
 class replay {
 public:
     replay(readers& all, std::span<const std::size_t> block_sizes)
-        : readers_(all), head_(all.front()->head()), words_(head_.ranks, head_.bytes) {
+        : readers_(all), head_(all.front()->head()), words_(head_.ranks) {
         std::vector<std::size_t> sizes(block_sizes.begin(), block_sizes.end());
         sizes.push_back(head_.block_bytes);
         std::ranges::sort(sizes);
@@ -97,7 +98,7 @@ public:
         while (!next.empty()) {
             std::ranges::pop_heap(next, later);
             trace_reader& reader = *readers_[next.back()];
-            access(reader.head().rank, reader.access());
+            take(reader.head().rank, reader.access());
             if (reader.advance()) {
                 std::ranges::push_heap(next, later);
             } else {
@@ -108,6 +109,18 @@ public:
     }
 
 private:
+    void take(std::uint32_t rank, const traced_access& one) {
+        words_.begin();
+        switch (one.what) {
+            case record::flush:
+                for (replayed_blocks& all : blocks_) all.flush(rank, words_.now());
+                return;
+            case record::invalidate:
+                for (replayed_blocks& all : blocks_) all.invalidate(rank, words_.now());
+                return;
+            default: access(rank, one);
+        }
+    }
     void access(std::uint32_t rank, const traced_access& one) {
         const std::uint32_t home = detail::rank_of(one.address);
         const std::uint64_t place = (one.address & detail::offset_mask) - head_.offset;
@@ -117,12 +130,12 @@ private:
                         fmt::format("the trace of rank {} has an access outside of space {}", rank,
                                     head_.space));
         }
-        words_.begin();
+        const bool is_write = one.what == record::write;
         const std::size_t array = array_at(place + head_.offset);
         for (replayed_blocks& with_size : blocks_) {
-            with_size.access({rank, home, place, one.bytes, one.is_write, array}, words_);
+            with_size.access({rank, home, place, one.bytes, is_write, array}, words_);
         }
-        if (one.is_write) words_.write(home, place, one.bytes);
+        if (is_write) words_.write(home, place, one.bytes);
     }
 
     /// Number of the array that has a byte; 0: none. All ranks name the same ones, some earlier.
@@ -171,18 +184,16 @@ private:
         return space;
     }
     void name_worst(const replayed_blocks& own, std::size_t most, replayed_space& space) const {
-        for (false_sharing one : own.worst(most)) {
-            const std::uint64_t offset = one.offset + head_.offset;
-            // The first array of which the block has bytes.
-            for (const named_array& array : arrays_) {
-                const bool is_in = array.offset < offset + head_.block_bytes &&
-                                   offset < array.offset + array.bytes;
-                if (!is_in) continue;
-                one.array = array.name;
-                one.offset = offset > array.offset ? offset - array.offset : 0;
-                break;
+        for (const replayed_blocks::shared_falsely& one : own.worst(most)) {
+            false_sharing named{
+                .array = {}, .offset = one.place, .home = one.home, .useless_misses = one.misses};
+            if (one.array != 0) {
+                const named_array& array = arrays_[one.array - 1];
+                const std::uint64_t offset = one.place + head_.offset;
+                named.array = array.name;
+                named.offset = offset - std::min(offset, array.offset);
             }
-            space.worst.push_back(one);
+            space.worst.push_back(named);
         }
     }
 

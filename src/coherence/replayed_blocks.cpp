@@ -2,25 +2,27 @@
 #include "coherence/replayed_blocks.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <functional>
 #include <utility>
 
 namespace selion::coherence {
 
 void word_history::write(std::uint32_t home, std::uint64_t place, std::uint64_t bytes) {
-    std::vector<std::uint64_t>& of_home = written_[home];
-    if (of_home.empty()) of_home.assign((bytes_ + word_bytes - 1) / word_bytes, 0);
     const std::uint64_t last = (place + bytes - 1) / word_bytes;
-    for (std::uint64_t word = place / word_bytes; word <= last; ++word) of_home[word] = now_;
+    for (std::uint64_t word = place / word_bytes; word <= last; ++word) {
+        std::unique_ptr<page>& of_word = written_[home][word / words_of_page];
+        if (of_word == nullptr) of_word = std::make_unique<page>();
+        (*of_word)[word % words_of_page] = now_;
+    }
 }
 
 bool word_history::is_written_since(std::uint64_t then, std::uint32_t home, std::uint64_t place,
                                     std::uint64_t bytes) const {
-    const std::vector<std::uint64_t>& of_home = written_[home];
-    if (of_home.empty()) return false;
+    const auto& of_home = written_[home];
     const std::uint64_t last = (place + bytes - 1) / word_bytes;
     for (std::uint64_t word = place / word_bytes; word <= last; ++word) {
-        if (of_home[word] >= then) return true;
+        const auto found = of_home.find(word / words_of_page);
+        if (found != of_home.end() && (*found->second)[word % words_of_page] >= then) return true;
     }
     return false;
 }
@@ -56,11 +58,25 @@ void replayed_blocks::access_block(const piece& one, replayed_array& counts,
     const auto found = of_home.find(number);
     if (found == of_home.end() && one.is_at_home()) return;  // nobody else has ever had it
     block& of = found == of_home.end() ? of_home[number] : found->second;
+    take_back(of, counts);
     if (one.whole.is_write) {
         write(of, one, counts, words);
     } else {
         read(of, one, counts, words);
     }
+}
+
+void replayed_blocks::take_back(block& of, replayed_array& counts) const {
+    if (of.owner != nobody && flushed_[of.owner] >= of.owned_since) {
+        ++counts.messages;
+        counts.moved_bytes += block_bytes_;
+        of.lost.erase(std::exchange(of.owner, nobody));
+    }
+    std::erase_if(of.sharers, [&](const sharer& one) {
+        const bool is_given_up = dropped_[one.rank] >= one.since;
+        if (is_given_up) of.lost.erase(one.rank);
+        return is_given_up;
+    });
 }
 
 void replayed_blocks::fetch_from_owner(block& of, replayed_array& counts) const {
@@ -79,7 +95,7 @@ void replayed_blocks::note_cause(block& of, const piece& one, replayed_array& co
         ++counts.invalidated;
     } else {
         ++counts.false_sharing;
-        ++of.false_sharing;
+        ++useless_[{one.whole.home, one.place / block_bytes_, one.whole.array}];
     }
     counts.messages += 2;
     counts.moved_bytes += block_bytes_;
@@ -89,9 +105,9 @@ void replayed_blocks::read(block& of, const piece& one, replayed_array& counts,
                            const word_history& words) {
     const std::uint32_t rank = one.whole.rank;
     const bool has_it =
-        one.is_at_home()
-            ? of.owner == nobody
-            : of.owner == rank || std::ranges::find(of.sharers, rank) != of.sharers.end();
+        one.is_at_home() ? of.owner == nobody
+                         : of.owner == rank || std::ranges::find(of.sharers, rank, &sharer::rank) !=
+                                                   of.sharers.end();
     if (has_it) return;
     if (one.is_at_home()) {
         ++counts.at_home;
@@ -99,14 +115,15 @@ void replayed_blocks::read(block& of, const piece& one, replayed_array& counts,
         note_cause(of, one, counts, words);
     }
     fetch_from_owner(of, counts);
-    if (of.owner != nobody) of.sharers.push_back(std::exchange(of.owner, nobody));
-    if (!one.is_at_home()) of.sharers.push_back(rank);
+    if (of.owner != nobody) of.sharers.push_back({std::exchange(of.owner, nobody), words.now()});
+    if (!one.is_at_home()) of.sharers.push_back({rank, words.now()});
 }
 
 void replayed_blocks::write(block& of, const piece& one, replayed_array& counts,
                             const word_history& words) {
     const std::uint32_t rank = one.whole.rank;
-    const bool could_read = std::erase(of.sharers, rank) != 0;
+    const bool could_read =
+        std::erase_if(of.sharers, [&](const sharer& other) { return other.rank == rank; }) != 0;
     const bool is_alone = of.owner == nobody && of.sharers.empty();
     if (of.owner == rank || (one.is_at_home() && is_alone)) return;
     if (one.is_at_home()) {
@@ -120,25 +137,19 @@ void replayed_blocks::write(block& of, const piece& one, replayed_array& counts,
     fetch_from_owner(of, counts);
     if (of.owner != nobody) of.lost[of.owner] = words.now();
     counts.messages += 2 * of.sharers.size();
-    for (const std::uint32_t other : of.sharers) of.lost[other] = words.now();
+    for (const sharer& other : of.sharers) of.lost[other.rank] = words.now();
     of.sharers.clear();
     of.owner = one.is_at_home() ? nobody : rank;
+    of.owned_since = words.now();
 }
 
-std::vector<false_sharing> replayed_blocks::worst(std::size_t most) const {
-    std::vector<false_sharing> all;
-    for (std::uint32_t home = 0; home < blocks_.size(); ++home) {
-        for (const auto& [number, of] : blocks_[home]) {
-            if (of.false_sharing == 0) continue;
-            all.push_back({.array = {},
-                           .offset = number * block_bytes_,
-                           .home = home,
-                           .useless_misses = of.false_sharing});
-        }
+std::vector<replayed_blocks::shared_falsely> replayed_blocks::worst(std::size_t most) const {
+    std::vector<shared_falsely> all;
+    for (const auto& [where, misses] : useless_) {
+        const auto& [home, number, array] = where;
+        all.push_back({array, number * block_bytes_, home, misses});
     }
-    std::ranges::sort(all, {}, [](const false_sharing& one) {
-        return std::tuple(~one.useless_misses, one.home, one.offset);
-    });
+    std::ranges::stable_sort(all, std::ranges::greater(), &shared_falsely::misses);
     if (all.size() > most) all.resize(most);
     return all;
 }

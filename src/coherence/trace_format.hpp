@@ -10,13 +10,15 @@
 /// number of the space, bytes of a block, offset and bytes of the space.
 namespace selion::coherence::trace_format {
 
-constexpr std::string_view magic = "selion access trace 1\n";
+constexpr std::string_view magic = "selion access trace 2\n";
 
 enum class record : std::uint8_t {
-    read,    ///< address from the last one's end, bytes, nanoseconds since the last one
-    write,   ///< as read; an atomic change is one
-    array,   ///< offset, bytes, length of the name, the name
-    totals,  ///< misses, picoseconds waited in them, accesses that were left out; the last one
+    read,        ///< address from the last one's end, bytes, nanoseconds since the last one
+    write,       ///< as read; an atomic change is one
+    array,       ///< offset, bytes, length of the name, the name
+    flush,       ///< nanoseconds since the last one: the rank has no modified copies any more
+    invalidate,  ///< as flush: it has no copies at all
+    totals,      ///< misses, picoseconds waited in them, accesses that were left out; the last one
 };
 
 constexpr std::uint64_t fold_sign(std::int64_t number) {

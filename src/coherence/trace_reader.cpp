@@ -81,6 +81,11 @@ bool trace_reader::advance() {
                 return false;
             case record::read:
             case record::write: break;
+            case record::flush:
+            case record::invalidate:
+                access_.what = static_cast<record>(what);
+                access_.at_ns += unfold_sign(number());
+                return static_cast<bool>(file_);
             default:
                 throw error(status::bad_argument,
                             fmt::format("{} has a record of kind {} near byte {}, which no trace "
@@ -88,7 +93,7 @@ bool trace_reader::advance() {
                                         path_, what, static_cast<std::int64_t>(file_.tellg())));
         }
         const std::uint64_t last_end = access_.address + access_.bytes;
-        access_.is_write = static_cast<record>(what) == record::write;
+        access_.what = static_cast<record>(what);
         access_.address = last_end + static_cast<std::uint64_t>(unfold_sign(number()));
         access_.bytes = number();
         access_.at_ns += unfold_sign(number());

@@ -9,11 +9,13 @@
 
 namespace selion::coherence {
 
-/// An access as a trace has it.
+/// What a rank has done, as a trace has it.
 struct traced_access {
-    bool is_write = false;
+    trace_format::record what = trace_format::record::read;  ///< or write, flush, invalidate
+    // Of reads and writes:
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
+    // Of all:
     std::int64_t at_ns = 0;
 };
 

@@ -258,6 +258,79 @@ SPMD_TEST(cached_array, arrays_of_a_space_share_blocks) {
     selion::deallocate(world, space);
 }
 
+/// Whose copies shared a block finds itself in the array that had the misses.
+SPMD_TEST(cached_array, false_sharing_is_of_the_array_that_has_it) {
+    selion::cached how = with_protocol(256);
+    how.has_statistics = true;
+    const selion::coherent_space space(world, 1024, how);
+    space.skip(104);
+    const std::size_t each = 8;
+    const numbers before(space, {each * world.size()}, selion::runs{each}, "before");
+    const numbers after(space, {each * world.size()}, selion::runs{each}, "after");
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+        if (test.neighbour() == 0) static_cast<void>(after(1).get());
+        world.barrier();
+        if (world.rank() == 0) after(0) = round;
+        world.barrier();
+    }
+    const auto worst = space.false_sharing();
+    const bool is_alone = world.size() == 1;
+    test.equal(worst.size(), std::size_t{test.neighbour() == 0 && !is_alone ? 1u : 0u});
+    for (const selion::false_sharing& one : worst) {
+        test.equal(one.array, std::string("after"));
+        test.equal(one.offset, std::uint64_t{0});
+        test.equal(one.useless_misses, std::uint64_t{3});
+    }
+    world.barrier();
+    selion::deallocate(world, space);
+}
+
+template <class T>
+void keep_aligned(spmd::test_run& test, selion::world& world, std::size_t block_bytes) {
+    const std::size_t each = 3;
+    const selion::cached_array<T, 1> array(world, {each * world.size()}, selion::runs{each},
+                                           with_protocol(block_bytes));
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < each; ++i) {
+        const auto element = array(each * test.neighbour() + i);
+        wrong += element.address().bits() % alignof(T) != 0;
+        element.set(T{i});
+    }
+    world.barrier();
+    for (std::size_t i = 0; i < array.extent(0); ++i) {
+        const T element = array(i);
+        wrong += element.value != i % each;
+    }
+    test.equal(wrong, std::size_t{0});
+    world.barrier();
+    selion::deallocate(world, array);
+}
+
+SPMD_TEST(cached_array, elements_are_aligned_in_all_blocks) {
+    struct alignas(256) wide {
+        std::size_t value;
+    };
+    for (const std::size_t block_bytes : {8u, 64u, 256u, 1024u}) {
+        keep_aligned<wide>(test, world, block_bytes);
+    }
+}
+
+/// Copies that are only read are as their homes' memory is.
+SPMD_TEST(cached_array, what_was_flushed_may_be_read_by_all) {
+    const numbers array(world, {32 * world.size()}, selion::runs{32}, with_protocol(64));
+    const std::size_t theirs = 32 * std::size_t{test.neighbour()};
+    world.barrier();
+    std::uint64_t sum = array(theirs + 20);
+    world.barrier();
+    array(theirs) = 7;
+    array.space().flush();
+    world.barrier();
+    for (std::size_t i = 0; i < array.extent(0); ++i) sum += array.memory()(i);
+    test.equal(sum, std::uint64_t{7} * world.size());
+    world.barrier();
+    selion::deallocate(world, array);
+}
+
 SPMD_TEST(cached_array, what_was_flushed_is_in_its_home) {
     const numbers array(world, {24}, selion::runs{3}, with_protocol(64));
     const std::size_t size = array.extent(0);

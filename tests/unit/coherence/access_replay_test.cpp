@@ -30,15 +30,22 @@ protected:
     AccessReplay() {
         std::string pattern = testing::TempDir() + "accesses-XXXXXX";
         folder_ = mkdtemp(pattern.data());
-        for (std::uint32_t rank = 0; rank < 2; ++rank) {
-            traces_.push_back(std::make_unique<access_trace>(
-                folder_, coherence::trace_head{rank, 2, 1, 0, 64, space_offset, space_bytes}));
-            traces_[rank]->add_array({space_offset, 128, "left"});
-            traces_[rank]->add_array({space_offset + 128, 128, "right"});
+        start_again(space_bytes);
+        for (const auto& trace : traces_) {
+            trace->add_array({space_offset, 128, "left"});
+            trace->add_array({space_offset + 128, 128, "right"});
         }
     }
     ~AccessReplay() override { std::filesystem::remove_all(folder_); }
 
+    /// Without arrays.
+    void start_again(std::uint64_t bytes) {
+        traces_.clear();
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+            traces_.push_back(std::make_unique<access_trace>(
+                folder_, coherence::trace_head{rank, 2, 1, 0, 64, space_offset, bytes}));
+        }
+    }
     void access(std::uint32_t rank, access_kind kind, std::uint32_t home, std::uint64_t place,
                 std::uint32_t bytes = 8) {
         block_access one;
@@ -55,6 +62,8 @@ protected:
     void write(std::uint32_t rank, std::uint32_t home, std::uint64_t place) {
         access(rank, access_kind::write, home, place);
     }
+    void flush(std::uint32_t rank) { traces_[rank]->add_flush(false, now_ps_ += 5000); }
+    void invalidate(std::uint32_t rank) { traces_[rank]->add_flush(true, now_ps_ += 5000); }
     void finish() {
         for (const auto& one : traces_) one->finish(7, 1000);
     }
@@ -122,6 +131,52 @@ TEST_F(AccessReplay, AnOwnerIsAskedForWhatItHasWritten) {
     EXPECT_EQ(all.misses(), 3u);
     EXPECT_EQ(all.messages, 6u);
     EXPECT_EQ(all.moved_bytes, 128u);
+}
+
+TEST_F(AccessReplay, CopiesThatWereGivenUpAreMissedAgain) {
+    read(1, 0, 0);
+    flush(1);
+    read(1, 0, 0);  // it had only read it
+    invalidate(1);
+    read(1, 0, 8);  // cold again
+    write(1, 0, 0);
+    flush(1);
+    write(0, 0, 0);  // at home again, without asking anybody
+    finish();
+    const replayed_array all = of(replay({}), "left", 64);
+    EXPECT_EQ(all.cold, 2u);
+    EXPECT_EQ(all.upgrades, 1u);
+    EXPECT_EQ(all.misses(), 3u);
+    EXPECT_EQ(all.messages, 7u);  // two for each miss, and what was flushed
+    EXPECT_EQ(all.moved_bytes, 192u);
+}
+
+TEST_F(AccessReplay, FalseSharingIsOfTheArrayThatMisses) {
+    start_again(space_bytes);
+    for (const auto& trace : traces_) {
+        trace->add_array({space_offset, 32, "first"});
+        trace->add_array({space_offset + 32, 96, "second"});
+    }
+    write(1, 0, 0);
+    for (int i = 0; i < 3; ++i) {
+        read(1, 0, 40);
+        write(0, 0, 32);
+    }
+    finish();
+    const replayed_space space = replay({});
+    ASSERT_EQ(space.worst.size(), 1u);
+    EXPECT_EQ(space.worst[0].array, "second");
+    EXPECT_EQ(space.worst[0].offset, 0u);
+    EXPECT_EQ(space.worst[0].useless_misses, 2u);
+}
+
+TEST_F(AccessReplay, ALargeSpaceTakesMemoryForWhatIsAccessedAlone) {
+    const std::uint64_t huge = std::uint64_t{1} << 39;
+    start_again(huge);
+    write(1, 0, huge - 8);
+    read(0, 0, huge - 8);
+    finish();
+    EXPECT_EQ(of(replay({}), "", 64).misses(), 2u);
 }
 
 TEST_F(AccessReplay, LongAccessesMeetEveryBlock) {
