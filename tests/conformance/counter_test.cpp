@@ -143,6 +143,26 @@ SPMD_TEST(counter, any_of_several) {
     world.barrier();
 }
 
+/// One that is named twice is one, and the lower of two goals of a word is met first.
+SPMD_TEST(counter, any_of_several_may_name_one_twice) {
+    spmd::symmetric_array<selion::counter> arrived(world, 2);
+    spmd::symmetric_array<std::uint64_t> cells(world, 1);
+    const std::array<selion::counter*, 3> all{&arrived.mine()[1], &arrived.mine()[0],
+                                              &arrived.mine()[0]};
+    for (int round = 0; round < 2; ++round) {
+        world.barrier();
+        selion::put(cells.at(test.neighbour()), std::uint64_t{1},
+                    {.target = arrived.at(test.neighbour())});
+        test.equal(selion::wait_any(all), std::size_t{1});
+    }
+    selion::counter answered;
+    std::uint64_t value = 0;
+    const std::array<selion::counter*, 2> twice{&answered, &answered};
+    selion::get(std::span(&value, 1), cells.at(test.neighbour()), {.completion = &answered});
+    test.equal(selion::wait_any(twice), std::size_t{0});
+    world.barrier();
+}
+
 /// Whichever of them counts, also the last one. Longer than anybody's patience passes before.
 SPMD_TEST(counter, any_of_several_wakes_who_sleeps) {
     spmd::symmetric_array<selion::counter> arrived(world, 3);

@@ -13,6 +13,11 @@ namespace {
 /// Mark of a word on which several ranks wait; else it is the number of one + 1.
 constexpr std::uint32_t several = UINT32_MAX;
 
+/// A rank waits for the word, too, of which it may have said so before.
+void note_sleeper(detail::shared_word& word, std::uint32_t rank) {
+    word.sleeper = word.sleeper == 0 || word.sleeper == rank + 1 ? rank + 1 : several;
+}
+
 }  // namespace
 
 /// The first look at a clock or a word costs nothing, so that differences of times are exact. A
@@ -122,12 +127,9 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
     rank.awaited = &word;
     rank.at_least = request.at_least;
     rank.others = request.others;
-    for (const awaited_word& other : request.others) {
-        const bool is_only_one = is_alone || other.word->sleeper == 0;
-        other.word->sleeper = is_only_one ? context.rank + 1 : several;
-    }
+    for (const awaited_word& other : request.others) note_sleeper(*other.word, context.rank);
     rank.has_timed_out = false;
-    if (!is_alone) word.sleeper = word.sleeper == 0 ? context.rank + 1 : several;
+    if (!is_alone) note_sleeper(word, context.rank);
     if (deadline != end_of_time) {
         rank.deadline.rank = &rank;
         rank.deadline.act = [](engine& host, event& due) {
@@ -183,11 +185,16 @@ void simulation::word_has_changed(detail::shared_word& word) {
         if (!engine::is_armed(*rank.self)) engine_.resume_at(*rank.self, seen_at);
     };
     if (word.sleeper != several) return look_at_rank(ranks_[word.sleeper - 1]);
+    // Those of the process whose word it is; of the library's own memory nobody can say whose.
     const auto* place = reinterpret_cast<const std::byte*>(&word);
-    const auto owner = static_cast<std::uint32_t>(
-        static_cast<std::uint64_t>(place - segments_.slice(0)) / segments_.stride_bytes());
-    const std::uint32_t first = owner / ranks_per_process_ * ranks_per_process_;
-    const std::uint32_t end = std::min(first + ranks_per_process_, model_.ranks);
+    const std::uint64_t owner =
+        static_cast<std::uint64_t>(place - segments_.slice(0)) / segments_.stride_bytes();
+    std::uint32_t first = 0;
+    std::uint32_t end = model_.ranks;
+    if (owner < model_.ranks) {
+        first = static_cast<std::uint32_t>(owner) / ranks_per_process_ * ranks_per_process_;
+        end = std::min(first + ranks_per_process_, end);
+    }
     for (std::uint32_t rank = first; rank < end; ++rank) look_at_rank(ranks_[rank]);
 }
 

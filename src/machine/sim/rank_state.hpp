@@ -83,13 +83,13 @@ struct rank_state {
         return std::ranges::any_of(others,
                                    [&](const awaited_word& other) { return other.word == &word; });
     }
-    /// Value of a word that it awaits.
+    /// Value of a word that it awaits: the least, if it awaits several values of it.
     std::uint64_t goal_of(const detail::shared_word& word) const {
-        if (awaited == &word) return at_least;
+        std::uint64_t goal = awaited == &word ? at_least : UINT64_MAX;
         for (const awaited_word& other : others) {
-            if (other.word == &word) return other.at_least;
+            if (other.word == &word) goal = std::min(goal, other.at_least);
         }
-        return 0;
+        return goal;
     }
 };
 
