@@ -83,6 +83,9 @@ public:
     virtual tick_scale scale_of_ticks();
     /// Spends the time of some work, where time is virtual.
     virtual void charge(detail::rank_context&, const work&) {}
+    /// Before the calling rank reads or writes its own memory: where time is virtual, what others
+    /// have done there by its time happens first. It takes no time.
+    virtual void fall_in(detail::rank_context&) {}
     /// Blocks the calling rank, never its carrier as long as another rank of it can run.
     /// The word must be one that the caller maps. @return whether the value arrived.
     virtual bool wait(detail::rank_context& context, const wait_request& request) = 0;

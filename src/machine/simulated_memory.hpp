@@ -56,4 +56,21 @@ inline void announce_write(detail::rank_context& context, const void* place, std
         context.simulated->touch(context, place, bytes, true);
 }
 
+/// The same before a put or a get of the calling rank to or from memory that it maps. Where ranks
+/// share none, it takes no time, but happens in the order of time.
+inline void announce_local_write(detail::rank_context& context, const void* place,
+                                 std::size_t bytes) {
+    if (!context.spends_time) [[likely]]
+        return;
+    announce_write(context, place, bytes);
+    if (context.simulated == nullptr) context.clock->fall_in(context);
+}
+inline void announce_local_read(detail::rank_context& context, const void* place,
+                                std::size_t bytes) {
+    if (!context.spends_time) [[likely]]
+        return;
+    announce_read(context, place, bytes);
+    if (context.simulated == nullptr) context.clock->fall_in(context);
+}
+
 }  // namespace selion::machine

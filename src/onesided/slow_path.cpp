@@ -87,7 +87,7 @@ void put_slow(std::uint64_t target, const void* source, std::size_t bytes,
     if (onesided::leaves_out(context, rank_of(target), "put", bytes)) return;
     const operation_meter meter(context, "put", bytes, site, rank_of(target));
     if (std::byte* address = mapped_address(context, target)) {
-        machine::announce_write(context, address, bytes);
+        machine::announce_local_write(context, address, bytes);
         std::memcpy(address, source, bytes);
     } else {
         const machine::call_scope scope(context, machine::operation::put, site);
@@ -126,7 +126,7 @@ void put_elements_slow(std::uint64_t target, const void* source, std::size_t cou
     if (onesided::leaves_out(context, rank_of(target), "put", bytes)) return;
     const operation_meter meter(context, "put", bytes, site, rank_of(target));
     if (std::byte* address = mapped_address(context, target)) {
-        machine::announce_write(context, address, bytes);
+        machine::announce_local_write(context, address, bytes);
         store_elements(address, source, count, element_bytes);
     } else {
         const machine::call_scope scope(context, machine::operation::put, site);
@@ -143,7 +143,7 @@ void get_slow(void* target, std::uint64_t source, std::size_t bytes, std::source
     if (onesided::leaves_out(context, rank_of(source), "get", bytes)) return;
     const operation_meter meter(context, "get", bytes, site, rank_of(source));
     if (const std::byte* address = mapped_address(context, source)) {
-        machine::announce_read(context, address, bytes);
+        machine::announce_local_read(context, address, bytes);
         std::memcpy(target, address, bytes);
     } else {
         expect_may_wait(context, site);

@@ -64,7 +64,7 @@ void start_put(const put_request& request, std::source_location site) {
         return context.transport->put(context, request);
     }
     if (request.bytes != 0) {
-        machine::announce_write(context, address, request.bytes);
+        machine::announce_local_write(context, address, request.bytes);
         std::memcpy(address, request.source, request.bytes);
     }
     count_here(context, request.origin, site);
@@ -81,7 +81,7 @@ void start_get(const get_request& request, std::source_location site) {
         return context.transport->start_get(context, request);
     }
     if (request.bytes != 0) {
-        machine::announce_read(context, address, request.bytes);
+        machine::announce_local_read(context, address, request.bytes);
         std::memcpy(request.target, address, request.bytes);
     }
     if (request.signal != null_address) {

@@ -87,3 +87,13 @@ def test_verbose_says_what_is_simulated(on_machine):
     done = on_machine("sim:crossbar,ranks=3,seed=7", *graph, SELION_VERBOSE="on")
     assert "3 ranks simulated on crossbar in one process, as fibers, in virtual time; seed 7\n" \
         in done.stderr
+
+
+#: Where a rank sees what others have sent without calling.
+@pytest.mark.parametrize("machine", ["sim:crossbar", "sim:crossbar,ranks=2", "sim:niagara2",
+                                     "sim:sp-lapi,progress=interrupt",
+                                     "sim:bluegene-p,mode=smp,ranks=8",
+                                     "sim:epiphany-iii,memory.each_rank_mib=4"])
+def test_ranks_use_their_own_memory_in_the_order_of_time(on_machine, machine):
+    done = on_machine(machine, "test_own_memory")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr

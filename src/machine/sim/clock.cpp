@@ -100,6 +100,11 @@ void simulation::charge(detail::rank_context& context, const work& amount) {
                     std::min(model_.tick.from_ps(amount.picoseconds), longest_time));
 }
 
+void simulation::fall_in(detail::rank_context& context) {
+    const call entered(*this, context, false);
+    catch_up();
+}
+
 bool simulation::wait(detail::rank_context& context, const wait_request& request) {
     const call entered(*this, context);
     rank_state& rank = entered.rank;

@@ -72,6 +72,7 @@ public:
     std::int64_t stamp_ticks() override;
     tick_scale scale_of_ticks() override;
     void charge(detail::rank_context& context, const work& amount) override;
+    void fall_in(detail::rank_context& context) override;
     bool wait(detail::rank_context& context, const wait_request& request) override;
     void wake(detail::rank_context& context, detail::shared_word& word) override;
     void count(detail::rank_context& context, detail::shared_word& word) override;

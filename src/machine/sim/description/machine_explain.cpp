@@ -118,8 +118,8 @@ private:
     std::string processor(const processor_costs& costs) const {
         return fmt::format(
             "a floating-point operation takes {}, an integer operation {}, a load {}, a store {}, "
-            "a copied byte {}. A call on a rank's own memory takes {}; looking at the clock or at "
-            "a signal again, {}.",
+            "a copied byte {}. An atomic of a rank on its own memory takes {}; looking at the "
+            "clock or at a signal again, {}.",
             of(costs.flop), of(costs.int_op), of(costs.load), of(costs.store),
             of(costs.copied_byte), of(costs.call), of(costs.poll));
     }

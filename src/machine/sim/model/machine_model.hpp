@@ -69,7 +69,7 @@ struct processor_costs {
     rate load;
     rate store;
     rate copied_byte;
-    ticks call = 0;  ///< of any operation on the rank's own memory
+    ticks call = 0;  ///< of an atomic on the rank's own memory
     ticks poll = 1;  ///< reading the clock or a signal again without anything between
 };
 
