@@ -71,7 +71,8 @@ void simulation::receive_now(transfer& what) {
 /// Somebody has to work on a message that has arrived. One with latency is there that much later,
 /// and holds up those of the same two ranks that come behind it, but no others.
 void simulation::receive(transfer& what, ticks cost, event::action then) {
-    what.cost = cost;
+    const bool needs_processor = model_.reception.kind != reception_kind::hardware;
+    what.cost = needs_processor ? stretched(ranks_[what.to], cost) : cost;
     what.then = then;
     if (!has_latency_) return be_worked_on(what);
     const ticks now = engine_.now();
@@ -117,7 +118,8 @@ void simulation::notice(transfer& what) {
         const ticks start = std::max({now, rank.processor_until, rank.self->now});
         const bool is_new_entry = start > rank.processor_until;
         if (is_new_entry) rank.is_interrupts = false;
-        rank.processor_until = start + (is_new_entry ? model_.reception.dispatch : 0) + what.cost;
+        const ticks entry = is_new_entry ? stretched(rank, model_.reception.dispatch) : 0;
+        rank.processor_until = start + entry + what.cost;
         return serve_at(what, rank.processor_until);
     }
     if (!rank.dispatches && rank.is_interrupts && now <= rank.processor_until) {
@@ -137,7 +139,7 @@ void simulation::notice(transfer& what) {
 void simulation::disturb(rank_state& rank) {
     if (model_.reception.kind != reception_kind::interrupt || rank.is_disturbed) return;
     rank.is_disturbed = true;
-    rank.disturbance = model_.reception.contention;
+    rank.disturbance = stretched(rank, model_.reception.contention);
 }
 
 /// Something has come for a rank that computes.
@@ -165,7 +167,7 @@ void simulation::interrupt(rank_state& rank) {
     const reception_model& how = model_.reception;
     if (rank.inbox == nullptr || rank.is_in_call || rank.dispatches) return;
     const ticks start = std::max(engine_.now(), rank.processor_until);
-    ticks until = start + how.interrupt + how.dispatch;
+    ticks until = start + stretched(rank, how.interrupt + how.dispatch);
     while (rank.inbox != nullptr) {
         transfer& next = static_cast<transfer&>(*rank.inbox);
         rank.inbox = next.next;
@@ -182,7 +184,7 @@ void simulation::serve_inbox(rank_state& rank) {
     ticks& now = rank.self->now;
     rank.dispatches = true;
     engine_.cancel(rank.alarm);
-    now += model_.reception.dispatch;
+    now += stretched(rank, model_.reception.dispatch);
     do {
         now += std::exchange(rank.disturbance, 0);
         while (rank.inbox != nullptr) {

@@ -97,6 +97,30 @@ TEST(polling, an_entry_of_the_dispatcher_is_shared_by_all_that_it_finds) {
     EXPECT_EQ(run.ended(1), 1000 + dispatch + 2 * target);
 }
 
+TEST(polling, a_slow_rank_serves_slowly) {
+    const auto answered_after = [](const machine_model& model, std::uint32_t slow_rank) {
+        run_setting setting = model_run::small();
+        setting.slow[slow_rank] = 4;
+        model_run run(model, setting);
+        run.run_each({[](model_rank& self) { self.get(1, 0, 8); }});
+        return run.ended(0);
+    };
+    const ticks usual = answered_after(polling(), 2);
+    EXPECT_EQ(answered_after(polling(), 1), usual + 3 * (dispatch + target));
+    EXPECT_EQ(answered_after(polling(), 0), usual + 3 * (origin + dispatch + reply));
+    // Hardware is nobody's processor.
+    const machine_model free = model_with(reception_kind::hardware);
+    EXPECT_EQ(answered_after(free, 1), answered_after(free, 2));
+}
+
+TEST(interrupts, of_a_slow_rank_take_it_longer) {
+    run_setting setting = model_run::small();
+    setting.slow[1] = 4;
+    model_run run(interrupts(), setting);
+    run.run_each({signal_at_once, compute_then_await(1000, 1)});
+    EXPECT_EQ(run.ended(1), 4 * (1000 + interruption));
+}
+
 TEST(polling, the_dispatcher_finds_what_comes_while_it_works) {
     for (const ticks at : {1000 + dispatch, 1000 + dispatch + target}) {
         model_run run(polling());
