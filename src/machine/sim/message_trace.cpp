@@ -106,11 +106,13 @@ meters::network_use simulation::network_use() const {
     meters::network_use all;
     ticks end = engine_.now();
     for (const rank_state& rank : ranks_) end = std::max(end, rank.self->now);
-    all.run_ps = model_.tick.to_ps(end);
     for (link_use& link : network_->links()) {
+        // A run may end while messages are under way, and wires count those that have left.
+        end = std::max(end, link.until);
         all.links.push_back({std::move(link.name), link.messages, link.bytes,
                              model_.tick.to_ps(link.busy), model_.tick.to_ps(link.waiting)});
     }
+    all.run_ps = model_.tick.to_ps(end);
     return all;
 }
 

@@ -19,7 +19,7 @@ struct link_use {
 /// What all wires have carried in a run.
 struct network_use {
     std::vector<link_use> links;
-    std::int64_t run_ps = 0;  ///< length of the run
+    std::int64_t run_ps = 0;  ///< length of the run, until its wires are free
 };
 
 }  // namespace selion::meters

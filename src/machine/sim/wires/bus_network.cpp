@@ -183,6 +183,7 @@ private:
         ++use_.messages;
         use_.bytes += current_.what->bytes;
         use_.busy += current_.takes;
+        use_.until = until_;
         use_.waiting += host.now() - current_.asked;
         if (!watcher_) return;
         const message& what = *current_.what;

@@ -78,8 +78,14 @@ std::vector<link_use> mesh_wires::links() const {
     for (std::uint32_t link = 0; link < layout_.nodes() * links_per_node; ++link) {
         if (!layout_.exists(link / links_per_node, link % links_per_node)) continue;
         const mesh_link_count& carried = count(link);
-        all.push_back({layout_.name(link), carried.transactions, carried.bytes,
-                       static_cast<ticks>(carried.transactions) * slot_, carried.waiting});
+        const ticks busy = static_cast<ticks>(carried.transactions) * slot_;
+        // One transaction after another: not before that is it free for good.
+        all.push_back({.name = layout_.name(link),
+                       .messages = carried.transactions,
+                       .bytes = carried.bytes,
+                       .busy = busy,
+                       .waiting = carried.waiting,
+                       .until = busy});
     }
     return all;
 }

@@ -51,6 +51,7 @@ struct link_use {
     std::uint64_t bytes = 0;
     ticks busy = 0;     ///< time that something was on it
     ticks waiting = 0;  ///< time that messages have waited for it, summed
+    ticks until = 0;    ///< its use so far ends then, which may be ahead
 };
 
 /// Wires. Messages are given to it in the order of their times; it lets each arrive.

@@ -31,7 +31,7 @@ struct port {
         return start;
     }
     link_use use(std::string name) const {
-        return {std::move(name), messages, bytes, busy, waiting};
+        return {std::move(name), messages, bytes, busy, waiting, free_at};
     }
 };
 
