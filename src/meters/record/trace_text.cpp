@@ -27,16 +27,43 @@ void put(std::string& to, fmt::format_string<Parts...> format, Parts&&... parts)
     fmt::format_to(std::back_inserter(to), format, std::forward<Parts>(parts)...);
 }
 
+/// Bytes of the character with which a text begins; 0 if that is none of UTF-8, which JSON is in.
+std::size_t bytes_of_character(std::string_view text) {
+    const auto byte = [&](std::size_t at) -> std::uint32_t {
+        return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+    };
+    const std::uint32_t lead = byte(0);
+    if (lead < 0x80) return 1;
+    const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4) return 0;
+    for (std::size_t at = 1; at < bytes; ++at) {
+        if ((byte(at) & 0xc0) != 0x80) return 0;
+    }
+    // Longer than needed, half of a pair of UTF-16, or beyond the last character.
+    const std::uint32_t first_two = lead << 8 | byte(1);
+    const bool is_overlong = bytes == 3   ? first_two < 0xe0a0
+                             : bytes == 4 ? first_two < 0xf090
+                                          : false;
+    const bool is_half = first_two >= 0xeda0 && first_two <= 0xedbf;
+    return is_overlong || is_half || first_two > 0xf48f ? 0 : bytes;
+}
+
+/// Names may be any bytes; those that are no text become the character that stands for such.
 void put_escaped(std::string& to, std::string_view text) {
-    for (const char c : text) {
+    while (!text.empty()) {
+        const char c = text.front();
+        const std::size_t bytes = bytes_of_character(text);
         if (c == '"' || c == '\\') {
             to += '\\';
             to += c;
+        } else if (bytes == 0) {
+            to += "\xef\xbf\xbd";
         } else if (static_cast<unsigned char>(c) < 0x20) {
             put(to, "\\u{:04x}", static_cast<unsigned>(c));
         } else {
-            to += c;
+            to += text.substr(0, bytes);
         }
+        text.remove_prefix(std::max(bytes, std::size_t{1}));
     }
 }
 

@@ -77,6 +77,26 @@ TEST(trace_text, is_json_whatever_the_names_are) {
     }
 }
 
+TEST(trace_text, stands_in_for_bytes_that_are_no_text) {
+    const std::string stand_in = "\xef\xbf\xbd";
+    const std::pair<std::string, std::string> names[] = {
+        {"gr\xfc\xdf"
+         "e",
+         "gr" + stand_in + stand_in + "e"},
+        {"cut \xe4\xb8", "cut " + stand_in + stand_in},
+        {"overlong \xc0\xaf", "overlong " + stand_in + stand_in},
+        {"\xe0\x80\xaf", stand_in + stand_in + stand_in},
+        {"half \xed\xa0\x80", "half " + stand_in + stand_in + stand_in},
+        {"\xf4\x90\x80\x80", stand_in + stand_in + stand_in + stand_in},
+        {"\xf0\x9f\x90\x8c\xff", "\xf0\x9f\x90\x8c" + stand_in},
+        {"\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf", "\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf"},
+    };
+    for (const auto& [name, shown] : names) {
+        EXPECT_EQ(first(trace_of({{.name = name.c_str(), .end_ps = 5}}), "X", shown)["dur"],
+                  0.000005);
+    }
+}
+
 TEST(trace_text, has_microseconds_with_as_many_decimals_as_they_need) {
     const std::string text =
         event_lines(1, std::vector<occurrence>{
