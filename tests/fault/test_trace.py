@@ -95,6 +95,36 @@ def test_arrows_of_every_message(machine: str, tmp_path: Path):
     assert {id(end) for _, end in pairs if end["cat"] == "arrival"} == {id(a) for a in arrivals}
 
 
+@pytest.mark.parametrize("machine", ["sim:crossbar,ranks=4", "sim:sp-lapi,ranks=4",
+                                     "sim:sp-lapi,ranks=4,progress=interrupt"])
+def test_what_handlers_do_is_beside_what_their_ranks_do(machine: str, tmp_path: Path):
+    path = tmp_path / "trace.json"
+    assert run("recorded", "handlers", machine=machine, SELION_TRACE=str(path)).status == 0
+    trace = traces.read(path)
+    traces.check_nesting(trace)
+    sent = [begin for begin, end in traces.arrows(trace) if end["name"] == "message"
+            and end["args"]["from"] == 1 and trace.tracks[end["tid"]] == "rank 3 arrivals"]
+    assert len(sent) == 50
+    assert {trace.tracks[each["tid"]] for each in sent} == {"rank 1 handlers"}
+    assert {each["name"] for each in sent} <= {"send", "rpc_oneway"}
+    # Each put of the rank has kept its own arrow.
+    assert traces.names_of(traces.arrows(trace))["put", "put"] == 200
+
+
+def test_each_copy_of_an_array_has_an_arrow(tmp_path: Path):
+    path = tmp_path / "trace.json"
+    assert run("recorded", "replicas", machine="sim:multispert,boards=4,broadcast=on",
+               SELION_TRACE=str(path)).status == 0
+    trace = traces.read(path)
+    ends = [each["id"] for each in trace.events if each["ph"] == "f"]
+    assert len(ends) == len(set(ends))
+    copies = [(begin, end) for begin, end in traces.arrows(trace)
+              if end["cat"] == "arrival" and end["args"]["bytes"] == 256 * 8]
+    assert len(copies) == 5 * 4
+    for begin, end in copies:
+        assert begin["name"] == "send" and begin["ts"] <= end["ts"]
+
+
 @pytest.mark.parametrize("machine", virtual)
 def test_links(machine: str, tmp_path: Path):
     meters = tmp_path / "meters.jsonl"

@@ -24,14 +24,15 @@ std::string_view name_of(const transfer& what) {
 
 std::int64_t simulation::stamp_ps() { return model_.tick.to_ps(stamp_ticks()); }
 
-void simulation::shown_send::begin(rank_state& origin, transfer& what) {
+void simulation::shown_send::begin(rank_state& origin, transfer& what, bool is_alone) {
     what.flow = ++host_.flows_;
     meters::recorder* const own = origin.context.recorder;
-    // An operation has a slice already; here it is a message of the library's own.
-    if (own == nullptr || own->begin_flow(what.flow)) return;
+    if (own == nullptr) return;
+    // An operation has a slice already, of one arrow; else it is a message of the library's own.
+    if (is_alone && own->begin_flow(what.flow)) return;
     origin_ = &origin;
     what_ = {.name = "send",
-             .start_ps = host_.model_.tick.to_ps(origin.self->now),
+             .start_ps = host_.model_.tick.to_ps(host_.time_of(origin)),
              .kind = meters::slice_kind::message,
              .bytes = what.data_bytes,
              .peer = what.to,
@@ -40,7 +41,7 @@ void simulation::shown_send::begin(rank_state& origin, transfer& what) {
 
 void simulation::shown_send::end() const {
     meters::occurrence done = what_;
-    done.end_ps = host_.model_.tick.to_ps(origin_->self->now);
+    done.end_ps = host_.model_.tick.to_ps(host_.time_of(*origin_));
     origin_->context.recorder->draw(done);
 }
 

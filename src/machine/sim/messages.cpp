@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "machine/sim/simulation.hpp"
+#include "meters/record/recorder.hpp"
 
 /// Messages that make their target call a function. A handler runs in the event in which its
 /// message takes effect, with a clock of its own: what it charges delays what its rank handles
@@ -88,6 +89,7 @@ bool simulation::begin_handling(transfer& what) {
     if (!what.is_deferred) {
         if (is_free && rank.deferred == nullptr) return true;
         what.is_deferred = true;
+        what.cost = 0;  // records show when its turn comes, not when it was worked on
         what.next = nullptr;
         const bool is_first = rank.deferred == nullptr;
         (is_first ? rank.deferred : rank.deferred_end->next) = &what;
@@ -121,6 +123,9 @@ void simulation::run_handler(transfer& what) {
     detail::rank_context* const outer = std::exchange(detail::current_context, &context);
     const bool counts_alone = std::exchange(context.own.counts_alone, false);
     context.own.in_handler = true;
+    meters::recorder* const recorder = context.recorder;
+    const auto left =
+        recorder == nullptr ? meters::recorder::left_state() : recorder->begin_beside();
     std::span<const std::byte> data;
     if (what.data_bytes > what.argument_bytes) {
         data = std::span(what.data(), what.data_bytes).subspan(padded(what.argument_bytes));
@@ -129,6 +134,7 @@ void simulation::run_handler(transfer& what) {
                        .kind = what.message_kind,
                        .handler = what.handler,
                        .arguments = {what.data(), what.argument_bytes}});
+    if (recorder != nullptr) recorder->end_beside(left);
     context.own.in_handler = false;
     context.own.counts_alone = counts_alone;
     detail::current_context = outer;

@@ -216,9 +216,11 @@ private:
     /// A message from the moment in which a rank begins to send it until that is done.
     class shown_send {
     public:
-        shown_send(simulation& host, rank_state& origin, transfer& what) : host_(host) {
+        /// @param is_alone whether it is the only one of its call.
+        shown_send(simulation& host, rank_state& origin, transfer& what, bool is_alone = true)
+            : host_(host) {
             if (host.records_messages_) [[unlikely]]
-                begin(origin, what);
+                begin(origin, what, is_alone);
         }
         ~shown_send() {
             if (origin_ != nullptr) [[unlikely]]
@@ -228,10 +230,10 @@ private:
         shown_send& operator=(const shown_send&) = delete;
 
     private:
-        void begin(rank_state& origin, transfer& what);
+        void begin(rank_state& origin, transfer& what, bool is_alone);
         void end() const;
         simulation& host_;
-        const rank_state* origin_ = nullptr;  ///< null: nothing is to be shown
+        rank_state* origin_ = nullptr;  ///< null: nothing is to be shown
         meters::occurrence what_{};
     };
     void note_arrival(transfer& what);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "machine/sim/simulation.hpp"
 #include "selion/atomics.hpp"
@@ -59,6 +60,7 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
     made.to = rank_of(target);
     made.store_bytes = 0;
     made.number = 0;
+    made.flow = 0;
     made.is_fleeting = false;
     made.stage = detail::dma_stage::set_up;
     made.by_dma = what == transfer_kind::put && model_.mesh.dma_from_bytes != 0 &&
@@ -117,10 +119,12 @@ void simulation::put_to_all(detail::rank_context& context, std::span<const std::
     const operation_regime& regime = model_.put.of(bytes);
     spend(origin, regime.origin + regime.origin_per_byte.of(bytes));
     std::vector<message*> copies;
+    std::deque<shown_send> shown;
     for (const std::uint64_t target : targets) {
         transfer& made = make_transfer(origin, transfer_kind::put, target, bytes);
         if (made.has_data()) std::memcpy(made.data(), source, bytes);
         ++origin.under_way;
+        shown.emplace_back(*this, origin, made, false);
         prepare(origin, made, regime, message_class::write, bytes);
         copies.push_back(&made);
     }

@@ -29,6 +29,7 @@ struct occurrence {
     std::int64_t start_ps = 0;
     std::int64_t end_ps = 0;
     slice_kind kind = slice_kind::timer;
+    bool is_handlers = false;  ///< done by a handler of the rank, beside what the rank does
     std::uint32_t line = 0;
     const char* file = nullptr;
     std::uint64_t bytes = 0;

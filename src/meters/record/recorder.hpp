@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "meters/record/occurrence.hpp"
@@ -34,7 +35,11 @@ public:
     void record(const occurrence& what);
     /// Adds to the trace alone.
     void draw(const occurrence& what) {
-        if (trace_ != nullptr) trace_->add(what);
+        if (trace_ == nullptr) return;
+        if (!is_handlers_) return trace_->add(what);
+        occurrence beside = what;
+        beside.is_handlers = true;
+        trace_->add(beside);
     }
 
     /// Between these two, arrows that begin belong to the operation's slice.
@@ -50,6 +55,24 @@ public:
     bool begin_flow(flow_id which) {
         if (is_in_operation_) leaving_ = which;
         return is_in_operation_;
+    }
+
+    /// What the rank is in, while something else happens beside it.
+    struct left_state {
+        flow_id leaving = 0;
+        bool is_in_operation = false;
+        bool is_handlers = false;
+    };
+    /// Between these two, what is recorded happens beside what the rank does, and belongs to none
+    /// of its operations: a handler that runs on a clock of its own.
+    left_state begin_beside() {
+        return {std::exchange(leaving_, 0), std::exchange(is_in_operation_, false),
+                std::exchange(is_handlers_, true)};
+    }
+    void end_beside(const left_state& before) {
+        leaving_ = before.leaving;
+        is_in_operation_ = before.is_in_operation;
+        is_handlers_ = before.is_handlers;
     }
 
     /// Symmetric memory has been given back: see `flow_of_signal`.
@@ -105,6 +128,7 @@ private:
     flow_id leaving_ = 0;
     std::uint64_t era_ = 0;
     bool is_in_operation_ = false;
+    bool is_handlers_ = false;
 };
 
 }  // namespace selion::meters

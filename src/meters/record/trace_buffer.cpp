@@ -87,10 +87,17 @@ std::string trace_buffer::text_of_events() {
     const std::span<const occurrence> events(events_.get(), count);
     std::string text;
     if (!events.empty()) text += name_once();
-    const bool has_arrivals = std::ranges::any_of(
-        events, [](const occurrence& each) { return each.kind == slice_kind::arrival; });
+    bool has_arrivals = false;
+    bool has_handlers = false;
+    for (const occurrence& each : events) {
+        has_handlers |= each.is_handlers;
+        has_arrivals |= each.kind == slice_kind::arrival;
+    }
     if (has_arrivals && !std::exchange(has_named_arrivals_, true)) {
         text += arrivals_track_name(rank_);
+    }
+    if (has_handlers && !std::exchange(has_named_handlers_, true)) {
+        text += handlers_track_name(rank_);
     }
     return text + event_lines(rank_, events);
 }

@@ -64,6 +64,7 @@ private:
     std::uint64_t dropped_ = 0;
     bool is_named_ = false;
     bool has_named_arrivals_ = false;
+    bool has_named_handlers_ = false;
     bool is_refused_ = false;  ///< the sink takes no more
 };
 

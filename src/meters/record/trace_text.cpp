@@ -14,12 +14,30 @@ namespace {
 
 constexpr int format_version = 1;
 /// Beyond the numbers of all tracks: viewers take a process without threads for one thread.
-constexpr int links_process = 4'000'000;
+constexpr int links_process = 5'000'000;
 /// More than so many counters make no picture; the summary shows all links.
 constexpr std::size_t most_link_counters = 256;
 
 std::uint64_t track_of(std::uint32_t rank) { return 2 * std::uint64_t{rank} + 1; }
 std::uint64_t arrivals_of(std::uint32_t rank) { return 2 * std::uint64_t{rank} + 2; }
+/// Behind those of all ranks.
+std::uint64_t handlers_of(std::uint32_t rank) { return (1 << 21) + arrivals_of(rank); }
+
+std::uint64_t track_of(std::uint32_t rank, const occurrence& what) {
+    if (what.is_handlers) return handlers_of(rank);
+    return what.kind == slice_kind::arrival ? arrivals_of(rank) : track_of(rank);
+}
+
+/// A track beside the one of its rank.
+std::string second_track_name(std::uint64_t track, std::uint32_t rank, std::string_view what) {
+    return fmt::format(
+        R"({{"ph":"M","pid":1,"tid":{0},"name":"thread_name",)"
+        R"("args":{{"name":"rank {1} {2}"}}}},)"
+        "\n"
+        R"({{"ph":"M","pid":1,"tid":{0},"name":"thread_sort_index","args":{{"sort_index":{3}}}}},)"
+        "\n",
+        track, rank, what, arrivals_of(rank));
+}
 
 /// Appends `format(parts...)`.
 template <class... Parts>
@@ -140,8 +158,7 @@ bool ends_late(const occurrence& what) {
 }
 
 void put_slice(std::string& to, std::uint32_t rank, const occurrence& what) {
-    const std::uint64_t track =
-        what.kind == slice_kind::arrival ? arrivals_of(rank) : track_of(rank);
+    const std::uint64_t track = track_of(rank, what);
     put(to, R"({{"ph":"X","pid":1,"tid":{},"cat":"{}","name":)", track, category_of(what.kind));
     put_quoted(to, what.name);
     to += R"(,"ts":)";
@@ -233,13 +250,11 @@ std::string track_name(std::uint32_t rank) {
 }
 
 std::string arrivals_track_name(std::uint32_t rank) {
-    return fmt::format(
-        R"({{"ph":"M","pid":1,"tid":{0},"name":"thread_name",)"
-        R"("args":{{"name":"rank {1} arrivals"}}}},)"
-        "\n"
-        R"({{"ph":"M","pid":1,"tid":{0},"name":"thread_sort_index","args":{{"sort_index":{0}}}}},)"
-        "\n",
-        arrivals_of(rank), rank);
+    return second_track_name(arrivals_of(rank), rank, "arrivals");
+}
+
+std::string handlers_track_name(std::uint32_t rank) {
+    return second_track_name(handlers_of(rank), rank, "handlers");
 }
 
 std::string end_of_rank(std::uint32_t rank, std::uint64_t events, std::uint64_t dropped) {

@@ -43,6 +43,7 @@ std::string_view trace_tail();
 /// Names and places of a rank's tracks.
 std::string track_name(std::uint32_t rank);
 std::string arrivals_track_name(std::uint32_t rank);
+std::string handlers_track_name(std::uint32_t rank);
 
 /// Says that a rank has recorded all that it did.
 std::string end_of_rank(std::uint32_t rank, std::uint64_t events, std::uint64_t dropped);

@@ -102,6 +102,20 @@ TEST(recorder, gives_arrows_to_the_operation_in_progress) {
     EXPECT_EQ(meters.end_operation(), 0u);
 }
 
+TEST(recorder, keeps_what_happens_beside_an_operation_apart_from_it) {
+    recorder meters;
+    meters.begin_operation();
+    EXPECT_TRUE(meters.begin_flow(7));
+    const auto left = meters.begin_beside();
+    EXPECT_FALSE(meters.begin_flow(8));
+    meters.begin_operation();
+    EXPECT_TRUE(meters.begin_flow(9));
+    EXPECT_EQ(meters.end_operation(), 9u);
+    meters.end_beside(left);
+    EXPECT_TRUE(meters.begin_flow(10));
+    EXPECT_EQ(meters.end_operation(), 10u);
+}
+
 TEST(flow, of_a_signal_is_known_to_both_sides_and_to_no_others) {
     std::set<flow_id> all;
     std::size_t count = 0;

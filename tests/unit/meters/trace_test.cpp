@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,25 @@ TEST(trace_text, tells_what_a_slice_is_about) {
     // What arrives may overlap with what the rank does: a track of its own.
     EXPECT_NE(answer["tid"], put["tid"]);
     EXPECT_EQ(first(all, "M", "thread_name")["tid"], put["tid"]);
+}
+
+/// They may overlap with what the rank does, and with what arrives meanwhile.
+TEST(trace_text, puts_what_handlers_do_on_a_track_of_its_own) {
+    for (const std::uint32_t rank : {0u, 7u, (1u << 20) - 2}) {
+        const std::vector<occurrence> events{
+            {.name = "message", .kind = slice_kind::arrival},
+            {.name = "put", .kind = slice_kind::operation, .peer = 1},
+            {.name = "atomic", .kind = slice_kind::operation, .is_handlers = true, .peer = 1},
+        };
+        const json all = trace_of(events, rank);
+        std::set<std::uint64_t> tracks;
+        for (const occurrence& each : events)
+            tracks.insert(first(all, "X", each.name)["tid"].get<std::uint64_t>());
+        EXPECT_EQ(tracks.size(), 3u);
+        const json named = json::parse("[" + handlers_track_name(rank) + "{}]");
+        EXPECT_EQ(named[0]["tid"], first(all, "X", "atomic")["tid"]);
+        EXPECT_EQ(named[0]["args"]["name"], "rank " + std::to_string(rank) + " handlers");
+    }
 }
 
 TEST(trace_text, begins_slices_by_time_and_what_encloses_first) {
