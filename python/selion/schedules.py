@@ -24,6 +24,8 @@ Action = Literal["store", "combine_after", "combine_before"]
 combined, what has come first."""
 
 _most = 2**32 - 1
+_bounds = {"ranks": (1, _most), "root": (0, _most), "radix": (2, _most), "group": (1, _most),
+           "segments": (1, 4096), "seed": (0, _most)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,10 @@ class Request:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("ranks", "root", "radix", "group", "segments", "seed"):
+        for name, (least, most) in _bounds.items():
             value = operator.index(getattr(self, name))
             if not 0 <= value <= _most:
-                raise ValueError(f"schedule: {name} cannot be {value}; legal: 0 to {_most}")
+                raise ValueError(f"schedule: {name} cannot be {value}; legal: {least} to {most}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def test_a_play_has_the_messages_of_all_ranks(ranks):
         ({"algorithm": "tree"}, "there is no algorithm 'tree'"),
         ({"algorithm": "ring"}, "broadcast has no algorithm ring; it has flat, k_nomial"),
         ({"ranks": 0}, "there are no ranks"),
-        ({"ranks": -1}, "ranks cannot be -1; legal: 0 to 4294967295"),
+        ({"ranks": -1}, "ranks cannot be -1; legal: 1 to 4294967295"),
         ({"ranks": 2**32}, "ranks cannot be 4294967296"),
         ({"root": 8}, "the root 8 is no rank; ranks are 0 to 7"),
         ({"radix": 1}, "a radix of 1 is not possible; legal: 2 to 8"),
