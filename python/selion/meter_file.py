@@ -58,6 +58,9 @@ class Reading:
     bytes: int
     site: str
     """File and line where it was used first; "" of waits."""
+    kind: str = ""
+    """What a program's own meter is not mixed up with: "timer", "count", "operation", "collective",
+    "wait", "message"; "" in older files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class Summary:
     bytes: int
     site: str
     """Of the first rank that has one."""
+    kind: str
+    """As of a reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +195,7 @@ def _reading(row: _Row, where: str) -> Reading:
         total=_value(row, "total", int, where),
         bytes=_amount(row, "bytes", int, where),
         site=_value(row, "site", str, where),
+        kind=_value(row, "kind", str, where) if "kind" in row else "",
     )
 
 
@@ -389,27 +395,27 @@ def read(path: Path, select: Sequence[str] = ()) -> Recorded:
 
 
 def aggregate(readings: Iterable[Reading]) -> list[Summary]:
-    """One summary for each name and unit: times first, and of a unit the largest sum first.
+    """One summary for each name, unit and kind: times first, and of a unit the largest sum first.
 
     What one rank has several times is added up before ranks are compared.
     """
-    groups: dict[tuple[str, str], list[Reading]] = {}
+    groups: dict[tuple[str, str, str], list[Reading]] = {}
     for reading in readings:
-        groups.setdefault((reading.name, reading.unit), []).append(reading)
-    found = [_summary(name, unit, group) for (name, unit), group in groups.items()]
+        groups.setdefault((reading.name, reading.unit, reading.kind), []).append(reading)
+    found = [_summary(group) for group in groups.values()]
     return sorted(found, key=lambda each: (each.unit != "ns", each.unit, -each.mean * each.ranks,
-                                           each.name))
+                                           each.name, each.kind))
 
 
-def _summary(name: str, unit: str, group: Sequence[Reading]) -> Summary:
+def _summary(group: Sequence[Reading]) -> Summary:
     ordered = sorted(group, key=lambda reading: reading.rank)
     totals: dict[int, int] = {}
     for reading in ordered:
         totals[reading.rank] = totals.get(reading.rank, 0) + reading.total
     least, most = min(totals, key=lambda rank: totals[rank]), max(totals, key=lambda r: totals[r])
     return Summary(
-        name=name,
-        unit=unit,
+        name=group[0].name,
+        unit=group[0].unit,
         ranks=len(totals),
         mean=sum(totals.values()) / len(totals),
         min=totals[least],
@@ -419,6 +425,7 @@ def _summary(name: str, unit: str, group: Sequence[Reading]) -> Summary:
         count=sum(reading.count for reading in ordered),
         bytes=sum(reading.bytes for reading in ordered),
         site=next((reading.site for reading in ordered if reading.site), ""),
+        kind=group[0].kind,
     )
 
 

@@ -17,11 +17,12 @@ from selion.mistake import Mistake
 from studying import where_is
 
 _columns = "name unit ranks mean min min_rank max max_rank count bytes site".split()
+_keys = [*_columns, "kind"]
 
 
 def reading(rank: int, name: str, total: int, **more) -> dict:
     return {"rank": rank, "name": name, "unit": "ns", "count": 1, "total": total, "bytes": 0,
-            "site": "", **more}
+            "site": "", "kind": "operation", **more}
 
 
 def link(name: str, busy_ps: int = 0, wait_ps: int = 0, **more) -> dict:
@@ -59,7 +60,7 @@ some = [
 def test_lines_become_readings_and_links(tmp_path):
     found = meter_file.read(write(tmp_path, some[1], link("rank 0 out", 5000, 250)))
     assert found == Recorded(
-        [Reading(2, "put", "ns", 3, 900, 24, "/a/b/ring.cpp:14")],
+        [Reading(2, "put", "ns", 3, 900, 24, "/a/b/ring.cpp:14", "operation")],
         [Link("rank 0 out", 3, 12, 5000, 250)], 1_000_000, "ps")
     assert found.percent(5000) == 0.5
 
@@ -247,13 +248,33 @@ def test_the_table_of_meters(selion, tmp_path):
     assert len(lines) == 5
 
 
+def test_a_meter_of_the_program_is_not_mixed_up_with_an_operation(selion, tmp_path):
+    rows = [reading(rank, "broadcast", total, kind=kind)
+            for rank in (0, 1) for total, kind in ((100, "timer"), (40, "collective"))]
+    path = str(write(tmp_path, *rows, reading(0, "put", 7)))
+    table = selion("meters", path).stdout.splitlines()[1:]
+    assert [line.split("  ")[0] for line in table] == [
+        "broadcast (timer)", "broadcast (collective)", "put"]
+    found = [json.loads(line) for line in selion("meters", path, "--json").stdout.splitlines()]
+    assert [(row["name"], row["kind"], row["mean"], row["count"]) for row in found] == [
+        ("broadcast", "timer", 100, 2), ("broadcast", "collective", 40, 2),
+        ("put", "operation", 7, 1)]
+
+
+def test_older_files_do_not_say_of_what_kind_meters_are(tmp_path):
+    row = reading(0, "put", 1)
+    del row["kind"]
+    assert meter_file.read(write(tmp_path, row)).readings == [
+        Reading(0, "put", "ns", 1, 1, 0, "")]
+
+
 def test_meters_as_json_lines(selion, tmp_path):
     path = str(write(tmp_path, *some))
     done = selion("meters", path, "--json")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [list(row) for row in rows] == [_columns] * 4
-    assert rows[0] == dict(zip(_columns, ["put", "ns", 3, 400.0, 100, 0, 900, 2, 10, 80,
-                                          "/a/b/more/start.cpp:3"], strict=True))  # fmt: skip
+    assert [list(row) for row in rows] == [_keys] * 4
+    assert rows[0] == dict(zip(_keys, ["put", "ns", 3, 400.0, 100, 0, 900, 2, 10, 80,
+                                       "/a/b/more/start.cpp:3", "operation"], strict=True))
     done = selion("meters", path, "--json", "--per-rank")
     assert [json.loads(line) for line in done.stdout.splitlines()] == some
 
@@ -318,8 +339,8 @@ def test_what_a_job_has_written(selion, tmp_path):
             selion("meters", str(path), "--json", "--per-rank").stdout.splitlines()] == readings
     rows = [json.loads(line) for line in selion("meters", str(path), "--json").stdout.splitlines()]
     for row in rows:
-        own = [each for each in readings if (each["name"], each["unit"]) ==
-               (row["name"], row["unit"])]  # fmt: skip
+        own = [each for each in readings
+               if all(each[key] == row[key] for key in ("name", "unit", "kind"))]
         assert row["count"] == sum(each["count"] for each in own)
         assert row["mean"] * row["ranks"] == pytest.approx(sum(each["total"] for each in own))
         assert row["max"] == max(each["total"] for each in own)

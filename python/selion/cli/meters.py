@@ -36,23 +36,37 @@ def _sites(sites: Sequence[str]) -> list[str]:
     return [(os.path.relpath(site, shared) if site and shared else site) + " " for site in sites]
 
 
+def _names(rows: Sequence[Summary] | Sequence[Reading]) -> list[str]:
+    """With the kind, where several kinds of one name and unit are there."""
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for each in rows:
+        kinds.setdefault((each.name, each.unit), set()).add(each.kind)
+    return [f"{each.name} ({each.kind})"
+            if each.kind and len(kinds[each.name, each.unit]) > 1 else each.name for each in rows]
+
+
+def _columns(row: type[Summary] | type[Reading]) -> list[str]:
+    """Those of a table, in which names say of what kind they are."""
+    return [name for name in row.__dataclass_fields__ if name != "kind"]
+
+
 def _print_summaries(rows: Sequence[Summary]) -> None:
-    columns = list(Summary.__dataclass_fields__)
     lines = []
-    for each, site in zip(rows, _sites([each.site for each in rows]), strict=True):
+    sites = _sites([each.site for each in rows])
+    for each, name, site in zip(rows, _names(rows), sites, strict=True):
         figures = (each.min, each.min_rank, each.max, each.max_rank, each.count, each.bytes)
-        lines.append([each.name, each.unit, str(each.ranks), f"{each.mean:.1f}",
+        lines.append([name, each.unit, str(each.ranks), f"{each.mean:.1f}",
                       *map(str, figures), site])  # fmt: skip
-    print_table(columns, lines)
+    print_table(_columns(Summary), lines)
 
 
 def _print_readings(rows: Sequence[Reading]) -> None:
-    columns = list(Reading.__dataclass_fields__)
     lines = []
-    for each, site in zip(rows, _sites([each.site for each in rows]), strict=True):
+    sites = _sites([each.site for each in rows])
+    for each, name, site in zip(rows, _names(rows), sites, strict=True):
         figures = (each.count, each.total, each.bytes)
-        lines.append([str(each.rank), each.name, each.unit, *map(str, figures), site])
-    print_table(columns, lines)
+        lines.append([str(each.rank), name, each.unit, *map(str, figures), site])
+    print_table(_columns(Reading), lines)
 
 
 def _percent(value: float | None) -> str:

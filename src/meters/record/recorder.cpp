@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "meters/record/trace_text.hpp"
 
 namespace selion::meters {
@@ -10,12 +12,19 @@ namespace {
 
 constexpr std::int64_t ps_per_ns = 1000;
 
+/// Where it would go beyond what a number holds it stays there.
+void add_to(std::int64_t& total, std::int64_t by) {
+    if (!__builtin_add_overflow(total, by, &total)) return;
+    total = by > 0 ? std::numeric_limits<std::int64_t>::max()
+                   : std::numeric_limits<std::int64_t>::min();
+}
+
 }  // namespace
 
 void recorder::count(const char* name, std::int64_t by, std::int64_t at_ps, const char* unit) {
     slot& into = slots_[{name, slice_kind::count, unit}];
     ++into.count;
-    into.total += by;
+    add_to(into.total, by);
     draw({.name = name,
           .start_ps = at_ps,
           .end_ps = at_ps,
@@ -78,12 +87,13 @@ std::vector<meter_reading> recorder::readings_by_line() const {
 
 std::string recorder::reading_lines(std::uint32_t rank) const {
     std::string out;
-    for (const meter_reading& reading : readings()) {
-        out += fmt::format(
-            R"({{"rank":{},"name":{},"unit":"{}","count":{},"total":{},"bytes":{},"site":{}}})"
-            "\n",
-            rank, quoted(reading.name), reading.unit, reading.count, reading.total, reading.bytes,
-            quoted(reading.site));
+    for (const auto& [what, from] : slots_) {
+        const meter_reading reading = reading_of(what.name, what.unit, from);
+        out += fmt::format(R"({{"rank":{},"name":{},"kind":"{}","unit":"{}","count":{},"total":{},)"
+                           R"("bytes":{},"site":{}}})"
+                           "\n",
+                           rank, quoted(reading.name), category_of(what.kind), reading.unit,
+                           reading.count, reading.total, reading.bytes, quoted(reading.site));
     }
     return out;
 }

@@ -99,19 +99,6 @@ void put_microseconds(std::string& to, std::int64_t ps) {
     to.erase(to.find_last_not_of('0') + 1);
 }
 
-std::string_view category_of(slice_kind kind) {
-    switch (kind) {
-        case slice_kind::timer: return "timer";
-        case slice_kind::operation: return "operation";
-        case slice_kind::collective: return "collective";
-        case slice_kind::wait: return "wait";
-        case slice_kind::message: return "message";
-        case slice_kind::arrival: return "arrival";
-        case slice_kind::count: break;
-    }
-    return "count";
-}
-
 /// The bytes of what moves some, the other rank, the place in the program.
 void put_arguments(std::string& to, const occurrence& what) {
     const bool moves = what.kind == slice_kind::operation || what.kind == slice_kind::message ||
@@ -211,6 +198,19 @@ std::vector<piece> pieces_of(std::span<const occurrence> events) {
 }
 
 }  // namespace
+
+std::string_view category_of(slice_kind kind) {
+    switch (kind) {
+        case slice_kind::timer: return "timer";
+        case slice_kind::operation: return "operation";
+        case slice_kind::collective: return "collective";
+        case slice_kind::wait: return "wait";
+        case slice_kind::message: return "message";
+        case slice_kind::arrival: return "arrival";
+        case slice_kind::count: break;
+    }
+    return "count";
+}
 
 std::string quoted(std::string_view text) {
     std::string out;

@@ -23,6 +23,9 @@
 /// an arrow must not begin after its end.
 namespace selion::meters {
 
+/// The word for it in records: "timer", "operation", …
+std::string_view category_of(slice_kind kind);
+
 /// A JSON string.
 std::string quoted(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -47,6 +48,18 @@ TEST(recorder, adds_counters_up) {
     EXPECT_EQ(reading_of(all, "apples").unit, "events");
     EXPECT_EQ(reading_of(all, "apples").site, "");
     EXPECT_EQ(reading_of(all, "pears").total, 10);
+}
+
+TEST(recorder, counters_stay_at_their_end) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    recorder meters;
+    meters.count("up", most, 0);
+    meters.count("up", 10, 0);
+    meters.count("down", -most, 0);
+    meters.count("down", -10, 0);
+    const auto all = meters.readings();
+    EXPECT_EQ(reading_of(all, "up").total, most);
+    EXPECT_EQ(reading_of(all, "down").total, std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(recorder, tells_the_places_apart) {
