@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/processor_counter.hpp"
 
-#include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "machine/host.hpp"
 
@@ -112,8 +112,7 @@ result<std::unique_ptr<processor_counter>> make_processor_counter(const processo
     const long file = syscall(SYS_perf_event_open, &wanted, this_thread, any_processor, no_group,
                               PERF_FLAG_FD_CLOEXEC);
     if (file < 0) {
-        return error(status::not_available,
-                     fmt::format("{} is not available here: {}", what.name, reason_of(errno)));
+        return error(status::not_available, std::string(reason_of(errno)));
     }
     return std::unique_ptr<processor_counter>(new kernel_counter(static_cast<int>(file)));
 }
