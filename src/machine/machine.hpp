@@ -220,6 +220,8 @@ public:
                          std::uint64_t bytes) = 0;
     virtual std::uint64_t committed_bytes() const = 0;
     virtual std::uint64_t limit_bytes() const = 0;
+    /// Whether both are the calling rank's own: a simulated machine may limit each rank's memory.
+    virtual bool is_of_each_rank() const { return false; }
     /// Whether other ranks may use a rank's memory after its function has returned. If not, ranks
     /// wait for each other at the end.
     virtual bool outlives_ranks() const { return false; }

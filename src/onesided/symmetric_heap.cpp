@@ -161,11 +161,24 @@ std::uint64_t symmetric_heap::free_bytes_in_one_piece(heap_end end) const {
     return std::min(std::max(between, gap), memory.limit_bytes() - memory.committed_bytes());
 }
 
+std::uint64_t symmetric_heap::reachable_bytes() const {
+    if (!context_.host->memory().is_of_each_rank()) return top_;
+    const std::uint64_t free = free_bytes();
+    const turn mine(*this);
+    return std::min(top_, symmetric_.used_bytes() + own_.used_bytes() + free);
+}
+
 std::string symmetric_heap::cure_text(std::uint64_t bytes, std::string_view besides) const {
     const machine::memory& memory = context_.host->memory();
     const std::uint64_t limit = memory.limit_bytes();
     if (limit - std::min(limit, memory.committed_bytes()) >= bytes) {
         return fmt::format("set SELION_HEAP to reserve more, or {}", besides);
+    }
+    if (memory.is_of_each_rank()) {
+        return fmt::format(
+            "{}, or give each rank more than {}: memory.each_rank_kib= of the "
+            "simulated machine",
+            besides, base::bytes_text(limit));
     }
     return fmt::format("{}: the machine has {} in all, and no setting gives more", besides,
                        base::bytes_text(limit));
@@ -173,12 +186,14 @@ std::string symmetric_heap::cure_text(std::uint64_t bytes, std::string_view besi
 
 std::string symmetric_heap::shortage_text(std::uint64_t bytes, heap_end end) const {
     const machine::memory& memory = context_.host->memory();
+    const char* const who = memory.is_of_each_rank() ? "it has" : "all ranks of this host use";
     return fmt::format(
         "out of symmetric memory: rank {} of {} asks for {}; it uses {}, and the runtime {}, of "
-        "the {} reserved for it, {} are free in one piece; all ranks of this host use {} of {}; {}",
+        "the {} reserved for it, {} are free in one piece; {} {} of {}; {}",
         context_.rank, context_.ranks, base::bytes_text(bytes), base::bytes_text(used_bytes()),
-        base::bytes_text(runtime_used_bytes_), base::bytes_text(top_),
-        base::bytes_text(free_bytes_in_one_piece(end)), base::bytes_text(memory.committed_bytes()),
+        base::bytes_text(runtime_used_bytes_), base::bytes_text(reachable_bytes()),
+        base::bytes_text(free_bytes_in_one_piece(end)), who,
+        base::bytes_text(memory.committed_bytes()),
         base::bytes_text(memory.limit_bytes()), cure_text(bytes, "ask for less"));
 }
 

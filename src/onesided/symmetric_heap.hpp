@@ -46,6 +46,9 @@ public:
     std::uint64_t used_bytes() const;
     std::uint64_t runtime_used_bytes() const { return runtime_used_bytes_; }
     std::uint64_t reserved_bytes() const { return top_; }
+    /// What the rank's allocations and the runtime's can grow to: that, or less where the machine
+    /// has less for each rank.
+    std::uint64_t reachable_bytes() const;
     /// What is used, free and asked for, and what to change, in one sentence.
     std::string shortage_text(std::uint64_t bytes, heap_end end = heap_end::own) const;
     /// What to do: "set SELION_HEAP to reserve more, or ask for less". Where the machine has no

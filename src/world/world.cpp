@@ -70,7 +70,7 @@ heap_usage world::heap() const {
     detail::state_of(context()).started.let_go();
     detail::state_of(context()).teams->settle();
     const onesided::symmetric_heap& heap = *context().heap;
-    return {heap.used_bytes(), heap.reserved_bytes(), heap.runtime_used_bytes()};
+    return {heap.used_bytes(), heap.reachable_bytes(), heap.runtime_used_bytes()};
 }
 
 std::string world::binding_report() const { return context().host->launcher().binding_report(); }

@@ -24,7 +24,8 @@ public:
 
     void add(byte_ptr start, std::size_t bytes, std::size_t alignment) {
         test_.equal(start.offset() % alignment, 0u);
-        test_.at_least(world_.heap().reserved_bytes, start.offset() + bytes);
+        const selion::heap_usage heap = world_.heap();
+        test_.at_least(heap.reserved_bytes, heap.used_bytes + heap.runtime_bytes);
         const auto next = entries_.lower_bound(start.offset());
         if (next != entries_.end()) test_.at_least(next->first, start.offset() + bytes);
         if (next != entries_.begin()) {

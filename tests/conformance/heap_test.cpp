@@ -194,6 +194,7 @@ bool is_refused(spmd::test_run& test, std::size_t bytes, Allocate allocate) {
         const std::string_view sentence = trouble.what();
         test.that(sentence.find("SELION_HEAP") != std::string_view::npos ||
                       sentence.find("no setting gives more") != std::string_view::npos ||
+                      sentence.find("memory.each_rank_kib=") != std::string_view::npos ||
                       bytes > (std::size_t{1} << 40),
                   "the sentence names the cure: " + std::string(sentence));
         return true;

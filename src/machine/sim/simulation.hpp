@@ -92,6 +92,7 @@ public:
     void discard(detail::rank_context& context, std::uint64_t offset, std::uint64_t bytes) override;
     std::uint64_t committed_bytes() const override;
     std::uint64_t limit_bytes() const override;
+    bool is_of_each_rank() const override { return model_.memory_bytes != 0; }
     bool outlives_ranks() const override { return true; }
 
     /// From now on single messages are recorded.

@@ -32,7 +32,9 @@ public:
     }
     std::uint64_t committed_bytes() const override { return committed; }
     std::uint64_t limit_bytes() const override { return limit; }
+    bool is_of_each_rank() const override { return is_own; }
 
+    bool is_own = false;
     std::uint64_t limit = 64 << 20;
     std::uint64_t committed = 0;
     std::vector<std::uint64_t> discarded;
@@ -233,6 +235,18 @@ TEST_F(symmetric_heap_test, a_shortage_that_no_setting_helps_says_so) {
     EXPECT_THAT(
         text, HasSubstr("ask for less: the machine has 64 MiB in all, and no setting gives more"));
     EXPECT_THAT(text, testing::Not(HasSubstr("SELION_HEAP")));
+}
+
+TEST_F(symmetric_heap_test, a_machine_may_have_less_for_each_rank_than_is_reserved) {
+    host_.counts.is_own = true;
+    host_.counts.limit = 64 << 10;
+    EXPECT_EQ(heap_->reachable_bytes(), heap_->runtime_used_bytes() + (64 << 10));
+    static_cast<void>(heap_->allocate_own(4096, 16));
+    EXPECT_EQ(heap_->reachable_bytes(), heap_->runtime_used_bytes() + (64 << 10));
+    const std::string text = heap_->shortage_text(1 << 20);
+    EXPECT_THAT(text, HasSubstr("60 KiB are free in one piece; it has 4 KiB of 64 KiB; ask for "
+                                "less, or give each rank more than 64 KiB: memory.each_rank_kib= "
+                                "of the simulated machine"));
 }
 
 }  // namespace
