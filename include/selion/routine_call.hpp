@@ -47,21 +47,21 @@ public:
     /// Waits until it is done: results are where `out` has said. Throws what the routine has
     /// thrown, as `routine_error`, or why the call has failed.
     void wait(std::source_location site = std::source_location::current()) {
-        static_cast<void>(detail::wait_call(hold_.pool(), hold_.call(), -1, site));
-        detail::check_call(hold_.call());
+        static_cast<void>(detail::wait_call(hold_.pool(site), hold_.call(site), -1, site));
+        detail::check_call(hold_.call(site));
     }
     /// The same for at most `timeout`. @return whether it is done.
     [[nodiscard]] bool wait(time_limit timeout,
                             std::source_location site = std::source_location::current()) {
-        if (!detail::wait_call(hold_.pool(), hold_.call(), timeout.nanoseconds(), site)) {
+        if (!detail::wait_call(hold_.pool(site), hold_.call(site), timeout.nanoseconds(), site)) {
             return false;
         }
-        detail::check_call(hold_.call());
+        detail::check_call(hold_.call(site));
         return true;
     }
     /// What the routine has returned. @error bad_argument: the call has not been waited for.
-    R result() const {
-        const std::uint64_t* const words = detail::result_words(hold_.call());
+    R result(std::source_location site = std::source_location::current()) const {
+        const std::uint64_t* const words = detail::result_words(hold_.call(site));
         if constexpr (!std::is_void_v<R>) {
             return detail::value_of_bytes<R>(words);
         }
@@ -72,12 +72,18 @@ public:
         return result();
     }
     /// Whether it is done, or has failed. Makes progress.
-    [[nodiscard]] bool is_done() { return detail::is_done(hold_.pool(), hold_.call()); }
+    [[nodiscard]] bool is_done(std::source_location site = std::source_location::current()) {
+        return detail::is_done(hold_.pool(site), hold_.call(site));
+    }
     /// Gives it up: if no worker has begun it, it fails; else `worker::is_cancelled` tells its
     /// routine.
-    void cancel() { detail::cancel_call(hold_.pool(), hold_.call()); }
+    void cancel(std::source_location site = std::source_location::current()) {
+        detail::cancel_call(hold_.pool(site), hold_.call(site));
+    }
     /// Who carries it out. @pre it has been waited for.
-    std::uint32_t worker() const { return detail::worker_of(hold_.call()); }
+    std::uint32_t worker(std::source_location site = std::source_location::current()) const {
+        return detail::worker_of(hold_.call(site));
+    }
 
     const detail::call_hold& hold() const noexcept { return hold_; }
 

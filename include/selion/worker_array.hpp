@@ -39,22 +39,27 @@ public:
     /// @error bad_argument: beyond its end; rank_dead: its worker has died.
     void write(std::size_t first, std::span<const T> from,
                std::source_location site = std::source_location::current()) {
-        detail::write_to(*pool_, range_, detail::array_bytes(first, sizeof(T)), from.data(),
+        detail::write_to(pool_.at(site), range_, detail::array_bytes(first, sizeof(T)), from.data(),
                          from.size_bytes(), site);
     }
     /// Reads them, likewise.
     void read(std::size_t first, std::span<T> into,
               std::source_location site = std::source_location::current()) const {
-        detail::read_from(*pool_, range_, detail::array_bytes(first, sizeof(T)), into.data(),
-                          into.size_bytes(), site);
+        detail::read_from(pool_.at(site), range_, detail::array_bytes(first, sizeof(T)),
+                          into.data(), into.size_bytes(), site);
     }
     /// Copies all elements to another array, of another worker or the same: over the host, or
     /// straight from worker to worker where the machine can. @error bad_argument: it is shorter.
     void copy_to(worker_array& target,
                  std::source_location site = std::source_location::current()) const {
-        detail::copy_between(*pool_, range_, target.range_, range_.bytes, site);
+        detail::expect_here(bool(target.pool_), site);
+        detail::copy_between(pool_.at(site), range_, target.range_, range_.bytes, site);
     }
-    detail::array_argument<T> as_argument() const noexcept { return {range_}; }
+    detail::array_argument<T> as_argument(
+        std::source_location site = std::source_location::current()) const noexcept {
+        detail::expect_here(bool(pool_), site);
+        return {range_};
+    }
 
 private:
     detail::pool_hold pool_;
@@ -80,8 +85,15 @@ public:
         for (const detail::worker_range& each : ranges_) detail::free_on(*pool_, each);
     }
 
-    std::size_t size() const noexcept { return ranges_.front().bytes / sizeof(T); }
-    detail::replica_argument<T> as_argument() const noexcept { return {ranges_}; }
+    std::size_t size(std::source_location site = std::source_location::current()) const noexcept {
+        detail::expect_here(bool(pool_), site);
+        return ranges_.front().bytes / sizeof(T);
+    }
+    detail::replica_argument<T> as_argument(
+        std::source_location site = std::source_location::current()) const noexcept {
+        detail::expect_here(bool(pool_), site);
+        return {ranges_};
+    }
 
 private:
     detail::pool_hold pool_;

@@ -11,6 +11,7 @@
 
 #include <selion/detail/call_arguments.hpp>
 #include <selion/detail/export.hpp>
+#include <selion/expect.hpp>
 #include <selion/routine.hpp>
 
 /// How pools, calls and arrays reach the state that they share. A `site` is the place in the
@@ -77,6 +78,11 @@ SELION_API void free_shared(pool_state& pool, const void* data);
 /// Length of so many elements. @error bad_argument: more than there are addresses.
 SELION_API std::uint64_t array_bytes(std::uint64_t count, std::uint64_t element_bytes);
 
+/// @param is_here whether a handle still has what it is a handle of.
+inline void expect_here(bool is_here, std::source_location site) noexcept {
+    SELION_EXPECT_AT(is_here, site, "the handle has been moved away; use the one that it went to");
+}
+
 /// Keeps the state of a pool while somebody may ask for it.
 class pool_hold {
 public:
@@ -90,6 +96,11 @@ public:
         if (pool_ != nullptr) drop_pool(*pool_);
     }
     pool_state& operator*() const noexcept { return *pool_; }
+    /// The same, for handles that may have been moved away.
+    pool_state& at(std::source_location site) const noexcept {
+        expect_here(pool_ != nullptr, site);
+        return *pool_;
+    }
     explicit operator bool() const noexcept { return pool_ != nullptr; }
 
 private:
@@ -110,8 +121,15 @@ public:
     ~call_hold() {
         if (call_ != nullptr) drop_call(*pool_, *call_);
     }
-    pool_state& pool() const noexcept { return *pool_; }
-    pending_call& call() const noexcept { return *call_; }
+    /// @param site of the program, for a handle that has been moved away: that ends the job.
+    pool_state& pool(std::source_location site = std::source_location::current()) const noexcept {
+        expect_here(call_ != nullptr, site);
+        return *pool_;
+    }
+    pending_call& call(std::source_location site = std::source_location::current()) const noexcept {
+        expect_here(call_ != nullptr, site);
+        return *call_;
+    }
 
 private:
     pool_hold pool_;
