@@ -57,7 +57,8 @@ struct pool_counts {
 /// What a pool's calls have taken, where it measures.
 struct pool_profile {
     std::uint64_t calls = 0;
-    model_time in{0};       ///< of the host, to send calls and arguments
+    model_time in{0};       ///< of the host, to send calls and arguments; where time is virtual,
+                            ///< until they are there
     model_time out{0};      ///< of the host, to take results
     model_time compute{0};  ///< of all workers
     model_time elapsed{0};  ///< from the first call's beginning to the last one's end

@@ -78,6 +78,7 @@ struct pending_call final : call_writer {
         wanted_worker = mixed_worker = any_worker;
         worker = any_worker;
         turn = 0;
+        sent_ps = 0;
         generation = 0;
         word_count = span_count = reference_count = result_words = 0;
         deadline_ns = machine::no_deadline;
@@ -110,6 +111,7 @@ struct pending_call final : call_writer {
     /// Of the worker that has carried it out, while this call holds it; 0: it does not.
     std::uint32_t generation = 0;
     std::int64_t deadline_ns = machine::no_deadline;
+    std::int64_t sent_ps = 0;  ///< when its worker, which had nothing to do, was sent it; 0: other
     std::exception_ptr trouble;
     std::uint32_t word_count = 0;
     std::uint32_t span_count = 0;

@@ -99,9 +99,37 @@ void pool_state::note(model_time& where, std::int64_t since_ps) {
     if (!measures_) return;
     constexpr double picoseconds = 1e-12;
     const std::int64_t now_ps = workers_->stamp_ps();
+    noted_ps_ = now_ps;
     if (!first_ps_) first_ps_ = since_ps;
     where += model_time(static_cast<double>(now_ps - since_ps) * picoseconds);
     profile_.elapsed = model_time(static_cast<double>(now_ps - *first_ps_) * picoseconds);
+}
+
+/// A host that need not stand by while its transfers are under way has not noted what they take. So
+/// a call for a worker that had nothing to do counts until that begins it, and where several are
+/// under way, the time only once. Calls for workers that are busy are taken to be like those.
+void pool_state::note_way(const pending_call& call, const offload::ended_call& ended) {
+    if (ended.begun_ps == 0) return;
+    if (call.sent_ps != 0) {
+        const std::int64_t from_ps = std::max(call.sent_ps, way_until_ps_);
+        if (ended.begun_ps > from_ps) way_ps_ += ended.begun_ps - from_ps;
+        way_until_ps_ = std::max(way_until_ps_, ended.begun_ps);
+        ++ways_;
+    } else if (ways_ == 0) {
+        return;
+    }
+    constexpr double picoseconds = 1e-12;
+    const double calls = static_cast<double>(profile_.calls + 1);
+    way_ =
+        model_time(static_cast<double>(way_ps_) * picoseconds * calls / static_cast<double>(ways_));
+}
+
+/// One transfer after another: all together they take no longer than it took.
+pool_profile pool_state::profile() const {
+    pool_profile found = profile_;
+    const model_time most = std::max(found.in, found.elapsed - found.out);
+    found.in = std::min(found.in + way_, most);
+    return found;
 }
 
 void pool_state::finish(std::uint32_t worker, pending_call& call) {
@@ -130,6 +158,7 @@ void pool_state::finish(std::uint32_t worker, pending_call& call) {
     free_spans(worker, call);
     // What stands there for a call that was skipped is an earlier one's.
     if (ended.outcome != offload::call_outcome::cancelled) profile_.compute += ended.busy;
+    if (measures_) note_way(call, ended);
     note(profile_.out, since_ps);
     if (measures_) ++profile_.calls;
     hold_worker(worker, call);
@@ -227,6 +256,7 @@ pool_state::offer_end pool_state::offer(std::uint32_t worker, pending_call& call
 
 void pool_state::send(std::uint32_t worker, pending_call& call, std::int64_t since_ps) {
     worker_place& place = places_[worker];
+    const bool was_idle = place.sent.empty();
     call.worker = worker;
     call.turn = place.last_turn + 1;
     place_spans(worker, call);
@@ -236,6 +266,7 @@ void pool_state::send(std::uint32_t worker, pending_call& call, std::int64_t sin
     if (call.wanted_worker == any_worker) ++place.taken;
     workers_->send(worker, {call.turn, call.routine, std::span(call.words).first(call.word_count)});
     note(profile_.in, since_ps);
+    if (was_idle) call.sent_ps = noted_ps_;
 }
 
 bool pool_state::has_lost_array(std::uint32_t worker, const pending_call& call) const {

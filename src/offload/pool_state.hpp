@@ -48,7 +48,7 @@ public:
     std::uint32_t exchange_depth(std::uint32_t depth) { return std::exchange(depth_, depth); }
     bool measures() const { return measures_; }
     const pool_counts& counts() const { return counts_; }
-    const pool_profile& profile() const { return profile_; }
+    pool_profile profile() const;
     /// How calls follow each other, for predictions.
     offload_setting setting() const;
     /// Whether there are workers, and they are this process's own.
@@ -184,6 +184,7 @@ private:
     void remove_waiting(pending_call& call);
     std::int64_t stamp_ps() const { return measures_ ? workers_->stamp_ps() : 0; }
     void note(model_time& where, std::int64_t since_ps);
+    void note_way(const pending_call& call, const offload::ended_call& ended);
 
     void look_after_workers();
     void look_at_deadlines();
@@ -231,6 +232,11 @@ private:
     bool measures_;
     pool_profile profile_;
     std::optional<std::int64_t> first_ps_;  ///< when the first call began
+    std::int64_t noted_ps_ = 0;
+    model_time way_{0};  ///< of arguments, after the host has sent them
+    std::int64_t way_ps_ = 0;
+    std::int64_t way_until_ps_ = 0;  ///< the last one that is known
+    std::uint64_t ways_ = 0;         ///< calls whose way is known
     std::vector<std::unique_ptr<pending_call>> records_;
     pending_call* free_records_ = nullptr;
     std::exception_ptr unseen_;  ///< of the first failed call that nobody has asked for

@@ -8,6 +8,7 @@
 #include "machine/workers/worker_area.hpp"
 #include "selion/detail/routine_parameter.hpp"
 #include "selion/global_ptr.hpp"
+#include "selion/machines.hpp"
 #include "selion/signal.hpp"
 
 namespace selion::offload {
@@ -28,11 +29,28 @@ inline constexpr std::uint32_t copy_routine = machine::workers::stop_routine - 1
 
 /// What became of it, in the host's memory.
 struct rank_reply {
-    machine::workers::call_outcome outcome;
-    std::uint32_t text_bytes;
+    /// How the call has ended, and in the bits above that one number more: of an exception how long
+    /// its text is; else, where the pool measures, picoseconds at which the routine began.
+    std::uint64_t head;
     /// Where the pool measures, picoseconds of the routine come first.
     std::array<std::uint64_t, detail::most_result_words + 1> results;
+
+    static constexpr std::uint64_t outcome_bits = 8;
+    machine::workers::call_outcome outcome() const {
+        return static_cast<machine::workers::call_outcome>(head % (1U << outcome_bits));
+    }
+    std::uint64_t number() const { return head >> outcome_bits; }
+    static constexpr std::uint64_t head_of(machine::workers::call_outcome outcome,
+                                           std::uint64_t number) {
+        return number << outcome_bits | static_cast<std::uint64_t>(outcome);
+    }
 };
+
+/// Whether what comes for a worker that computes is kept, and its sender with it, until the worker
+/// is idle. Machines whose time is real take what is sent at once, and keep it themselves.
+constexpr bool leaves_workers_alone(const machine_capabilities& machine) {
+    return machine.moves_idle_ranks_only && !machine.real_time;
+}
 
 /// The memory of a rank in a pool of ranks. It lies at the same offset on all of them, so each can
 /// name the others'.

@@ -44,7 +44,10 @@ file_part read_on_host(std::span<const char> path, std::uint64_t offset) {
 class rank_server final : public rank_service, public detail::worker_services {
 public:
     rank_server(detail::rank_context& context, const rank_memory& memory)
-        : context_(context), memory_(memory), routines_(machine::workers::own_routines()) {}
+        : context_(context),
+          memory_(memory),
+          routines_(machine::workers::own_routines()),
+          is_left_alone_(leaves_workers_alone(context.host->description().capabilities)) {}
 
     void serve(std::source_location site) override {
         detail::rank_context& own = *detail::current_context;
@@ -67,6 +70,8 @@ public:
     std::uint32_t number() const override { return context_.rank - 1; }
     bool is_cancelled() const override {
         static_cast<void>(detail::make_progress(context_));  // or the word would never come
+        // Who looks twice is idle for that long: what a bus keeps for such a moment comes first.
+        if (is_left_alone_ && !is_given_up()) static_cast<void>(detail::make_progress(context_));
         return is_given_up();
     }
     void print(std::string_view text) override {
@@ -111,7 +116,7 @@ private:
         std::string text;
         std::uint32_t result_words = 0;
         if (is_given_up()) {
-            reply.outcome = machine::workers::call_outcome::cancelled;
+            reply.head = rank_reply::head_of(machine::workers::call_outcome::cancelled, 0);
         } else {
             std::uint64_t* const results = reply.results.data() + (memory_.measures ? 1 : 0);
             detail::routine_call_frame frame{request.content.data(), results,
@@ -119,7 +124,10 @@ private:
             const detail::routine_entry* const which =
                 request.routine < routines_.size() ? routines_[request.routine] : nullptr;
             const std::int64_t start = memory_.measures ? context_.clock->stamp_ps() : 0;
-            reply.outcome = run_outside_of_serving(which, frame, text);
+            const auto outcome = run_outside_of_serving(which, frame, text);
+            const bool is_done = outcome == machine::workers::call_outcome::done;
+            reply.head =
+                rank_reply::head_of(outcome, is_done ? static_cast<std::uint64_t>(start) : 0);
             if (which != nullptr) result_words = words_of_results(*which);
             if (memory_.measures) {
                 *reply.results.begin() =
@@ -128,10 +136,10 @@ private:
             }
         }
         if (!text.empty()) {
-            reply.text_bytes = static_cast<std::uint32_t>(
-                std::min(text.size(), machine::workers::most_error_text));
+            const std::size_t kept = std::min(text.size(), machine::workers::most_error_text);
             std::memcpy(memory_.at(context_.rank, memory_.layout.text(turn_)).local(), text.data(),
-                        reply.text_bytes);
+                        kept);
+            reply.head = rank_reply::head_of(reply.outcome(), kept);
         }
         const std::size_t bytes =
             offsetof(rank_reply, results) + result_words * sizeof(std::uint64_t);
@@ -157,6 +165,7 @@ private:
     detail::rank_context& context_;
     rank_memory memory_;
     std::vector<const detail::routine_entry*> routines_;
+    bool is_left_alone_;  ///< while it computes
     std::uint64_t turn_ = 0;
     std::source_location site_;  ///< where the program serves
 };

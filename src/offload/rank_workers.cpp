@@ -21,8 +21,9 @@ namespace selion::offload {
 namespace {
 
 constexpr std::uint64_t standard_rank_memory = std::uint64_t{4} << 20;
-/// What a pool leaves of a heap that is smaller.
+/// What a pool leaves of a heap that is smaller: an eighth, and no more than that.
 constexpr std::uint64_t heap_margin = std::uint64_t{128} << 10;
+constexpr std::uint64_t margin_part = 8;
 constexpr std::uint32_t standard_depth = 2;
 
 /// What a machine's description says that a host does for a call, beside the transfers.
@@ -52,6 +53,7 @@ public:
           made_at_(made_at),
           routines_(machine::workers::shapes_of(machine::workers::own_routines())),
           costs_(*context.host),
+          has_one_clock_(!context.host->description().capabilities.real_time),
           last_turns_(workers, 0) {}
 
     ~rank_workers() override {
@@ -127,20 +129,37 @@ public:
         const rank_reply& reply = reply_of(worker, turn);
         spend(costs_.synchronise);
         if (has_results) spend(costs_.read_result);
-        if (!memory_.measures) return {reply.outcome, reply.results.data()};
+        if (!memory_.measures) return {reply.outcome(), reply.results.data()};
         constexpr double picoseconds = 1e-12;
-        return {reply.outcome, reply.results.data() + 1,
-                model_time(static_cast<double>(reply.results.front()) * picoseconds)};
+        ended_call ended{reply.outcome(), reply.results.data() + 1,
+                         model_time(static_cast<double>(reply.results.front()) * picoseconds)};
+        if (ended.outcome == call_outcome::done && has_one_clock_) {
+            ended.begun_ps = static_cast<std::int64_t>(reply.number());
+        }
+        return ended;
     }
     std::string text(std::uint32_t worker, std::uint64_t turn) override {
-        std::string both(reply_of(worker, turn).text_bytes, '\0');
+        std::string both(reply_of(worker, turn).number(), '\0');
         get(std::as_writable_bytes(std::span(both)),
             memory_.at(rank_of(worker), memory_.layout.text(turn)), made_at_);
         return both;
     }
     void cancel(std::uint32_t worker, std::uint64_t turn) override {
-        notify(memory_.signal_at(rank_of(worker), memory_.layout.cancelled(turn)), signal_set(turn),
-               made_at_);
+        if (!leaves_workers_alone(context_.host->description().capabilities)) {
+            return notify(memory_.signal_at(rank_of(worker), memory_.layout.cancelled(turn)),
+                          signal_set(turn), made_at_);
+        }
+        const std::uint64_t notice =
+            memory_.signal_at(rank_of(worker), memory_.layout.cancelled(turn)).bits();
+        // A worker that must not be disturbed hears of it when it looks. Nobody waits for that.
+        detail::put_signal_slow({.target = notice,
+                                 .source = nullptr,
+                                 .bytes = 0,
+                                 .signal = notice,
+                                 .update = signal_set(turn),
+                                 .is_fleeting = true,
+                                 .waits_alone = true},
+                                made_at_);
     }
 
     void rest(std::int64_t deadline_ns, bool, news& look) override {
@@ -211,6 +230,7 @@ private:
     std::source_location made_at_;
     std::vector<routine_shape> routines_;
     call_costs costs_;
+    bool has_one_clock_;  ///< that of its workers as well
     std::vector<std::uint64_t> last_turns_;
     std::vector<machine::awaited_word> awaited_;
     rank_request staged_{};
@@ -223,8 +243,10 @@ std::uint64_t choose_memory(const worker_pool_options& options, selion::world& w
                             std::uint64_t slots_bytes, std::source_location site) {
     if (options.memory_bytes != 0) return options.memory_bytes;
     const heap_usage heap = world.heap();
-    const std::uint64_t used = heap.used_bytes + heap.runtime_bytes + heap_margin + slots_bytes;
-    const std::uint64_t left = heap.reserved_bytes > used ? heap.reserved_bytes - used : 0;
+    const std::uint64_t used = heap.used_bytes + heap.runtime_bytes;
+    const std::uint64_t free = heap.reserved_bytes > used ? heap.reserved_bytes - used : 0;
+    const std::uint64_t kept = std::min(heap_margin, free / margin_part) + slots_bytes;
+    const std::uint64_t left = free > kept ? free - kept : 0;
     return world.all_reduce(std::min(left, standard_rank_memory), minimum, site);
 }
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <string_view>
 
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "selion/error.hpp"
 
 namespace selion::spc {
@@ -35,6 +37,18 @@ std::size_t bytes_of(detail::element type) {
 
 [[noreturn]] void refuse(const std::string& sentence) {
     throw error(status::bad_argument, sentence);
+}
+
+/// @error out_of_memory, with a sentence: data of users may be as long as they like.
+void grow(std::vector<std::byte>& room, std::uint64_t bytes) {
+    try {
+        room.resize(bytes);
+    } catch (const std::exception&) {
+        throw error(status::out_of_memory,
+                    fmt::format("an SPC call's arguments are {} long; this host has no room for "
+                                "them: send them in parts",
+                                base::bytes_text(bytes)));
+    }
 }
 
 /// The list of arguments at the start of a call's block.
@@ -97,11 +111,11 @@ std::vector<std::byte> pack(const std::vector<entry>& entries, std::span<const s
 
 void spc_args::put(spc_direction direction, detail::element type, const void* data,
                    std::size_t count, std::size_t element_bytes) {
-    const std::uint64_t bytes = count * element_bytes;
+    const std::uint64_t bytes = selion::detail::array_bytes(count, element_bytes);
     entry made{type, direction, count, in_.size()};
     if (direction != SPC_OUT) {
         const std::size_t start = in_.size();
-        in_.resize(start + aligned(bytes));
+        grow(in_, start + aligned(bytes));
         if (bytes != 0) std::memcpy(in_.data() + start, data, bytes);
     }
     if (direction == SPC_OUT) made.place = out_bytes_;
@@ -131,7 +145,11 @@ void* spc_arguments::next(detail::element type, bool is_vector) {
                            entries_.size()));
     }
     const entry& found = entries_[at_++];
-    if (found.type != type || (!is_vector && found.count != 1)) {
+    if (found.type == type && !is_vector && found.count != 1) {
+        refuse(fmt::format("argument {} of the call is {} elements of {}, not one", at_,
+                           found.count, name_of(type)));
+    }
+    if (found.type != type) {
         refuse(fmt::format("argument {} of the call is {} of {}, not {}", at_, found.count,
                            name_of(found.type), name_of(type)));
     }
@@ -156,7 +174,7 @@ void spc_server::call(std::uint32_t routine, const spc_args& arguments) {
     read_ = 0;
     entries_ = arguments.entries_;
     in_ = pack(entries_, arguments.in_);
-    out_.resize(arguments.out_bytes_);
+    grow(out_, arguments.out_bytes_);
     call_ = pool_->call(routine_name, routine, in_, out(out_));
 }
 

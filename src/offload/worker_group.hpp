@@ -42,6 +42,7 @@ struct ended_call {
     call_outcome outcome = call_outcome::done;
     const std::uint64_t* results = nullptr;  ///< valid until the next call of the same slot
     model_time busy{0};                      ///< that the routine took, where the pool measures
+    std::int64_t begun_ps = 0;  ///< when it began, on the host's clock; 0: that is not known
 };
 
 /// Somewhere in a worker's memory.

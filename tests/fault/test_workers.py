@@ -60,6 +60,44 @@ def test_simulated_workers_that_wait_in_vain_are_told_with_their_line():
     assert f"in worker_pool::serve at {site('workers.cpp', 'serve')}" in outcome.err
 
 
+@pytest.mark.parametrize("machine", ["sim:multispert", "sim:multispert,dma=true"])
+def test_a_bus_that_reaches_idle_boards_only_does_not_keep_the_host(machine):
+    late = "was not done within its time"
+    told = lines("ranks-given-up", machine=machine)
+    looking, deaf = told[:8], told[8:]
+    for each, name, longest in ((looking, "computing", 200), (deaf, "never_looking", 20_000)):
+        times = [int(line.split()[1]) for line in each[1::2]]
+        assert each[::2] == [f'late: the call of routine "{name}" {late}', "next: done",
+                             "cancelled: done", "ended: done"]
+        assert 4500 < times[0] <= 5000
+        assert times[1] <= longest
+        assert times[2] < 10  # the notice waits by itself
+        assert times[3] <= longest + 200
+    assert int(deaf[3].split()[1]) > 10_000  # until its routine has ended
+
+
+@pytest.mark.parametrize("machine", ["sim:multispert", "sim:multispert,dma=true",
+                                     "sim:multispert,dma=true,clock=33", "sim:crossbar,ranks=5"])
+def test_transfers_that_do_not_keep_the_host_are_measured(machine):
+    verdict, share = lines("ways", machine=machine)
+    assert verdict.startswith("4 workers: 100 % of the time is transfer"), verdict
+    assert 90 <= int(share.split()[0]) <= 110
+
+
+def test_pools_of_ranks_take_what_small_memories_have():
+    assert lines("small-memory", machine="sim:epiphany-iii") == ["100"]
+    assert lines("small-memories", machine="sim:multispert") == ["100", "100"]
+
+
+@pytest.mark.parametrize("what", ["call", "array", "argument", "replica"])
+def test_handles_that_have_been_moved_away_say_so(what):
+    outcome = run("workers", f"moved-{what}", machine="threads:1")
+    assert outcome.status == 1
+    assert "the handle has been moved away; use the one that it went to" in outcome.err
+    if what in ("call", "array"):
+        assert site("workers.cpp", f"moved-{what}") in outcome.err
+
+
 def test_arrays_die_with_their_worker():
     told = lines("lost-arrays")
     assert told[0] in ("call: done",) or told[0].startswith("call: worker 0 was ended by signal 9")
@@ -132,8 +170,8 @@ def test_pools_that_cannot_be():
         "are possible",
         "thread": "a worker pool with a program of its own wants worker_kind::process",
         "large": "the workers' program has no routine \"nothing\"; it has announce, "
-        "chatter, complain, for_ever, id, length_of, report, rest, shout, three, total, "
-        "until_cancelled",
+        "chatter, complain, computing, for_ever, id, length_of, never_looking, report, rest, "
+        "shout, three, total, until_cancelled",
         "padded": "the arguments of routine \"three\" are 4.1 KiB long; a worker's memory has "
         "4 KiB: send them in parts, or set memory_bytes",
     }
@@ -209,6 +247,11 @@ def test_slaves_take_what_they_say_and_can_be_exchanged():
         "new: an SPC server is waited for that has no call",
         "sum 5",
         "own: done",
+        'vector: routine "selion.spc" on worker 0 ended with an exception of type selion::error: '
+        "argument 1 of the call is 2 elements of i32, not one",
+        "long: an SPC call's arguments are 8 TiB long; this host has no room for them: send them "
+        "in parts",
+        "endless: 2305843009213693952 elements of 8 bytes are more than any memory has",
     ]
 
 

@@ -67,6 +67,16 @@ const selion::routine for_ever{"for_ever", [] {
                                    selion::counter never;
                                    never.wait(1);  // site: routine
                                }};
+const selion::routine computing{"computing", [](selion::worker& self) {
+                                    while (!self.is_cancelled())
+                                        selion::charge(selion::nanoseconds(1000));
+                                    return std::int64_t{0};
+                                }};
+const selion::routine never_looking{"never_looking", [](selion::worker&) {
+                                        selion::charge(selion::nanoseconds(20'000'000));
+                                        return std::int64_t{0};
+                                    }};
+const std::vector<std::int32_t> ones_of_pool(10, 1);
 const selion::routine three{
     "three", [](std::span<const char>, std::span<const char>, std::span<const char>) {}};
 
@@ -112,6 +122,65 @@ void measure_skipped(selion::world& world, worker_kind kind) {
     slow.wait();
     const auto elapsed = std::chrono::steady_clock::now() - start;
     std::printf("%s\n", pool.profile().compute - before < elapsed + 500ms ? "right" : "wrong");
+}
+
+/// The worker computes between its looks, as on a bus that reaches nobody who computes.
+void give_up_on_ranks(selion::world& world) {
+    worker_pool pool(world, {.kind = worker_kind::rank});
+    pool.serve();
+    if (!pool.is_host()) return;
+    const auto show_time = [&](const char* what, auto attempt) {
+        const std::int64_t start_ns = world.now();
+        show(what, attempt);
+        std::printf("after %lld us\n", static_cast<long long>((world.now() - start_ns) / 1000));
+    };
+    for (const auto* const each : {&computing, &never_looking}) {
+        auto late = pool.call({.worker = 0, .timeout = 5ms}, *each);
+        show_time("late", [&] { late.wait(); });
+        show_time("next", [&] { pool.call({.worker = 0}, id).wait(); });
+        auto given_up = pool.call({.worker = 0}, *each);
+        show_time("cancelled", [&] { given_up.cancel(); });
+        show_time("ended", [&] { given_up.wait(); });
+    }
+}
+
+/// Where the host goes on while its transfers are under way, they are counted all the same.
+void measure_ways(selion::world& world) {
+    worker_pool pool(world, {.kind = worker_kind::rank, .memory_bytes = 1 << 20, .measures = true});
+    pool.serve();
+    if (!pool.is_host()) return;
+    const std::vector<std::int32_t> data(50'000, 1);
+    std::vector<selion::routine_call<std::int64_t>> calls;
+    for (int i = 0; i < 40; ++i) calls.push_back(pool.call(total, data));
+    pool.wait_all();
+    const selion::pool_profile all = pool.profile();
+    const double share = (all.in + all.out) / all.elapsed;
+    std::printf("%s\n%.0f %%\n", pool.verdict().c_str(), 100 * share);
+}
+
+/// Pools of ranks, each with the memory that it takes by itself. @param count 1 or 2.
+void fill_small_memory(selion::world& world, int count) {
+    const std::vector<std::int32_t> ones(100, 1);
+    worker_pool pool(world, {.workers = 1, .kind = worker_kind::rank});
+    if (count == 2) fill_small_memory(world, 1);
+    if (pool.is_host()) {
+        std::printf("%lld\n", static_cast<long long>(pool.call(total, ones).get()));
+    }
+}
+
+void use_moved_handle(const std::string& what, selion::world& world) {
+    worker_pool pool(world, {.workers = 1});
+    auto call = pool.call(total, ones_of_pool);
+    auto array = pool.allocate<std::int32_t>(0, 4);
+    auto replica = pool.replicate(ones_of_pool);
+    const auto their_call = std::move(call);
+    const auto their_array = std::move(array);
+    const auto their_replica = std::move(replica);
+    std::vector<std::int32_t> back(4);
+    if (what == "moved-call") call.wait();           // site: moved-call
+    if (what == "moved-array") array.read(0, back);  // site: moved-array
+    if (what == "moved-argument") static_cast<void>(pool.call(total, array));
+    if (what == "moved-replica") static_cast<void>(pool.call(total, replica));
 }
 
 void lose_arrays(selion::world& world) {
@@ -193,6 +262,20 @@ void call_slave(const std::string& slave) {
     show("new", read);
     call_with(5);
     show("own", read);
+    show("vector", [&] {
+        spc_args arguments;
+        arguments.put_vi32(SPC_IN, data.data(), 2);
+        arguments.put_vi32(SPC_IN, data.data(), 1);
+        arguments.put_i32(SPC_OUT);
+        board.call(0, arguments);
+        board.wait();
+    });
+    show("long", [&] {
+        spc_args arguments;
+        arguments.put_vf64(SPC_OUT, nullptr, std::size_t{1} << 40);
+        board.call(0, arguments);
+    });
+    show("endless", [&] { spc_args().put_vf64(SPC_OUT, nullptr, std::size_t{1} << 61); });
 }
 
 /// A child of the host has the pool's memory, and must not call its workers.
@@ -325,6 +408,11 @@ int run(const std::string& what, const std::string& self, const std::string& fil
     if (what == "timeout-thread") time_out(world, worker_kind::thread);
     if (what == "skipped-thread") measure_skipped(world, worker_kind::thread);
     if (what == "skipped-rank") measure_skipped(world, worker_kind::rank);
+    if (what == "ranks-given-up") give_up_on_ranks(world);
+    if (what == "ways") measure_ways(world);
+    if (what == "small-memory") fill_small_memory(world, 1);
+    if (what == "small-memories") fill_small_memory(world, 2);
+    if (what.starts_with("moved-")) use_moved_handle(what, world);
     if (what == "lost-arrays") lose_arrays(world);
     if (what == "wait") wait_for_ever(world);
     if (what == "chatter") {

@@ -47,6 +47,8 @@ struct put_request {
                                    ///< anybody could miss it
     bool is_patient = false;       ///< nobody waits for its signal soon: it may leave with what is
                                    ///< sent next, or when its rank waits
+    bool waits_alone = false;      ///< where its target must not be disturbed yet, it waits by
+                                   ///< itself and its rank goes on
 };
 
 /// A get. Its origin counter and its completion counter count at the same moment.

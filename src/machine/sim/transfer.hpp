@@ -53,6 +53,7 @@ struct transfer : message {
     bool has_reply = false;            ///< its handler has answered: that is its answer now
     bool is_deferred = false;          ///< it has waited for another handler of its rank
     bool has_credit = false;           ///< of its origin's, until that knows that it is done
+    bool waits_alone = false;          ///< its origin does not stand still for it
 
     /// Whether its answer carries data, not only news.
     bool brings_data() const {

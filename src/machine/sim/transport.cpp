@@ -61,7 +61,7 @@ transfer& simulation::make_transfer(rank_state& origin, transfer_kind what, std:
     made.store_bytes = 0;
     made.number = 0;
     made.flow = 0;
-    made.is_fleeting = false;
+    made.is_fleeting = made.waits_alone = false;
     made.stage = detail::dma_stage::set_up;
     made.by_dma = what == transfer_kind::put && model_.mesh.dma_from_bytes != 0 &&
                   bytes >= model_.mesh.dma_from_bytes;
@@ -101,6 +101,7 @@ void simulation::put(detail::rank_context& context, const detail::put_request& r
     if (wants_dma && model_.mesh.has_dma()) made.by_dma = true;
     if (request.store_bytes != 0) made.by_dma = false;  // the processor's own stores are asked for
     made.is_fleeting = request.is_fleeting;
+    made.waits_alone = request.waits_alone;
     if (!made.is_fleeting) ++origin.under_way;
     // A signal is a word that travels behind its data.
     const std::uint64_t wire_bytes = request.bytes + (has_signal ? word_bytes : 0);
@@ -250,7 +251,8 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
     prepare(origin, what, regime, kind, wire_bytes);
     spend(origin, regime.origin + regime.origin_per_byte.of(what.data_bytes));
     if (handler_ != nullptr) return leave_by_event(origin, what);
-    if (leaves_later(origin, what)) {
+    if (what.waits_alone || leaves_later(origin, what)) {
+        if (what.waits_alone) leave_by_event(origin, what);
         if (origin.self->now > begun) origin.polled_just_now = false;
         return;
     }
