@@ -45,7 +45,7 @@ struct offload_setting {
 /// - pipelined: the larger of (in + compute + out)/P and in + out;
 /// - overlapped: the larger of compute/P and in + out;
 /// where in and out count P times if the same goes to, or comes from, all P workers.
-/// @error bad_argument: no workers, or a time that is negative.
+/// @error bad_argument: no workers, or a time that is negative or infinite.
 SELION_API model_time round_time(const offload_work& work, const offload_setting& setting);
 
 /// What to expect of some number of workers.

@@ -37,11 +37,13 @@ void expect_legal(const offload_work& work, const offload_setting& setting) {
     if (setting.workers == 0) {
         throw error(status::bad_argument, "a prediction for no workers; it needs 1 at least");
     }
-    const model_time none{0};
-    if (work.in >= none && work.out >= none && work.compute >= none) return;
+    const auto is_legal = [](model_time time) {
+        return std::isfinite(time.count()) && time.count() >= 0;
+    };
+    if (is_legal(work.in) && is_legal(work.out) && is_legal(work.compute)) return;
     throw error(status::bad_argument,
-                fmt::format("a prediction for {} s in, {} s out and {} s of computing; none of "
-                            "them can be negative",
+                fmt::format("a prediction for {} s in, {} s out and {} s of computing; each of "
+                            "them must be finite and not negative",
                             work.in.count(), work.out.count(), work.compute.count()));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,16 @@ TEST(offload_model, finds_where_more_workers_do_not_help) {
     EXPECT_DOUBLE_EQ(found.transfer_share, 1);
     ASSERT_EQ(found.speedups.size(), 16U);
     EXPECT_DOUBLE_EQ(found.speedups[2], 3);
+}
+
+TEST(offload_model, refuses_times_that_are_none) {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    const double no_number = std::numeric_limits<double>::quiet_NaN();
+    for (const double each : {never, no_number, -1.0}) {
+        EXPECT_THROW(selion::predict_offload(work_of(each, 1, 1), {}, 4), selion::error);
+        EXPECT_THROW(selion::offload_verdict(work_of(1, each, 1), {}, 4), selion::error);
+        EXPECT_THROW(selion::round_time(work_of(1, 1, each), {}), selion::error);
+    }
 }
 
 TEST(offload_model, says_it_in_words) {
