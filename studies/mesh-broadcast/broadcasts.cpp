@@ -29,6 +29,39 @@ double mean_of(const selion::world& world, const std::optional<selion::meter>& o
     return selion::summarise(world, *own).mean / iterations;
 }
 
+/// Meters of what goes from router to router: all that is routed, and what has just entered.
+struct hop_meters {
+    std::optional<selion::meter> accesses = meter_of_mesh("accesses", "mesh_access");
+    std::optional<selion::meter> sent = meter_of_mesh("accesses of the core", "mesh_access:core");
+
+    void start() {
+        if (accesses) accesses->start();
+        if (sent) sent->start();
+    }
+    void stop() {
+        if (accesses) accesses->stop();
+        if (sent) sent->stop();
+    }
+    double mean(const selion::world& world, std::uint32_t iterations) const {
+        return mean_of(world, accesses, iterations) - mean_of(world, sent, iterations);
+    }
+};
+
+/// Hops of a barrier's own messages, in the mean over all cores.
+double hops_of_barrier(selion::world& world, const broadcast& what) {
+    hop_meters hops;
+    world.barrier();
+    let_arrive(what);
+    hops.start();
+    let_arrive(what);  // nobody sends before all meters run
+    for (std::uint32_t i = 0; i < what.iterations; ++i) world.barrier();
+    let_arrive(what);
+    hops.stop();
+    let_arrive(what);  // nobody's barrier begins before all meters have stopped
+    world.barrier();
+    return hops.mean(world, what.iterations);
+}
+
 }  // namespace
 
 sender::sender(selion::world& world, const broadcast& what)
@@ -101,6 +134,16 @@ bool has_routers() {
     return false;
 }
 
+bool has_rank_on_each_core(const selion::world& world) {
+    const selion::mesh_shape mesh = selion::mesh_of(world.machine());
+    if (std::uint64_t{mesh.rows} * mesh.columns == world.size()) return true;
+    if (world.rank() == 0) {
+        std::puts(
+            R"({"skipped":"some routers have no rank, and nobody's meter counts what they do"})");
+    }
+    return false;
+}
+
 bool is_on_mesh(const selion::world& world, std::uint32_t side) {
     const selion::mesh_shape mesh = selion::mesh_of(world.machine());
     const bool has_shape = side == 0 || (mesh.rows == side && mesh.columns == side);
@@ -119,15 +162,13 @@ outcome run(selion::world& world, const broadcast& what) {
     selion::meter clock("all-to-all broadcast");
     auto core_waits = meter_of_mesh("waits of the core", "mesh_wait:core");
     auto waits = meter_of_mesh("waits of the router", "mesh_wait");
-    auto accesses = meter_of_mesh("accesses", "mesh_access");
-    auto sent = meter_of_mesh("accesses of the core", "mesh_access:core");
-    std::optional<selion::meter>* const of_mesh[] = {&core_waits, &waits, &accesses, &sent};
+    hop_meters hops;
     std::mt19937_64 random(what.seed * 1'000'003 + world.rank());
     world.barrier();
     let_arrive(what);
-    for (auto* each : of_mesh) {
-        if (*each) (*each)->start();
-    }
+    if (core_waits) core_waits->start();
+    if (waits) waits->start();
+    hops.start();
     let_arrive(what);  // nobody sends before all meters run
     if (what.start_skew != 0) selion::charge(selion::int_ops(random() % what.start_skew));
     clock.start();
@@ -139,19 +180,17 @@ outcome run(selion::world& world, const broadcast& what) {
     if (core_waits) core_waits->stop();
     if (waits) waits->stop();
     let_arrive(what);
-    if (accesses) accesses->stop();
-    if (sent) sent->stop();
+    hops.stop();
     let_arrive(what);  // nobody's barrier begins before all meters have stopped
     world.barrier();
     own.check_and_release();
     const double cores = world.size();
-    const double routed = mean_of(world, accesses, what.iterations);
-    const double entered = mean_of(world, sent, what.iterations);
+    const double of_barrier = what.has_barrier ? hops_of_barrier(world, what) : 0;
     return {.ticks = selion::summarise(world, clock).mean / what.iterations,
             .wait_ticks = mean_of(world, core_waits, what.iterations),
             .router_wait_ticks = mean_of(world, waits, what.iterations),
             .messages = cores * (cores - 1),
-            .hops = (routed - entered) * cores};
+            .hops = (hops.mean(world, what.iterations) - of_barrier) * cores};
 }
 
 schedule_algorithm read_order(const nlohmann::ordered_json& params) {

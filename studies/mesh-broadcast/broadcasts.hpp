@@ -41,6 +41,9 @@ struct broadcast {
 
 /// Whether the machine's routers are metered.
 bool has_routers();
+/// Whether each router has a rank whose meters count for it; else rank 0 prints that what all of
+/// them count is left out.
+bool has_rank_on_each_core(const selion::world& world);
 /// Whether the ranks are on a mesh of so many rows and columns; else rank 0 prints that the point
 /// is skipped. @param side 0: of any size.
 bool is_on_mesh(const selion::world& world, std::uint32_t side);

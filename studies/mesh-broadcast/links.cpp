@@ -2,6 +2,7 @@
 #include "links.hpp"
 
 #include <array>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,31 @@ constexpr std::array<figure, 3> figures{{{"mesh_bytes", "link_bytes", "bytes"},
                                          {"mesh_access", "link_busy_ticks", "ticks"},
                                          {"mesh_wait", "link_wait_ticks", "ticks"}}};
 
-/// @return the core at the other end, or the own one; -1 where the mesh ends.
-std::int64_t end_of(std::uint32_t core, const port& which, selion::mesh_shape mesh) {
+struct link_end {
+    std::int64_t core;
+    bool is_beyond_edge;  ///< only a mesh that wraps around has that link
+};
+
+/// @return the core at the other end, or the own one.
+link_end end_of(std::uint32_t core, const port& which, selion::mesh_shape mesh) {
     const std::int64_t row = std::int64_t{core / mesh.columns} + which.down;
     const std::int64_t column = std::int64_t{core % mesh.columns} + which.across;
     const bool is_on_mesh = row >= 0 && row < mesh.rows && column >= 0 && column < mesh.columns;
-    return is_on_mesh ? row * mesh.columns + column : -1;
+    const std::int64_t there =
+        (row + mesh.rows) % mesh.rows * mesh.columns + (column + mesh.columns) % mesh.columns;
+    return {there, !is_on_mesh};
+}
+
+/// Whether something has gone over an edge: then the mesh wraps around.
+bool wraps_around(const std::vector<selion::meter_summary>& bytes, selion::mesh_shape mesh) {
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        for (std::uint32_t core = 0; core < bytes[i].by_member.size(); ++core) {
+            if (end_of(core, ports[i], mesh).is_beyond_edge && bytes[i].by_member[core] != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -63,18 +83,25 @@ void print_links(selion::world& world, const study::row_frame& frame, const broa
     if (world.rank() == 0) {
         study::print_row(frame, {"ticks", "ticks"}, study::detail::rounded(ticks));
     }
+    std::vector<selion::meter_summary> all;
+    for (const selion::meter& each : meters) all.push_back(selion::summarise(world, each));
+    if (world.rank() != 0) return;
+    const bool wraps = wraps_around(all, mesh);  // bytes come first
+    if (wraps && (mesh.rows == 2 || mesh.columns == 2)) {
+        std::puts(R"({"skipped":"two links join the same cores, which rows cannot tell apart"})");
+        return;
+    }
     for (std::size_t i = 0; i < meters.size(); ++i) {
         const figure& said = figures[i / ports.size()];
         const port& which = ports[i % ports.size()];
-        const selion::meter_summary all = selion::summarise(world, meters[i]);
-        for (std::uint32_t core = 0; world.rank() == 0 && core < world.size(); ++core) {
-            const std::int64_t end = end_of(core, which, mesh);
-            if (end < 0) continue;
+        for (std::uint32_t core = 0; core < world.size(); ++core) {
+            const link_end end = end_of(core, which, mesh);
+            if (end.is_beyond_edge && !wraps) continue;
             study::row_frame of_link = frame;
             of_link.params["from"] = core;
-            of_link.params["to"] = end;
+            of_link.params["to"] = end.core;
             study::print_row(of_link, {said.metric, said.unit},
-                             study::detail::rounded(all.by_member[core] / what.iterations));
+                             study::detail::rounded(all[i].by_member[core] / what.iterations));
         }
     }
 }

@@ -36,13 +36,17 @@ broadcast in_repetition(broadcast what, std::uint32_t repetition) {
 
 double percent(double part, double whole) { return 100 * part / whole; }
 
-void print_outcome(const study::row_frame& frame, const outcome& seen, bool has_mesh) {
+/// What the metered routers have seen.
+enum class metered { none, cores, all };
+
+void print_outcome(const study::row_frame& frame, const outcome& seen, metered what) {
     study::print_row(frame, {"ticks", "ticks"}, study::detail::rounded(seen.ticks));
     study::print_row(frame, {"messages", "messages"}, seen.messages);
-    if (!has_mesh) return;
+    if (what == metered::none) return;
     study::print_row(frame, {"wait_ticks", "ticks"}, study::detail::rounded(seen.wait_ticks));
     study::print_row(frame, {"wait_percent", "%"},
                      study::detail::rounded(percent(seen.wait_ticks, seen.ticks)));
+    if (what == metered::cores) return;
     study::print_row(frame, {"router_wait_ticks", "ticks"},
                      study::detail::rounded(seen.router_wait_ticks));
     study::print_row(frame, {"hops", "hops"}, study::detail::rounded(seen.hops));
@@ -67,7 +71,11 @@ measurement read_orders(const study::arguments& given, bool has_equal_costs) {
         shortest.ints = 1;
         const double least_wait = is_last ? run(world, shortest).wait_ticks : 0;
         if (world.rank() != 0) return;
-        print_outcome(frame, seen, has_mesh);
+        const bool has_all = has_mesh && has_rank_on_each_core(world);
+        print_outcome(frame, seen,
+                      has_all    ? metered::all
+                      : has_mesh ? metered::cores
+                                 : metered::none);
         if (!is_last) return;
         study::row_frame of_all = frame;
         of_all.params.erase("ints");
@@ -112,6 +120,7 @@ measurement read_links(const study::arguments& given) {
             if (world.rank() == 0) std::puts(R"({"skipped":"no routers are metered here"})");
             return;
         }
+        if (!has_rank_on_each_core(world)) return;
         print_links(world, frame, in_repetition(what, frame.repetition));
     };
 }

@@ -21,11 +21,14 @@ def study(selion, where) -> Study:
 
 
 def test_mapped_gains_what_the_source_says(study):
-    gain = values(study("gain", "ints=1,2,4,8,9,11,32"), "gain_percent", "ints")
+    gain = values(study("gain"), "gain_percent", "ints")
     assert gain[1] == pytest.approx(25, abs=0.1)  # fitted
     assert gain[11] == pytest.approx(10, abs=0.5)  # all others are predicted
     assert gain[32] == pytest.approx(1, abs=0.5)
-    assert all(9 < gain[ints] < 26 for ints in (1, 2, 4, 8, 9, 11))
+    # The source says 10 to 25 % up to 11; at 8 it is a little less here, and at 11 nearly so.
+    assert all(9 < gain[ints] < 25.1 for ints in range(1, 12))
+    assert [ints for ints in range(1, 12) if gain[ints] < 9.95] == [8]
+    assert all(gain[ints] < 10 for ints in range(12, 33))
 
 
 def test_times_drop_where_the_compiler_unrolls(study):
@@ -36,13 +39,23 @@ def test_times_drop_where_the_compiler_unrolls(study):
         assert ticks[1, last + 1] > ticks[1, last]
 
 
-def test_waits_grow_and_stay_a_few_per_cent(study):
-    rows = study("orders", "ints=1,8,16,24,32")
+def test_waits_grow_in_steps_and_fall_between_them(study):
+    percent = values(study("orders", "order=mapped"), "wait_percent", "ints")
+    few, more, most = ([percent[ints] for ints in sizes]
+                       for sizes in (range(1, 17), range(17, 25), range(25, 33)))
+    assert few[0] == 0 and max(few) < 0.1 < min(more)
+    assert max(more) == more[0] and max(most) == most[0] < 9  # they leap up, and fall
+    assert min(more) < min(most) and sum(more) < sum(most)
+
+
+def test_waits_stay_a_few_per_cent(study):
+    rows = study("orders", "ints=1,16,17,32")
     percent = values(rows, "wait_percent", "order", "ints")
     for order in ("random", "mapped"):
-        assert percent[order, 1] == 0
-        assert percent[order, 8] <= percent[order, 16] < percent[order, 24] < percent[order, 32]
-        assert 1 < percent[order, 32] < 6
+        assert percent[order, 1] == 0 and percent[order, 16] < 0.1
+        assert 1 < percent[order, 17] < 6 and 1 < percent[order, 32] < 6
+    for order in ("pass_up", "zero_to_n"):
+        assert all(percent[order, ints] < 0.5 for ints in (1, 16, 17, 32))
     increase = values(rows, "wait_increase_percent", "order")
     ticks = values(rows, "ticks", "order", "ints")
     waits = values(rows, "wait_ticks", "order", "ints")
@@ -59,6 +72,41 @@ def test_counts_are_the_schedule_s(study):
     assert set(values(rows, "messages", "order", "ints").values()) == {240}
     for (_order, ints), hops in values(rows, "hops", "order", "ints").items():
         assert hops == 640 * ints
+
+
+def test_barriers_are_no_part_of_the_schedule(study):
+    hops = values(study("orders", "ints=1,4", "barrier=true", "order=pass_up,random"), "hops",
+                  "order", "ints")
+    assert {(order, ints): 640 * ints for order, ints in hops} == hops
+
+
+def test_routers_without_a_rank_are_not_left_out_in_silence(selion, where):
+    def run(experiment):
+        return selion("study", "mesh-broadcast", "--experiment", experiment, "--set", "ints=4",
+                      "--set", "order=pass_up", "--machine", "sim:epiphany-iii,ranks=13", "--json",
+                      **where)  # fmt: skip
+
+    orders, links = run("orders"), run("links")
+    metrics = {json.loads(line)["metric"] for line in orders.stdout.splitlines()}
+    assert {"ticks", "messages", "wait_ticks", "wait_percent"} == metrics
+    assert links.stdout == ""
+    for done in (orders, links):
+        assert "some routers have no rank" in done.stderr.replace("\n", " ")
+
+
+def test_links_over_the_edge_of_a_mesh_that_wraps_around(selion, where):
+    done = selion("study", "mesh-broadcast", "--experiment", "links", "--set", "ints=32", "--set",
+                  "order=pass_up", "--machine", "sim:epiphany-iii,network.wraps_around=true",
+                  "--json", **where)  # fmt: skip
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    carried = values(rows, "link_bytes", "from", "to")
+    between = {link: count for link, count in carried.items() if link[0] != link[1]}
+    assert len(between) == 64
+    # Over an edge goes what goes between other cores, and ways of two hops go east and south.
+    assert between[3, 0] == between[0, 1] == between[12, 0] == between[0, 4]
+    assert between[0, 3] == between[1, 0] == between[0, 12] == between[4, 0] < between[0, 1]
+    # 240 pairs of cores are two hops apart in the mean of all 256.
+    assert sum(between.values()) == 256 * 2 * 32 * 4
 
 
 def test_spread_is_never_slower_than_mapped_and_quicker_where_that_waits(study):
