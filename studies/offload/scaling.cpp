@@ -83,6 +83,8 @@ public:
         return "transfers that take so long have " + std::to_string(wanted >> 20) +
                " MiB on this host, and a worker has room for " + std::to_string(most >> 20);
     }
+    /// Whether a call without arrays takes longer than its share: then so do transfers.
+    bool is_short() const { return is_short_; }
     /// Before anything is measured.
     void make_arrays() {
         in_.resize(std::max(in_.size(), in_bytes_));
@@ -158,6 +160,7 @@ private:
         const double byte_us =
             ((is_in ? some.in_us : some.out_us) - fixed_us) / static_cast<double>(many);
         const double bytes = (us - fixed_us) / byte_us;
+        if (bytes < 0) is_short_ = true;
         return bytes <= 0 ? 0 : static_cast<std::size_t>(std::llround(bytes));
     }
 
@@ -185,6 +188,7 @@ private:
     worker_pool& pool_;
     point wanted_;
     bool is_real_;
+    bool is_short_ = false;
     std::size_t in_bytes_ = 0;
     std::size_t out_bytes_ = 0;
     std::vector<std::byte> in_;
@@ -200,7 +204,8 @@ void print_point(selion::world& world, worker_pool& pool, const point& wanted, b
     }
     host.make_arrays();
     const double total_us = host.measure();
-    const bool is_unknown = world.machine().capabilities.real_time || wanted.has_old_bytes;
+    const bool is_unknown =
+        world.machine().capabilities.real_time || wanted.has_old_bytes || host.is_short();
     const call_times moved =
         is_unknown ? host.transfers() : call_times{wanted.in_us, wanted.out_us};
     constexpr double microsecond = 1e-6;

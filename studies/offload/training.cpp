@@ -243,8 +243,7 @@ void print_point(const training_result& alone, const training_result& shared, co
     study::print_row(frame, {"accuracy_alone", ""}, rounded(alone.accuracy));
     study::print_row(frame, {"connections_per_s", "1/s"}, rounded(trained / shared.seconds));
     study::print_row(frame, {"speedup", ""}, rounded(alone.seconds / shared.seconds));
-    study::print_row(frame, {"predicted_speedup", ""},
-                     rounded(alone.seconds / predicted.total.count()));
+    study::print_row(frame, {"predicted_speedup", ""}, rounded(predicted.speedup));
 }
 
 std::uint32_t read_count(const nlohmann::ordered_json& params, const char* key,
