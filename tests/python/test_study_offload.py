@@ -89,6 +89,15 @@ def test_rounds_take_what_the_formulas_say(study, pipelined, broadcast):
             assert us == pytest.approx(expected, rel=0.01)  # where two of them meet
 
 
+def test_shares_shorter_than_a_call_s_own_words_are_predicted_from_what_those_take(study):
+    rows = study("scaling", "t_in_us=100", "t_out_us=50", "t_c_us=1000", "workers=16")
+    total = values(rows, "total_us", "pipelined", "broadcast")
+    predicted = values(rows, "predicted_us", "pipelined", "broadcast")
+    for (pipelined, broadcast), us in total.items():
+        parts = 0.15 if not (pipelined or broadcast) else 0.01
+        assert us == pytest.approx(predicted[pipelined, broadcast], rel=parts)
+
+
 def test_the_outlook_s_improvements(study):
     rows = study("improvements", "workers=16", "pipelined=true")
     total = values(rows, "total_us", "option")
@@ -153,6 +162,7 @@ def test_training_on_this_computer(study):
     rows = study("train", "workers=1", "epochs=1", "batch=479", machine="threads:1")
     assert values(rows, "accuracy", "workers")[1] > 0.3
     assert values(rows, "connections_per_s", "workers")[1] > 0
+    assert values(rows, "predicted_speedup", "workers") == {1: 1}
 
 
 @pytest.mark.parametrize("boards", ["4294967297", "-1", "1.5", '"1"'])
