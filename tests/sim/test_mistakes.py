@@ -16,6 +16,7 @@ from conftest import checking_build
     ("sim:crossbar,kill=8@1us", ["rank 8", "0 to 7"]),
     ("sim:crossbar,slow=1", ["slow=1", "RANKxFACTOR"]),
     ("sim:crossbar,slow=9x2", ["rank 9"]),
+    ("sim:crossbar,slow=1x2+1x3", ["slow=1x2+1x3", "each rank has one"]),
     ("sim:crossbar,slow=1x1e14", ["slow=1x1e14", "0.001 to 1000000"]),
     ("sim:crossbar,slow=1x1e-9", ["slow=1x1e-9", "0.001 to 1000000"]),
     ("sim:crossbar,delay=2@1us", ["delay=2@1us"]),

@@ -149,7 +149,19 @@ private:
                    "a source is a text that begins with \"given\", \"fitted on\" or \"assumed "
                    "because\" and goes on");
         }
+        expect_printable(*text, "source", place(at));
         return *text;
+    }
+
+    /// Texts are shown on terminals, where some characters are commands.
+    static void expect_printable(std::string_view text, std::string_view key,
+                                 const std::string& where) {
+        const bool has_command = std::ranges::any_of(text, [](unsigned char each) {
+            return (each < 0x20 && each != '\n' && each != '\t') || each == 0x7f;
+        });
+        if (has_command) {
+            reject(where, fmt::format("{} has characters that cannot be printed", key));
+        }
     }
 
     plain_value plain(const toml::node& node, std::string_view key,
@@ -157,7 +169,10 @@ private:
         if (const auto yes_or_no = node.value_exact<bool>()) return *yes_or_no;
         if (const auto whole = node.value_exact<std::int64_t>()) return *whole;
         if (const auto number = node.value_exact<double>()) return *number;
-        if (const auto word = node.value_exact<std::string>()) return *word;
+        if (const auto word = node.value_exact<std::string>()) {
+            expect_printable(*word, key, where);
+            return *word;
+        }
         const toml::array* const list = node.as_array();
         if (list == nullptr || !list->is_homogeneous<std::int64_t>()) {
             reject(where, fmt::format("{} must be a number, a word, true, false or a list of whole "

@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "base/knobs.hpp"
@@ -71,12 +73,13 @@ public:
 
     std::vector<option_note> apply(const option_map& options) {
         std::vector<option_note> notes;
+        std::vector<asked_key> asked_keys;
         for (const written_option& each : short_keys_) {
             const auto asked = options.find(each.name);
             const bool is_asked = asked != options.end();
             notes.push_back({.key = each.name, .choices = {}, .target = each.target, .value = {}});
             if (each.choices.empty()) {
-                if (is_asked) set_from_text(each.target, asked->first, asked->second);
+                if (is_asked) asked_keys.push_back({each.target, asked->first, asked->second});
                 continue;
             }
             const std::string& choice = is_asked ? asked->second : each.default_choice;
@@ -87,12 +90,25 @@ public:
         for (const auto& [key, text] : options) {
             if (is_short(key)) continue;
             if (key.find('.') == std::string::npos) reject_unknown(key, text);
-            set_from_text(key, key, text);
+            asked_keys.push_back({key, key, text});
         }
+        // One of several tables of a path is set after all of them together.
+        std::ranges::stable_partition(asked_keys, [&](const asked_key& each) {
+            const std::string_view table = each.dotted.substr(0, each.dotted.rfind('.'));
+            return path_of(table) == table;
+        });
+        for (const asked_key& each : asked_keys) set_from_text(each);
         return notes;
     }
 
 private:
+    /// A key that the user sets.
+    struct asked_key {
+        std::string_view dotted;
+        std::string_view option;  ///< how the user named it
+        std::string_view text;
+    };
+
     /// What the file declares must be there, also when no option uses it.
     void check(const written_option& option) const {
         for (const auto& [taken, form] : run_setting_forms()) {
@@ -102,7 +118,16 @@ private:
                                                  option.name, taken, form));
             }
         }
-        if (!option.target.empty()) understand(option.target, option.place);
+        const bool is_plain = std::ranges::all_of(option.name, [](unsigned char each) {
+            return std::isalnum(each) != 0 || each == '_' || each == '-';
+        });
+        if (!is_plain || option.name.empty()) {
+            reject(option.place,
+                   fmt::format("option \"{}\" needs another name, of letters, digits, "
+                               "_ and - alone",
+                               option.name));
+        }
+        if (option.choices.empty()) understand(option.target, option.place);
         for (const written_choice& choice : option.choices) {
             for (const written_value& change : choice.changes) {
                 understand(change.key, change.place);
@@ -143,7 +168,13 @@ private:
     }
 
     void add_natural(std::string name, std::string target) {
-        if (is_short(name)) return;
+        const auto declared = std::ranges::find(short_keys_, name, &written_option::name);
+        if (declared != short_keys_.end()) {
+            if (declared->target == target) return;
+            reject(declared->place, fmt::format("option {} needs another name: {}= stands for {} "
+                                                "on every machine like this",
+                                                name, name, target));
+        }
         short_keys_.push_back({.name = std::move(name),
                                .target = std::move(target),
                                .choices = {},
@@ -185,13 +216,21 @@ private:
         }
     }
 
-    /// @param option how the user named the key.
-    void set_from_text(std::string_view dotted, std::string_view option, const std::string& text) {
+    void set_from_text(const asked_key& asked) {
+        const auto& [dotted, option, text] = asked;
         const std::string place = place_of(option, text);
         const found_key found = understand(dotted, place);
+        const std::string_view constant =
+            found.known != nullptr ? found.known->name : split_by_unit(found.key).name;
+        const auto [earlier, is_first] =
+            set_by_.emplace(fmt::format("{}.{}", found.table, constant), option);
+        if (!is_first) {
+            reject(place, fmt::format("{} and {} both set {}; give one of them", earlier->second,
+                                      option, earlier->first));
+        }
         put(found, {.key = found.key,
                     .value = value_from(text, found.kind, place),
-                    .text = text,
+                    .text = std::string(text),
                     .source = fmt::format("assumed because the spec says {}={}", option, text),
                     .place = place});
     }
@@ -266,6 +305,7 @@ private:
 
     machine_document& document_;
     std::vector<written_option> short_keys_;
+    std::map<std::string, std::string> set_by_;  ///< constants, and the options that have set them
 };
 
 }  // namespace

@@ -81,6 +81,8 @@ private:
         read_table(*clock);
         base_.frequency_hz = draft_.frequency_hz;
         constexpr double picoseconds_per_second = 1e12;
+        const double most_hz = picoseconds_per_second / (draft_.tick == "half_cycle" ? 2 : 1);
+        if (base_.frequency_hz > most_hz) reject_frequency(*clock, most_hz);
         if (base_.frequency_hz != 0) {
             draft_.model.cycle_ticks = picoseconds_per_second / base_.frequency_hz;
         }
@@ -96,6 +98,16 @@ private:
         base_.tick = {ps_per_second / common, ticks_per_second / common};
         draft_.model.tick = base_.tick;
         draft_.model.cycle_ticks = is_half ? 2 : 1;
+    }
+
+    [[noreturn]] static void reject_frequency(const written_table& clock, double most_hz) {
+        const auto place = std::ranges::find_if(clock.values, [](const written_value& each) {
+            return each.key.starts_with("frequency");
+        });
+        reject(place->place,
+               fmt::format("{} = {} is too high; a frequency is at most {:g} Hz here, so that a "
+                           "tick is at least a picosecond",
+                           place->key, place->text, most_hz));
     }
 
     void set_kinds() {

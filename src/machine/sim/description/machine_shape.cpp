@@ -74,6 +74,7 @@ public:
                                "more add {}",
                                model_.name, space.ranks, space.what, model_.ranks, space.cure));
         }
+        if (model_.network == network_kind::bus) expect_slots();
     }
 
 private:
@@ -180,18 +181,45 @@ private:
                 fmt::format("rows={0},columns={0}", side)};
     }
 
+    /// Boards sit in slots of the host, or in boxes that take one each.
+    void expect_slots() const {
+        const bus_model& bus = model_.bus;
+        if (bus.slots == 0 || bus.boards_per_expander == 0) return;
+        const std::uint64_t most = std::uint64_t{bus.slots} * bus.boards_per_expander;
+        if (model_.ranks - 1 <= most) return;
+        reject(file_, fmt::format("network.slots = {} have room for {} boards, with boxes of "
+                                  "network.boards_per_expander = {}, and {} are asked for",
+                                  bus.slots, most, bus.boards_per_expander, model_.ranks - 1));
+    }
+
+    /// Ranks on nodes without wires between them: all on one.
+    std::string cure_of_one_node() const {
+        const node_model& node = *model_.node;
+        const std::uint64_t places = std::uint64_t{node.sockets} * node.cores * node.threads;
+        const std::string threads =
+            draft_.threads == 0 ? "" : fmt::format("threads={}", draft_.ranks);
+        if (draft_.ranks <= places) return threads;
+        const std::uint64_t of_one_core = std::uint64_t{node.sockets} * node.threads;
+        const std::uint64_t cores = (draft_.ranks + of_one_core - 1) / of_one_core;
+        if (cores * node.sockets > most_cores) return "a [network] that joins several nodes";
+        return fmt::format("node.cores_per_socket={}{}{}", cores, threads.empty() ? "" : ",",
+                           threads);
+    }
+
     room room_of_nodes() const {
         if (!model_.node) {
-            return {model_.nodes, "one on each node", fmt::format("nodes={}", draft_.ranks)};
+            return {model_.nodes, "one on each node",
+                    model_.network == network_kind::none ? "a [network] that joins several"
+                                                         : fmt::format("nodes={}", draft_.ranks)};
         }
         const std::uint64_t on_one =
             std::uint64_t{model_.processes_per_node} * model_.threads_per_process;
         return {model_.nodes * on_one,
                 fmt::format("{} nodes of {} processes with {} threads", model_.nodes,
                             model_.processes_per_node, model_.threads_per_process),
-                model_.nodes > 1
+                model_.network != network_kind::none
                     ? fmt::format("nodes={}", (draft_.ranks + on_one - 1) / on_one)
-                    : std::string("processes= and threads=, or node.cores_per_socket=")};
+                    : cure_of_one_node()};
     }
 
     /// Where the file says nothing: everything there is.

@@ -118,8 +118,7 @@ bool add_slow(run_setting& setting, std::string_view value) {
     const auto rank = base::parse_whole(parts->first);
     const auto factor = plain_number(parts->second);
     if (!rank || *rank > UINT32_MAX || !factor || *factor < 0.001 || *factor > 1e6) return false;
-    setting.slow[static_cast<std::uint32_t>(*rank)] = *factor;
-    return true;
+    return setting.slow.emplace(static_cast<std::uint32_t>(*rank), *factor).second;
 }
 
 struct run_option {
@@ -139,7 +138,9 @@ constexpr run_option run_options[] = {
     {"payload", "bytes or none (times alone: long puts and gets do not move their data)",
      set_payload},
     {"seed", "a whole number", set_seed},
-    {"slow", "RANKxFACTOR, for example 2x1.5; the factor is from 0.001 to 1000000", add_slow, true},
+    {"slow",
+     "RANKxFACTOR, for example 2x1.5; the factor is from 0.001 to 1000000, and each rank has one",
+     add_slow, true},
 };
 
 }  // namespace
