@@ -280,6 +280,7 @@ void mistake_alone(selion::world& world, std::string_view what) {
             static_cast<void>(selion::read_signal(signal.on(0)));       // site: read_foreign
         if (what == "member") static_cast<void>(world.world_rank(99));  // site: member
         if (what == "charge") selion::charge({.picoseconds = INT64_MAX});
+        if (what == "negative_charge") selion::charge(selion::nanoseconds(-5));
         if (what == "nested") selion::run(0, nullptr, [](selion::world&) {});  // site: nested
         if (what == "foreign") {
             std::thread([&] { selion::put(number, 1); }).join();  // site: foreign

@@ -356,6 +356,13 @@ def test_more_virtual_time_than_is_counted_is_told_where_it_is_spent():
                      sentence)
 
 
+def test_a_charge_of_less_than_nothing_is_told():
+    outcome = run("misusing", "negative_charge", machine="sim:crossbar,ranks=2")
+    assert outcome.status == 1
+    [sentence] = outcome.sentences()
+    assert "rank 1 charges a time of -5000 ps; legal are those of 0 or more" in sentence
+
+
 @pytest.mark.skipif(check_level < 1, reason="noticed from check level 1 on")
 @pytest.mark.parametrize("machine", machines)
 def test_a_result_that_is_too_long(machine: str):

@@ -33,6 +33,7 @@ from conftest import checking_build
     ("sim:sp-lapi,loss=1", ["loss=1", "below 1"]),
     ("sim:crossbar,loss=0.1", ["loss", "retransmission"]),
     ("sim:crossbar,compute=fast", ["compute=fast", "measured"]),
+    ("sim:crossbar,compute=measuredx1e16", ["measuredx1e16", "at most 1000000"]),
     ("sim:crossbar,context=stacks", ["context=stacks", "fibers"]),
     ("sim:crossbar,payload=some", ["payload=some", "bytes or none"]),
     ("sim:epiphany-iii,granularity=words", ["granularity=words", "transactions, messages"]),

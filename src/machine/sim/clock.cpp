@@ -82,6 +82,11 @@ void simulation::end_beyond_time(rank_state& rank) {
 
 void simulation::charge(detail::rank_context& context, const work& amount) {
     if (setting_.host_time_scale != 0) return;  // the host's time is spent instead
+    if (amount.picoseconds < 0) {
+        owner_.launcher().end_job(
+            context, fmt::format("rank {} charges a time of {} ps; legal are those of 0 or more",
+                                 context.rank, amount.picoseconds));
+    }
     const processor_costs& costs = processor_of(context.rank);
     rank_state& rank = ranks_[context.rank];
     rank.polled_just_now = false;

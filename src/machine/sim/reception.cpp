@@ -235,7 +235,11 @@ simulation::call::call(simulation& host, detail::rank_context& context, bool ser
     if (host.setting_.host_time_scale != 0 && rank.left_ns != 0) {
         const auto passed_ns = static_cast<double>(thread_time_ns() - rank.left_ns);
         const double passed_ps = passed_ns * host.setting_.host_time_scale * 1000;
-        rank.self->now += host.model_.tick.from_ps(static_cast<std::int64_t>(passed_ps));
+        constexpr double most_ps = 1e18;
+        if (passed_ps >= most_ps) host.end_beyond_time(rank);
+        ticks& now = rank.self->now;
+        now += host.model_.tick.from_ps(static_cast<std::int64_t>(passed_ps));
+        if (now >= longest_time) host.end_beyond_time(rank);
     }
     if (serves) host.begin_call(rank);
 }

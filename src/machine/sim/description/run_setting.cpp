@@ -76,7 +76,7 @@ bool set_compute(run_setting& setting, std::string_view value) {
     if (value != "measured" && (!parts || parts->first != "measured")) return false;
     const std::optional<double> scale = parts ? plain_number(parts->second) : 1.0;
     setting.host_time_scale = scale.value_or(0);
-    return setting.host_time_scale > 0;
+    return setting.host_time_scale > 0 && setting.host_time_scale <= 1e6;
 }
 
 bool set_delay(run_setting& setting, std::string_view value) {
@@ -129,7 +129,10 @@ struct run_option {
 };
 
 constexpr run_option run_options[] = {
-    {"compute", "charged, measured or measuredxFACTOR (host time, not deterministic)", set_compute},
+    {"compute",
+     "charged, measured or measuredxFACTOR (host time, not deterministic); the factor is at most "
+     "1000000",
+     set_compute},
     {"context", "fibers or threads", set_context},
     {"delay", "PROBABILITY@TIME, for example 0.01@50us; the time is less than 1000000s", set_delay},
     {"explore", "off, random or delays", set_exploration},
