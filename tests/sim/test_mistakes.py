@@ -50,9 +50,11 @@ def test_a_sentence_names_the_mistake(on_machine, machine, words):
 
 
 @pytest.mark.skipif(not checking_build(), reason="only the checking build looks")
-def test_a_program_that_reads_the_real_clock_is_warned_once(on_machine):
-    done = on_machine("sim:crossbar", "test_real_clock")
+@pytest.mark.parametrize("how", ["chrono", "gettimeofday", "time", "clock", "timespec_get", "raw",
+                                 "coarse"])
+def test_a_program_that_reads_the_real_clock_is_warned_once(on_machine, how):
+    done = on_machine("sim:crossbar", "test_real_clock", how)
     assert done.returncode == 0
     assert done.stderr.count("reads the host's clock") == 1
     assert "world.now()" in done.stderr
-    assert on_machine("threads:2", "test_real_clock").stderr == ""
+    assert on_machine("threads:2", "test_real_clock", how).stderr == ""

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include <atomic>
@@ -36,15 +37,43 @@ void watch_real_clock() {
 
 #if SELION_CHECK_LEVEL >= 2 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-/// Takes the place of the C library's function, which std::chrono calls, too.
+// These take the place of the C library's functions. std::chrono calls the first.
+
 extern "C" SELION_API int clock_gettime(clockid_t which, timespec* time) noexcept {
-    using function = int (*)(clockid_t, timespec*);
     static const auto of_the_library =
-        reinterpret_cast<function>(dlsym(RTLD_NEXT, "clock_gettime"));
-    if (which == CLOCK_MONOTONIC || which == CLOCK_REALTIME) {
-        selion::machine::sim::notice_clock();
-    }
+        reinterpret_cast<decltype(&clock_gettime)>(dlsym(RTLD_NEXT, "clock_gettime"));
+    // The library itself asks for processor time, for `compute=measured`.
+    const bool is_processors =
+        which < 0 || which == CLOCK_THREAD_CPUTIME_ID || which == CLOCK_PROCESS_CPUTIME_ID;
+    if (!is_processors) selion::machine::sim::notice_clock();
     return of_the_library(which, time);
+}
+
+extern "C" SELION_API int gettimeofday(timeval* now, void* zone) noexcept {
+    static const auto of_the_library =
+        reinterpret_cast<decltype(&gettimeofday)>(dlsym(RTLD_NEXT, "gettimeofday"));
+    selion::machine::sim::notice_clock();
+    return of_the_library(now, zone);
+}
+
+extern "C" SELION_API time_t time(time_t* now) noexcept {
+    static const auto of_the_library = reinterpret_cast<decltype(&time)>(dlsym(RTLD_NEXT, "time"));
+    selion::machine::sim::notice_clock();
+    return of_the_library(now);
+}
+
+extern "C" SELION_API int timespec_get(timespec* now, int base) noexcept {
+    static const auto of_the_library =
+        reinterpret_cast<decltype(&timespec_get)>(dlsym(RTLD_NEXT, "timespec_get"));
+    selion::machine::sim::notice_clock();
+    return of_the_library(now, base);
+}
+
+extern "C" SELION_API clock_t clock() noexcept {
+    static const auto of_the_library =
+        reinterpret_cast<decltype(&clock)>(dlsym(RTLD_NEXT, "clock"));
+    selion::machine::sim::notice_clock();
+    return of_the_library();
 }
 
 #endif
