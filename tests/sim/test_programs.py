@@ -74,6 +74,13 @@ def test_a_killed_rank_ends_the_job(on_machine):
     done = on_machine("sim:crossbar,kill=2@100us", *graph)
     assert done.returncode != 0
     assert "rank 2 of 8 was killed" in done.stderr
+    assert "deadlock" not in done.stderr
+
+
+def test_a_death_in_a_deadlock_tells_of_it(on_machine):
+    done = on_machine("sim:crossbar,ranks=2,kill=0@1s+1@2s", "test_tracing", "1", "deadlock")
+    assert "rank 0 of 2 was killed" in done.stderr
+    assert "in a deadlock: nothing else could happen" in done.stderr
 
 
 def test_the_host_s_time_is_labelled(on_machine):

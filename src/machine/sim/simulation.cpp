@@ -69,13 +69,21 @@ void simulation::prepare(rank_state& rank, std::uint32_t number) {
     }
 }
 
+/// Whether nothing is to come but the deaths that the run asks for.
+bool simulation::is_in_deadlock() const {
+    const auto deaths = std::ranges::count_if(
+        kills_, [](const kill_event& each) { return engine::is_armed(each); });
+    return engine_.pending() == static_cast<std::size_t>(deaths);
+}
+
 /// Nobody lives on without a rank: the job ends as it does where ranks are processes.
 void simulation::kill(const run_setting::kill& whom) {
     const rank_state& rank = ranks_[whom.rank];
     if (look_at(rank.record.has_finished) != 0) return;
     const std::string sentence =
-        fmt::format("rank {} of {} was killed at {} ps by the option kill, {}; the job ends",
-                    whom.rank, model_.ranks, whom.at_ps, last_call_text(rank.record));
+        fmt::format("rank {} of {} was killed at {} ps by the option kill, {}{}; the job ends",
+                    whom.rank, model_.ranks, whom.at_ps, last_call_text(rank.record),
+                    is_in_deadlock() ? ", in a deadlock: nothing else could happen any more" : "");
     announce({whom.rank, sentence, {}});
     say_last_words();
     std::fflush(nullptr);

@@ -144,6 +144,7 @@ private:
             end_beyond_time(rank);
     }
     [[noreturn]] void end_beyond_time(rank_state& rank);
+    bool is_in_deadlock() const;
     /// The clock of what a rank does now: its own, or its handler's.
     ticks& time_of(rank_state& rank) {
         return handler_ != nullptr ? handler_->now : rank.self->now;

@@ -105,6 +105,8 @@ public:
     }
     /// Entries that wait to happen, and those of events that were cancelled.
     std::size_t entries() const { return queue_.size(); }
+    /// Events that wait to happen.
+    std::size_t pending() const { return queue_.size() - cancelled_; }
 
     /// Takes time from a rank for something else: an interrupt.
     void steal(task& rank, ticks amount);
