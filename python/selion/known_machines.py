@@ -52,7 +52,8 @@ def explain(machine: str) -> str:
     """
     module = native.load()
     try:
-        return str(module.explain_machine(machine))
+        # A name from a command line may have bytes that are no text.
+        return str(module.explain_machine(machine.encode(errors="replace").decode()))
     except ValueError as problem:
         raise Mistake(str(problem)) from None
 

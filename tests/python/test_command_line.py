@@ -161,6 +161,13 @@ def test_the_same_of_what_the_library_knows(selion, arguments, sentence):
     assert re.search("legal|there (are|is)", done.stderr)
 
 
+@needs_module
+def test_a_name_that_is_no_text_is_told_as_well_as_it_can_be(selion):
+    done = selion("machines", "--explain", "./z\udcff.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("./z?.toml: cannot be opened: No such file or directory\n")
+
+
 @pytest.mark.parametrize("call", [lambda: known_machines.explain("sim:crossbar"),
                                   lambda: cache_advice.replay("."),
                                   lambda: schedule._play(Request("barrier", "ring", 2))])
