@@ -6,10 +6,15 @@
 #include <link.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstring>
+#include <span>
 
+#include "machine/process_memory.hpp"
 #include "selion/detail/script_place.hpp"
+#include "selion/error.hpp"
 
 namespace selion::machine {
 namespace {
@@ -38,6 +43,52 @@ program_range find_program() {
 }
 
 const program_range program = find_program();
+
+void keep_place(call_record& record, std::string_view place) {
+    place = end_of(place, sizeof record.script_place - 1);
+    for (std::uint64_t& to : record.script_place) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, place.data(), std::min(place.size(), sizeof word));
+        publish(to, word);
+        if (place.size() < sizeof word) return;  // the zero that ends it is there
+        place.remove_prefix(sizeof word);
+    }
+}
+
+using place_text = std::array<char, 4096>;
+
+/// Reads a text of a process up to its end. @return its length; 0: there is no room for it.
+std::size_t read_text(std::int32_t process, std::uint64_t from, std::span<char> to) {
+    constexpr std::uint64_t piece_bytes = 64;  // of this size and place, none crosses a page
+    for (std::size_t done = 0; done < to.size();) {
+        const std::size_t bytes = std::min(piece_bytes - from % piece_bytes, to.size() - done);
+        const std::span piece = to.subspan(done, bytes);
+        read_memory(process, from, std::as_writable_bytes(piece));
+        const std::size_t length = ::strnlen(piece.data(), bytes);
+        done += length;
+        if (length < bytes) return done;
+        from += bytes;
+    }
+    return 0;
+}
+
+/// "part.cpp:12" of a site in a library that a process has loaded; empty where it cannot be read.
+/// Allocates nothing, because the process may be dying.
+std::string_view library_place(std::int32_t process, std::uint64_t site, place_text& text) {
+    // As large as what a source location refers to: two names, a line and a column.
+    alignas(std::uint64_t) std::array<std::byte, 3 * sizeof(std::uint64_t)> fields{};
+    try {
+        read_memory(process, site, fields);
+        const auto here = std::bit_cast<std::source_location>(fields.data());
+        const auto file = reinterpret_cast<std::uint64_t>(here.file_name());
+        const std::size_t length = read_text(process, file, text);
+        const std::size_t room = text.size() - length;
+        const auto line = fmt::format_to_n(text.data() + length, room, ":{}", here.line());
+        return {text.data(), length == 0 || line.size > room ? 0 : length + line.size};
+    } catch (const error&) {
+        return {};
+    }
+}
 
 }  // namespace
 
@@ -117,9 +168,20 @@ std::string site_text(const call_record& record) {
     const std::uint64_t seen = look_at(record.site);
     if (seen == 0) return site_text(0);
     const std::uint64_t encoded = seen - look_at(record.program_start);
-    const bool is_call = static_cast<operation>(look_at(record.what)) != operation::end_of_run;
-    const std::string place = is_in_program(encoded) || !is_call ? "" : script_place(record);
-    return place.empty() ? site_text(encoded) : place;
+    if (is_in_program(encoded)) return site_text(encoded);
+    if (static_cast<operation>(look_at(record.what)) == operation::end_of_run) return site_text(0);
+    const std::string of_script = script_place(record);
+    if (!of_script.empty()) return of_script;
+    place_text text;
+    const std::string_view place = library_place(look_at(record.process), seen, text);
+    return place.empty() ? site_text(0) : std::string(place);
+}
+
+void keep_site(call_record& record) {
+    const bool is_known = is_in_program(look_at(record.site) - look_at(record.program_start));
+    if (is_known || look_at(record.script_place[0]) != 0) return;
+    place_text text;
+    keep_place(record, library_place(look_at(record.process), look_at(record.site), text));
 }
 
 std::string last_call_text(const call_record& record) {
@@ -152,15 +214,7 @@ void note_script_place(std::string_view place) {
     const bool is_own = context.ranks != 0 && !context.is_foreign_thread &&
                         context.call != nullptr && !context.own.in_handler;
     if (!is_own || context.call->entries % 2 == 1) return;  // the outermost call gives the name
-    machine::script_text& noted = context.call->script_place;
-    place = machine::end_of(place, sizeof noted - 1);
-    for (std::uint64_t& to : noted) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, place.data(), std::min(place.size(), sizeof word));
-        machine::publish(to, word);
-        if (place.size() < sizeof word) return;  // the zero that ends it is there
-        place.remove_prefix(sizeof word);
-    }
+    machine::keep_place(*context.call, place);
 }
 
 std::string noted_script_place() {

@@ -74,7 +74,7 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t has_finished;   ///< the rank's function has returned
     std::uint32_t in_completion;  ///< its own stack runs a completion handler that may wait
     std::uint32_t crash_signal;   ///< set by the handler of a fatal signal
-    std::uint64_t crash_address;
+    std::uint64_t crash_address;  ///< 0 also where the signal has none
     std::uint32_t crash_overran_stack;  ///< as it seems
     std::uint32_t thread_id;            ///< of the kernel
     std::uint32_t bound_to;             ///< processor + 1; 0 while free to move
@@ -83,7 +83,9 @@ struct alignas(detail::line_bytes) call_record {
     /// has last come back to one that others had taken for long; and which. See node/turns.hpp.
     std::int64_t left_at;
     std::int64_t lost_at;
-    std::uint32_t is_leaving;  ///< it has told all that it wants nothing more of anybody
+    std::uint32_t is_leaving;         ///< it has told all that it wants nothing more of anybody
+    std::uint32_t crash_was_a_fault;  ///< of its own at an address; not a signal that was sent
+    std::int32_t process;             ///< in which its thread runs
     /// Where a script makes its latest call that may wait. It counts for sites outside the main
     /// program, which are those in the library that the script has loaded.
     alignas(detail::line_bytes) script_text script_place;
@@ -108,8 +110,12 @@ std::uint64_t encode_place(const void* place);
 
 /// "file.cpp:12" of an encoded site, or "an unknown place".
 std::string site_text(std::uint64_t encoded);
-/// The same of a record's last call, which a script may have made.
+/// The same of a record's last call, which a script may have made, or a library that the program
+/// has loaded. Such a library's place is known as long as the rank's process lives and can be read.
 std::string site_text(const call_record& record);
+
+/// Keeps the place of a record's last call for those who ask when the rank's process has ended.
+void keep_site(call_record& record);
 
 bool is_in_program(std::uint64_t encoded_site);
 

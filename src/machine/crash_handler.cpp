@@ -50,7 +50,7 @@ void print_death(const detail::rank_context& rank, int number, const void* addre
     // the process instead.
     alarm(1);
     std::string place;
-    if (number == SIGSEGV || number == SIGBUS) place = fmt::format(" at address {}", address);
+    if (rank.call->crash_was_a_fault != 0) place = fmt::format(" at address {}", address);
     place += overrun_text(*rank.call);
     base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; {}", rank.rank, rank.ranks,
                           strsignal(number), number, place, last_call_text(*rank.call),
@@ -70,13 +70,21 @@ void on_fatal_signal(int number, siginfo_t* info, void* interrupted) {
     const detail::rank_context& context = *detail::current_context;
     // A child that a rank has forked is no rank.
     if (context.ranks != 0 && getpid() == handling_process && may_tell()) {
-        publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(info->si_addr));
-        const bool is_beyond =
-            number == SIGSEGV && is_beyond_stack(reinterpret_cast<std::uint64_t>(info->si_addr),
-                                                 *static_cast<const ucontext_t*>(interrupted));
+        // A signal that was sent has its sender's number where faults have their address.
+        const bool is_fault = info->si_code > 0 && (number == SIGSEGV || number == SIGBUS);
+        const void* const address = is_fault ? info->si_addr : nullptr;
+        publish(context.call->crash_was_a_fault, std::uint32_t{is_fault});
+        publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(address));
+        const bool is_beyond = is_fault && number == SIGSEGV &&
+                               is_beyond_stack(reinterpret_cast<std::uint64_t>(info->si_addr),
+                                               *static_cast<const ucontext_t*>(interrupted));
         publish(context.call->crash_overran_stack, std::uint32_t{is_beyond});
         publish(context.call->crash_signal, static_cast<std::uint32_t>(number));
-        if (!somebody_supervises) print_death(context, number, info->si_addr);
+        if (somebody_supervises) {
+            keep_site(*context.call);
+        } else {
+            print_death(context, number, address);
+        }
         say_last_words_from_handler();
     }
     // Returning repeats the fault and ends the process; a signal that was sent from outside is

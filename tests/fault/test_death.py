@@ -150,6 +150,20 @@ def test_any_process_may_be_killed(machine: str, number: int):
     assert outcome.status == 137
 
 
+@pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS])
+def test_a_signal_that_was_sent_has_no_address(number: signal.Signals):
+    """Where a fault has its address, it has the number of its sender."""
+    with Job("dying", "wait", "1", machine="processes:3") as job:
+        processes = job.processes(3)
+        job.wait_for("^dying$")
+        os.kill(processes[1], number)
+        outcome = job.end(within=soon)
+    [sentence] = outcome.sentences()
+    assert sentence.startswith(f"rank 1 of 3 was ended by signal {int(number)} (")
+    assert "address" not in sentence and "its stack" not in sentence
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_the_first_process_may_be_killed(machine: str):
     with Job("dying", "wait", "1", machine=machine) as job:

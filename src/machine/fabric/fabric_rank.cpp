@@ -143,6 +143,7 @@ void fabric_rank::prepare() {
     context_.group_first = rank_;
     context_.groups = context_.ranks;
     publish(context_.call->program_start, program_start);
+    publish(context_.call->process, static_cast<std::int32_t>(getpid()));
 }
 
 void fabric_rank::open(const job& work, node::post_office* office, node::mail_room* room) {

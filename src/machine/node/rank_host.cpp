@@ -141,6 +141,7 @@ void rank_host::run_carrier(const job& work, std::uint32_t carrier) {
                           first_rank_[carrier + 1] - first_rank_[carrier]);
     for (detail::rank_context& context : ranks) {
         publish(context.call->program_start, program_start);
+        publish(context.call->process, static_cast<std::int32_t>(getpid()));
         publish(context.call->bound_to, bound_to);
         publish(context.call->thread_id, static_cast<std::uint32_t>(gettid()));
     }

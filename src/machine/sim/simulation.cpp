@@ -58,6 +58,7 @@ void simulation::prepare(rank_state& rank, std::uint32_t number) {
     context.sleepers = &no_sleepers_;
     context.call = &rank.record;
     rank.record.program_start = program_start;
+    rank.record.process = static_cast<std::int32_t>(getpid());
     context.transport = this;
     context.clock = this;
     context.host = &owner_;

@@ -3,7 +3,10 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <bit>
+#include <memory>
 #include <utility>
 
 #include "selion/detail/script_place.hpp"
@@ -87,6 +90,42 @@ TEST_F(call_record_test, places_outside_the_program_are_unknown) {
     EXPECT_EQ(site_text(~std::uint64_t{0}), "an unknown place");
     const auto site = std::source_location::current();
     EXPECT_THAT(site_text(encode_site(site)), testing::EndsWith(":" + std::to_string(site.line())));
+}
+
+/// As source locations refer to it.
+struct place_of_library {
+    const char* file;
+    const char* function;
+    unsigned line;
+    unsigned column;
+};
+
+TEST_F(call_record_test, a_library_names_its_lines_while_its_process_lives) {
+    const auto place = std::make_unique<place_of_library>("part.cpp", "part", 12u, 3u);
+    note_call(record_, operation::barrier,
+              std::bit_cast<std::source_location>(static_cast<const void*>(place.get())));
+    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
+    record_.process = getpid();
+    EXPECT_EQ(last_call_text(record_), "in its own code, after barrier #1 at part.cpp:12");
+    record_.what = static_cast<std::uint32_t>(operation::end_of_run);
+    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
+    record_.what = static_cast<std::uint32_t>(operation::barrier);
+    keep_site(record_);
+    record_.process = 0;
+    EXPECT_EQ(last_call_text(record_), "in its own code, after barrier #1 at part.cpp:12");
+}
+
+TEST_F(call_record_test, a_place_that_is_no_text_is_unknown) {
+    record_.process = getpid();
+    const std::string endless(10'000, 'x');
+    const auto place = std::make_unique<place_of_library>(endless.data(), "part", 12u, 3u);
+    const auto site = std::bit_cast<std::source_location>(static_cast<const void*>(place.get()));
+    note_call(record_, operation::barrier, site);
+    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
+    place->file = nullptr;
+    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
+    keep_site(record_);
+    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
 }
 
 TEST_F(call_record_test, a_script_names_its_own_lines) {
