@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from selion import foreground, job, native
+from selion import foreground, job, launcher, native
 from selion.mistake import Failure, Mistake
 
 block_sizes = [8 << power for power in range(14)]  # 8 to 65536 bytes
@@ -97,11 +97,13 @@ class Costs:
         ps = self.message_ps * replayed.messages + self.byte_ps * replayed.moved_bytes
         return ps * 1e-9
 
-    def best_size(self, arrays: Iterable[Array]) -> int:
-        """The size of blocks that takes least; of equal ones the smallest."""
+    def best_size(self, arrays: Iterable[Array]) -> int | None:
+        """The size of blocks that takes least; of equal ones the smallest. None: none takes any."""
         sizes: dict[int, float] = {}
         for one in arrays:
             sizes[one.block_bytes] = sizes.get(one.block_bytes, 0) + self.waiting_ms(one)
+        if not any(sizes.values()):
+            return None
         return min(sizes, key=lambda size: (sizes[size], size))
 
 
@@ -122,6 +124,9 @@ def replay(folder: str, sizes: Sequence[int] = ()) -> list[Space]:
         found: list[dict[str, Any]] = module.replay_accesses(folder, list(sizes))
     except ValueError as trouble:
         raise Mistake(f"{trouble}.") from None
+    except MemoryError:
+        raise Failure("The replay needs more memory than there is: it keeps what became of each "
+                      "block and word that the program has accessed.") from None  # fmt: skip
     return [
         Space(
             **{
@@ -181,15 +186,27 @@ def record(line: list[str], changes: dict[str, str], folder: str) -> None:
     @error Failure if the program fails.
     """
     environment = job.environment({**changes, "SELION_CACHE_TRACE": folder})
-    outcome = foreground.run(line, environment, stdout=sys.stderr.fileno())
+    is_launcher = os.path.basename(line[0]) in launcher.names
+    started = line if is_launcher else launcher.line_for(line, environment)
+    outcome = foreground.run(started, environment, stdout=sys.stderr.fileno())
     if outcome.status:
         raise Failure(f"'{job.name_of(line)}' ended with exit status {outcome.status}.")
+
+
+def _expect_whole(spaces: Iterable[Space], line: list[str]) -> None:
+    if all(one.is_whole for one in spaces):
+        return
+    folder = tempfile.gettempdir()
+    raise Failure(f"Traces of '{job.name_of(line)}' end in the middle: there may be no room in "
+                  f"{folder} (TMPDIR names another folder), or a rank did not come to its "
+                  "end.")  # fmt: skip
 
 
 def advise(line: list[str], changes: dict[str, str]) -> tuple[list[Space], Costs]:
     """Runs a program twice, with its own blocks and with others, and replays the first run.
 
-    @error Failure if the program fails, Mistake if it has used no coherent memory.
+    @error Failure if the program fails or its traces are not whole, Mistake if it has used no
+    coherent memory.
     """
     with tempfile.TemporaryDirectory(prefix="selion-") as own:
         record(line, changes, own)
@@ -198,8 +215,11 @@ def advise(line: list[str], changes: dict[str, str]) -> tuple[list[Space], Costs
     if not spaces:
         raise Mistake(f"'{job.name_of(line)}' has accessed no coherent memory: no cached array, no "
                       "space.")
+    _expect_whole(traced, line)
     size = other_size(spaces[0].block_bytes)
     print(f"selion cache-advice: a second run, with blocks of {size} bytes", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="selion-") as other:
         record(line, {**changes, "SELION_CACHE_BLOCK": str(size)}, other)
-        return spaces, costs_of([spaces, replay(other)])
+        replayed = replay(other)
+    _expect_whole(replayed, line)
+    return spaces, costs_of([spaces, replayed])

@@ -37,6 +37,9 @@ _refusals = {
     "cores; say how many, as in --hosts localhost:4.",
 }
 
+#: Programs that start the ranks of a job themselves.
+names = ("mpiexec", "mpirun", "prterun", "srun")
+
 #: Hosts on which jobs of the machine fabric are started; for this package only.
 hosts_variable = "SELION_HOSTS"
 

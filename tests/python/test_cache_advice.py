@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -92,6 +93,50 @@ def test_people_get_tables(selion, program):
     assert re.search(r"^best: blocks of 8 bytes, [\d.]+ ms instead of [\d.]+$", done.stdout, re.M)
     assert re.search(r"^false sharing: \d+ misses in the block at byte 0 of counts, rank 0's part$",
                      done.stdout, re.M)  # fmt: skip
+
+
+def test_nobody_waits(selion, program):
+    alone = ("-m", "sim:crossbar,ranks=1", program, "4")
+    done = selion("cache-advice", *alone)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^best: any, because nobody would have waited", done.stdout, re.M)
+    assert "instead of" not in done.stdout
+    done = selion("cache-advice", "--json", *alone)
+    assert [one["best_block_bytes"] for one in json.loads(done.stdout)["spaces"]] == [None, None]
+
+
+def test_traces_that_are_not_whole_are_no_ground_for_advice(selion, program, tmp_path):
+    script = write_script(tmp_path / "cut", f"""
+        import os, pathlib, subprocess
+        subprocess.run([{program!r}, "4"], check=True)
+        for trace in pathlib.Path(os.environ["SELION_CACHE_TRACE"]).iterdir():
+            os.truncate(trace, trace.stat().st_size - 2)
+        """)  # fmt: skip
+    done = selion("cache-advice", "-m", machine, str(script))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"Traces of '{script}' end in the middle: there may be no room in " in done.stderr
+
+
+def test_what_was_given_up_is_missed_again(selion, program):
+    """The replay knows `invalidate()`, and reads that wait for what another one has asked for."""
+    assert by_size(advice(selion, program, "40")[1])[64]["cold"] == 80 * 3
+    counts, table = advice(selion, program, "40", "forgetful")
+    assert by_size(table)[512]["cold"] == 40 * 3
+    for space in (counts, table):
+        assert misses(by_size(space)[64]) == pytest.approx(space["misses"], rel=0.1)
+
+
+def test_a_launcher_starts_ranks_of_the_machine_fabric(selion, tmp_path):
+    """As `selion run` has them started; one that is named is not started by another."""
+    write_script(tmp_path / "bin/mpirun", """
+        import sys
+        print("mpirun (Open MPI) 4.1.4", *sys.argv[1:], file=sys.stderr)
+        """)  # fmt: skip
+    for line in (("fabric:2", "ls", "4"), ("fabric", "mpirun", "ls", "4")):
+        done = selion("cache-advice", "-m", *line, PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+        assert done.returncode == 2
+        [said] = re.findall(r"^mpirun \(Open MPI\) 4.1.4 (.*ls 4)$", done.stderr, re.M)
+        assert "mpirun" not in said
 
 
 def test_a_program_that_fails(selion, program):

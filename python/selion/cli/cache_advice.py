@@ -44,13 +44,13 @@ def _print_space(space: Space, costs: Costs) -> None:
           f"{own.remote_accesses} of them to others' memory")  # fmt: skip
     if space.left_out:
         print(f"the traces had no room for the last {space.left_out} accesses")
-    if not space.is_whole:
-        print("some traces end in the middle")
     _print_sizes(space, costs)
     print(f"the run itself, with {space.block_bytes} bytes: {space.misses} misses, "
           f"{space.waited_ps * 1e-9:.3f} ms")  # fmt: skip
     best = costs.best_size(space.arrays)
-    if best == space.block_bytes:
+    if best is None:
+        print("best: any, because nobody would have waited with blocks of any size")
+    elif best == space.block_bytes:
         print(f"best: blocks of {best} bytes, as they are")
     else:
         print(f"best: blocks of {best} bytes, {costs.waiting_ms(space.sum(best)):.3f} ms instead "
@@ -61,12 +61,12 @@ def _print_space(space: Space, costs: Costs) -> None:
               f"{one.array or 'no array'}, rank {one.home}'s part")  # fmt: skip
 
 
-def _print_arrays(space: Space, costs: Costs, best: int) -> None:
+def _print_arrays(space: Space, costs: Costs, best: int | None) -> None:
     """Those that would rather have a space of their own."""
     for name in space.names:
         alone = [one for one in space.arrays if one.array == name]
         size = costs.best_size(alone)
-        if size != best:
+        if size is not None and size != best:
             print(f"in a space of its own, {name} would do best with blocks of {size} bytes")
 
 
