@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import collections
+import itertools
 
 import pytest
 
+from conftest import root
 from studying import Study, values, where_is
+
+page = (root / "studies/software-cache/software-cache.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +22,15 @@ def where() -> dict[str, str]:
 @pytest.fixture
 def study(selion, where) -> Study:
     return Study(selion, "software-cache", where)
+
+
+def table_behind(words: str) -> list[list[str]]:
+    """The cells of the first table of the page behind these words: its head, then its rows."""
+    lines = page[page.index(words):].splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[first:])
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in rows]
+    return [cells[0], *cells[2:]]
 
 
 def published(rows) -> list[dict]:
@@ -51,8 +64,41 @@ def test_misses_of_small_matrices_depend_on_when_ranks_begin(study):
     seen = collections.Counter(row["value"] for row in rows if row["metric"] == "misses")
     assert set(seen) == set(range(14, 22))
     assert seen[19] > 0  # the printed hits of 86.03 % are 19 misses
+    assert f"in {100 * seen[19] / seen.total():.0f} % of all cases the 19 that 86.03 %" in page
     of_a = collections.Counter(row["value"] for row in rows if row["metric"] == "misses_of_a")
     assert of_a == seen
+
+
+def test_the_page_has_the_hits_of_small_matrices(study):
+    [hits] = values(study("table-2", "d=8"), "hit_percent", "d").values()
+    [row] = [row for row in table_behind("| table 2") if row[0] == "8 x 8"]
+    assert row[3].startswith(f"{hits:.2f} %, ")
+
+
+def test_own_parts_of_blocked_products_depend_on_when_ranks_begin(study):
+    for row in study("skewed-table-3", "b=16,64", repetitions=3):
+        if row["metric"] == "hit_percent":
+            least, most = {16: (88.05, 88.15), 64: (49.45, 49.75)}[row["params"]["b"]]
+            assert least <= row["value"] <= most, row
+
+
+def test_rates_of_the_naive_product(study):
+    rate = values(study("figure-8", "ranks=8", "block_bytes=0,256"), "mflops", "block_bytes")
+    assert rate[0] == pytest.approx(0.5, abs=0.05)
+    assert 1.4 <= rate[256] / 8 <= 1.6
+    rate = values(study("figure-9", "d=64", "block_bytes=0"), "mflops", "d")
+    assert rate[64] == pytest.approx(0.5, abs=0.05)  # whatever the matrix
+
+
+@pytest.mark.long
+def test_the_page_has_the_times_of_making_lists(study):
+    rows = study("figure-12", "ranks=2,16", "block_bytes=8")
+    said = [[f"{values(rows, metric, 'ranks')[ranks]:.0f}" for ranks in (2, 16)]
+            for metric in ("making_lists_ms", "first_iteration_ms", "time_per_iteration_ms")]
+    making, first, mean = said
+    assert (f"takes {making[0]} ms with two processors and {making[1]} ms with sixteen (blocks of "
+            f"8 bytes), the first iteration {first[0]} and {first[1]}, the mean of ten {mean[0]} "
+            f"and {mean[1]}:") in page  # fmt: skip
 
 
 def test_blocked_products(study):
@@ -95,11 +141,15 @@ def test_a_miss_that_the_home_serves_takes_what_the_source_says(study):
 
 @pytest.mark.long
 def test_times_of_fields(study):
-    rows = study("figure-11", "remote=8,12,40", "block_bytes=0,8,256,1024,8192")
+    rows = study("figure-11", "remote=8,12,40", "block_bytes=0,8,64,256,1024,8192")
     ms = values(rows, "time_per_iteration_ms", "block_bytes", "remote")
-    for size in (8, 256, 1024, 8192):
+    (_, *remote), *lines = table_behind("*Figure 11*")
+    for size, (_, *cells) in zip((0, 8, 64, 256, 1024, 8192), lines, strict=True):
+        found = {count: f"{ms[size, int(count)]:.0f}" for count in ("8", "12", "40")}
+        assert found.items() <= dict(zip(remote, cells, strict=True)).items()
+    for size in (8, 64, 256, 1024, 8192):
         assert ms[size, 40] == pytest.approx(ms[size, 8], rel=0.05)  # flat
-    for size in (8, 256):
+    for size in (8, 64, 256):
         assert ms[size, 12] < ms[0, 12]
         assert ms[size, 40] < ms[1024, 40] < ms[8192, 40]
     assert ms[0, 12] < ms[1024, 12] < ms[8192, 12] and ms[8192, 40] < ms[0, 40]
@@ -110,8 +160,10 @@ def test_times_of_fields(study):
 
 
 def test_blocks_that_come_early_help_most_where_they_are_small(study):
-    rate = values(study("prefetch", "d=64", "block_bytes=8,256"), "mflops", "block_bytes",
-                  "prefetch")
+    rate = values(study("prefetch", "block_bytes=8,64,256"), "mflops", "block_bytes", "prefetch")
+    said = [f"{rate[size, 'none']:.1f} to {rate[size, 'next']:.1f}" for size in (8, 64, 256)]
+    assert (f"from {said[0]} MFLOPS of eight processors with blocks of 8 bytes, {said[1]} with 64, "
+            f"{said[2]} with 256;") in page  # fmt: skip
     for size in (8, 256):
         assert rate[size, "next"] > rate[size, "none"]
         assert rate[size, "strided"] > rate[size, "none"]
