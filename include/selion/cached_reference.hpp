@@ -114,73 +114,73 @@ public:
     /// Read, changed and written, in one: atomic. As for a plain element, the operand is not
     /// rounded.
     const cached_reference& operator+=(const T& by) const {
-        return apply([&](T& e) { e += by; });
+        return apply([&](auto& e) { e += by; });
     }
     template <detail::number_beside<T> By>
     const cached_reference& operator+=(By by) const {
-        return apply([&](T& e) {
+        return apply([&](auto& e) {
             e = static_cast<T>(detail::with_both<T, By>(e) + detail::with_both<T, By>(by));
         });
     }
     const cached_reference& operator-=(const T& by) const {
-        return apply([&](T& e) { e -= by; });
+        return apply([&](auto& e) { e -= by; });
     }
     template <detail::number_beside<T> By>
     const cached_reference& operator-=(By by) const {
-        return apply([&](T& e) {
+        return apply([&](auto& e) {
             e = static_cast<T>(detail::with_both<T, By>(e) - detail::with_both<T, By>(by));
         });
     }
     const cached_reference& operator*=(const T& by) const {
-        return apply([&](T& e) { e *= by; });
+        return apply([&](auto& e) { e *= by; });
     }
     template <detail::number_beside<T> By>
     const cached_reference& operator*=(By by) const {
-        return apply([&](T& e) {
+        return apply([&](auto& e) {
             e = static_cast<T>(detail::with_both<T, By>(e) * detail::with_both<T, By>(by));
         });
     }
     const cached_reference& operator/=(const T& by) const {
-        return apply([&](T& e) { e /= by; });
+        return apply([&](auto& e) { e /= by; });
     }
     template <detail::number_beside<T> By>
     const cached_reference& operator/=(By by) const {
-        return apply([&](T& e) {
+        return apply([&](auto& e) {
             e = static_cast<T>(detail::with_both<T, By>(e) / detail::with_both<T, By>(by));
         });
     }
     const cached_reference& operator|=(const T& by) const {
-        return apply([&](T& e) { e |= by; });
+        return apply([&](auto& e) { e |= by; });
     }
     template <detail::number_beside<T> By>
     const cached_reference& operator|=(By by) const {
-        return apply([&](T& e) {
+        return apply([&](auto& e) {
             e = static_cast<T>(detail::with_both<T, By>(e) | detail::with_both<T, By>(by));
         });
     }
     const cached_reference& operator&=(const T& by) const {
-        return apply([&](T& e) { e &= by; });
+        return apply([&](auto& e) { e &= by; });
     }
     template <detail::number_beside<T> By>
     const cached_reference& operator&=(By by) const {
-        return apply([&](T& e) {
+        return apply([&](auto& e) {
             e = static_cast<T>(detail::with_both<T, By>(e) & detail::with_both<T, By>(by));
         });
     }
     const cached_reference& operator^=(const T& by) const {
-        return apply([&](T& e) { e ^= by; });
+        return apply([&](auto& e) { e ^= by; });
     }
     template <detail::number_beside<T> By>
     const cached_reference& operator^=(By by) const {
-        return apply([&](T& e) {
+        return apply([&](auto& e) {
             e = static_cast<T>(detail::with_both<T, By>(e) ^ detail::with_both<T, By>(by));
         });
     }
     const cached_reference& operator++() const {
-        return apply([](T& e) { ++e; });
+        return apply([](auto& e) { ++e; });
     }
     const cached_reference& operator--() const {
-        return apply([](T& e) { --e; });
+        return apply([](auto& e) { --e; });
     }
 
     constexpr global_ptr<T> address() const noexcept { return where_; }

@@ -352,6 +352,8 @@ bool coherent_part::ask(block_access& one) {
                                                                : which.second.lost_by;
             note_miss(one, cause);
             const bool is_read = one.kind == access_kind::read;
+            const bool is_first = which.second.is_early || one.kind == access_kind::touch;
+            if (cause == miss_cause::asked_for && !is_first) ++joined_misses_;
             note_prefetch(which.second, one.kind);
             const std::source_location site = one.site;  // it may be done when `ask` returns
             copies_.ask(which, one);

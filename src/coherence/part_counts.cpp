@@ -41,8 +41,8 @@ void coherent_part::note_miss(block_access& one, miss_cause cause) {
         case miss_cause::invalidated: ++counts.invalidated; break;
         case miss_cause::evicted: ++counts.evicted; break;
         case miss_cause::upgrade: ++counts.upgrades; break;
-        case miss_cause::asked_for: ++joined_misses_; break;
-        case miss_cause::at_home: break;
+        case miss_cause::at_home:
+        case miss_cause::asked_for: break;
     }
 }
 
