@@ -193,8 +193,8 @@ std::string symmetric_heap::shortage_text(std::uint64_t bytes, heap_end end) con
         context_.rank, context_.ranks, base::bytes_text(bytes), base::bytes_text(used_bytes()),
         base::bytes_text(runtime_used_bytes_), base::bytes_text(reachable_bytes()),
         base::bytes_text(free_bytes_in_one_piece(end)), who,
-        base::bytes_text(memory.committed_bytes()),
-        base::bytes_text(memory.limit_bytes()), cure_text(bytes, "ask for less"));
+        base::bytes_text(memory.committed_bytes()), base::bytes_text(memory.limit_bytes()),
+        cure_text(bytes, "ask for less"));
 }
 
 }  // namespace selion::onesided

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 
+#include "machine/program_images.hpp"
 #include "selion/detail/message_function.hpp"
+#include "selion/detail/script_place.hpp"
 
 namespace selion::machine::fabric {
 namespace {
