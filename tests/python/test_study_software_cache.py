@@ -75,6 +75,16 @@ def test_the_page_has_the_hits_of_small_matrices(study):
     assert row[3].startswith(f"{hits:.2f} %, ")
 
 
+def test_the_page_has_the_rates_of_blocked_products(study):
+    rows = study("figure-10", "version=blocked", "b=16,64", "block_bytes=0,8192")
+    rate = values(rows, "mflops", "b", "optimized", "block_bytes")
+    few, many, assembler = (
+        f"{rate[b, optimized, 0]:.0f} and {rate[b, optimized, 8192]:.0f}"
+        for b, optimized in ((16, False), (64, False), (64, True))
+    )
+    assert f"16 x 16 {few}; 64 x 64 {many}; with assembler 64 x 64 {assembler}." in page
+
+
 def test_own_parts_of_blocked_products_depend_on_when_ranks_begin(study):
     for row in study("skewed-table-3", "b=16,64", repetitions=3):
         if row["metric"] == "hit_percent":
