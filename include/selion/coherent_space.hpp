@@ -46,8 +46,9 @@ SELION_API std::uint64_t take_from_space(block_view* view, std::size_t bytes, st
 class coherent_space {
 public:
     coherent_space() = default;
+    coherent_space(const coherent_space&) = default;
     // Not trivial, so that no message can have a handle: on another rank it would lead nowhere.
-    coherent_space(const coherent_space& other) noexcept : view_(other.view_) {}
+    // Copies that are made are trivial: loops over copies of an array are slower otherwise.
     coherent_space& operator=(const coherent_space& other) noexcept {
         view_ = other.view_;
         return *this;
