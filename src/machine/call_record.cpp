@@ -48,7 +48,7 @@ void keep_place(call_record& record, std::string_view place) {
     place = end_of(place, sizeof record.script_place - 1);
     for (std::uint64_t& to : record.script_place) {
         std::uint64_t word = 0;
-        std::memcpy(&word, place.data(), std::min(place.size(), sizeof word));
+        if (!place.empty()) std::memcpy(&word, place.data(), std::min(place.size(), sizeof word));
         publish(to, word);
         if (place.size() < sizeof word) return;  // the zero that ends it is there
         place.remove_prefix(sizeof word);

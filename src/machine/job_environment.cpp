@@ -2,7 +2,6 @@
 #include "machine/job_environment.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -35,8 +34,12 @@ std::optional<job_environment> own_place(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> job_environment::to_variables() const {
+    std::string words;
+    for (const ended_run& one : earlier) {
+        words += fmt::format("{}{} ", one.is_of_processes ? 'p' : 'o', one.status);
+    }
     return {fmt::format("{}={} {} {} {}", place_name, memory_file, process, parent, handed_file),
-            fmt::format("{}={}", earlier_name, fmt::join(earlier, " "))};
+            fmt::format("{}={}", earlier_name, words)};
 }
 
 std::optional<job_environment> job_environment::take() {
@@ -45,7 +48,10 @@ std::optional<job_environment> job_environment::take() {
     unsetenv(place_name);
     unsetenv(earlier_name);
     if (!found) return std::nullopt;
-    for (int status = 0; earlier_words >> status;) found->earlier.push_back(status);
+    char kind = 0;
+    for (int status = 0; earlier_words >> kind >> status;) {
+        found->earlier.push_back({kind == 'p', status});
+    }
     return found;
 }
 

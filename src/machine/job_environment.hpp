@@ -9,13 +9,21 @@
 
 namespace selion::machine {
 
+/// What a call of `run` has come to.
+struct ended_run {
+    bool is_of_processes = false;  ///< on the machine `processes`
+    int status = 0;
+
+    friend bool operator==(const ended_run&, const ended_run&) = default;
+};
+
 /// What a launcher tells a process that it starts, in SELION_JOB_* variables.
 struct job_environment {
     int memory_file = -1;
     std::uint32_t process = 0;
-    int parent = 0;            ///< its process id, to notice a parent that died meanwhile
-    std::vector<int> earlier;  ///< status of each `run` that the program made before this one
-    int handed_file = -1;      ///< open in both processes; -1: none
+    int parent = 0;                  ///< its process id, to notice a parent that died meanwhile
+    std::vector<ended_run> earlier;  ///< calls that the program made before this one
+    int handed_file = -1;            ///< open in both processes; -1: none
 
     /// "NAME=value" strings.
     std::vector<std::string> to_variables() const;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 namespace selion::machine {
@@ -12,7 +13,7 @@ namespace {
 std::atomic<pid_t> calling = 0;
 
 struct run_history {
-    std::vector<int> statuses;
+    std::vector<ended_run> ended;
     std::uint32_t calls = 0;
     std::optional<job_environment> place;
     pid_t looked_in = 0;  ///< the process that has looked for its place
@@ -58,21 +59,32 @@ run_call::~run_call() {
     if (is_only_one_) calling.store(0, std::memory_order_release);
 }
 
-std::optional<int> run_call::earlier_status() const {
+std::optional<int> run_call::earlier_status(std::string_view spec) {
+    is_of_processes_ = spec.substr(0, spec.find_first_of(":,")) == "processes";
     const job_environment* const place = place_in_job();
-    const std::size_t before = history().statuses.size();
-    if (place == nullptr || before >= place->earlier.size()) return std::nullopt;
-    return place->earlier[before];
+    if (place == nullptr) return std::nullopt;
+    const auto is_alike = [&](const ended_run& one) {
+        return one.is_of_processes == is_of_processes_;
+    };
+    auto before = std::ranges::count_if(history().ended, is_alike);
+    for (const ended_run& one : place->earlier) {
+        if (is_alike(one) && before-- == 0) return one.status;
+    }
+    return std::nullopt;
 }
 
 int run_call::end_with(int status) {
-    history().statuses.push_back(status);
+    history().ended.push_back({is_of_processes_, status});
     return status;
 }
 
-std::uint32_t job_number() { return history().calls; }
+std::uint32_t job_number() {
+    const job_environment* const place = place_in_job();
+    return place != nullptr ? static_cast<std::uint32_t>(place->earlier.size()) + 1
+                            : history().calls;
+}
 
-const std::vector<int>& earlier_statuses() { return history().statuses; }
+const std::vector<ended_run>& earlier_runs() { return history().ended; }
 
 const job_environment* place_in_job() {
     return history().place && history().looked_in == getpid() ? &*history().place : nullptr;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "machine/job_environment.hpp"
@@ -21,20 +22,23 @@ public:
     /// False: another thread of the process makes one, and this one may not go on.
     bool is_only_one() const { return is_only_one_; }
     /// What this call came to in the job's first process, before that started this one: there its
-    /// function has been called and its records are written, so this process passes by.
-    std::optional<int> earlier_status() const;
+    /// function has been called and its records are written, so this process passes by. Calls on
+    /// `processes` and others are counted apart: a program may leave out what it knows to be done.
+    /// @param spec of the machine.
+    std::optional<int> earlier_status(std::string_view spec);
     /// Notes what the call has come to. @return that.
     int end_with(int status);
 
 private:
     bool is_only_one_;
+    bool is_of_processes_ = false;
 };
 
 /// Number of the latest call; that of the first is 1. All processes of a job have it in common.
 std::uint32_t job_number();
 
-/// What the calls that have ended came to.
-const std::vector<int>& earlier_statuses();
+/// Calls that have ended.
+const std::vector<ended_run>& earlier_runs();
 
 /// The part in a job that this process was started for; null: none.
 const job_environment* place_in_job();

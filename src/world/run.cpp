@@ -167,9 +167,8 @@ void warn_of_deaths(const machine_description& machine) {
                     machine.spec));
 }
 
-int run_checked(const run_options& options, const rank_function& body) {
-    const selion::result<std::unique_ptr<machine::machine>> made =
-        machine::make_machine(choose_spec(options));
+int run_checked(const std::string& spec, const run_options& options, const rank_function& body) {
+    const selion::result<std::unique_ptr<machine::machine>> made = machine::make_machine(spec);
     if (!made) throw made.trouble();
     machine::machine& host = *made.value();
     const bool is_first = host.launcher().is_first_process();
@@ -201,12 +200,12 @@ int run_checked(const run_options& options, const rank_function& body) {
     return job_status;
 }
 
-int status_of(const machine::run_call& call, const run_options& options,
-              const rank_function& body) {
+int status_of(machine::run_call& call, const run_options& options, const rank_function& body) {
     try {
         if (machine::workers::serve_if_worker()) std::exit(EXIT_SUCCESS);
-        if (const std::optional<int> earlier = call.earlier_status()) return *earlier;
-        return machine::exit_status_of(run_checked(options, body));
+        const std::string spec = choose_spec(options);
+        if (const std::optional<int> earlier = call.earlier_status(spec)) return *earlier;
+        return machine::exit_status_of(run_checked(spec, options, body));
     } catch (const error& trouble) {
         base::say(trouble.what());
         return trouble.code() == status::bad_argument ? usage_status : EXIT_FAILURE;

@@ -45,6 +45,15 @@ int run_on_each(int argc, char** argv) {
     return 0;
 }
 
+/// The first job is done once: whoever starts this program for a rank has told that it is over.
+int run_what_is_left() {
+    if (std::getenv("FIRST_IS_OVER") == nullptr) {
+        run_on("threads:2", "first");
+        setenv("FIRST_IS_OVER", "yes", 1);
+    }
+    return run_on("processes:3", "second");
+}
+
 /// A copy of the process calls run; it goes no deeper than it can count.
 int run_in_copy(int argc, char** argv) {
     const char* const before = std::getenv("COPIES");
@@ -136,6 +145,7 @@ int main(int argc, char** argv) {
     const bool is_rank = std::getenv("SELION_JOB_PLACE") != nullptr;
     const std::string given = argc > 2 ? argv[2] : "";
     if (what == "each") return run_on_each(argc, argv);
+    if (what == "left") return run_what_is_left();
     if (what == "copy") return run_in_copy(argc, argv);
     if (what == "at_once") return run_twice_at_once(argc, argv);
     if (what == "reader") return run_beside_reader(argc, argv, is_rank);

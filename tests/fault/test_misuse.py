@@ -209,9 +209,10 @@ def test_the_end_after_a_collective_that_has_failed():
                      r"share memory cannot agree", line)
 
 
-def test_what_no_setting_gives_a_core_is_not_promised():
+def test_what_gives_a_core_more_is_named():
     [line] = complaint("sim:epiphany-iii", "no_room", SELION_HEAP="1M")
-    assert "let other teams go: the machine has 32 KiB in all, and no setting gives" in line
+    assert ("let other teams go, or give each rank more than 32 KiB: memory.each_rank_kib= of the "
+            "simulated machine") in line
     assert "SELION_HEAP" not in line
 
 

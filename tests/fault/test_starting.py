@@ -50,6 +50,16 @@ def test_jobs_on_different_machines_run_once(tmp_path: Path):
     assert len(list(tmp_path.iterdir())) == 2 * len(chosen)
 
 
+def test_a_program_may_leave_out_a_job_that_is_over(tmp_path: Path):
+    meters = tmp_path / "m.jsonl"
+    outcome = run("starting", "left", SELION_METERS=str(meters))
+    assert (outcome.status, outcome.err) == (0, "")
+    assert lines(outcome.out) == sorted([*ranks_that_say("first", 2), *ranks_that_say("second", 3)])
+    read = [json.loads(line) for line in (tmp_path / "m.2.jsonl").read_text().splitlines()]
+    assert sorted(line["rank"] for line in read if line["name"] == "barrier") == [0, 1, 2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.2.jsonl", "m.jsonl"]
+
+
 @pytest.mark.skipif(is_sanitized, reason="a sanitizer looks for leaks in the copy, in vain")
 def test_copies_of_ranks_start_no_processes():
     """Each would start ranks, and these copies of themselves, without end."""

@@ -96,7 +96,7 @@ private:
         // What they print comes after it. Not all streams: another thread may wait for input.
         std::fflush(stdout);
         std::fflush(stderr);
-        supervisor processes(setting_, *mapping_, earlier_statuses(), work.handed_file);
+        supervisor processes(setting_, *mapping_, earlier_runs(), work.handed_file);
         return processes.run();
     }
 

@@ -43,7 +43,7 @@ std::string ranks_of(const node::job_setting& setting, std::uint32_t process) {
 }  // namespace
 
 supervisor::supervisor(const node::job_setting& setting, const node::shared_mapping& mapping,
-                       std::vector<int> earlier, int handed_file)
+                       std::vector<ended_run> earlier, int handed_file)
     : setting_(setting),
       mapping_(mapping),
       earlier_(std::move(earlier)),

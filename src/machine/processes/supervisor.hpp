@@ -19,10 +19,10 @@ namespace selion::machine {
 /// explains hangs, and ends the job when one of them dies. It is no rank.
 class supervisor {
 public:
-    /// @param earlier status of each earlier `run` of the program. @param handed_file open for the
+    /// @param earlier calls of `run` of the program. @param handed_file open for the
     /// processes as well; -1: none.
     supervisor(const node::job_setting& setting, const node::shared_mapping& mapping,
-               std::vector<int> earlier, int handed_file);
+               std::vector<ended_run> earlier, int handed_file);
     ~supervisor();
     supervisor(const supervisor&) = delete;
     supervisor& operator=(const supervisor&) = delete;
@@ -54,7 +54,7 @@ private:
 
     const node::job_setting& setting_;
     const node::shared_mapping& mapping_;
-    std::vector<int> earlier_;
+    std::vector<ended_run> earlier_;
     int handed_file_;
     node::signal_inbox inbox_;
     node::job_monitor monitor_;

@@ -17,14 +17,14 @@ protected:
 };
 
 TEST_F(job_environment_test, comes_back_as_it_was_told) {
-    put({7, 3, getppid(), {0, 5, -1}, 9});
+    put({7, 3, getppid(), {{true, 0}, {false, 5}, {true, -1}}, 9});
     const std::optional<job_environment> taken = job_environment::take();
     ASSERT_TRUE(taken.has_value());
     EXPECT_EQ(taken->memory_file, 7);
     EXPECT_EQ(taken->process, 3u);
     EXPECT_EQ(taken->parent, getppid());
     EXPECT_EQ(taken->handed_file, 9);
-    EXPECT_EQ(taken->earlier, (std::vector<int>{0, 5, -1}));
+    EXPECT_EQ(taken->earlier, (std::vector<ended_run>{{true, 0}, {false, 5}, {true, -1}}));
 }
 
 TEST_F(job_environment_test, no_earlier_runs) {
