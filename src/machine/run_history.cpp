@@ -15,6 +15,7 @@ std::atomic<pid_t> calling = 0;
 struct run_history {
     std::vector<ended_run> ended;
     std::uint32_t calls = 0;
+    std::uint32_t number = 0;  ///< of the latest one, in all processes of its job
     std::optional<job_environment> place;
     pid_t looked_in = 0;  ///< the process that has looked for its place
 };
@@ -52,6 +53,9 @@ run_call::run_call() {
     if (!is_only_one_) return;
     look_for_place();
     ++history().calls;
+    const job_environment* const place = place_in_job();
+    history().number =
+        place != nullptr ? static_cast<std::uint32_t>(place->earlier.size()) + 1 : history().calls;
 }
 
 run_call::~run_call() {
@@ -78,11 +82,7 @@ int run_call::end_with(int status) {
     return status;
 }
 
-std::uint32_t job_number() {
-    const job_environment* const place = place_in_job();
-    return place != nullptr ? static_cast<std::uint32_t>(place->earlier.size()) + 1
-                            : history().calls;
-}
+std::uint32_t job_number() { return history().number; }
 
 const std::vector<ended_run>& earlier_runs() { return history().ended; }
 
