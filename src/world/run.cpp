@@ -121,7 +121,9 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     context.messages = &messages.add();
     network_start network;
     if (context.deaths != nullptr) context.messages->end_notices = make_end_notices(context.ranks);
-    world_state state(context, files.start_rank(context.rank));
+    // Not on the rank's stack: of many simulated ranks each has touched one page of that.
+    const auto own_state = std::make_unique<world_state>(context, files.start_rank(context.rank));
+    world_state& state = *own_state;
     if (network.tell(context, file)) state.everybody.learn_network();
     const int rank_status = call_function(body, context);
     finish_started(context, state, body.site);
