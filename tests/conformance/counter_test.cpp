@@ -153,13 +153,15 @@ SPMD_TEST(counter, any_of_several_may_name_one_twice) {
         world.barrier();
         selion::put(cells.at(test.neighbour()), std::uint64_t{1},
                     {.target = arrived.at(test.neighbour())});
-        test.equal(selion::wait_any(all), std::size_t{1});
+        // It may count between the looks at its two places.
+        const std::size_t found = selion::wait_any(all);
+        test.equal(found == 1 || found == 2, true);
     }
     selion::counter answered;
     std::uint64_t value = 0;
     const std::array<selion::counter*, 2> twice{&answered, &answered};
     selion::get(std::span(&value, 1), cells.at(test.neighbour()), {.completion = &answered});
-    test.equal(selion::wait_any(twice), std::size_t{0});
+    test.equal(selion::wait_any(twice) < twice.size(), true);
     world.barrier();
 }
 
