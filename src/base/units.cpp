@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 
 namespace selion::base {
 namespace {
@@ -61,6 +62,13 @@ std::optional<std::uint64_t> parse_whole(std::string_view text) {
     const auto [end, trouble] = std::from_chars(text.data(), last, number);
     if (text.empty() || trouble != std::errc{} || end != last) return std::nullopt;
     return number;
+}
+
+std::optional<std::uint64_t> whole_in_file(const std::string& path) {
+    std::ifstream file(path);
+    std::string text;
+    if (!(file >> text)) return std::nullopt;
+    return parse_whole(text);
 }
 
 std::optional<double> parse_seconds(std::string_view text) {

@@ -17,6 +17,9 @@ std::string bytes_text(std::uint64_t bytes);
 /// A whole number without sign, or nothing.
 std::optional<std::uint64_t> parse_whole(std::string_view text);
 
+/// What a file of the kernel begins with, if that is such a number.
+std::optional<std::uint64_t> whole_in_file(const std::string& path);
+
 /// Seconds as a decimal number ("0.5", "60"), not negative.
 std::optional<double> parse_seconds(std::string_view text);
 

@@ -10,13 +10,6 @@
 namespace selion::machine {
 namespace {
 
-std::optional<std::uint64_t> number_in(const std::string& path) {
-    std::ifstream file(path);
-    std::string text;
-    if (!(file >> text)) return std::nullopt;
-    return base::parse_whole(text);
-}
-
 /// Quota and period of a group of version 2, as in "150000 100000" or "max 100000".
 std::optional<double> share_in(const std::string& path) {
     std::ifstream file(path);
@@ -69,7 +62,7 @@ std::optional<std::uint64_t> control_groups::lowest(std::string_view controller,
     for (const bool is_old : {false, true}) {
         const std::string file = '/' + std::string(is_old ? old_name : name);
         for (const std::string& folder : folders(controller, is_old)) {
-            const std::optional<std::uint64_t> number = number_in(folder + file);
+            const std::optional<std::uint64_t> number = base::whole_in_file(folder + file);
             if (number && (!least || *number < *least)) least = number;
         }
     }
@@ -82,8 +75,10 @@ std::optional<double> control_groups::processors() const {
         lower(least, share_in(folder + "/cpu.max"));
     }
     for (const std::string& folder : folders("cpu", true)) {
-        const std::optional<std::uint64_t> quota = number_in(folder + "/cpu.cfs_quota_us");
-        const std::optional<std::uint64_t> period = number_in(folder + "/cpu.cfs_period_us");
+        const std::optional<std::uint64_t> quota =
+            base::whole_in_file(folder + "/cpu.cfs_quota_us");
+        const std::optional<std::uint64_t> period =
+            base::whole_in_file(folder + "/cpu.cfs_period_us");
         if (quota && period && *period != 0) {
             lower(least, static_cast<double>(*quota) / static_cast<double>(*period));
         }

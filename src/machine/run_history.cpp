@@ -63,7 +63,7 @@ run_call::~run_call() {
     if (is_only_one_) calling.store(0, std::memory_order_release);
 }
 
-std::optional<int> run_call::earlier_status(std::string_view spec) {
+std::optional<int> run_call::begin_on(std::string_view spec) {
     is_of_processes_ = spec.substr(0, spec.find_first_of(":,")) == "processes";
     const job_environment* const place = place_in_job();
     if (place == nullptr) return std::nullopt;

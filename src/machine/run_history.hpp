@@ -21,11 +21,11 @@ public:
 
     /// False: another thread of the process makes one, and this one may not go on.
     bool is_only_one() const { return is_only_one_; }
-    /// What this call came to in the job's first process, before that started this one: there its
-    /// function has been called and its records are written, so this process passes by. Calls on
-    /// `processes` and others are counted apart: a program may leave out what it knows to be done.
-    /// @param spec of the machine.
-    std::optional<int> earlier_status(std::string_view spec);
+    /// Notes the machine that the call is for. @return what it came to in the job's first process,
+    /// before that started this one: there its function has been called and its records are
+    /// written, so this process passes by. Calls on `processes` and others are counted apart: a
+    /// program may leave out what it knows to be done.
+    std::optional<int> begin_on(std::string_view spec);
     /// Notes what the call has come to. @return that.
     int end_with(int status);
 

@@ -36,6 +36,8 @@ struct rank_reply {
     std::array<std::uint64_t, detail::most_result_words + 1> results;
 
     static constexpr std::uint64_t outcome_bits = 8;
+    /// 20 hours of picoseconds: whoever begins later does not say when.
+    static constexpr std::uint64_t most_number = ~std::uint64_t{0} >> outcome_bits;
     machine::workers::call_outcome outcome() const {
         return static_cast<machine::workers::call_outcome>(head % (1U << outcome_bits));
     }

@@ -125,9 +125,10 @@ private:
                 request.routine < routines_.size() ? routines_[request.routine] : nullptr;
             const std::int64_t start = memory_.measures ? context_.clock->stamp_ps() : 0;
             const auto outcome = run_outside_of_serving(which, frame, text);
-            const bool is_done = outcome == machine::workers::call_outcome::done;
-            reply.head =
-                rank_reply::head_of(outcome, is_done ? static_cast<std::uint64_t>(start) : 0);
+            const auto begun = static_cast<std::uint64_t>(start);
+            const bool is_told =
+                outcome == machine::workers::call_outcome::done && begun <= rank_reply::most_number;
+            reply.head = rank_reply::head_of(outcome, is_told ? begun : 0);
             if (which != nullptr) result_words = words_of_results(*which);
             if (memory_.measures) {
                 *reply.results.begin() =

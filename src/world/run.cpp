@@ -206,7 +206,7 @@ int status_of(machine::run_call& call, const run_options& options, const rank_fu
     try {
         if (machine::workers::serve_if_worker()) std::exit(EXIT_SUCCESS);
         const std::string spec = choose_spec(options);
-        if (const std::optional<int> earlier = call.earlier_status(spec)) return *earlier;
+        if (const std::optional<int> earlier = call.begin_on(spec)) return *earlier;
         return machine::exit_status_of(run_checked(spec, options, body));
     } catch (const error& trouble) {
         base::say(trouble.what());

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string_view>
 
@@ -22,21 +21,14 @@ struct limit {
     std::string name;
 };
 
-std::optional<std::uint64_t> number_in(const std::string& path) {
-    std::ifstream file(path);
-    std::string text;
-    if (!(file >> text)) return std::nullopt;
-    return base::parse_whole(text);
-}
-
 /// The lowest of all limits; every thread counts as a task.
 limit lowest_limit() {
     limit lowest{UINT64_MAX, {}};
     const auto consider = [&](std::optional<std::uint64_t> tasks, std::string name) {
         if (tasks && *tasks < lowest.tasks) lowest = {*tasks, std::move(name)};
     };
-    consider(number_in("/proc/sys/kernel/pid_max"), "kernel.pid_max");
-    consider(number_in("/proc/sys/kernel/threads-max"), "kernel.threads-max");
+    consider(base::whole_in_file("/proc/sys/kernel/pid_max"), "kernel.pid_max");
+    consider(base::whole_in_file("/proc/sys/kernel/threads-max"), "kernel.threads-max");
     consider(control_groups().lowest("pids", "pids.max", "pids.max"),
              "pids.max of a control group");
     rlimit of_user{};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <utility>
 
 namespace selion::base {
@@ -54,6 +56,20 @@ TEST(units, seconds) {
     for (const char* text : {"", "-1", "1s", "nan", "inf", "1 ", "1e3", "0,5"}) {
         EXPECT_EQ(parse_seconds(text), std::nullopt) << text;
     }
+}
+
+TEST(units, a_number_that_a_file_begins_with) {
+    const std::string path = testing::TempDir() + "units_test_number";
+    const auto found = [&](const char* text) {
+        std::ofstream(path) << text;
+        return whole_in_file(path);
+    };
+    EXPECT_EQ(found("512\n"), 512u);
+    EXPECT_EQ(found(" 7 8"), 7u);
+    EXPECT_EQ(found("max\n"), std::nullopt);
+    EXPECT_EQ(found(""), std::nullopt);
+    std::remove(path.c_str());
+    EXPECT_EQ(whole_in_file(path), std::nullopt);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "machine/rank_list.hpp"
 #include "unit/machine/mapping_parts.hpp"
 
 namespace selion::machine::node {
@@ -11,14 +10,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-TEST(rank_list, names_runs_by_their_ends) {
-    EXPECT_EQ(rank_list({}), "");
-    EXPECT_EQ(rank_list({5}), "5");
-    EXPECT_EQ(rank_list({0, 1}), "0-1");
-    EXPECT_EQ(rank_list({0, 1, 2, 3, 7}), "0-3, 7");
-    EXPECT_EQ(rank_list({1, 3, 5, 6, 9, 10, 11}), "1, 3, 5-6, 9-11");
-}
 
 class hang_report_test : public testing::Test {
 protected:
