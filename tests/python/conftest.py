@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -71,17 +72,43 @@ def selion(tmp_path: Path) -> Selion:
     """Runs the command in an empty folder to its end."""
 
     def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*command, *arguments],
+        line = [*command, *arguments]
+        with subprocess.Popen(
+            line,
             cwd=tmp_path,
             env=clean_environment(**changes),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=seconds,
-        )
+        ) as child:
+            try:
+                out, errors = child.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                family = where_each_is(child.pid)
+                child.kill()  # what it has started ends with it
+                pytest.fail(f"{line} goes on after {seconds} s:\n{family}")
+        return subprocess.CompletedProcess(line, child.returncode, out, errors)
 
     return run
+
+
+def where_each_is(ancestor: int) -> str:
+    """Of a process and all that descend from it: state, processor time in ticks, and where in the
+    kernel each waits."""
+    told, family = [], [ancestor]
+    for pid in family:
+        of_kernel = Path(f"/proc/{pid}")
+        with contextlib.suppress(OSError):  # it ends meanwhile
+            for task in (of_kernel / "task").iterdir():
+                family += map(int, (task / "children").read_text().split())
+                state = (task / "stat").read_text().rpartition(") ")[2].split()
+                told.append(
+                    f"{pid}/{task.name} {(of_kernel / 'cmdline').read_bytes()!r}: {state[0]}, "
+                    f"ticks {state[11]} + {state[12]}, {(task / 'wchan').read_text()}, "
+                    f"{(task / 'syscall').read_text().strip()}"
+                )
+    return "\n".join(told)
 
 
 def wait_for_end(pid: int) -> None:

@@ -73,18 +73,21 @@ std::string card_exchange::late_text(std::int64_t waited_ns) {
         late < others.size() ? ranks_.name_of_process(others[late]) : "others", own_.spec);
 }
 
-error card_exchange::no_card(std::uint32_t process) const {
+error card_exchange::no_card(std::uint32_t process, bool has_left_one) const {
     return {status::system_failure,
-            fmt::format("fabric: {} has left no card of this version: all ranks must run the same "
-                        "program, call selion::run alike, and live until all have started",
-                        ranks_.name_of_process(process))};
+            fmt::format("fabric: {} {}", ranks_.name_of_process(process),
+                        has_left_one
+                            ? "has left a card of another version: all ranks must run the same "
+                              "program, and call selion::run alike"
+                            : "has left no card: it has ended before all ranks have started, or "
+                              "is another program")};
 }
 
 process_card card_exchange::read(std::uint32_t process) {
     const auto bytes = launched_.get(process, key_);
     std::optional<process_card> card;
     if (bytes) card = decode_card(*bytes);
-    if (!card) throw no_card(process);
+    if (!card) throw no_card(process, bytes.has_value());
     const std::string mistake = difference(own_, *card);
     if (!mistake.empty()) {
         throw error(status::system_failure, fmt::format("fabric: compared with {}, {} {}",
@@ -92,7 +95,7 @@ process_card card_exchange::read(std::uint32_t process) {
                                                         ranks_.name_of_process(process), mistake));
     }
     // Those of one spec have as many ranks.
-    if (card->ranks.size() != ranks_.ranks_per_process()) throw no_card(process);
+    if (card->ranks.size() != ranks_.ranks_per_process()) throw no_card(process, true);
     return *card;
 }
 

@@ -30,7 +30,7 @@ public:
 private:
     bool is_first_there();
     std::string late_text(std::int64_t waited_ns);
-    error no_card(std::uint32_t process) const;
+    error no_card(std::uint32_t process, bool has_left_one) const;
     /// Processes may be renumbered once all cards are there.
     std::uint32_t own_process() const { return launched_.place().process; }
 
