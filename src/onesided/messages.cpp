@@ -174,7 +174,7 @@ void send_plain_message(std::uint32_t target, std::uint64_t function, const std:
 namespace {
 
 /// Whether a message to a rank is nothing but sent: nobody records it or what it releases, no death
-/// may end it, and there is such a rank.
+/// may end it, and there is such a rank. There is none for who has called outside of a job.
 bool needs_only_sending(const rank_context& context, std::uint32_t target) {
     return context.recorder == nullptr && !context.own.announces_writes &&
            context.deaths == nullptr && target < context.ranks;
@@ -201,7 +201,7 @@ bool needs_only_sending(const rank_context& context, std::uint32_t target) {
 
 void send_words(std::uint32_t target, std::uint64_t function, std::uint64_t first,
                 std::uint64_t second, std::size_t bytes, std::source_location site) {
-    rank_context& context = context_of_caller(site);
+    rank_context& context = *current_context;
     if (!needs_only_sending(context, target)) [[unlikely]]
         return send_accounted_words(target, function, first, second, bytes, site);
     note_site(context, site);
@@ -213,7 +213,7 @@ void send_words(std::uint32_t target, std::uint64_t function, std::uint64_t firs
 
 void send_call_word(std::uint32_t target, std::uint64_t function, std::uint64_t state,
                     std::uint64_t argument, std::size_t bytes, std::source_location site) {
-    rank_context& context = context_of_caller(site);
+    rank_context& context = *current_context;
     if (!needs_only_sending(context, target)) [[unlikely]]
         return send_accounted_call(target, function, state, argument, bytes, site);
     note_site(context, site);

@@ -21,6 +21,11 @@ struct ring_reader {
     // Used by a receiver of one thread.
     std::uint64_t row_head = 0;  ///< likewise of the row
     bool is_in_row = false;      ///< the next message
+    // Used by whoever serves. The next message again: its slot, and the number that it will have.
+    message_slot* next = nullptr;
+    std::uint64_t number = 0;
+
+    std::uint64_t ticket() const { return number - 1; }
 };
 
 /// The atomics of `ring_protocol` on real memory.
@@ -67,7 +72,9 @@ struct ring_access {
     static bool is_in_row(const ring_reader& reader) { return reader.is_in_row; }
     static std::uint64_t row_head(const ring_reader& reader) { return reader.row_head; }
     static std::uint64_t sequence(const ring_reader& reader, bool in_row, std::uint64_t place) {
-        message_slot& slot = in_row ? reader.ring->row[place] : reader.ring->slots[place];
+        return number_of(in_row ? reader.ring->row[place] : reader.ring->slots[place]);
+    }
+    static std::uint64_t number_of(message_slot& slot) {
         // acquire: the whole message is there [ring.slot]
         return std::atomic_ref(slot.sequence).load(std::memory_order_acquire);
     }
@@ -77,9 +84,21 @@ struct ring_access {
     }
 };
 
+/// For everybody.
 inline bool has_message(const ring_reader& reader) {
     const ring_access access;
     return ring_protocol::has_message(access, reader, {});
+}
+
+/// The same for whoever serves, who looks often and mostly finds nothing.
+inline bool has_next(const ring_reader& reader) {
+    return ring_access::number_of(*reader.next) == reader.number;
+}
+
+/// Where the next message is, once the one before it has been copied.
+inline void find_next(ring_reader& reader, bool in_row, std::uint64_t ticket) {
+    reader.next = &reader.ring->slot(in_row, ticket);
+    reader.number = ticket + 1;
 }
 
 }  // namespace selion::machine::node

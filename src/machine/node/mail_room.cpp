@@ -36,7 +36,10 @@ mail_room::mail_room(post_office& office, std::uint32_t carrier,
                           office.mapping_.control().pool_bytes),
       replies_under_way_(box_.area->reply_pool, box_.reply_bytes,
                          office.mapping_.control().pool_bytes) {
-    for (std::size_t i = 0; i < readers_.size(); ++i) readers_[i].ring = &box_.rings()[i];
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+        readers_[i].ring = &box_.rings()[i];
+        find_next(readers_[i], false, 0);
+    }
 }
 
 /// Handlers may use what a rank makes when it begins.
@@ -50,12 +53,11 @@ bool mail_room::may_serve() {
     return have_begun;
 }
 
-/// Part of `serve`, which is a look that mostly finds nothing.
 [[gnu::always_inline]] inline bool mail_room::serve_rings(detail::rank_context& server,
                                                           std::span<ring_reader> readers) {
     bool has_served = false;
     for (ring_reader& reader : readers) {
-        if (!has_message(reader)) continue;
+        if (!has_next(reader)) continue;
         if (!may_serve()) break;
         serve_ring(server, reader);
         has_served = true;
@@ -63,9 +65,20 @@ bool mail_room::may_serve() {
     return has_served;
 }
 
-[[gnu::always_inline]] inline bool mail_room::serve_all(detail::rank_context& server) {
-    const bool has_served = serve_rings(server, readers_);
+/// @param first the first of the readers that has a message.
+[[gnu::noinline]] bool mail_room::serve_found(detail::rank_context& server, ring_reader* first,
+                                              ring_reader* end) {
+    const bool has_served = serve_rings(server, {first, end});
     return (has_parked() && send_parked()) || has_served;
+}
+
+/// A look that mostly finds nothing.
+[[gnu::always_inline]] inline bool mail_room::serve_all(detail::rank_context& server) {
+    ring_reader* const end = readers_.data() + readers_.size();
+    for (ring_reader* reader = readers_.data(); reader != end; ++reader) {
+        if (has_next(*reader)) return serve_found(server, reader, end);
+    }
+    return has_parked() && send_parked();
 }
 
 /// The room that the thread serves: handlers run, and what they call. Null where a room has one
@@ -97,7 +110,10 @@ private:
 };
 
 bool mail_room::serve(detail::rank_context& server) {
-    if (has_one_server_) return serve_all(server);
+    return has_one_server_ ? serve_all(server) : serve_as_one_of_several(server);
+}
+
+[[gnu::noinline]] bool mail_room::serve_as_one_of_several(detail::rank_context& server) {
     if (!has_mail()) return false;
     const service mine(*this);
     return mine && serve_all(server);
@@ -173,6 +189,7 @@ void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
     }
     // Not written where several threads look at it, and all messages are outside of the row.
     if (reader.is_in_row != next_in_row) reader.is_in_row = next_in_row;
+    find_next(reader, next_in_row, next_in_row ? reader.row_head : ring_access::head(reader));
 }
 
 /// Of a message without data. In pieces of 16 bytes, because those who pass it on copy it in such
@@ -185,37 +202,45 @@ void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
     store_pair(&info.data, 0, 0);  // an empty span
 }
 
+/// What a message has that is not in its slot.
+/// @param arguments their first ones are there.
+[[gnu::noinline]] void mail_room::add_rest(const ring_reader& reader, std::byte* arguments,
+                                           incoming_message& message) const {
+    const message_about& about = reader.next->about;
+    const message_rest& rest = reader.ring->rest(reader.is_in_row, reader.ticket());
+    if (about.argument_bytes > few_argument_bytes) {
+        std::memcpy(arguments + few_argument_bytes, rest.arguments, sizeof rest.arguments);
+    }
+    if (about.place == data_place::nowhere) return;
+    message.about.data = {data_of(rest, about.place), rest.data_bytes};
+    message.about.data_bytes = rest.data_bytes;
+}
+
 /// @pre there is a message. Its slot is free for senders as soon as it has been copied; so a
 /// handler that waits for room may serve replies meanwhile.
 void mail_room::serve_ring(detail::rank_context& server, ring_reader& reader) {
-    message_ring& ring = *reader.ring;
     int served = 0;
     do {
-        const bool in_row = reader.is_in_row;
-        const std::uint64_t ticket = in_row ? reader.row_head : ring_access::head(reader);
-        const message_slot& slot = ring.slot(in_row, ticket);
-        const message_rest& rest = ring.rest(in_row, ticket);
-        if (!in_row) __builtin_prefetch(&ring.slots[(ticket + 2) % ring_slots]);
+        const message_slot& slot = *reader.next;
+        if (!reader.is_in_row) {
+            __builtin_prefetch(&reader.ring->slots[(reader.ticket() + 2) % ring_slots]);
+        }
         const message_about about = slot.about;
         alignas(16) std::byte arguments[most_argument_bytes];
         std::memcpy(arguments, slot.arguments, few_argument_bytes);
-        if (about.argument_bytes > few_argument_bytes) [[unlikely]]
-            std::memcpy(arguments + few_argument_bytes, rest.arguments, sizeof rest.arguments);
-        alignas(16) incoming_message message{.about = {},
-                                             .kind = about.kind,
-                                             .handler = slot.handler,
-                                             .arguments = {arguments, about.argument_bytes}};
+        alignas(16) incoming_message message;
         write_short_info(message.about, about.origin);
-        if (about.place != data_place::nowhere) [[unlikely]] {
-            message.about.data = {data_of(rest, about.place), rest.data_bytes};
-            message.about.data_bytes = rest.data_bytes;
-        }
+        message.kind = about.kind;
+        message.handler = slot.handler;
+        message.arguments = {arguments, about.argument_bytes};
+        if (about.has_rest()) [[unlikely]]
+            add_rest(reader, arguments, message);
         step_past(server, reader, about.next_in_row);
         deliver(server, about.target, message);
         if (about.tells_counts) learn_counts(about.origin, arguments + counts_offset);
         if (about.place == data_place::pool) [[unlikely]]
             give_back(server, reader, message);
-    } while (++served < most_served && has_message(reader));
+    } while (++served < most_served && has_next(reader));
     if (office_.has_shares_) tell_consumed(server, reader);
 }
 

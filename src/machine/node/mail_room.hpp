@@ -76,10 +76,13 @@ private:
     };
 
     bool serve_rings(detail::rank_context& server, std::span<ring_reader> readers);
+    bool serve_found(detail::rank_context& server, ring_reader* first, ring_reader* end);
+    bool serve_as_one_of_several(detail::rank_context& server);
     void serve_ring(detail::rank_context& server, ring_reader& reader);
     void tell_consumed(detail::rank_context& server, const ring_reader& reader);
     static void step_past(detail::rank_context& server, ring_reader& reader, bool next_in_row);
     void learn_counts(std::uint32_t origin, const std::byte* told) const;
+    void add_rest(const ring_reader& reader, std::byte* arguments, incoming_message& message) const;
     void give_back(detail::rank_context& server, const ring_reader& reader,
                    const incoming_message& message);
     std::span<ring_reader> replies() { return readers_.first(readers_.size() / 2); }

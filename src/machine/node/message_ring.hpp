@@ -25,6 +25,9 @@ enum class data_place : std::uint8_t {
     process,  ///< likewise: address in the process of both
 };
 
+/// What a message has at most in its first line.
+inline constexpr std::size_t few_argument_bytes = 32;
+
 /// What a message says of itself. As two words it can be stored at once.
 struct message_about {
     std::uint32_t origin;
@@ -35,12 +38,13 @@ struct message_about {
     bool next_in_row;   ///< where the message after it is
     bool tells_counts;  ///< behind the arguments are `row_counts`
 
-    constexpr std::uint64_t first_word() const { return origin | std::uint64_t{target} << 32; }
-    constexpr std::uint64_t second_word() const {
-        return kind | std::uint64_t{argument_bytes} << 16 |
-               static_cast<std::uint64_t>(place) << 24 | std::uint64_t{next_in_row} << 32 |
-               std::uint64_t{tells_counts} << 40;
+    /// Whether there is more of it than a slot holds.
+    constexpr bool has_rest() const {
+        return argument_bytes > few_argument_bytes || place != data_place::nowhere;
     }
+    // In the second of the two words.
+    static constexpr std::uint64_t next_in_row_word(bool is) { return std::uint64_t{is} << 32; }
+    static constexpr std::uint64_t tells_counts_word = std::uint64_t{1} << 40;
 };
 static_assert(std::endian::native == std::endian::little, "the words of `message_about`");
 static_assert(sizeof(message_about) == 16 && offsetof(message_about, place) == 11 &&
@@ -48,8 +52,6 @@ static_assert(sizeof(message_about) == 16 && offsetof(message_about, place) == 1
               offsetof(message_about, tells_counts) == 13);
 
 inline constexpr std::size_t cache_line_bytes = 64;
-/// What a message has at most in its first line.
-inline constexpr std::size_t few_argument_bytes = 32;
 
 /// How many messages a message's sender has taken from the rows of its target's two rings.
 struct row_counts {

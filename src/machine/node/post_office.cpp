@@ -43,6 +43,15 @@ inline void copy_arguments(message_ring& ring, const drawn_ticket& drawn, const 
     }
 }
 
+/// What `message_about` has in its second word, of a message that is words. Both lie in memory in
+/// the same way, so that one step does for all.
+std::uint64_t second_word_of(word_message what) {
+    static_assert(offsetof(word_message, kind) == 4 && offsetof(word_message, bytes) == 6 &&
+                  offsetof(message_about, kind) == 8 &&
+                  offsetof(message_about, argument_bytes) == 10);
+    return std::bit_cast<std::uint64_t>(what) >> 32 & 0xff'ffff;
+}
+
 bool is_dead(const detail::rank_context& context, std::uint32_t rank) {
     return context.deaths != nullptr && context.deaths->is_dead(rank);
 }
@@ -160,7 +169,7 @@ bool post_office::has_share(share& own, message_ring& ring) {
                                                                    message_ring& ring,
                                                                    bool uses_row,
                                                                    drawn_ticket& drawn) const {
-    if (has_shares_ || own.has_parked()) return nullptr;
+    if ((!uses_row && has_shares_) || own.has_parked()) return nullptr;
     // Who uses the row is the only sender.
     if (!draw(ring, uses_row || has_single_senders_, uses_row, drawn)) return nullptr;
     return &ring.slot(drawn.in_row, drawn.ticket);
@@ -223,23 +232,17 @@ template <bool uses_row>
         return send_words_accounted(context, what, handler, first, second);
     message_slot& slot = *next;
     slot.handler = handler;
-    message_about about = {.origin = context.rank,
-                           .target = what.target,
-                           .kind = what.kind,
-                           .argument_bytes = what.bytes,
-                           .place = data_place::nowhere,
-                           .next_in_row = drawn.next_in_row,
-                           .tells_counts = false};
+    std::uint64_t about = second_word_of(what) | message_about::next_in_row_word(drawn.next_in_row);
     store_pair(slot.arguments, first, second);
     if constexpr (uses_row) {
         const row_counts counts = way.taken();
         if (counts.sum() != way.told) {
-            about.tells_counts = true;
+            about |= message_about::tells_counts_word;
             way.told = counts.sum();
             store_pair(slot.arguments + counts_offset, counts.requests, counts.replies);
         }
     }
-    store_pair(&slot.about, about.first_word(), about.second_word());
+    store_pair(&slot.about, context.rank | std::uint64_t{what.target} << 32, about);
     ring_access::publish(slot, drawn.ticket);
     detail::word_changed(context, *way.arrivals);
 }
