@@ -15,9 +15,10 @@
 
 /// One-sided operations whose result is a future, for `then` and `when_all`: with `as_future` where
 /// a counter could stand. Where the target is mapped they are done when they return, and cost what
-/// they cost without a future: it holds the value itself. Elsewhere each is a call of a function on
-/// the target (`rpc`), which the target carries out where it waits or makes progress, or in its
-/// notification thread; puts and counted operations may overtake it.
+/// they cost without a future: it holds the value itself. Recording changes nothing in that.
+/// Elsewhere each is a call of a function on the target (`rpc`), which the target carries out where
+/// it waits or makes progress, or in its notification thread; puts and counted operations may
+/// overtake it.
 namespace selion {
 
 /// Asks for a future.
@@ -28,10 +29,15 @@ inline constexpr as_future_t as_future{};
 
 namespace detail {
 
+/// Whether the operation is done on return. Also where it takes the long way: it may be recorded.
+inline bool is_mapped(std::uint64_t bits) {
+    return mapped_address(*current_context, bits) != nullptr;
+}
+
 template <atomic_operation Operation, atomic_element T>
 future<T> update_as_future(global_ptr<T> target, T operand, T compare, std::source_location site) {
-    if (T* const address = element_address(target, purpose_of(Operation), site)) [[likely]] {
-        return make_ready(apply_atomically<Operation>(*address, operand, compare));
+    if (is_mapped(target.bits())) [[likely]] {
+        return make_ready(update<Operation>(target, operand, compare, site));
     }
     expect_range(target.bits(), sizeof(T), sizeof(T), site, purpose_of(Operation));
     return rpc(
@@ -52,8 +58,8 @@ future<> put(global_ptr<T> target, const std::type_identity_t<T>& value, as_futu
     static_assert(transferable<T>, "selion::put moves bytes: T must be trivially copyable");
     static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
     using enum detail::access_purpose;
-    if (T* const address = detail::element_address(target, write, site)) [[likely]] {
-        *address = value;
+    if (detail::is_mapped(target.bits())) [[likely]] {
+        selion::put(target, value, site);
         return make_ready();
     }
     detail::expect_range(target.bits(), sizeof(T), alignof(T), site, write);
@@ -73,7 +79,7 @@ future<> put(global_ptr<T> target, std::span<const std::type_identity_t<T>> sour
     static_assert(!std::is_const_v<T>, "selion::put needs a pointer to mutable elements");
     using enum detail::access_purpose;
     if (source.empty()) return make_ready();
-    if (detail::local_address(*detail::current_context, target.bits()) != nullptr) [[likely]] {
+    if (detail::is_mapped(target.bits())) [[likely]] {
         selion::put(target, source, site);
         return make_ready();
     }
@@ -91,9 +97,8 @@ future<std::remove_const_t<T>> get(global_ptr<T> source, as_future_t,
                                    std::source_location site = std::source_location::current()) {
     static_assert(transferable<T>, "selion::get moves bytes: T must be trivially copyable");
     using enum detail::access_purpose;
-    if (const T* const address = detail::element_address(source, read, site)) [[likely]] {
-        return make_ready(*address);
-    }
+    if (detail::is_mapped(source.bits())) [[likely]]
+        return make_ready(selion::get(source, site));
     detail::expect_range(source.bits(), sizeof(T), alignof(T), site, read);
     return rpc(
         detail::call_target(source.rank(), site),

@@ -25,6 +25,10 @@
 /// Messages from one rank to another are handled in the order in which they were sent. They are not
 /// ordered with puts, except that a handler sees all puts that the sender has made to its rank
 /// before. `quiet` and `barrier` do not wait for handlers: use a completion counter or a reply.
+///
+/// On real machines what is on its way when the ranks' functions have returned is handled before
+/// the job ends, and what its handlers send. On simulated machines what comes after the last rank's
+/// function has returned is not.
 namespace selion {
 
 /// Bytes of a header that travel with a message at no extra cost; larger ones go with the data.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
 #include "selion/detail/word_access.hpp"
@@ -75,6 +76,7 @@ void message_inbox::receive(detail::delivery& here) {
     detail::rank_context& context = *detail::current_context;
     if (context.inbox == nullptr) [[unlikely]]
         end_for_absence(context, here.message.about.origin);
+    context.messages->leave_out_of_handled();
     context.inbox->add(here.message);
     detail::count_together(context, context.inbox->arrived_);
 }

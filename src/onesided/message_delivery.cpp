@@ -180,6 +180,7 @@ void deliver(rank_context& context, const machine::incoming_message& message) {
     } catch (...) {
         end_for_exception(context, "handler", message.about.origin);
     }
+    context.messages->count_handled();  // when all that it has sent is on its way
 }
 
 void run_completion(rank_context& context, const ripe_completion& what) {

@@ -35,6 +35,11 @@ public:
     void give_back_from_afar(detail::future_state& state);
 
     completion_queue completions;
+    /// Messages of the program that have been handled to their end. Counted by who serves.
+    std::uint64_t handled() const { return handled_.load(std::memory_order_relaxed); }
+    void count_handled() { handled_.store(handled() + 1, std::memory_order_relaxed); }
+    /// In a handler whose message is not the program's.
+    void leave_out_of_handled() { handled_.store(handled() - 1, std::memory_order_relaxed); }
     /// Deaths of other ranks that the rank knows of: see deaths.hpp.
     std::atomic<std::uint64_t> acknowledged_deaths = 0;
     /// What others tell at their ends, where ranks may die before: see end_of_job.hpp.
@@ -62,6 +67,7 @@ private:
     static constexpr std::size_t states_in_block = 64;
     void grow();
     static void let_go(detail::future_state& state);
+    std::atomic<std::uint64_t> handled_ = 0;
     std::vector<std::unique_ptr<detail::future_state[]>> blocks_;
     detail::future_state* free_ = nullptr;
     std::atomic<detail::future_state*> returned_ = nullptr;  ///< by others

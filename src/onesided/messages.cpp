@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/exception_text.hpp"
@@ -45,8 +46,9 @@ void expect_size(const rank_context& context, std::size_t bytes, const char* cal
         bytes <= most, site,
         fmt::format("{}: a message of {} bytes is too long; at most {} are possible. Set "
                     "SELION_MESSAGE_MEMORY to more than twice the size, or put the data in the "
-                    "global address space and pass an origin counter",
-                    call, bytes, most));
+                    "global address space and pass {}",
+                    call, bytes, most,
+                    std::string_view(call) == "send" ? "an origin counter" : "their global_ptr"));
 }
 
 void expect_counter(std::uint64_t bits, std::uint32_t target, std::source_location site) {

@@ -18,7 +18,7 @@
 namespace selion::detail {
 namespace {
 
-/// Of a round of the end: how many completion handlers have returned since the last one.
+/// Of a round of the end: whether the rank has handled anything since the last one.
 struct end_notice {
     std::uint64_t round;
     std::uint64_t news;
@@ -47,6 +47,7 @@ void take_notice(delivery& here) {
     rank_context& context = *current_context;
     end_notice told{};
     std::memcpy(&told, here.arguments, sizeof told);
+    context.messages->leave_out_of_handled();
     end_notices& all = notices_of(context);
     end_of_rank& from = all.ranks[here.message.about.origin];
     if (told.round != leaving) {
@@ -116,9 +117,15 @@ void empty_mail(rank_context& context) {
     }
 }
 
+std::uint64_t end_news::look(rank_context& context) {
+    const std::uint64_t done =
+        context.messages->completions.finish(context) + context.messages->handled();
+    return std::exchange(counted_, done) != done ? 1 : 0;
+}
+
 void end_among_mortals(rank_context& context, std::source_location site) {
     machine::publish(context.call->has_finished, 1u);
-    std::uint64_t counted = 0;
+    end_news own;
     std::uint64_t news = 1;  // all may have had some before they came here
     for (std::uint64_t round = 1;; ++round) {
         {
@@ -131,8 +138,7 @@ void end_among_mortals(rank_context& context, std::source_location site) {
             if (is_over) break;
         }
         const machine::call_scope scope(context, machine::operation::completions, site);
-        const std::uint64_t finished = context.messages->completions.finish(context);
-        news = finished - std::exchange(counted, finished);
+        news = own.look(context);
     }
     const machine::call_scope scope(context, machine::operation::end_of_run, site);
     context.transport->quiet(context);

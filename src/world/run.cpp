@@ -101,7 +101,7 @@ std::uint64_t sum_at_end(rank_context& context, collectives::team_state& team, s
 /// done: messages are handled and completion handlers have run, also of what those have sent.
 void end_together(rank_context& context, collectives::team_state& team, std::source_location site) {
     machine::publish(context.call->has_finished, 1u);
-    std::uint64_t counted = 0;
+    end_news own;
     std::uint64_t news = 1;  // all may have had some before they came here
     while (true) {
         {
@@ -111,8 +111,7 @@ void end_together(rank_context& context, collectives::team_state& team, std::sou
             if (is_over) return;
         }
         const machine::call_scope scope(context, machine::operation::completions, site);
-        const std::uint64_t finished = context.messages->completions.finish(context);
-        news = finished - std::exchange(counted, finished);
+        news = own.look(context);
     }
 }
 

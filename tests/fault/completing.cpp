@@ -97,6 +97,30 @@ void serve_after_the_end(selion::world& world, selion::global_ptr<desk> desks) {
     std::puts("complete");
 }
 
+/// Messages that handlers send when the ranks' functions have returned.
+struct relay {
+    std::uint32_t hops;    ///< that follow
+    std::uint32_t number;  ///< of the last handler's
+};
+constexpr std::uint32_t last_messages = 5000;  // more than a ring holds
+
+selion::arrival take_one_of_many(const relay& came, selion::message_info) {
+    if (came.number + 1 == last_messages && write(STDOUT_FILENO, "many\n", 5) < 0) std::abort();
+    return {};
+}
+
+selion::arrival pass_back(const relay& came, selion::message_info about) {
+    if (came.hops != 0) {
+        selion::send(about.origin, pass_back, relay{came.hops - 1, 0});
+        return {};
+    }
+    if (write(STDOUT_FILENO, "passed\n", 7) < 0) std::abort();
+    for (std::uint32_t i = 0; i < last_messages; ++i) {
+        selion::send(about.origin, take_one_of_many, relay{0, i});
+    }
+    return {};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -108,6 +132,7 @@ int main(int argc, char** argv) {
         world.barrier();
         const selion::rank_id next = (world.rank() + 1) % world.size();
         if (how == "last") send_errand({desks.on(next), 3}, pass_on);
+        if (how == "relay" && world.rank() == 0) selion::send(next, pass_back, relay{1000, 0});
         if (how == "after") serve_after_the_end(world, desks);
         if (how == "idle") be_idle(world, desks, duration);
         if (how == "stuck") {

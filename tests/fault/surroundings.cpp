@@ -6,9 +6,13 @@
 #include <unistd.h>
 #include <selion/selion.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -133,6 +137,21 @@ void exchange(selion::world& world) {
     world.barrier();  // site: recorded barrier
 }
 
+/// Operations with futures on memory that is mapped.
+void use_futures(selion::world& world) {
+    const auto numbers = selion::allocate<long>(world, 2);
+    const auto there = numbers.on((world.rank() + 1) % world.size());
+    const std::array<long, 2> two{1, 2};
+    world.barrier();
+    const std::array are_ready{selion::put(there, 3L, selion::as_future).is_ready(),
+                               selion::put(there, std::span(two), selion::as_future).is_ready(),
+                               selion::get(there, selion::as_future).is_ready(),
+                               selion::fetch_add(there, 1L, selion::as_future).is_ready()};
+    const bool all = std::ranges::all_of(are_ready, std::identity());
+    say(all ? "ready\n" : "not ready\n");
+    world.barrier();
+}
+
 /// Rank 1 does. @param how "kill", "abort", or a status to return.
 int end_unseen(selion::world& world, std::string_view how) {
     world.barrier();  // site: reaped
@@ -151,6 +170,7 @@ int run_once(selion::world& world, int argc, char** argv) {
     if (what == "much") print_much(world, std::atoi(argv[2]));
     if (what == "programs") return start_programs(world, argv[0]);
     if (what == "exchange") exchange(world);
+    if (what == "futures") use_futures(world);
     if (what == "handling") handle_signals(world, argv[2]);
     if (what == "children") end_children(world);
     if (what == "allocate") {

@@ -23,6 +23,16 @@ def test_a_job_ends_when_they_have_run(machine: str):
     assert outcome.out == "completed\n" * (4 * machines[machine])
 
 
+@pytest.mark.parametrize("machine", machines)
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_job_ends_when_what_handlers_send_is_handled(machine: str, attempt: int):
+    """A message goes to and fro when all have returned; its last handler sends more than a ring
+    holds."""
+    outcome = run("completing", "relay", machine=machine)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == "passed\nmany\n"
+
+
 @pytest.mark.parametrize("machine", [*machines, *simulated])
 def test_they_run_on_a_rank_that_has_returned(machine: str):
     outcome = run("completing", "after", machine=machine)

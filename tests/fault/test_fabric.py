@@ -41,6 +41,16 @@ def test_idle_ranks_sleep(machine: str):
         assert max(_shares(job, processes.values())) <= 0.1
 
 
+@pytest.mark.parametrize("changes", [
+    {}, {"SELION_TEST_HOSTS": "2"}, {"SELION_TEST_HOSTS": "2", "SELION_RANK_DEATH": "report"},
+    {"SELION_MACHINE": "fabric:x2,progress=interrupt", "SELION_TEST_HOSTS": "2"}])
+def test_a_job_ends_when_what_handlers_send_is_handled(changes: dict[str, str]):
+    with Launched(3, "test_completing", "relay", **changes) as job:
+        outcome = job.end(within=soon)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert sorted(outcome.out.split()) == ["many", "passed"]
+
+
 def _cpu_ticks(process: int) -> int:
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])

@@ -51,6 +51,16 @@ def test_meters_are_json_lines(machine: str, tmp_path: Path):
     assert {reading["bytes"] for reading in readings if reading["name"] == "put"} == {8}
 
 
+@pytest.mark.parametrize("machine", [*machines, "sim:niagara2,ranks=4"])
+def test_futures_of_mapped_memory_are_ready_though_recorded(machine: str, tmp_path: Path):
+    path = tmp_path / "meters.jsonl"
+    outcome = run("surroundings", "futures", machine=machine, SELION_METERS=str(path))
+    ranks = {**machines, "sim:niagara2,ranks=4": 4}[machine]
+    assert (outcome.status, outcome.err, outcome.out) == (0, "", "ready\n" * ranks)
+    recorded = {json.loads(line).get("name") for line in path.read_text().splitlines()}
+    assert {"put", "get", "atomic"} <= recorded and "rpc" not in recorded
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_a_second_job_replaces_the_files(machine: str, tmp_path: Path):
     path = tmp_path / "trace.json"
