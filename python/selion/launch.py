@@ -231,8 +231,10 @@ def run_ranks(
     Returns the job's exit status, in the process that was started first.
     """
     core = native.load()
-    is_on_hosts = spec.parse(machine).kind == "fabric"
-    core.note_script(script_texts.of_program(), script_texts.of_modules() if is_on_hosts else {})
+    # Where no machine is named, a launcher may have started the job on several hosts.
+    may_be_on_hosts = not machine or spec.parse(machine).kind == "fabric"
+    modules = script_texts.of_modules() if may_be_on_hosts else {}
+    core.note_script(script_texts.of_program(), modules)
     # The library waits outside of Python, where Python's own handler for Ctrl-C never runs.
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if is_main else None

@@ -341,7 +341,8 @@ def test_ranks_of_different_scripts_are_told_apart(tmp_path, for_mpirun, is_same
     assert ("runs another script, or another version of it" in done.stderr) != is_same, done.stderr
 
 
-def test_ranks_with_different_modules_are_told_apart(tmp_path, for_mpirun):
+@pytest.mark.parametrize("machine", [{"SELION_MACHINE": "fabric"}, {}])
+def test_ranks_with_different_modules_are_told_apart(tmp_path, for_mpirun, machine):
     if not shutil.which("mpirun"):
         pytest.skip("there is no mpirun")
     lines = []
@@ -353,7 +354,7 @@ def test_ranks_with_different_modules_are_told_apart(tmp_path, for_mpirun):
                                            "selion.run(lambda world: world.barrier())\n")
         lines.append(["-n", "1", sys.executable, str(folder / "program.py")])
     done = subprocess.run(["mpirun", *lines[0], ":", *lines[1]],
-                          env=clean_environment(SELION_MACHINE="fabric", **for_mpirun),
+                          env=clean_environment(**machine, **for_mpirun),
                           capture_output=True, text=True, timeout=seconds)
     if "leaves it out" in done.stderr:
         pytest.skip("this build has no machine fabric")
