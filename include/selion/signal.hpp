@@ -46,12 +46,7 @@ inline void notify(global_ptr<signal> target, detail::signal_update update,
     std::byte* address = detail::signal_address(context, target.bits());
     if (address == nullptr) [[unlikely]]
         return detail::signal_slow(target.bits(), update, site);
-    detail::shared_word& word = reinterpret_cast<signal*>(address)->word();
-    if (update.adds) {
-        detail::word_add(context, word, update.amount);
-    } else {
-        detail::word_store(context, word, update.amount);
-    }
+    detail::raise_word(context, target.bits(), reinterpret_cast<signal*>(address)->word(), update);
 }
 
 namespace detail {

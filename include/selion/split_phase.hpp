@@ -25,7 +25,8 @@ namespace detail {
 inline void count_there(rank_context& context, std::uint64_t target) {
     if (target == null_address) return;
     std::byte* const address = local_address(context, target);
-    word_add(context, counter_access::word(*reinterpret_cast<counter*>(address)), 1);
+    raise_word(context, target, counter_access::word(*reinterpret_cast<counter*>(address)),
+               {1, true});
 }
 
 /// A put between addresses of this process.

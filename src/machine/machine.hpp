@@ -91,8 +91,14 @@ public:
     virtual bool wait(detail::rank_context& context, const wait_request& request) = 0;
     /// Wakes whoever sleeps on a word that has just changed.
     virtual void wake(detail::rank_context& context, detail::shared_word& word) = 0;
-    /// Adds 1 to a word that only threads of the rank itself wait for, and wakes them. They may do
-    /// away with the word as soon as it has its value, so nobody looks at it after that.
+    /// The same for a word of the program's, which only threads of its owner wait for. They may do
+    /// away with it as soon as it has its value, so nobody looks at it after that, but where ranks
+    /// take turns.
+    virtual void wake_owner(detail::rank_context& context, detail::shared_word& word,
+                            std::uint32_t) {
+        wake(context, word);
+    }
+    /// Adds 1 to a word that only threads of the rank itself wait for, and wakes them: likewise.
     virtual void count(detail::rank_context& context, detail::shared_word& word) = 0;
 };
 

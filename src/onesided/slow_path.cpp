@@ -229,6 +229,10 @@ void charge_slow(const work& amount) {
 
 void wake_sleepers(rank_context& context, shared_word& word) { context.clock->wake(context, word); }
 
+void wake_owner(rank_context& context, shared_word& word, std::uint32_t owner) {
+    context.clock->wake_owner(context, word, owner);
+}
+
 void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least, std::source_location site) {
     rank_context& context = context_of_caller(site);
     expect_may_wait(context, site);

@@ -44,6 +44,20 @@ SPMD_TEST(rpc, a_reply_comes_behind_whatever_its_function_has_put) {
     }
 }
 
+SPMD_TEST(rpc, a_rank_that_others_keep_asking_gets_its_answers) {
+    spmd::symmetric_array<std::uint64_t> is_over(world, 1);
+    world.barrier();
+    if (world.rank() == 0) {
+        for (int i = 0; i < 20; ++i) {
+            test.equal(selion::rpc(test.neighbour(), square, i).get(), i * i);
+        }
+        is_over.mine()[0] = 1;
+    } else {
+        const auto ask = [](selion::global_ptr<std::uint64_t> own) { return *own.local(); };
+        while (selion::rpc(0, ask, is_over.own().on(0)).get() == 0) continue;
+    }
+}
+
 struct wide {
     std::uint64_t words[100];
 };

@@ -165,6 +165,26 @@ SPMD_TEST(signal, who_sleeps_is_woken) {
 }
 
 /// A limit beyond the end of the clock is none: who waits so long waits until it comes.
+/// Its owner may have given its memory back as soon as it has seen the value.
+SPMD_TEST(signal, who_raises_one_leaves_the_rest_of_its_memory_alone) {
+    if (!world.machine().capabilities.real_time) return;
+    spmd::symmetric_array<selion::signal> bell(world, 2);
+    constexpr std::uint32_t others = 12345;  // no doorbell has such a number
+    bell.mine()[0].word().sleeper = others;
+    world.barrier();
+    if (world.rank() % 2 == 0) {
+        for (int i = 0; i < 1000; ++i) {
+            selion::notify(bell.at(test.neighbour(), 0), selion::signal_add(1));
+            selion::wait_until(bell.own(1), 1, 100us);  // now and then somebody sleeps
+        }
+    } else {
+        selion::wait_until(bell.own(1), 1, 50ms);
+    }
+    world.barrier();
+    test.equal(bell.mine()[0].word().sleeper, others);
+    world.barrier();
+}
+
 SPMD_TEST(signal, a_wait_may_take_as_long_as_can_be_said) {
     constexpr std::chrono::nanoseconds longest = std::chrono::nanoseconds::max();
     spmd::symmetric_array<selion::signal> token(world, 1);

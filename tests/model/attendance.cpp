@@ -16,7 +16,8 @@ enum class gap {
     fence,
     last_look,
     look_before_mark,
-    respect,  ///< who comes or goes takes any mark off, and not only its own
+    last_ring,  ///< for what comes while a thread serves that does not attend
+    respect,    ///< who comes or goes takes any mark off, and not only its own
 };
 gap missing = gap::none;
 
@@ -104,6 +105,17 @@ struct with_room : rl::test_suite<Own, Threads> {
             while (serve()) {
             }
         }
+        const bool rings = missing != gap::last_ring && missing != gap::last_look &&
+                           missing != gap::look_before_mark;
+        if (rings && has_mail()) model::protocol::ring(memory, machine.bells[notifier]);
+    }
+    /// Looks once, does not attend, and is at something else before it lets others serve.
+    void poll() {
+        if (mail.is_served.exchange(1, rl::mo_acquire, $) != 0) return;
+        if (has_mail()) mail.served.fetch_add(1, rl::mo_relaxed, $);
+        rl::yield(1, $);
+        mail.is_served.store(0, rl::mo_release, $);
+        look_whether_all_is_done();
     }
 
     bool has_work() {
@@ -167,6 +179,21 @@ struct company : with_room<company, 4> {
     }
 };
 
+/// One that waits for a moment, beside one that polls.
+struct polled : with_room<polled, 4> {
+    void thread(unsigned self) {
+        if (self == 0) {
+            visit(self);
+        } else if (self == notifier) {
+            run_notifier();
+        } else if (self == 2) {
+            machine.set(mail.arrivals, messages);
+        } else {
+            poll();
+        }
+    }
+};
+
 /// Jobs with a notifier always have fences.
 constexpr model::variant variant{ordering::fences, model::fault::none};
 
@@ -178,6 +205,7 @@ bool stands() {
     }
     for (const model::search& how : {model::with_switches(1), model::at_random(500'000)}) {
         is_fine &= model::is_sound<company>("company", variant, how);
+        is_fine &= model::is_sound<polled>("polled", variant, how);
     }
     return is_fine;
 }
@@ -213,6 +241,7 @@ int main() {
         needs<hand_over>(gap::fence, "its fence"),
         needs<hand_over>(gap::last_look, "a last look"),
         needs<hand_over>(gap::look_before_mark, "a last look after the mark"),
+        needs<polled>(gap::last_ring, "a ring at the end"),
         needs<company>(gap::respect, "respect for the marks of others"),
     };
     for (const bool is_fine : outcomes) {

@@ -114,7 +114,8 @@ public:
         if (value == 1 && (lacks(fault::early_flag) || lacks(fault::late_flag))) return;
         own.sleeping.store(value, rl::mo_seq_cst, $);
     }
-    bool is_sleeping(bell& own) { return own.sleeping.load(rl::mo_seq_cst, $) != 0; }
+    std::uint32_t sleeps_on(bell& own) { return own.sleeping.load(rl::mo_seq_cst, $); }
+    bool is_sleeping(bell& own) { return sleeps_on(own) != 0; }
     std::uint32_t bell_count(bell& own) {
         if (lacks(fault::early_count)) return 0;
         const std::uint32_t count = own.count.load(rl::mo_seq_cst, $);

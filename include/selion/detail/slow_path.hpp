@@ -96,5 +96,6 @@ SELION_API bool word_arrives_between_yields(const rank_context& context, const s
 
 /// Wakes whoever sleeps on the word. Called after a signalling store while somebody sleeps.
 SELION_API void wake_sleepers(rank_context& context, shared_word& word);
+SELION_API void wake_owner(rank_context& context, shared_word& word, std::uint32_t owner);
 
 }  // namespace selion::detail

@@ -95,4 +95,21 @@ inline std::uint64_t word_add_quietly(shared_word& word, std::uint64_t amount) n
     return std::atomic_ref(word.value).fetch_add(amount, std::memory_order_acq_rel);
 }
 
+/// Changes a signal or a counter of the program's. Its owner may do away with it as soon as he sees
+/// the value, so it is not looked at after that. @param bits its global address @return its value
+inline std::uint64_t raise_word(rank_context& context, std::uint64_t bits, shared_word& word,
+                                signal_update update) {
+    std::uint64_t value = update.amount;
+    if (update.adds) {
+        value += word_add_quietly(word, update.amount);
+    } else {
+        // release: as in word_store [word.signal]
+        std::atomic_ref(word.value).store(value, std::memory_order_release);
+    }
+    if (has_sleepers(context)) [[unlikely]] {
+        wake_owner(context, word, static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask));
+    }
+    return value;
+}
+
 }  // namespace selion::detail

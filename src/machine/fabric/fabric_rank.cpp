@@ -38,7 +38,7 @@ fabric_rank::fabric_rank(rank_surroundings around, std::unique_ptr<endpoint> end
       sleeping_(place_to_sleep()),
       waiter_(sleeping_, sleeping_.own.front()),
       port_(make_port()),
-      clock_(around_.mapping, sleeping_),
+      clock_(around_.mapping, around_.setting.bells(), around_.mapped.first, sleeping_),
       has_interrupts_(around_.setting.has_notifier) {
     sleeping_.pipes.open(sleeping_.own.front());
     sleeping_.frames = port_.get();

@@ -31,6 +31,11 @@ void fabric_clock::wake(detail::rank_context&, detail::shared_word& word) {
     wake_sleepers_of(place_, word);
 }
 
+void fabric_clock::wake_owner(detail::rank_context&, detail::shared_word& word,
+                              std::uint32_t owner) {
+    bells_.each_of(owner - first_, [&](std::uint32_t bell) { wake_if_asleep(place_, bell, word); });
+}
+
 void fabric_clock::count(detail::rank_context& context, detail::shared_word& word) {
     detail::word_add_quietly(word, 1);
     if (detail::has_sleepers(context)) wake_all(place_);
@@ -58,12 +63,7 @@ void fabric_transport::raise_near(detail::rank_context& context, std::uint64_t s
                                   detail::signal_update update) {
     if (signal == detail::null_address) return;
     auto& word = *reinterpret_cast<detail::shared_word*>(near_place(signal));
-    std::uint64_t value = update.amount;
-    if (update.adds) {
-        value += detail::word_add(context, word, update.amount);
-    } else {
-        detail::word_store(context, word, update.amount);
-    }
+    const std::uint64_t value = detail::raise_word(context, signal, word, update);
     if (context.recorder == nullptr) return;
     context.recorder->begin_flow(meters::flow_of_signal(signal, value, context.recorder->era()));
 }

@@ -16,17 +16,23 @@ namespace selion::machine::fabric {
 /// Time and waiting of one rank.
 class fabric_clock final : public node::node_clock {
 public:
-    fabric_clock(const node::shared_mapping& mapping, sleeping_place& place)
-        : node_clock(mapping, {}), place_(place) {}
+    /// @param bells of the mapping. @param first rank of it.
+    fabric_clock(const node::shared_mapping& mapping, const node::bell_layout& bells,
+                 std::uint32_t first, sleeping_place& place)
+        : node_clock(mapping, bells), bells_(bells), first_(first), place_(place) {}
     /// The calling thread's own way to wait: collectives give the rank's context also where a
     /// thread calls them that has joined it.
     bool wait(detail::rank_context&, const wait_request& request) override {
         return node_clock::wait(*detail::current_context, request);
     }
     void wake(detail::rank_context& context, detail::shared_word& word) override;
+    void wake_owner(detail::rank_context& context, detail::shared_word& word,
+                    std::uint32_t owner) override;
     void count(detail::rank_context& context, detail::shared_word& word) override;
 
 private:
+    node::bell_layout bells_;
+    std::uint32_t first_;
     sleeping_place& place_;
 };
 

@@ -134,7 +134,10 @@ void fabric_waiter::sleep(const wait_request& request, Look arrived) {
     pipe_access access(place_, request.deadline_ns);
     node::doorbell& bell = place_.mapping.bell(bell_);
     const std::uint32_t self = bell_ + 1;
-    const std::uint32_t count = sleep_protocol::announce(access, bell);
+    const std::uint32_t on = request.others.empty()
+                                 ? node::name_of_word(place_.mapping.control(), request.word)
+                                 : sleep_protocol::any_word;
+    const std::uint32_t count = sleep_protocol::announce(access, bell, on);
     sleep_protocol::mark(access, request.word, self);
     for (const awaited_word& other : request.others) {
         sleep_protocol::mark(access, *other.word, self);
@@ -162,6 +165,12 @@ void wake_sleepers_of(sleeping_place& place, detail::shared_word& word) {
             sleep_protocol::ring(access, place.mapping.bell(i));
         }
     });
+}
+
+void wake_if_asleep(sleeping_place& place, std::uint32_t bell, const detail::shared_word& word) {
+    pipe_access access(place, no_deadline);
+    sleep_protocol::ring_if_asleep(access, place.mapping.bell(bell),
+                                   node::name_of_word(place.mapping.control(), word));
 }
 
 void wake_all(sleeping_place& place) {

@@ -116,6 +116,8 @@ private:
 
 /// Wakes whoever sleeps on a word that the process maps.
 void wake_sleepers_of(sleeping_place& place, detail::shared_word& word);
+/// Wakes the owner of a bell if he sleeps on a word that may be gone.
+void wake_if_asleep(sleeping_place& place, std::uint32_t bell, const detail::shared_word& word);
 /// The same where the word is the process's own and may be gone: whoever of it sleeps looks again.
 void wake_all(sleeping_place& place);
 

@@ -197,11 +197,7 @@ void port::raise(detail::rank_context& server, std::uint64_t signal, detail::sig
     if (signal == detail::null_address) return;
     auto& word =
         *reinterpret_cast<detail::shared_word*>(around_.memory + (signal & detail::offset_mask));
-    if (update.adds) {
-        detail::word_add(server, word, update.amount);
-    } else {
-        detail::word_store(server, word, update.amount);
-    }
+    detail::raise_word(server, signal, word, update);
 }
 
 void port::take_put(detail::rank_context& server, const frame_head& head,

@@ -24,6 +24,15 @@ struct bell_layout {
     std::uint32_t of_beside(std::uint32_t rank) const {
         return of_notifier(shape.processes) + rank;
     }
+    /// On which threads sleep that may wait for words of a rank's own: the rank, the thread beside
+    /// it, and those that have joined ranks of its process.
+    template <class Use>
+    void each_of(std::uint32_t rank, Use use) const {
+        use(of_carrier(rank));
+        if (has_notifiers) use(of_beside(rank));
+        const std::uint32_t process = rank / shape.ranks_per_process;
+        for (std::uint32_t i = 0; i < joined_threads; ++i) use(of_joined(process, i));
+    }
     std::uint32_t count() const {
         return has_notifiers ? of_beside(shape.ranks()) : of_notifier(0);
     }

@@ -16,7 +16,7 @@ inline constexpr std::uint64_t control_magic = 0x314e4f494c4553ull;  // "SELION1
 /// descriptor and inode say which; they are there before `sleeping` is set for the first time.
 struct alignas(detail::line_bytes) doorbell {
     std::uint32_t count;
-    std::uint32_t sleeping;
+    std::uint32_t sleeping;  ///< 0, or what on: see `name_of_word`
     std::int32_t process;
     std::int32_t pipe;
     std::uint64_t pipe_inode;
@@ -59,5 +59,13 @@ struct control_block {
     /// with nothing that changes while ranks are awake.
     alignas(detail::line_bytes) std::uint32_t sleepers;
 };
+
+/// Tells words of the mapping apart, nearly always. Whoever takes two for one wakes in vain.
+/// @param control at the start of the mapping.
+inline std::uint32_t name_of_word(const control_block& control, const detail::shared_word& word) {
+    const auto distance =
+        reinterpret_cast<std::uintptr_t>(&word) - reinterpret_cast<std::uintptr_t>(&control);
+    return static_cast<std::uint32_t>(distance / sizeof(detail::shared_word)) | 1u << 31;
+}
 
 }  // namespace selion::machine::node

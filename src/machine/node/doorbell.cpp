@@ -36,10 +36,9 @@ void bell_access::set_sleeping(doorbell& bell, std::uint32_t value) const {
     std::atomic_ref(bell.sleeping).store(value, std::memory_order_seq_cst);
 }
 
-bool bell_access::is_sleeping(const doorbell& bell) const {
+std::uint32_t bell_access::sleeps_on(const doorbell& bell) const {
     // seq_cst: see set_sleeping [bell.sleeping]
-    return std::atomic_ref(const_cast<doorbell&>(bell).sleeping).load(std::memory_order_seq_cst) !=
-           0;
+    return std::atomic_ref(const_cast<doorbell&>(bell).sleeping).load(std::memory_order_seq_cst);
 }
 
 std::uint32_t bell_access::bell_count(const doorbell& bell) const {

@@ -21,7 +21,8 @@ public:
         : is_shared_(is_shared), deadline_ns_(deadline_ns) {}
 
     void set_sleeping(doorbell& bell, std::uint32_t value) const;
-    bool is_sleeping(const doorbell& bell) const;
+    std::uint32_t sleeps_on(const doorbell& bell) const;
+    bool is_sleeping(const doorbell& bell) const { return sleeps_on(bell) != 0; }
     std::uint32_t bell_count(const doorbell& bell) const;
     void raise_count(doorbell& bell) const;
     void sleep_while_count_is(doorbell& bell, std::uint32_t count) const;

@@ -74,19 +74,21 @@ void node_clock::wake(detail::rank_context&, detail::shared_word& word) {
     });
 }
 
-/// The word's mark is out of reach, so all who could wait for it are rung: the rank's carrier, the
-/// thread beside it, and threads that have joined a rank of the process.
+/// The word's mark is out of reach, so all are rung who could wait for it.
+void node_clock::wake_owner(detail::rank_context&, detail::shared_word& word, std::uint32_t owner) {
+    ring_owner(owner, name_of_word(mapping_.control(), word));
+}
+
 void node_clock::count(detail::rank_context& context, detail::shared_word& word) {
     detail::word_add_quietly(word, 1);
-    if (!detail::has_sleepers(context)) return;
+    if (detail::has_sleepers(context)) ring_owner(context.rank, sleep_protocol::any_word);
+}
+
+void node_clock::ring_owner(std::uint32_t owner, std::uint32_t word) {
     host_access access(mapping_.control(), mapping_.is_shared(), no_deadline);
-    const auto ring = [&](std::uint32_t bell) {
-        sleep_protocol::ring_if_asleep(access, mapping_.bell(bell));
-    };
-    ring(bells_.of_carrier(context.rank));
-    if (bells_.has_notifiers) ring(bells_.of_beside(context.rank));
-    const std::uint32_t process = context.rank / bells_.shape.ranks_per_process;
-    for (std::uint32_t i = 0; i < bells_.joined_threads; ++i) ring(bells_.of_joined(process, i));
+    bells_.each_of(owner, [&](std::uint32_t bell) {
+        sleep_protocol::ring_if_asleep(access, mapping_.bell(bell), word);
+    });
 }
 
 std::byte* mapped_transport::address_of(std::uint64_t bits) const {
@@ -98,12 +100,7 @@ void mapped_transport::raise(detail::rank_context& context, std::uint64_t signal
                              detail::signal_update update) {
     if (signal == detail::null_address) return;
     auto& word = *reinterpret_cast<detail::shared_word*>(address_of(signal));
-    std::uint64_t value = update.amount;
-    if (update.adds) {
-        value += detail::word_add(context, word, update.amount);
-    } else {
-        detail::word_store(context, word, update.amount);
-    }
+    const std::uint64_t value = detail::raise_word(context, signal, word, update);
     if (context.recorder != nullptr) {
         context.recorder->begin_flow(
             meters::flow_of_signal(signal, value, context.recorder->era()));

@@ -16,12 +16,15 @@ public:
     std::int64_t stamp_ps() override;
     bool wait(detail::rank_context& context, const wait_request& request) override;
     void wake(detail::rank_context& context, detail::shared_word& word) override;
+    void wake_owner(detail::rank_context& context, detail::shared_word& word,
+                    std::uint32_t owner) override;
     void count(detail::rank_context& context, detail::shared_word& word) override;
 
 protected:
     const shared_mapping& mapping_;
 
 private:
+    void ring_owner(std::uint32_t owner, std::uint32_t word);
     bell_layout bells_;
 };
 

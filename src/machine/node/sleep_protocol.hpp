@@ -10,12 +10,15 @@ namespace selion::machine::sleep_protocol {
 
 inline constexpr std::uint32_t nobody = 0;
 inline constexpr std::uint32_t many = ~std::uint32_t{0};
+/// What a bell's owner sleeps on: more than one word, or one that has no name.
+inline constexpr std::uint32_t any_word = 1;
 
-/// Sleeper, steps 1 and 2: says that it may sleep. @return the bell's count to sleep on.
+/// Sleeper, steps 1 and 2: says that it may sleep. @param on name of the only word that it waits
+/// for, or `any_word`. @return the bell's count to sleep on.
 template <class Access, class Bell>
-std::uint32_t announce(Access& access, Bell& bell) {
+std::uint32_t announce(Access& access, Bell& bell, std::uint32_t on = any_word) {
     access.change_sleepers(1);
-    access.set_sleeping(bell, 1);
+    access.set_sleeping(bell, on);
     return access.bell_count(bell);
 }
 
@@ -61,10 +64,12 @@ bool ring(Access& access, Bell& bell) {
 }
 
 /// Signaller, after the light fence, where the word and its mark may be gone: rings a bell if its
-/// owner sleeps or is about to.
+/// owner sleeps on that word, or is about to. @param word its name, or `any_word`.
 template <class Access, class Bell>
-void ring_if_asleep(Access& access, Bell& bell) {
-    if (access.is_sleeping(bell)) ring(access, bell);
+void ring_if_asleep(Access& access, Bell& bell, std::uint32_t word = any_word) {
+    const std::uint32_t on = access.sleeps_on(bell);
+    if (on == nobody) return;
+    if (on == word || on == any_word || word == any_word) ring(access, bell);
 }
 
 }  // namespace selion::machine::sleep_protocol

@@ -47,7 +47,10 @@ void thread_waiter::sleep(const wait_request& request, host_access& access, Look
     while (!arrived()) {
         if (request.deadline_ns != no_deadline && steady_now_ns() >= request.deadline_ns) return;
         const std::uint32_t self = setting_.bell_number + 1;
-        const std::uint32_t count = sleep_protocol::announce(access, *setting_.bell);
+        const std::uint32_t on = request.others.empty()
+                                     ? name_of_word(*setting_.control, request.word)
+                                     : sleep_protocol::any_word;
+        const std::uint32_t count = sleep_protocol::announce(access, *setting_.bell, on);
         sleep_protocol::mark(access, request.word, self);
         for (const awaited_word& other : request.others) {
             sleep_protocol::mark(access, *other.word, self);

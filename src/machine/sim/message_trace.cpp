@@ -83,8 +83,10 @@ void simulation::note_wait(const rank_state& rank, const wait_request& request, 
     const auto distance = static_cast<std::uint64_t>(place - segments_.slice(0));
     const std::uint64_t owner = distance / segments_.stride_bytes();
     const std::uint64_t offset = distance % segments_.stride_bytes();
-    // Words of the library's own memory are nobody's signals.
-    const bool is_signal = owner < ranks_.size() && offset < segments_.reserve_bytes();
+    // Words of the library's own memory are nobody's signals, and who stores to a word of a
+    // collective in memory that he shares does not say who he is.
+    const bool is_told = request.reason == wait_reason::signal || rank.context.simulated == nullptr;
+    const bool is_signal = is_told && owner < ranks_.size() && offset < segments_.reserve_bytes();
     const bool has_come = is_signal && request.word.value >= request.at_least;
     rank.context.recorder->record(
         {.name = selion::machine::name_of(request.reason).data(),

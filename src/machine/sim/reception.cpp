@@ -9,6 +9,10 @@
 namespace selion::machine::sim {
 namespace {
 
+/// Times that a call serves what has come meanwhile. A rank that others never leave alone goes on
+/// all the same.
+constexpr int most_rounds = 1000;
+
 /// Processor time of the thread: what other programs take does not count.
 std::int64_t thread_time_ns() {
     timespec now{};
@@ -179,12 +183,14 @@ void simulation::interrupt(rank_state& rank) {
     if (!how.has_own_processor) engine_.steal(*rank.self, until - start);
 }
 
-/// A call enters the dispatcher, and leaves it when nothing is left, whatever has come meanwhile.
+/// A call enters the dispatcher, and leaves it when nothing is left, whatever has come meanwhile,
+/// or after many rounds.
 void simulation::serve_inbox(rank_state& rank) {
     ticks& now = rank.self->now;
     rank.dispatches = true;
     engine_.cancel(rank.alarm);
     now += stretched(rank, model_.reception.dispatch);
+    int rounds = 0;
     do {
         now += std::exchange(rank.disturbance, 0);
         while (rank.inbox != nullptr) {
@@ -195,10 +201,11 @@ void simulation::serve_inbox(rank_state& rank) {
         }
         engine_.catch_up();
         now = std::max(now, rank.handling_until);
-    } while (rank.inbox != nullptr);
+    } while (rank.inbox != nullptr && ++rounds < most_rounds);
     rank.dispatches = false;
     rank.is_interrupts = false;
     rank.processor_until = now;
+    if (rank.inbox != nullptr) set_alarm(rank);
 }
 
 /// Makes a call wait for the lock, and lets it look after messages.
@@ -269,7 +276,7 @@ void simulation::go_on(rank_state& rank) {
     ticks& now = rank.self->now;
     const reception_model& how = model_.reception;
     const bool may_leave = rank.is_interrupts && how.has_own_processor && !how.has_big_lock;
-    while (now < rank.processor_until && !may_leave) {
+    for (int i = 0; i < most_rounds && now < rank.processor_until && !may_leave; ++i) {
         now = rank.processor_until;
         engine_.catch_up();
     }
@@ -283,7 +290,7 @@ void simulation::come_to_rest(rank_state& rank) {
     if (rank.leaving != 0) engine_.catch_up();
     if (model_.reception.kind != reception_kind::hardware) {
         engine_.catch_up();
-        if (rank.inbox != nullptr) serve_inbox(rank);
+        while (rank.inbox != nullptr) serve_inbox(rank);
     }
     rank.doing = activity::waits;
     if (follower_ != nullptr) {

@@ -42,9 +42,7 @@ public:
         if (model_.node) paragraph("Memory of a node", node());
         if (model_.network != network_kind::none) {
             paragraph("Network", network());
-            paragraph(model_.node ? "Operations between processes" : "Operations",
-                      "with nothing else under way:");
-            examples();
+            operations();
             paragraph("Messages", reception());
         }
         paragraph("Options", options());
@@ -97,7 +95,7 @@ private:
                             many(model_.node->sockets, "socket"), many(model_.node->cores, "core"),
                             many(model_.node->threads, "hardware thread"),
                             many(model_.processes_per_node, "process"),
-                            many(model_.threads_per_process, "rank"));
+                            many(std::min(model_.threads_per_process, model_.ranks), "rank"));
         }
         text += '.';
         if (model_.memory_bytes != 0) {
@@ -216,6 +214,18 @@ private:
         }
         if (texts.size() > 1) say(" = {}", fmt::join(texts, " + "));
         say("\n");
+    }
+
+    void operations() {
+        const std::string_view title = model_.node ? "Operations between processes" : "Operations";
+        if (model_.node && model_.ranks_per_process() >= model_.ranks) {
+            paragraph(title,
+                      "all ranks are of one process: their operations are accesses to cache "
+                      "lines. `processes=` makes more, between which messages go.");
+            return;
+        }
+        paragraph(title, "with nothing else under way:");
+        examples();
     }
 
     void examples() {
