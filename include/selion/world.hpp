@@ -59,7 +59,7 @@ public:
         std::source_location site = std::source_location::current()) const;
 
     /// Collective of all ranks that live: a team of them, by rising ranks. Should one more die
-    /// meanwhile, it is left out too.
+    /// meanwhile, it is left out too. Those that it leaves out are acknowledged.
     /// @cost a message from each to each; a team as of `split`.
     [[nodiscard]] SELION_API team
     survivors(std::source_location site = std::source_location::current()) const;

@@ -495,7 +495,8 @@ class World(Team):
         """Ranks that have died while the job goes on; from now on they end no wait for a signal
         or for transfers any more."""
     def survivors(self) -> Subteam:
-        """A team of all ranks that live; every one of them calls this."""
+        """A team of all ranks that live; every one of them calls this. Those that it leaves out
+        end no wait any more, as after `dead_ranks`."""
     def allocate(
         self, shape: SupportsIndex | tuple[SupportsIndex, ...], dtype: DTypeLike = "float64"
     ) -> GlobalArray:

@@ -15,8 +15,8 @@ class Transfer(Generic[_Result]):
     """A put or a get that has been started. One that is dropped goes on.
 
     Where the job outlives the death of the other rank, waiting raises ConnectionError. After
-    `World.dead_ranks` has told of it the transfer counts as complete instead: a get has then left
-    what it fills as it was.
+    `World.dead_ranks` has told of it, or `World.survivors` has left it out, the transfer counts as
+    complete instead: a get has then left what it fills as it was.
     """
 
     def __init__(self, started: Started, result: _Result) -> None:

@@ -51,11 +51,10 @@ void death_list::lose(std::uint32_t rank, counter* counted) {
     lost_.emplace(rank, counted);
 }
 
-std::vector<counter*> death_list::take_lost() {
-    const std::uint64_t told_now = told();
+std::vector<counter*> death_list::take_lost(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     std::vector<counter*> taken;
-    for (std::uint64_t i = 0; i < told_now; ++i) {
+    for (std::uint64_t i = 0; i < number; ++i) {
         const auto [first, last] = lost_.equal_range(in_order_[i]);
         for (auto one = first; one != last; ++one) taken.push_back(one->second);
         lost_.erase(first, last);

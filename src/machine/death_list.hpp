@@ -62,8 +62,8 @@ public:
     /// Operations on a rank that it has not lived to see, and so nobody counts: they count when
     /// the rank's death is acknowledged.
     void lose(std::uint32_t rank, counter* counted);
-    /// @return those lost to the dead that are told, each once.
-    std::vector<counter*> take_lost();
+    /// @param number of deaths, the first that were told. @return those lost to these, each once.
+    std::vector<counter*> take_lost(std::uint64_t number);
     /// The same of one counter. @return how often
     std::uint64_t take_lost_of(const counter& counted);
 

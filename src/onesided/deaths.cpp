@@ -30,8 +30,9 @@ std::uint64_t acknowledged_by(const detail::rank_context& caller) {
     return caller.messages->acknowledged_deaths.load(std::memory_order_relaxed);
 }
 
-void count_lost(detail::rank_context& caller) {
-    for (counter* const one : caller.deaths->take_lost()) {
+/// Of the first deaths, so many.
+void count_lost(detail::rank_context& caller, std::uint64_t number) {
+    for (counter* const one : caller.deaths->take_lost(number)) {
         detail::count_together(caller, counter_access::word(*one));
     }
 }
@@ -114,7 +115,7 @@ bool await_among_mortals(detail::rank_context& caller, const machine::wait_reque
             take_the_long_way(caller);
             completion_queue::move_above(caller);  // what a floor above has may end by it
             // Of what handlers have begun since then nobody would hear any more.
-            if (acknowledged_by(caller) == told) count_lost(caller);
+            if (acknowledged_by(caller) == told) count_lost(caller, told);
             if (request.has_arrived()) return true;
         }
         if (const auto dead = death_that_ends(caller, request.reason)) {
@@ -146,19 +147,22 @@ void count_lost_of(detail::rank_context& caller, std::span<counter* const> which
     }
 }
 
-std::vector<std::uint32_t> acknowledge_deaths(detail::rank_context& caller) {
-    if (caller.deaths == nullptr) return {};
-    machine::death_list& deaths = *caller.deaths;
+void acknowledge_deaths(detail::rank_context& caller, std::uint64_t number) {
     // Whoever serves tells.
-    while (deaths.told() < deaths.declared()) {
+    while (caller.deaths->told() < number) {
         if (!caller.transport->poll(caller)) detail::let_others_run(caller);
     }
-    const std::uint64_t told = deaths.told();
-    std::vector<std::uint32_t> all;
-    for (std::uint64_t i = 0; i < told; ++i) all.push_back(deaths.told_rank(i));
-    if (told != 0) take_the_long_way(caller);
-    caller.messages->acknowledged_deaths.store(told, std::memory_order_relaxed);
-    count_lost(caller);
+    if (number > acknowledged_by(caller)) {
+        caller.messages->acknowledged_deaths.store(number, std::memory_order_relaxed);
+    }
+    if (number != 0) take_the_long_way(caller);
+    count_lost(caller, number);
+}
+
+std::vector<std::uint32_t> acknowledge_deaths(detail::rank_context& caller) {
+    if (caller.deaths == nullptr) return {};
+    std::vector<std::uint32_t> all = caller.deaths->all_declared();
+    acknowledge_deaths(caller, all.size());
     return all;
 }
 

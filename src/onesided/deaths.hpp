@@ -66,8 +66,10 @@ bool await_among_mortals(detail::rank_context& caller, const machine::wait_reque
 /// What a machine calls once a rank is dead: answers that it owes do not come.
 void lose_answers(detail::rank_context& context, std::uint32_t rank);
 
-/// All that are dead now; from now on they end no wait any more, and operations that they ended are
-/// counted. May wait a moment.
+/// The first deaths that were declared, so many, end no wait any more, and operations that they
+/// ended are counted. May wait a moment. @pre `caller.deaths` is set.
+void acknowledge_deaths(detail::rank_context& caller, std::uint64_t number);
+/// The same of all ranks that are dead now. @return those, in order.
 std::vector<std::uint32_t> acknowledge_deaths(detail::rank_context& caller);
 
 }  // namespace selion::onesided

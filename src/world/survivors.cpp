@@ -55,6 +55,8 @@ public:
         ++state_.calls_of_survivors[name_.team];
         return all;
     }
+    /// How many it leaves out: the first that were declared dead.
+    std::size_t dead_count() const { return dead_.size(); }
     std::uint32_t own_number() const {
         const auto before = std::ranges::lower_bound(dead_, context_.rank) - dead_.begin();
         return context_.rank - static_cast<std::uint32_t>(before);
@@ -124,6 +126,8 @@ team world::survivors(std::source_location site) const {
         }
         const std::uint32_t number = attempt.own_number();
         collectives::held_team& made = state.teams->add(all, number);
+        // Whom the team leaves out sends nobody to survivors() again: the others may not come.
+        onesided::acknowledge_deaths(caller, attempt.dead_count());
         return team(detail::view_of(context(), made), detail::life_of(made, state.teams));
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // outliving HOW VICTIMS NUMBER: the ranks VICTIMS ("2" or "2,3") die of what the test does to them,
 // and the others go on. HOW is "pending": each survivor waits in its own way for the first victim,
-// which calls nothing any more, the first one in the way of that NUMBER; or "storm": all do
+// which calls nothing any more, the first one in the way of that NUMBER; or "meet": rank 0
+// looks for those who live once one victim is dead, the others once all are; or "storm": all do
 // everything with everybody, and NUMBER times more once somebody has died.
 
 #include <unistd.h>
@@ -162,6 +163,22 @@ bool wait_for_victim(selion::world& world, const places& at,
     return is_right;
 }
 
+/// Rank 0 hears of the second death while it waits for the others, who know of both.
+bool meet_apart(selion::world& world, const places& at, std::size_t expected_dead) {
+    bool is_right = true;
+    if (world.rank() == 0) {
+        is_right = death_in([&] { selion::wait_until(at.never, 1); }).has_value();
+        is_right = world.dead_ranks().size() == 1 && is_right;
+        say("rank 0 knows of one\n");
+    } else {
+        while (world.dead_ranks().size() < expected_dead) selion::progress();
+    }
+    const selion::team living = world.survivors();
+    const auto dead = death_in([] { selion::quiet(); });
+    if (dead) say(name_of(world) + "is sent back by rank " + std::to_string(*dead) + "\n");
+    return is_right && !dead && living.size() == world.size() - expected_dead;
+}
+
 /// One round of everything with everybody of a team.
 void storm(selion::team& all, const places& at, std::uint64_t round) {
     std::vector<std::uint64_t> room(round % 8 == 0 ? long_count : 50);
@@ -220,7 +237,8 @@ int main(int argc, char** argv) {
             say("dying\n");
             while (true) usleep(1000);  // only so that the machine has time for the rest
         }
-        bool is_right = wait_for_victim(world, at, victims, number);
+        bool is_right = how == "meet" ? meet_apart(world, at, victims.size())
+                                      : wait_for_victim(world, at, victims, number);
         is_right = go_on(world, at, victims.size()) && is_right;
         say(name_of(world) + (is_right ? "is content\n" : "is not content\n"));
         return is_right ? 0 : 1;

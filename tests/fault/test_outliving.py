@@ -76,6 +76,33 @@ def test_ranks_that_are_killed_at_any_moment_do_not_hold_up_the_others(how: str)
         assert not wait_until_gone(processes.values(), soon)
 
 
+@pytest.mark.parametrize("how", settings)
+def test_two_that_are_killed_almost_together_do_not_hold_up_the_others(how: str):
+    dice = random.Random(how)
+    for _ in range(2):
+        with Outliving(4, "storm", "", "3", **settings[how]) as job:
+            processes = job.processes(4)
+            job.run_for(dice.uniform(0.05, 0.3))
+            first, second = dice.sample(range(4), 2)
+            os.kill(processes[second], signal.SIGSTOP)  # no team without the first one has it
+            os.kill(processes[first], signal.SIGKILL)
+            job.run_for(dice.uniform(0, 0.02))
+            os.kill(processes[second], signal.SIGKILL)
+            _expect_end(job, 2)
+        assert not wait_until_gone(processes.values(), soon)
+
+
+@pytest.mark.parametrize("how", settings)
+def test_who_hears_of_a_death_while_it_looks_for_the_living_is_not_sent_back(how: str):
+    with Outliving(4, "meet", "1,2", **settings[how]) as job:
+        processes = job.processes(4)
+        job.wait_for("^dying$", 2)
+        os.kill(processes[1], signal.SIGKILL)
+        job.wait_for("^rank 0 knows of one$")
+        os.kill(processes[2], signal.SIGKILL)
+        _expect_end(job, 2)
+
+
 def test_all_ranks_of_a_process_die_with_it():
     with Outliving(3, "storm", "", "3", SELION_MACHINE="fabric:x2") as job:
         processes = job.processes(6)

@@ -48,12 +48,12 @@ TEST(death_list, counters_are_lost_once_and_not_before_the_death_is_told) {
     deaths.lose(1, &one);
     deaths.lose(2, &other);
     deaths.lose(2, nullptr);
-    EXPECT_TRUE(deaths.take_lost().empty());
+    EXPECT_TRUE(deaths.take_lost(deaths.told()).empty());
     deaths.tell_next();
-    EXPECT_EQ(deaths.take_lost(), (std::vector<counter*>{&one, &one}));
-    EXPECT_TRUE(deaths.take_lost().empty());
+    EXPECT_EQ(deaths.take_lost(deaths.told()), (std::vector<counter*>{&one, &one}));
+    EXPECT_TRUE(deaths.take_lost(deaths.told()).empty());
     deaths.tell_next();
-    EXPECT_EQ(deaths.take_lost(), (std::vector<counter*>{&other}));
+    EXPECT_EQ(deaths.take_lost(deaths.told()), (std::vector<counter*>{&other}));
 }
 
 TEST(death_list, what_a_failed_call_wanted_is_neither_expected_nor_counted) {
@@ -67,7 +67,7 @@ TEST(death_list, what_a_failed_call_wanted_is_neither_expected_nor_counted) {
     deaths.lose(1, &one);
     deaths.forget(1, {.counted = &one});
     deaths.tell_next();
-    EXPECT_EQ(deaths.take_lost(), (std::vector<counter*>{&one}));
+    EXPECT_EQ(deaths.take_lost(deaths.told()), (std::vector<counter*>{&one}));
 }
 
 TEST(death_list, an_answer_is_expected_until_it_has_come_or_its_rank_is_dead) {
