@@ -17,6 +17,18 @@ error death_of(const detail::rank_context& context, std::uint32_t dead, std::str
         {.rank = context.rank, .peer = dead, .operation = std::string(operation), .bytes = bytes}};
 }
 
+void throw_death_of(const detail::rank_context& context, std::uint32_t dead,
+                    std::string_view operation, std::size_t bytes) {
+    take_the_long_way();
+    throw death_of(context, dead, operation, bytes);
+}
+
+void take_the_long_way() {
+    detail::rank_context& caller = *detail::current_context;
+    // Threads that are the rank's guests copy it.
+    if (caller.bypass_count != 0) caller.bypass_count = caller.own.signal_count = 0;
+}
+
 bool death_list::declare(std::uint32_t rank) {
     const std::lock_guard lock(mutex_);
     if (is_dead_[rank].exchange(true, std::memory_order_relaxed)) return false;

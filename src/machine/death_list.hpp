@@ -25,6 +25,13 @@ namespace selion::machine {
 /// What an operation of a rank throws because another one is dead.
 error death_of(const detail::rank_context& context, std::uint32_t dead,
                std::string_view operation = "an operation under way", std::size_t bytes = 0);
+/// The same, thrown. The calling thread has been told then: it takes the long way.
+[[noreturn]] void throw_death_of(const detail::rank_context& context, std::uint32_t dead,
+                                 std::string_view operation = "an operation under way",
+                                 std::size_t bytes = 0);
+/// Inline operations do not ask who is dead: from now on the calling thread has none. Of a copy of
+/// its context nothing is remembered.
+void take_the_long_way();
 
 /// What a rank's message has asked another one to answer.
 struct awaited_answer {

@@ -21,11 +21,6 @@ std::string_view call_of(const detail::rank_context& caller) {
     return name_of(static_cast<machine::operation>(machine::look_at(caller.call->what)));
 }
 
-/// Inline operations do not ask who is dead. Of a copy of the context nothing is remembered.
-void take_the_long_way(detail::rank_context& caller) {
-    caller.bypass_count = caller.own.signal_count = 0;
-}
-
 std::uint64_t acknowledged_by(const detail::rank_context& caller) {
     return caller.messages->acknowledged_deaths.load(std::memory_order_relaxed);
 }
@@ -71,7 +66,7 @@ void fulfil_as_handler(detail::future_state& result) {
 
 void throw_rank_dead(const detail::rank_context& caller, std::uint32_t dead,
                      std::string_view operation, std::size_t bytes) {
-    throw machine::death_of(caller, dead, operation, bytes);
+    machine::throw_death_of(caller, dead, operation, bytes);
 }
 
 void expect_alive(const detail::rank_context& caller, const needed_ranks& all,
@@ -84,7 +79,7 @@ void expect_alive(const detail::rank_context& caller, const needed_ranks& all,
 
 bool leaves_out_dead(detail::rank_context& caller, std::uint32_t rank, std::string_view operation,
                      std::size_t bytes) {
-    take_the_long_way(caller);
+    machine::take_the_long_way();
     if (!caller.deaths->is_dead(rank)) return false;
     if (!caller.own.in_handler) throw_rank_dead(caller, rank, operation, bytes);
     caller.deaths->drop();
@@ -110,9 +105,9 @@ bool await_among_mortals(detail::rank_context& caller, const machine::wait_reque
     completion_queue& completions = caller.messages->completions;
     machine::extended_wait either(request);
     for (std::uint64_t told = deaths.told();; told = deaths.told()) {
+        if (told != 0) machine::take_the_long_way();
         if (request.has_arrived()) return true;
         if (told != 0) {
-            take_the_long_way(caller);
             completion_queue::move_above(caller);  // what a floor above has may end by it
             // Of what handlers have begun since then nobody would hear any more.
             if (acknowledged_by(caller) == told) count_lost(caller, told);
@@ -155,7 +150,7 @@ void acknowledge_deaths(detail::rank_context& caller, std::uint64_t number) {
     if (number > acknowledged_by(caller)) {
         caller.messages->acknowledged_deaths.store(number, std::memory_order_relaxed);
     }
-    if (number != 0) take_the_long_way(caller);
+    if (number != 0) machine::take_the_long_way();
     count_lost(caller, number);
 }
 

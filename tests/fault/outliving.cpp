@@ -2,8 +2,9 @@
 // outliving HOW VICTIMS NUMBER: the ranks VICTIMS ("2" or "2,3") die of what the test does to them,
 // and the others go on. HOW is "pending": each survivor waits in its own way for the first victim,
 // which calls nothing any more, the first one in the way of that NUMBER; or "meet": rank 0
-// looks for those who live once one victim is dead, the others once all are; or "storm": all do
-// everything with everybody, and NUMBER times more once somebody has died.
+// looks for those who live once one victim is dead, the others once all are; or "touch": each
+// survivor hears of the death in its own way, and then wants the victim's memory, which it maps; or
+// "storm": all do everything with everybody, and NUMBER times more once somebody has died.
 
 #include <unistd.h>
 #include <selion/selion.hpp>
@@ -163,6 +164,62 @@ bool wait_for_victim(selion::world& world, const places& at,
     return is_right;
 }
 
+/// Ways to be told of a death, none of which asks who is dead.
+const std::array<attempt, 4> ways_to_be_told{{
+    {"rpc",
+     [](selion::world&, const places&, std::uint32_t victim) {
+         static_cast<void>(selion::rpc(victim, [] { return 1; }).get());
+     }},
+    {"progress",
+     [](selion::world&, const places& at, std::uint32_t victim) {
+         while (true) {
+             static_cast<void>(selion::get(at.data.on(victim)));
+             selion::progress();
+         }
+     }},
+    {"quiet",
+     [](selion::world&, const places&, std::uint32_t) {
+         while (true) selion::quiet();
+     }},
+    {"test",
+     [](selion::world&, const places&, std::uint32_t) {
+         selion::counter never;
+         while (!never.test(1)) {
+         }
+     }},
+}};
+
+/// Memory of a dead rank of the own host is still there, and is not touched by who has been told.
+bool touch_memory(selion::world& world, const places& at,
+                  const std::vector<std::uint32_t>& victims) {
+    const std::uint32_t victim = victims.front();
+    const std::size_t number = world.rank() - (victim < world.rank() ? 1 : 0);
+    const attempt& own = ways_to_be_told[number % ways_to_be_told.size()];
+    const auto dead = death_in([&] { own.action(world, at, victim); });
+    const std::array<attempt, 4> touches{{
+        {"get", [](selion::world&, const places& in,
+                   std::uint32_t who) { static_cast<void>(selion::get(in.data.on(who))); }},
+        {"put", [](selion::world&, const places& in,
+                   std::uint32_t who) { selion::put(in.data.on(who), 1); }},
+        {"fetch_add",
+         [](selion::world&, const places& in, std::uint32_t who) {
+             static_cast<void>(selion::fetch_add(in.data.on(who), 1));
+         }},
+        {"notify",
+         [](selion::world&, const places& in, std::uint32_t who) {
+             selion::notify(in.never.on(who), selion::signal_add(1));
+         }},
+    }};
+    bool is_right = dead == victim;
+    for (const attempt& one : touches) {
+        if (death_in([&] { one.action(world, at, victim); }) == victim) continue;
+        say(name_of(world) + "told by " + std::string(own.what) + ": " + std::string(one.what) +
+            " succeeds\n");
+        is_right = false;
+    }
+    return is_right;
+}
+
 /// Rank 0 hears of the second death while it waits for the others, who know of both.
 bool meet_apart(selion::world& world, const places& at, std::size_t expected_dead) {
     bool is_right = true;
@@ -237,8 +294,9 @@ int main(int argc, char** argv) {
             say("dying\n");
             while (true) usleep(1000);  // only so that the machine has time for the rest
         }
-        bool is_right = how == "meet" ? meet_apart(world, at, victims.size())
-                                      : wait_for_victim(world, at, victims, number);
+        bool is_right = how == "meet"    ? meet_apart(world, at, victims.size())
+                        : how == "touch" ? touch_memory(world, at, victims)
+                                         : wait_for_victim(world, at, victims, number);
         is_right = go_on(world, at, victims.size()) && is_right;
         say(name_of(world) + (is_right ? "is content\n" : "is not content\n"));
         return is_right ? 0 : 1;

@@ -103,6 +103,14 @@ def test_who_hears_of_a_death_while_it_looks_for_the_living_is_not_sent_back(how
         _expect_end(job, 2)
 
 
+def test_who_is_told_of_a_death_does_not_reach_memory_of_the_dead_any_more():
+    with Outliving(5, "touch", "1") as job:
+        processes = job.processes(5)
+        job.wait_for("^dying$")
+        os.kill(processes[1], signal.SIGKILL)
+        _expect_end(job, 4)
+
+
 def test_all_ranks_of_a_process_die_with_it():
     with Outliving(3, "storm", "", "3", SELION_MACHINE="fabric:x2") as job:
         processes = job.processes(6)

@@ -55,9 +55,9 @@ struct sleeping_place {
     /// handlers run one at a time.
     bool serve(detail::rank_context& server) {
         const turn_to_serve mine(*this);
+        if (deaths != nullptr) [[unlikely]]
+            deaths->look(server, bool(mine));
         if (!mine) return false;
-        if (deaths != nullptr && deaths->has_news()) [[unlikely]]
-            deaths->bury(server);
         const bool has_served = has_frames && frames->serve(server);
         return (room != nullptr && room->serve(server)) || has_served;
     }

@@ -20,7 +20,7 @@ std::uint64_t ticket_of(const frame_head& head) {
 
 /// @error status::rank_dead
 void port::expect_alive(detail::rank_context& context, std::uint32_t peer) const {
-    if (is_dead(peer) && !is_in_handler()) throw death_of(context, peer);
+    if (is_dead(peer) && !is_in_handler()) throw_death_of(context, peer);
 }
 
 /// It was to go to a peer that is dead. @error status::rank_dead, but for handlers, and for who

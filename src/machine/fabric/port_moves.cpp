@@ -142,7 +142,7 @@ std::uint64_t await_operation(detail::rank_context& context, operation_table& ta
     }
     const std::uint32_t peer = what.peer;
     const std::uint64_t before = what.before;
-    if (table.finish(what)) throw death_of(context, peer);
+    if (table.finish(what)) throw_death_of(context, peer);
     return before;
 }
 

@@ -29,10 +29,15 @@ public:
 
     /// Whether a death is not settled yet.
     bool has_news() const { return list_.declared() != list_.told(); }
-    /// Settles those, by a thread that serves.
-    void bury(detail::rank_context& server);
+    /// Whoever serves looks. @param may_bury it has its turn, and settles what is not settled yet
+    void look(detail::rank_context& server, bool may_bury) {
+        if (may_bury && has_news()) bury(server);
+        if (list_.told() != 0) take_the_long_way();
+    }
 
 private:
+    void bury(detail::rank_context& server);
+
     death_list list_;
     port* frames_ = nullptr;
     std::function<void(detail::rank_context& server, std::uint32_t rank)> lose_answers_;

@@ -322,7 +322,7 @@ void post_office::send_waiting(detail::rank_context& context, mail_room& own,
         if (context.deaths != nullptr) {
             others[count++] = {&context.deaths->word(), context.deaths->told() + 1};
         }
-        if (is_dead(context, request.target)) throw death_of(context, request.target, "send");
+        if (is_dead(context, request.target)) throw_death_of(context, request.target, "send");
         const std::uint64_t consumed = detail::word_load(ring.consumed);
         if (try_send(context, own, request)) return;
         const std::int64_t deadline_ns = context.own.deadline_ns;  // of a collective that sends it
