@@ -141,6 +141,19 @@ def test_no_host_keeps_ranks_of_a_launcher_that_was_killed(hosts: TwoHosts):
         assert not wait_until_gone(hosts.processes_on("host-b"), soon)
 
 
+@pytest.mark.parametrize("wish, offer", [
+    ("SELION_FABRIC_INTERFACE=lo", r"\S+ on lo"),
+    ("SELION_FABRIC_PROVIDER=shm", r"shm on shm"),
+])
+def test_what_stays_within_a_host_is_refused(hosts: TwoHosts, wish: str, offer: str):
+    name, value = wish.split("=")
+    with Launched(2, "test_mailbox", "right", hosts=hosts, **{name: value}) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(rf"fabric: libfabric has no usable provider for {wish}; there is .*{offer} "
+                     r"\(other hosts do not reach it\)", outcome.err), outcome.err
+
+
 @pytest.mark.parametrize("how", ["blackhole", "unreachable"])
 def test_a_peer_that_is_not_reached_is_named_at_the_start(hosts: TwoHosts, how: str):
     hosts.bar("second", how)

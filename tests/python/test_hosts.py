@@ -222,9 +222,11 @@ def test_doctor_of_networks(selion):
     form = re.compile(r"; (one stream between two ranks|no single stream), moves (no )?memory.*, "
                       r"(no|has) atomics.*, (wakes idle ranks|idle ranks look every millisecond)$")
     assert all(form.search(found) for found in offered), offered
-    wished = json.loads(selion("doctor", "--fabric", "--json",
-                               SELION_FABRIC_INTERFACE="nowhere0").stdout)
-    assert wished[0]["status"] == "fail"
+    for wish in ({"SELION_FABRIC_INTERFACE": "nowhere0"}, {"SELION_FABRIC_INTERFACE": "lo"},
+                 {"SELION_FABRIC_PROVIDER": "shm"}):
+        wished = json.loads(selion("doctor", "--fabric", "--json", **wish).stdout)
+        assert wished[0]["status"] == "fail", wish
+        assert not any(check["found"].startswith("chosen") for check in wished), wish
 
 
 def test_doctor_tells_why_a_faster_network_is_skipped():
@@ -245,19 +247,25 @@ def test_doctor_tells_why_a_faster_network_is_skipped():
 _filtering = ("SELION_FABRIC_PROVIDER", "SELION_FABRIC_INTERFACE", "FI_PROVIDER")
 
 
-@pytest.mark.parametrize(("why_not", "environment", "found", "cure"), [
-    (None, {}, "none with reliable datagrams", "bring up an interface"),
-    (None, {"FI_PROVIDER": ""}, "none with reliable datagrams", "unset FI_PROVIDER, or"),
-    ("other hosts do not reach it", {}, "there is loopback only; on one they run", "bring up an"),
-    ("SELION_FABRIC_INTERFACE names another one", {"SELION_FABRIC_INTERFACE": "nowhere0"},
+_out_of_reach = "other hosts do not reach it"
+_names_another = "SELION_FABRIC_INTERFACE names another one"
+
+
+@pytest.mark.parametrize(("reasons", "environment", "found", "cure"), [
+    ([], {}, "none with reliable datagrams", "bring up an interface"),
+    ([], {"FI_PROVIDER": ""}, "none with reliable datagrams", "unset FI_PROVIDER, or"),
+    ([_out_of_reach], {}, "there is loopback only; on one they run", "bring up an"),
+    ([_names_another], {"SELION_FABRIC_INTERFACE": "nowhere0"},
      "jobs on several hosts have none; below is why", "unset SELION_FABRIC_INTERFACE, or"),
+    ([_names_another, _out_of_reach], {"SELION_FABRIC_INTERFACE": "lo"},
+     "have none, below is why; on one they run", "unset SELION_FABRIC_INTERFACE, or"),
 ])
-def test_doctor_tells_why_there_is_no_network(monkeypatch, why_not, environment, found, cure):
+def test_doctor_tells_why_there_is_no_network(monkeypatch, reasons, environment, found, cure):
     for name in _filtering:
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    offers = [] if why_not is None else [SimpleNamespace(why_not=why_not, is_chosen=False)]
+    offers = [SimpleNamespace(why_not=reason, is_chosen=False) for reason in reasons]
     check = fabric.network_check(offers)
     assert check.status == "fail"
     assert found in check.found and check.cure.startswith(cure)

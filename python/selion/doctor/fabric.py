@@ -20,6 +20,8 @@ _limit_seconds = 20
 _good_files = 4096  # connections to two thousand ranks
 #: Providers that what strangers send ends or hangs, within libfabric 1.17 itself.
 _harmed_by_strangers = ("sockets", "udp;ofi_rxd")
+#: What the library says of networks that stay within a host.
+_out_of_reach = "other hosts do not reach it"
 _good_locked_bytes = 8 << 20  # buffers of an endpoint, and as much for the provider
 
 
@@ -90,8 +92,10 @@ def network_check(offers: list[FabricOffer]) -> Check:
         return passed("network", "jobs on several hosts have one")
     if not offers:
         found = "libfabric offers none with reliable datagrams in order"
-    elif all(offer.why_not == "other hosts do not reach it" for offer in offers):
+    elif all(offer.why_not == _out_of_reach for offer in offers):
         found = "jobs on several hosts have none, because there is loopback only; on one they run"
+    elif any(offer.why_not == _out_of_reach for offer in offers):
+        found = "jobs on several hosts have none, below is why; on one they run"
     else:
         found = "jobs on several hosts have none; below is why"
     variables = ("SELION_FABRIC_PROVIDER", "SELION_FABRIC_INTERFACE", "FI_PROVIDER")

@@ -48,6 +48,14 @@ bool is_loopback(const fi_info& info) {
     return interface_name(info) == "lo";
 }
 
+/// Whether what it sends stays within the host. Providers need not say that they reach others, and
+/// those that are tried unasked do.
+bool is_within_host(const fi_info& info) {
+    const bool is_known = place_in_ranking(provider_name(info)) != ranking.size();
+    const std::uint64_t told = info.caps | info.domain_attr->caps;
+    return is_loopback(info) || (!is_known && (told & FI_REMOTE_COMM) == 0);
+}
+
 /// Its other end needs a scope that cards do not carry.
 bool is_link_local(const fi_info& info) {
     if (info.addr_format != FI_SOCKADDR_IN6 || info.src_addr == nullptr) return false;
@@ -89,8 +97,8 @@ info_list hints(std::uint64_t more) {
     return wanted;
 }
 
-/// Why an offer cannot be used, or is not what is wished for; empty: it can.
-std::string refusal_of(const fi_info& info, const endpoint_wish& wish) {
+/// Why an offer is not what is wished for; empty: it is.
+std::string mismatch_of(const fi_info& info, const endpoint_wish& wish) {
     const std::string provider = provider_name(info);
     if (wish.provider.empty() ? place_in_ranking(provider) == ranking.size()
                               : provider != wish.provider) {
@@ -100,10 +108,20 @@ std::string refusal_of(const fi_info& info, const endpoint_wish& wish) {
     if (!wish.interface.empty() && interface_name(info) != wish.interface) {
         return "SELION_FABRIC_INTERFACE names another one";
     }
-    if (is_link_local(info)) return "its address is good for one link only";
-    const bool may_loop = wish.is_on_one_host || !wish.interface.empty();
-    if (!may_loop && is_loopback(info)) return "other hosts do not reach it";
     return {};
+}
+
+/// Why an offer would not do, if it were wished for; empty: it does.
+std::string defect_of(const fi_info& info, const endpoint_wish& wish) {
+    if (is_link_local(info)) return "its address is good for one link only";
+    if (!wish.is_on_one_host && is_within_host(info)) return "other hosts do not reach it";
+    return {};
+}
+
+/// Why an offer is not used; empty: it can be.
+std::string refusal_of(const fi_info& info, const endpoint_wish& wish) {
+    const std::string mismatch = mismatch_of(info, wish);
+    return mismatch.empty() ? defect_of(info, wish) : mismatch;
 }
 
 /// Smaller is better.
@@ -116,7 +134,9 @@ std::array<std::size_t, 3> cost_of(const fi_info& info, const endpoint_wish& wis
 error nothing_found(const fi_info* first, const endpoint_wish& wish) {
     std::set<std::string> offers;
     for (const fi_info* one = first; one != nullptr; one = one->next) {
-        offers.insert(fmt::format("{} on {}", provider_name(*one), interface_name(*one)));
+        const std::string defect =
+            mismatch_of(*one, wish).empty() ? fmt::format(" ({})", defect_of(*one, wish)) : "";
+        offers.insert(fmt::format("{} on {}{}", provider_name(*one), interface_name(*one), defect));
     }
     const std::string wished =
         fmt::format("{}{}", wish.provider.empty() ? "" : " SELION_FABRIC_PROVIDER=" + wish.provider,
