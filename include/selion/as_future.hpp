@@ -69,8 +69,8 @@ future<> put(global_ptr<T> target, const std::type_identity_t<T>& value, as_futu
 }
 
 /// Writes a span of elements to consecutive places. They are copied: the source may be reused on
-/// return. Where the target is not mapped they are at most half of SELION_MESSAGE_MEMORY; the form
-/// with counters has no limit.
+/// return. Where the target is not mapped they are at most a little less than half of
+/// SELION_MESSAGE_MEMORY; the form with counters has no limit.
 /// @return a future that is ready when they are there.
 template <class T>
 future<> put(global_ptr<T> target, std::span<const std::type_identity_t<T>> source, as_future_t,

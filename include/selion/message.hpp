@@ -212,9 +212,9 @@ concept header_handler = transferable<Handler> && transferable<Header> &&
 /// The source may be reused on return, unless an origin counter is given: then when it has counted;
 /// so data that the target can reach itself are not copied on the way. The target counter counts
 /// after the completion handler, the completion counter when news of that has come back.
-/// @param data at most `SELION_MESSAGE_MEMORY` / 2 bytes, unless an origin counter is given and the
-/// target can reach them: data in the global address space, or of a rank of the same process; on
-/// simulated machines 4 GiB.
+/// @param data at most a little less than half of SELION_MESSAGE_MEMORY, unless an origin counter
+/// is given and the target can reach them: data in the global address space, or of a rank of the
+/// same process; on simulated machines 4 GiB.
 /// @pre the handler's type is the same program's at the target, and captures nothing but bytes that
 /// mean the same there (no pointers).
 /// @cost one message; allocates nothing where header and handler are short.
