@@ -37,8 +37,8 @@ def test_a_rank_that_does_not_come_is_named(absent: list[int], speaker: int):
         outcome = job.end(within=soon)
     assert outcome.status != 0
     told = re.findall(_waits.format(r"(\d)", 4, r"(\d)", 4) +
-                      'has it come to selion::run, and is its SELION_MACHINE "fabric:4"\\?',
-                      outcome.err)
+                      'has it come to selion::run, and is its SELION_MACHINE "fabric:4"\\? '
+                      "The job ends if it has not in 5 s", outcome.err)
     assert told == [(str(speaker), str(absent[0]))], outcome.err
     assert "SELION_HANG_ACTION=abort: the job ends" in outcome.err
 
@@ -57,7 +57,19 @@ def test_a_rank_that_comes_late_is_waited_for(lasting_hosts: TwoHosts):
     with Incomplete(2, [1], "sleep 4", hosts=lasting_hosts, SELION_FABRIC_TIMEOUT="1") as job:
         outcome = job.end(within=soon)
     assert outcome.status == 0, outcome.err
-    assert re.search(_waits.format(0, 2, 1, 2), outcome.err), outcome.err
+    assert re.search(_waits.format(0, 2, 1, 2) + r".*\? The job goes on waiting: interrupt its "
+                     r"launcher \(Ctrl-C\) if that is in vain; SELION_HANG_ACTION=abort ends it",
+                     outcome.err), outcome.err
+
+
+def test_a_rank_that_calls_run_less_often_is_named():
+    command = f"""test $OMPI_COMM_WORLD_RANK = 1 || again=fabric
+                  exec {programs / "test_starting"} each fabric $again"""
+    with Launched(2, "/bin/sh", "-c", command, **_short) as job:
+        outcome = job.end(within=soon)
+    assert outcome.status != 0
+    assert re.search(_waits.format(0, 2, 1, 2) + "has it called selion::run 2 times, and",
+                     outcome.err), outcome.err
 
 
 _deaths = ["kill -9 $$", "export SELION_FABRIC_PROVIDER=carrier-pigeon"]

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "machine/machine.hpp"
 #include "machine/node/doorbell.hpp"
 #include "selion/error.hpp"
 
@@ -21,12 +22,15 @@ namespace {
 
 constexpr std::chrono::microseconds fence_nap{200};
 
+double in_seconds(std::int64_t duration_ns) { return static_cast<double>(duration_ns) / 1e9; }
+
 }  // namespace
 
-card_exchange::card_exchange(launcher_link& launched, const rank_places& ranks,
-                             std::uint32_t number, process_card own)
+card_exchange::card_exchange(launcher_link& launched, rank_places& ranks, std::uint32_t number,
+                             process_card own)
     : launched_(launched),
       ranks_(ranks),
+      number_(number),
       key_(fmt::format("selion.card.{}", number)),
       own_(std::move(own)) {}
 
@@ -41,7 +45,8 @@ void card_exchange::gather(std::int64_t told_after_ns, std::int64_t given_up_aft
         if (waited_ns >= given_up_after_ns) give_up();
         if (is_told || waited_ns < told_after_ns) return;
         is_told = true;
-        if (const std::string text = late_text(told_after_ns); !text.empty()) base::say(text);
+        const std::string text = late_text(told_after_ns, given_up_after_ns);
+        if (!text.empty()) base::say(text);
     });
 }
 
@@ -56,7 +61,7 @@ bool card_exchange::is_first_there() {
 }
 
 /// Empty: another one says it.
-std::string card_exchange::late_text(std::int64_t waited_ns) {
+std::string card_exchange::late_text(std::int64_t waited_ns, std::int64_t given_up_after_ns) {
     if (!is_first_there()) return {};
     std::vector<std::uint32_t> others(launched_.place().processes);
     std::iota(others.begin(), others.end(), 0u);
@@ -66,11 +71,19 @@ std::string card_exchange::late_text(std::int64_t waited_ns) {
     const auto late =
         static_cast<std::size_t>(std::ranges::find(are_there, false) - are_there.begin());
     if (static_cast<std::size_t>(here) < own_process()) return {};
+    const std::string come =
+        number_ == 1 ? "come to selion::run" : fmt::format("called selion::run {} times", number_);
+    const std::string end =
+        given_up_after_ns == no_deadline
+            ? "The job goes on waiting: interrupt its launcher (Ctrl-C) if that is in vain; "
+              "SELION_HANG_ACTION=abort ends it after SELION_HANG_TIMEOUT"
+            : fmt::format("The job ends if it has not in {} s",
+                          in_seconds(given_up_after_ns - waited_ns));
     return fmt::format(
-        "{} has waited for {} s for {} to start: has it come to selion::run, and is its "
-        "SELION_MACHINE \"{}\"?",
-        ranks_.name_of_process(own_process()), static_cast<double>(waited_ns) / 1e9,
-        late < others.size() ? ranks_.name_of_process(others[late]) : "others", own_.spec);
+        "{} has waited for {} s for {} to start: has it {}, and is its SELION_MACHINE \"{}\"? {}",
+        ranks_.name_of_process(own_process()), in_seconds(waited_ns),
+        late < others.size() ? ranks_.name_of_process(others[late]) : "others", come, own_.spec,
+        end);
 }
 
 error card_exchange::no_card(std::uint32_t process, bool has_left_one) const {
@@ -88,6 +101,7 @@ process_card card_exchange::read(std::uint32_t process) {
     std::optional<process_card> card;
     if (bytes) card = decode_card(*bytes);
     if (!card) throw no_card(process, bytes.has_value());
+    ranks_.note_host(process, card->host);
     const std::string mistake = difference(own_, *card);
     if (!mistake.empty()) {
         throw error(status::system_failure, fmt::format("fabric: compared with {}, {} {}",

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "machine/fabric/launcher_link.hpp"
@@ -30,7 +32,10 @@ public:
         return {process * ranks_per_process_, ranks_per_process_};
     }
     rank_range own() const { return of_process(launched_.place().process); }
-    /// Of a rank, or "an unknown host".
+    /// A process has said itself how its host is called. Any thread.
+    void note_host(std::uint32_t process, const std::string& host);
+    /// Of a rank: as its process calls it, once that is known; before, as the launcher does. Or "an
+    /// unknown host".
     std::string host_of(std::uint32_t rank) const;
     /// "rank 2 of 4 on host a".
     std::string name_of(std::uint32_t rank) const;
@@ -42,6 +47,8 @@ public:
 private:
     launcher_link& launched_;
     std::uint32_t ranks_per_process_;
+    mutable std::mutex told_mutex_;
+    std::map<std::uint32_t, std::string> told_hosts_;  ///< by process
 };
 
 }  // namespace selion::machine::fabric
