@@ -132,7 +132,8 @@ enum {
 
 /// Runs at the target of LAPI_Amsend or LAPI_Amsendv when its data are in their place, with the
 /// argument that the header handler has chosen: within a LAPI call of the target that waits or
-/// serves messages, one at a time. It may call any LAPI function that is not collective.
+/// serves messages, one at a time. It may call any LAPI function that is not collective,
+/// except LAPI_Term.
 typedef void(compl_hndlr_t)(lapi_handle_t*, void* user_info);
 
 /// Runs at the target when a message begins to arrive, while the target serves messages: it must

@@ -30,7 +30,7 @@ int exchange_addresses(lapi_handle_t handle, lapi_long_t address, lapi_long_t* t
     task* const own = find_task(handle);
     if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
     if (table == nullptr) return LAPI_ERR_ADDR_TBL_NULL;
-    expect_may_wait(*own, "LAPI_Address_init");
+    expect_no_handler(*own, "LAPI_Address_init");
     exchange(*own, address);
     std::ranges::copy(own->exchanged, table);
     meet(*own);

@@ -62,7 +62,7 @@ int LAPI_Fence(lapi_handle_t hndl) {
 int LAPI_Gfence(lapi_handle_t hndl) {
     task* const own = find_task(hndl);
     if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
-    expect_may_wait(*own, "LAPI_Gfence");
+    expect_no_handler(*own, "LAPI_Gfence");
     fence(*own);
     meet(*own);
     run_completions(*own);

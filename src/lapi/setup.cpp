@@ -70,7 +70,7 @@ int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* info) {
     if (const int code = check_info(hndl, info); code != LAPI_SUCCESS) return code;
     task& own = make_task();
     if (own.handle != 0) return LAPI_ERR_ALL_HNDL_IN_USE;
-    expect_may_wait(own, "LAPI_Init");
+    expect_no_handler(own, "LAPI_Init");
     expect_handlers_in_calls();
     own.handle = ++own.last_handle;
     own.error_handler = info->err_hndlr;
@@ -83,7 +83,7 @@ int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* info) {
 int LAPI_Term(lapi_handle_t hndl) {
     task* const own = find_task(hndl);
     if (own == nullptr) return LAPI_ERR_HNDL_INVALID;
-    expect_may_wait(*own, "LAPI_Term");
+    expect_no_handler(*own, "LAPI_Term");
     run_completions(*own);
     own->handle = 0;
     return LAPI_SUCCESS;

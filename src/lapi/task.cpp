@@ -95,6 +95,14 @@ void expect_may_wait(const task& own, const char* function) {
                                  function));
 }
 
+void expect_no_handler(const task& own, const char* function) {
+    expect_may_wait(own, function);
+    SELION_EXPECT_AT(!own.runs_completion, own.site,
+                     fmt::format("{} in a completion handler, which runs within another call of "
+                                 "its task: call it outside of handlers",
+                                 function));
+}
+
 void count(counter* which) {
     if (which != nullptr) detail::count_together(own_context(), counter_access::word(*which));
 }

@@ -97,6 +97,8 @@ private:
 
 /// Ends the job with a sentence if the caller is a header handler.
 void expect_may_wait(const task& own, const char* function);
+/// The same if the caller is a handler of any kind: others wait for the task itself.
+void expect_no_handler(const task& own, const char* function);
 
 inline counter* as_counter(lapi_cntr_t* from) { return reinterpret_cast<counter*>(from); }
 static_assert(sizeof(lapi_cntr_t) == sizeof(counter) && alignof(lapi_cntr_t) >= alignof(counter));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// lapi_mistakes WHAT: task 0 sends an active message to task 1, whose header handler does wrong.
+// lapi_mistakes WHAT: task 0 sends an active message to task 1, whose header or completion
+// handler does wrong.
 
 #include <selion/lapi.h>
 #include <selion/run.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -19,7 +21,30 @@ void* give_no_place(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t**, void*
     return nullptr;
 }
 
+template <compl_hndlr_t* Completion>
+void* leave_to(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t** completion, void**) {
+    static int place;
+    *completion = Completion;
+    return &place;
+}
+
+void fence_all(lapi_handle_t* handle, void*) {
+    LAPI_Gfence(*handle);  // site: gfence
+}
+
+void exchange(lapi_handle_t* handle, void*) {
+    std::array<void*, 64> table{};
+    LAPI_Address_init(*handle, table.data(), table.data());  // site: address_init
+}
+
+void terminate(lapi_handle_t* handle, void*) {
+    LAPI_Term(*handle);  // site: term
+}
+
 void* handler_of(std::string_view what) {
+    if (what == "gfence") return reinterpret_cast<void*>(leave_to<fence_all>);
+    if (what == "address_init") return reinterpret_cast<void*>(leave_to<exchange>);
+    if (what == "term") return reinterpret_cast<void*>(leave_to<terminate>);
     if (what == "wait") return reinterpret_cast<void*>(wait_in_header_handler);
     if (what == "no_place") return reinterpret_cast<void*>(give_no_place);
     return reinterpret_cast<void*>(std::uint64_t{5});  // task 1 has none of that number

@@ -9,7 +9,11 @@ sentences = {
     "wait": "LAPI_Waitcntr in a header handler, which must not wait",
     "no_place": "a message of LAPI from task 0 cannot be handled: there is no place for the data",
     "no_handler": "a message of LAPI from task 0 cannot be handled: the header handler is null, or",
+    "gfence": "LAPI_Gfence in a completion handler, which runs within another call of its task",
+    "address_init": "LAPI_Address_init in a completion handler, which runs within another call",
+    "term": "LAPI_Term in a completion handler, which runs within another call of its task",
 }
+calls = {"wait", "gfence", "address_init", "term"}  #: which a handler must not make
 
 
 @pytest.mark.parametrize("machine", ["threads:2,progress=interrupt",
@@ -24,14 +28,14 @@ def test_handlers_on_another_thread_are_refused(machine: str):
 @pytest.mark.parametrize("what", sentences)
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:sp-lapi"])
 def test_a_wrong_handler_is_told(machine: str, what: str):
-    if what == "wait" and check_level < 1:
+    if what in calls and check_level < 1:
         pytest.skip("noticed from check level 1 on")
     outcome = run("lapi_mistakes", what, machine=machine)
     assert outcome.status == 1, outcome.err
     assert len(outcome.sentences()) == 1
     assert outcome.sentences()[0].startswith(f"rank 1 of 2: {sentences[what]}")
-    if what == "wait":
-        assert f"  called at {site('lapi_mistakes.cpp', 'wait')}\n" in outcome.err
+    if what in calls:
+        assert f"  called at {site('lapi_mistakes.cpp', what)}\n" in outcome.err
 
 
 @pytest.mark.parametrize("how", ["direct", "pointer"])
