@@ -1,26 +1,27 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/// Names the file and the line of each call of LAPI's functions in reports of hangs and of
-/// mistakes: the functions are macros too, which note the place. Function pointers and
-/// `(LAPI_Put)(...)` call the same functions, at an unknown place. A program that defines
-/// SELION_LAPI_WITHOUT_PLACES before it includes the header gets functions only.
+/** Names the file and the line of each call of LAPI's functions in reports of hangs and of
+ * mistakes: the functions are macros too, which note the place. Function pointers and
+ * `(LAPI_Put)(...)` call the same functions, at an unknown place. A program that defines
+ * SELION_LAPI_WITHOUT_PLACES before it includes the header gets functions only. */
 
 #include <selion/detail/export.hpp>
 
-/// Laid out as compilers lay out what a std::source_location points to.
+/** Laid out as compilers lay out what a std::source_location points to. */
 struct selion_lapi_place {
     const char* file;
     const char* function;
     unsigned int line;
-    unsigned int column;  ///< 0: unknown
+    unsigned int column; /**< 0: unknown */
 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// The calling task's next call of a function of LAPI is made there. @param place lives for ever.
+/** The calling task's next call of a function of LAPI is made there.
+ * @param place lives for ever. */
 SELION_API void selion_lapi_note_place(const struct selion_lapi_place* place);
 
 #ifdef __cplusplus
@@ -29,7 +30,7 @@ SELION_API void selion_lapi_note_place(const struct selion_lapi_place* place);
 
 #ifndef SELION_LAPI_WITHOUT_PLACES
 
-/// The first argument of a call that is made here.
+/** The first argument of a call that is made here. */
 #define SELION_LAPI_HERE(argument)                                                               \
     (selion_lapi_note_place(__extension__({                                                      \
          static const struct selion_lapi_place selion_place = {__FILE__, __func__, __LINE__, 0}; \

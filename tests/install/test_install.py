@@ -122,14 +122,15 @@ def test_find_package_of_lapi(prefix, tmp_path):
     check_lapi_program(tmp_path / "consumer")
 
 
-def test_pkg_config_of_lapi(prefix, tmp_path):
+@pytest.mark.parametrize("standard", ["c89", "c11"])
+def test_pkg_config_of_lapi(prefix, tmp_path, standard):
     packages = next(prefix.glob("lib*/**/pkgconfig"))
     flags = run("pkg-config", "--cflags", "--libs", "--static", "selion-lapi",
                 PKG_CONFIG_PATH=str(packages))
     program = tmp_path / "consumer"
     run(
-        "gcc", "-std=c11", _lapi_consumer / "consumer.c", "-o", program, *shlex.split(flags),
-        f"-Wl,-rpath,{packages.parent}",
+        "gcc", f"-std={standard}", _lapi_consumer / "consumer.c", "-o", program,
+        *shlex.split(flags), f"-Wl,-rpath,{packages.parent}",
     )
     check_lapi_program(program)
 

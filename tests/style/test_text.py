@@ -8,6 +8,7 @@ from project_files import all_files, commented_files, cpp_files, read
 # Split, so that this file passes its own check.
 _leftovers = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 _foreign_paths = re.compile(r"(?<![\w./-])/(ro" r"ot|wo" r"rk|home/\w+)/")
+_licence = r"SPDX-License-Identifier: Apache-2\.0"
 _statement = re.compile(r"^\s*//(?!/)(?:.*(?:\w\(|=|->|::).*[;{]| *\}+;?)\s*$")
 _text_suffixes = (".md", ".txt", ".toml", ".json", ".in", ".yml")
 
@@ -15,7 +16,7 @@ _text_suffixes = (".md", ".txt", ".toml", ".json", ".in", ".yml")
 def has_licence(text: str) -> bool:
     lines = text.split("\n")
     first = lines[1] if lines[0].startswith("#!") and len(lines) > 1 else lines[0]
-    return re.fullmatch(r"(//|#) SPDX-License-Identifier: Apache-2\.0", first) is not None
+    return re.fullmatch(r"((//|#) {0}|/\* {0} \*/)".format(_licence), first) is not None
 
 
 def wide_lines(text: str) -> list[int]:
@@ -58,6 +59,7 @@ def test_a_missing_licence_line_is_found():
     assert not has_licence("#pragma once\n")
     assert not has_licence("// SPDX-License-Identifier: MIT\n")
     assert has_licence("#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
+    assert has_licence("/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n")
 
 
 def test_a_wide_line_is_found():

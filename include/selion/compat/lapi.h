@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/// For programs that say `#include <lapi.h>`: the target selion::lapi has this folder on its path.
+/** For programs that say `#include <lapi.h>`: the target selion::lapi has this folder on its
+ * path. */
 #include <selion/lapi.h>
