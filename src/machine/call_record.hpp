@@ -59,8 +59,9 @@ constexpr bool is_collective(operation what) {
 /// "model.py:12", ended by a zero, eight characters in a word.
 using script_text = std::array<std::uint64_t, detail::line_bytes / sizeof(std::uint64_t)>;
 
-/// What one rank is doing, written by that rank alone with plain stores to its own lines, read by
-/// whoever explains a hang or a death. Lies in memory that the launcher sees.
+/// What one rank is doing, or the thread beside it, written by that thread alone with plain stores
+/// to its own lines, read by whoever explains a hang or a death. Lies in memory that the launcher
+/// sees.
 struct alignas(detail::line_bytes) call_record {
     std::uint64_t entries;        ///< calls begun and ended; odd while inside one
     std::uint64_t site;           ///< of the last call, as its process sees it; 0 when unknown
@@ -156,28 +157,34 @@ inline void note_call(call_record& record, operation what, std::source_location 
     if (is_collective(what) && team_size == 0) publish(record.instance, record.instance + 1);
 }
 
+/// Where the context's thread notes its calls; null: nowhere, because it has joined a rank.
+inline call_record* own_record(const detail::rank_context& context) {
+    return context.is_foreign_thread ? context.beside : context.call;
+}
+
 /// Marks a rank as inside a call for its lifetime. Nested scopes keep the outermost call's name.
 class call_scope {
 public:
     call_scope(detail::rank_context& context, operation what, std::source_location site,
                std::uint32_t team_size = 0)
-        : record_(*context.call),
-          is_outermost_(!context.is_foreign_thread && record_.entries % 2 == 0) {
+        : record_(own_record(context)),
+          is_outermost_(record_ != nullptr && record_->entries % 2 == 0) {
         if (context.is_foreign_thread && is_collective(what) && team_size == 0) {
-            publish(record_.instance, record_.instance + 1);  // the rank takes part all the same
+            // The rank takes part all the same.
+            publish(context.call->instance, context.call->instance + 1);
         }
         if (!is_outermost_) return;
-        note_call(record_, what, site, team_size);
-        publish(record_.entries, record_.entries + 1);
+        note_call(*record_, what, site, team_size);
+        publish(record_->entries, record_->entries + 1);
     }
     ~call_scope() {
-        if (is_outermost_) publish(record_.entries, record_.entries + 1);
+        if (is_outermost_) publish(record_->entries, record_->entries + 1);
     }
     call_scope(const call_scope&) = delete;
     call_scope& operator=(const call_scope&) = delete;
 
 private:
-    call_record& record_;
+    call_record* record_;
     bool is_outermost_;
 };
 

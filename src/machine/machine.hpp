@@ -280,7 +280,7 @@ public:
     /// Asked by a handler of a message to the context's rank: has a function called outside
     /// handlers, where it may wait, beside what the rank itself does. Such calls of one rank are
     /// made one after another, each with a context of the rank, before `run` returns. On a thread
-    /// of their own that is a copy, marked `is_beside`.
+    /// of their own that is a copy, which has a `beside`.
     /// @return false where the rank's own calls have to do it.
     virtual bool call_beside(detail::rank_context&, void (*)(detail::rank_context&, void*), void*) {
         return false;

@@ -24,7 +24,7 @@ void run_completion(detail::rank_context& context, const ripe_completion& what);
 
 /// Whether the caller is in such a handler, or in what that has called.
 inline bool in_completion(const detail::rank_context& caller) {
-    if (caller.is_foreign_thread) return caller.is_beside;
+    if (caller.is_foreign_thread) return caller.beside != nullptr;
     return machine::look_at(caller.call->in_completion) != 0;
 }
 

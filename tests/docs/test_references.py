@@ -121,7 +121,7 @@ def test_the_context_of_a_rank_is_told_field_by_field():
     start = r"^struct alignas\(line_bytes\) rank_context \{\n"
     body = re.search(start + r"(.*?)^\};", header, re.M | re.S)[1]
     fields = re.findall(r"^    [\w:<> *]+?[ *](\w+)(?: = [\w&]+)?;", body, re.M)
-    assert {"rank", "own", "bypass_count", "is_beside", "processors"} <= set(fields)
+    assert {"rank", "own", "bypass_count", "beside", "processors"} <= set(fields)
     by_call = {"mapped_origin", "mapped_step", "first_mapped", "mapped_count"}
     page = (root / "docs/howto/write-a-machine.md").read_text(encoding="utf-8")
     assert "`map_ranks(" in page

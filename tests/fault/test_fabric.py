@@ -235,6 +235,17 @@ def test_a_limit_of_files_is_raised_where_that_is_allowed():
     assert outcome.status == 0, outcome.err
 
 
+@trying(timeout=("0.5", "4", "20"))
+def test_a_completion_handler_that_waits_for_ever_is_told(timeout: str):
+    with Launched(2, "test_completing", "stuck", SELION_MACHINE="fabric,progress=interrupt",
+                  SELION_HANG_TIMEOUT=timeout, SELION_HANG_ACTION="abort") as job:
+        outcome = job.end(within=soon + float(timeout))
+    assert outcome.status != 0
+    assert re.search(r"hang: .* rank 1 of 2 on host \S+ waits in its completion handlers at \S+; a "
+                     r"completion handler of it waits in wait_until at "
+                     rf"{re.escape(site('completing.cpp', 'stuck'))}\n", outcome.err), outcome.err
+
+
 @pytest.mark.parametrize("what, call", [
     ("send", "send"), ("block", "send"), ("put", "put"), ("get", "get"), ("atomic", "an atomic"),
     ("quiet", "quiet"),

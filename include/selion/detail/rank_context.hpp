@@ -146,7 +146,9 @@ struct alignas(line_bytes) rank_context {
     std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's segment 0
     bool compares_calls = false;     ///< what the ranks call in each collective
     bool is_foreign_thread = false;
-    bool is_beside = false;  ///< this thread runs completion handlers beside the rank's own
+    /// Where this thread notes its calls, which runs completion handlers beside the rank's own;
+    /// else null.
+    machine::call_record* beside = nullptr;
 
     /// From now on `count` ranks are mapped, from rank `first` on, whose segment 0 is at `base`.
     /// @param stride_bytes from one rank's memory to the next; no power of two, so that equal

@@ -229,9 +229,10 @@ int fabric_machine::run_ranks(const job& work) {
     watch_others();
     std::vector<watched_rank> watched;
     for (fabric_rank& rank : ranks_) {
-        watched.push_back({.name = rank.name(), .record = *rank.context().call, .more = [&rank] {
-                               return rank.lost_frames_text();
-                           }});
+        watched.push_back({.name = rank.name(),
+                           .record = *rank.context().call,
+                           .beside = rank.record_beside(),
+                           .more = [&rank] { return rank.lost_frames_text(); }});
     }
     const job_watch watch(std::move(watched), setting_, others_ ? &*others_ : nullptr,
                           deaths_ ? &*deaths_ : nullptr, [this] { end_for_hang(); });

@@ -214,7 +214,8 @@ bool fabric_rank::call_beside(void (*function)(detail::rank_context&, void*), vo
     if (!beside_) {
         const std::uint32_t bell = around_.setting.bells().of_beside(index());
         sleeping_.pipes.open(bell);
-        beside_.emplace(context_, std::make_unique<fabric_waiter>(sleeping_, bell));
+        beside_.emplace(context_, std::make_unique<fabric_waiter>(sleeping_, bell),
+                        *around_.mapping.record_beside(index()));
     }
     beside_->add(function, argument);
     return true;

@@ -85,6 +85,7 @@ public:
     std::string text() const;
     /// For a hang report; empty: nothing.
     std::string lost_frames_text() const;
+    const call_record* record_beside() const { return around_.mapping.record_beside(index()); }
     /// Says what is odd about the frames that have come.
     void report_frames() const;
 

@@ -20,6 +20,12 @@ namespace {
 
 constexpr std::int64_t longest_sample_ms = 250;
 
+/// What a completion handler waits for on a thread of its own; empty: none waits.
+std::string handler_text(const call_record* beside) {
+    if (beside == nullptr || look_at(beside->is_waiting) == 0) return {};
+    return fmt::format("; a completion handler of it waits {}", last_call_text(*beside));
+}
+
 }  // namespace
 
 job_watch::job_watch(std::vector<watched_rank> ranks, const node::job_setting& setting,
@@ -49,8 +55,8 @@ job_watch::~job_watch() {
 
 std::string job_watch::explanation_of(const watched_rank& rank) {
     const bool is_waiting = look_at(rank.record.is_waiting) != 0;
-    return fmt::format("{} {} {}{}", rank.name, is_waiting ? "waits" : "is",
-                       last_call_text(rank.record), rank.more());
+    return fmt::format("{} {} {}{}{}", rank.name, is_waiting ? "waits" : "is",
+                       last_call_text(rank.record), handler_text(rank.beside), rank.more());
 }
 
 void job_watch::look_at_wait(const watched_rank& rank, wait_seen& seen, std::int64_t now_ns) const {

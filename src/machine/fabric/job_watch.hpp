@@ -18,6 +18,7 @@ namespace selion::machine::fabric {
 struct watched_rank {
     std::string name;  ///< "rank 2 of 4 on host a"
     const call_record& record;
+    const call_record* beside;          ///< of the thread beside it; null: it can have none
     std::function<std::string()> more;  ///< what else is to be told, or nothing
 };
 

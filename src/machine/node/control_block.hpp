@@ -33,6 +33,7 @@ struct control_block {
     std::uint64_t magic;
     std::uint64_t total_bytes;  ///< of the mapping
     std::uint64_t records_offset;
+    std::uint64_t beside_offset;  ///< of the records of threads beside ranks; 0: there are none
     std::uint64_t processes_offset;
     std::uint64_t bells_offset;
     std::uint64_t mail_offset;  ///< of the first carrier's `mail_area`

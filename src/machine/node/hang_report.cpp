@@ -121,31 +121,44 @@ std::string absentees_text(const shared_mapping& mapping, operation what, std::u
     return text.empty() ? nobody_text(mapping, what, instance, compares_calls) : text;
 }
 
-std::string signal_text(const shared_mapping& mapping, std::uint32_t rank,
-                        const rank_state& state) {
+/// What somebody waits for in a call that is no collective of all ranks.
+std::string wait_text(const shared_mapping& mapping, std::string_view who,
+                      const call_record& record) {
+    const rank_state state = state_of(record);
+    if (state.what != operation::wait_signal) {
+        return fmt::format("\n  {} waits {}", who, last_call_text(record));
+    }
     const auto& word =
         *reinterpret_cast<const detail::shared_word*>(mapping.start() + state.word_offset);
-    return fmt::format(
-        "\n  rank {} waits in wait_until at {} for a signal of at least {}; it is {}", rank,
-        state.site, state.at_least, detail::word_load(word));
+    return fmt::format("\n  {} waits in wait_until at {} for a signal of at least {}; it is {}",
+                       who, state.site, state.at_least, detail::word_load(word));
+}
+
+/// The same of the rank's completion handler on a thread of its own; empty: none waits.
+std::string handler_text(const shared_mapping& mapping, std::uint32_t rank) {
+    const call_record* const record = mapping.record_beside(rank);
+    if (record == nullptr) return {};
+    const rank_state state = state_of(*record);
+    if (!state.is_inside || !state.is_waiting) return {};
+    return wait_text(mapping, fmt::format("a completion handler of rank {}", rank), *record);
 }
 
 }  // namespace
 
 std::string explain_waits(const shared_mapping& mapping, bool compares_calls) {
     std::map<std::tuple<std::uint64_t, operation, std::string>, std::vector<std::uint32_t>> groups;
-    std::string signals;
+    std::string others;
     for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
-        const rank_state state = state_of(mapping.record(rank));
-        if (!state.is_inside || !state.is_waiting) continue;
-        if (state.what == operation::wait_signal) {
-            signals += signal_text(mapping, rank, state);
-        } else if (!is_collective(state.what) || state.team_size != 0) {
-            signals +=
-                fmt::format("\n  rank {} waits {}", rank, last_call_text(mapping.record(rank)));
-        } else {
-            groups[{state.instance, state.what, state.site}].push_back(rank);
+        const call_record& record = mapping.record(rank);
+        const rank_state state = state_of(record);
+        if (state.is_inside && state.is_waiting) {
+            if (is_collective(state.what) && state.team_size == 0) {
+                groups[{state.instance, state.what, state.site}].push_back(rank);
+            } else {
+                others += wait_text(mapping, fmt::format("rank {}", rank), record);
+            }
         }
+        others += handler_text(mapping, rank);
     }
     std::string text;
     for (const auto& [call, ranks] : groups) {
@@ -154,7 +167,7 @@ std::string explain_waits(const shared_mapping& mapping, bool compares_calls) {
                             ranks.size() == 1 ? "waits" : "wait", name_of(what), instance, site);
         text += absentees_text(mapping, what, instance, compares_calls);
     }
-    text += signals;
+    text += others;
     return text.empty() ? "\n  no rank waits" : text;
 }
 

@@ -41,12 +41,12 @@ std::int64_t node_clock::stamp_ps() {
 }
 
 bool node_clock::wait(detail::rank_context& context, const wait_request& request) {
-    call_record& record = *context.call;
-    if (!context.is_foreign_thread) {
+    call_record* const record = own_record(context);
+    if (record != nullptr) {
         const auto* word = reinterpret_cast<const std::byte*>(&request.word);
-        publish(record.word_offset, static_cast<std::uint64_t>(word - mapping_.start()));
-        publish(record.at_least, request.at_least);
-        publish(record.is_waiting, 1u);
+        publish(record->word_offset, static_cast<std::uint64_t>(word - mapping_.start()));
+        publish(record->at_least, request.at_least);
+        publish(record->is_waiting, 1u);
     }
     const std::int64_t start_ps = context.recorder != nullptr ? stamp_ps() : 0;
     const bool has_arrived = context.waiter->wait(request);
@@ -57,7 +57,7 @@ bool node_clock::wait(detail::rank_context& context, const wait_request& request
                                   .kind = meters::slice_kind::wait,
                                   .flow_in = has_arrived ? cause_of(context, request) : 0});
     }
-    if (!context.is_foreign_thread) publish(record.is_waiting, 0u);
+    if (record != nullptr) publish(record->is_waiting, 0u);
     return has_arrived;
 }
 

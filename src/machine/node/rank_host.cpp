@@ -190,7 +190,8 @@ bool rank_host::call_beside(const detail::rank_context& context,
     if (beside == nullptr) {
         const std::uint32_t bell = setting_.bells().of_beside(context.rank);
         beside = std::make_unique<side_thread>(
-            context, std::make_unique<thread_waiter>(waiting_of(bell, &office_.room_of(context))));
+            context, std::make_unique<thread_waiter>(waiting_of(bell, &office_.room_of(context))),
+            *mapping_.record_beside(context.rank));
     }
     beside->add(function, argument);
     return true;

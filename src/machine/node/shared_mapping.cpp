@@ -48,7 +48,9 @@ control_block lay_out(const mapping_plan& plan) {
     control.reserve_bytes = round_up(std::max(wanted, smallest_reserve), page_bytes());
     control.stride_bytes = round_up(control.reserve_bytes, 2 * page_bytes()) + page_bytes();
     control.records_offset = round_up(sizeof(control_block), detail::line_bytes);
-    control.processes_offset = control.records_offset + ranks * sizeof(call_record);
+    const std::uint64_t records_bytes = ranks * sizeof(call_record);
+    control.beside_offset = plan.has_notifier ? control.records_offset + records_bytes : 0;
+    control.processes_offset = control.records_offset + (plan.has_notifier ? 2 : 1) * records_bytes;
     control.bells_offset = control.processes_offset + plan.shape.processes * sizeof(process_record);
     control.mail_offset =
         round_up(control.bells_offset + control.bells * sizeof(doorbell), page_bytes());
@@ -176,6 +178,11 @@ void shared_mapping::close_file() {
 
 call_record& shared_mapping::record(std::uint32_t rank) const {
     return reinterpret_cast<call_record*>(start_ + control().records_offset)[rank];
+}
+
+call_record* shared_mapping::record_beside(std::uint32_t rank) const {
+    if (control().beside_offset == 0) return nullptr;
+    return reinterpret_cast<call_record*>(start_ + control().beside_offset) + rank;
 }
 
 process_record& shared_mapping::process(std::uint32_t index) const {

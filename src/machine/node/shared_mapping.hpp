@@ -48,6 +48,8 @@ public:
 
     control_block& control() const { return *reinterpret_cast<control_block*>(start_); }
     call_record& record(std::uint32_t rank) const;
+    /// Of the thread that runs completion handlers beside a rank; null: it can have none.
+    call_record* record_beside(std::uint32_t rank) const;
     process_record& process(std::uint32_t index) const;
     doorbell& bell(std::uint32_t index) const;
     mailbox mail(std::uint32_t carrier) const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/side_thread.hpp"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "machine/crash_handler.hpp"
@@ -8,11 +10,14 @@
 
 namespace selion::machine::node {
 
-side_thread::side_thread(const detail::rank_context& rank, std::unique_ptr<waiter> own)
+side_thread::side_thread(const detail::rank_context& rank, std::unique_ptr<waiter> own,
+                         call_record& record)
     : context_(rank), waiter_(std::move(own)) {
     context_.waiter = waiter_.get();
     context_.is_foreign_thread = true;
-    context_.is_beside = true;
+    context_.beside = &record;
+    publish(record.program_start, program_start);
+    publish(record.process, static_cast<std::int32_t>(getpid()));
     context_.recorder = nullptr;
     thread_ = std::thread([this] { run(); });
 }

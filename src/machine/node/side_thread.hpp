@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "machine/call_record.hpp"
 #include "machine/waiter.hpp"
 #include "selion/detail/rank_context.hpp"
 
@@ -16,8 +17,8 @@ namespace selion::machine::node {
 /// another. Without any it sleeps.
 class side_thread {
 public:
-    /// @param rank is copied. @param own how the calls wait.
-    side_thread(const detail::rank_context& rank, std::unique_ptr<waiter> own);
+    /// @param rank is copied. @param own how the calls wait. @param record what they are.
+    side_thread(const detail::rank_context& rank, std::unique_ptr<waiter> own, call_record& record);
     /// Makes the calls that are left, and ends the thread.
     ~side_thread();
     side_thread(const side_thread&) = delete;

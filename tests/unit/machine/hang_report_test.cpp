@@ -13,12 +13,15 @@ using testing::Not;
 
 class hang_report_test : public testing::Test {
 protected:
-    hang_report_test() : mapping_(small_mapping(1, 4)) {}
+    hang_report_test() : mapping_(small_mapping(1, 4, false, true)) {}
 
     /// Lets a rank begin a call and leave it open; waits in it when told so.
     void begin(std::uint32_t rank, operation what, std::source_location site,
                bool is_waiting = true) {
-        call_record& record = mapping_.record(rank);
+        begin(mapping_.record(rank), what, site, is_waiting);
+    }
+    static void begin(call_record& record, operation what, std::source_location site,
+                      bool is_waiting = true) {
         record.site = encode_site(site);
         record.what = static_cast<std::uint32_t>(what);
         if (is_collective(what)) ++record.instance;
@@ -30,10 +33,13 @@ protected:
         mapping_.record(rank).is_waiting = 0;
     }
     void wait_for_signal(std::uint32_t rank, std::uint64_t has, std::uint64_t wants) {
+        wait_for_signal(rank, mapping_.record(rank), has, wants);
+    }
+    void wait_for_signal(std::uint32_t rank, call_record& record, std::uint64_t has,
+                         std::uint64_t wants) {
         auto& word = *reinterpret_cast<detail::shared_word*>(mapping_.slice(rank) + 4096);
         word.value = has;
-        begin(rank, operation::wait_signal, std::source_location::current());
-        call_record& record = mapping_.record(rank);
+        begin(record, operation::wait_signal, std::source_location::current());
         record.word_offset =
             static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&word) - mapping_.start());
         record.at_least = wants;
@@ -102,6 +108,23 @@ TEST_F(hang_report_test, a_signal_is_told_with_its_value) {
     wait_for_signal(2, 5, 9);
     EXPECT_THAT(explain_waits(mapping_), HasSubstr("rank 2 waits in wait_until at "));
     EXPECT_THAT(explain_waits(mapping_), HasSubstr("for a signal of at least 9; it is 5"));
+}
+
+TEST_F(hang_report_test, a_handler_beside_its_rank_is_told_too) {
+    begin(1, operation::barrier, std::source_location::current());
+    call_record& record = *mapping_.record_beside(1);
+    const auto site = std::source_location::current();
+    begin(record, operation::wait_counter, site);
+    const std::string text = explain_waits(mapping_);
+    EXPECT_THAT(text, HasSubstr("\n  rank 1 waits in barrier #1 at "));
+    EXPECT_THAT(text, HasSubstr("\n  a completion handler of rank 1 waits in counter::wait at " +
+                                place(site)));
+    wait_for_signal(1, record, 5, 9);
+    EXPECT_THAT(explain_waits(mapping_),
+                HasSubstr("a completion handler of rank 1 waits in wait_until at "));
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("for a signal of at least 9; it is 5"));
+    record.is_waiting = 0;
+    EXPECT_THAT(explain_waits(mapping_), Not(HasSubstr("a completion handler")));
 }
 
 TEST_F(hang_report_test, a_watch_reports_each_long_wait_once) {

@@ -30,11 +30,12 @@ part part_of(const shared_mapping& mapping, const T& object) {
 }
 
 TEST(shared_mapping, parts_lie_apart_within_the_mapping) {
-    const shared_mapping mapping = small_mapping(2, 3);
+    const shared_mapping mapping = small_mapping(2, 3, false, true);
     const control_block& control = mapping.control();
     std::vector<part> parts{part_of(mapping, control)};
     for (std::uint32_t rank = 0; rank < control.ranks; ++rank) {
         parts.push_back(part_of(mapping, mapping.record(rank)));
+        parts.push_back(part_of(mapping, *mapping.record_beside(rank)));
         const auto slice = static_cast<std::uint64_t>(mapping.slice(rank) - mapping.start());
         parts.push_back({slice, slice + control.reserve_bytes});
     }
@@ -57,8 +58,9 @@ TEST(shared_mapping, parts_lie_apart_within_the_mapping) {
     }
     EXPECT_LE(parts.back().end, control.total_bytes);
     EXPECT_EQ(control.ranks, 6u);
-    // Of carriers, one for each rank, and of joining threads.
-    EXPECT_EQ(control.bells, 2 * 3 + 2 * 3u);
+    // Of carriers, one for each rank, of joining threads, of notifiers, and of threads beside
+    // ranks.
+    EXPECT_EQ(control.bells, 2 * 3 + 2 * 3 + 2 + 6u);
 }
 
 TEST(shared_mapping, what_threads_write_alone_has_lines_of_its_own) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/side_thread.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <chrono>
 #include <memory>
+#include <source_location>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "machine/call_record.hpp"
 #include "machine/waiter.hpp"
 
 namespace selion::machine::node {
@@ -34,8 +37,9 @@ void make(detail::rank_context&, void* made) {
 TEST(side_thread, makes_calls_in_order_and_those_that_are_left_at_its_end) {
     std::vector<int> made;
     const detail::rank_context rank;
+    call_record record{};
     {
-        side_thread beside(rank, std::make_unique<no_waiter>());
+        side_thread beside(rank, std::make_unique<no_waiter>(), record);
         for (const auto call : {make_slowly, make<2>, make<3>}) beside.add(call, &made);
     }
     EXPECT_EQ(made, (std::vector{1, 2, 3}));
@@ -44,22 +48,27 @@ TEST(side_thread, makes_calls_in_order_and_those_that_are_left_at_its_end) {
 TEST(side_thread, works_for_the_rank_and_is_not_its_own_thread) {
     detail::rank_context rank;
     rank.rank = 7;
+    call_record record{};
     struct seen {
         std::uint32_t rank = 0;
         bool is_foreign = false;
-        bool is_beside = false;
         bool is_current = false;
+        std::string call;
     } found;
     {
-        side_thread beside(rank, std::make_unique<no_waiter>());
+        side_thread beside(rank, std::make_unique<no_waiter>(), record);
         const auto look = [](detail::rank_context& own, void* into) {
-            *static_cast<seen*>(into) = {own.rank, own.is_foreign_thread, own.is_beside,
-                                         detail::current_context == &own};
+            const call_scope scope(own, operation::wait_signal, std::source_location::current());
+            *static_cast<seen*>(into) = {own.rank, own.is_foreign_thread,
+                                         detail::current_context == &own,
+                                         last_call_text(*own.beside)};
         };
         beside.add(look, &found);
     }
     EXPECT_EQ(found.rank, 7u);
-    EXPECT_TRUE(found.is_foreign && found.is_beside && found.is_current);
+    EXPECT_TRUE(found.is_foreign && found.is_current);
+    EXPECT_THAT(found.call, testing::StartsWith("in wait_until at "));
+    EXPECT_THAT(last_call_text(record), testing::StartsWith("in its own code, after wait_until"));
     EXPECT_FALSE(rank.is_foreign_thread);
 }
 
