@@ -5,8 +5,10 @@ and then says which rows are whose."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -95,6 +97,36 @@ def test_uncommitted_changes_are_told_apart(tmp_path, monkeypatch):
     assert found[:2] == [None, None]
     assert found[2] == found[4] != found[3]
     assert None not in found[2:]
+
+
+@pytest.mark.parametrize("newer", ["src/a/code.cpp", "python/bindings/code.hpp",
+                                   "studies/harness/code.hpp", "studies/two-words/code.cpp"])
+def test_what_is_compiled_of_older_sources_is_marked(tmp_path, monkeypatch, newer):
+    monkeypatch.setattr(places, "source_tree", lambda: tmp_path)
+    module, program = tmp_path / "_core.so", tmp_path / "study_two_words"
+    monkeypatch.setattr(native, "try_load", lambda: (SimpleNamespace(__file__=str(module)), ""))
+    monkeypatch.setattr(header, "_git", lambda _, what, *__: b"abc" if what == "describe" else b"")
+    (tmp_path / ".git").mkdir()
+    source = tmp_path / newer
+    source.parent.mkdir(parents=True)
+    (tmp_path / "studies" / "other").mkdir(parents=True)
+    others = (tmp_path / "studies/other/code.cpp", source.with_name("notes.md"))
+    for path, when in ((source, 1), (module, 2), (program, 2), *((each, 3) for each in others)):
+        path.write_text("")
+        os.utime(path, (when, when))
+
+    def told() -> tuple[str | None, str | None]:
+        commit = header.commit([program])
+        return commit, header.changes(commit, [program])
+
+    assert told() == ("abc", None)
+    os.utime(source, (3, 3))
+    assert told() == ("abc-dirty", "unknown")
+    os.utime(module, (4, 4))
+    is_of_the_program = "bindings" not in newer
+    assert told() == (("abc-dirty", "unknown") if is_of_the_program else ("abc", None))
+    os.utime(program, (4, 4))
+    assert told() == ("abc", None)
 
 
 def test_changes_that_nobody_can_tell_are_others(monkeypatch):

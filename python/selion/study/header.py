@@ -20,36 +20,61 @@ from selion.version import version
 _digest_letters = 12
 #: What programs are made of.
 _code = ("CMakeLists.txt", "cmake", "include", "machines", "python", "src", "studies")
+#: What is compiled into the module and into the programs, beside what each has of its own.
+_compiled = ("include", "src")
+_source_suffixes = (".c", ".cpp", ".h", ".hpp")
+_dirty = "-dirty"  # as git marks a commit from which files differ
 schema = 1  # of header and rows; a change that a reader must know of raises it
 
 
-def commit() -> str | None:
-    """Commit of the source tree, with a mark if files differ from it; of an installed package what
-    its build wrote down; None where nobody knows."""
+def commit(programs: Iterable[Path] = ()) -> str | None:
+    """Commit of the source tree, with a mark if files differ from it, or what was compiled does;
+    of an installed package what its build wrote down; None where nobody knows.
+
+    @param programs that run beside the compiled module.
+    """
     root = places.source_tree()
     if root is None or not (root / ".git").exists():
         written = Path(__file__).resolve().parents[1] / "commit"
         return written.read_text(encoding="utf-8").strip() if written.is_file() else None
     found = _git(root, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-    return found.decode().strip() or None if found is not None else None
+    name = found.decode().strip() if found is not None else ""
+    if name and not name.endswith(_dirty) and _is_outdated(root, programs):
+        name += _dirty
+    return name or None
 
 
-def changes(of: str | None) -> str | None:
+def changes(of: str | None, programs: Iterable[Path] = ()) -> str | None:
     """What tells code that differs from a commit from other code that does; "unknown" where nobody
     can tell; None where only other files differ, or none.
 
-    @param of as `commit` says it.
+    @param of as `commit` says it of the same programs.
     """
-    if of is None or not of.endswith("-dirty"):
+    if of is None or not of.endswith(_dirty):
         return None
     root = places.source_tree()
-    if root is None or not (root / ".git").exists():
+    if root is None or not (root / ".git").exists() or _is_outdated(root, programs):
         return "unknown"
     found = _git(root, "diff-index", "-p", "--binary", "--full-index", "--no-textconv",
                  "--no-ext-diff", "HEAD", "--", *_code)
     if found is None:
         return "unknown"
     return hashlib.sha256(found).hexdigest()[:_digest_letters] if found else None
+
+
+def _is_outdated(root: Path, programs: Iterable[Path]) -> bool:
+    """Whether a source has been written since the module or one of the programs was compiled: they
+    are then of another state of the tree, of which nobody knows any more."""
+    module, _ = native.try_load()
+    made_of: dict[Path, tuple[str, ...]] = {}
+    if module and module.__file__:
+        made_of[Path(module.__file__)] = ("python/bindings",)
+    for program in programs:
+        name = program.name.removeprefix("study_").replace("_", "-")
+        made_of[program] = ("studies/harness", f"studies/{name}")
+    return any(path.stat().st_mtime > built.stat().st_mtime
+               for built, own in made_of.items() for folder in (*_compiled, *own)
+               for path in (root / folder).rglob("*") if path.suffix in _source_suffixes)
 
 
 def _git(root: Path, *words: str) -> bytes | None:
@@ -98,15 +123,19 @@ def tuning() -> str | None:
     return hashlib.sha256(table).hexdigest()[:_digest_letters]
 
 
-def header(machines: Iterable[str] = ()) -> Row:
-    """A header for rows that are measured now. @param machines specs of theirs."""
+def header(machines: Iterable[str] = (), programs: Iterable[Path] = ()) -> Row:
+    """A header for rows that are measured now.
+
+    @param machines specs of theirs. @param programs that measure.
+    """
+    programs = tuple(programs)
     knobs = {key: value for key, value in sorted(os.environ.items()) if key.startswith("SELION_")}
-    measured_by = commit()
+    measured_by = commit(programs)
     return {
         "selion": version(),
         "schema": schema,
         "commit": measured_by,
-        "changes": changes(measured_by),
+        "changes": changes(measured_by, programs),
         "begun": datetime.now(UTC).isoformat(timespec="seconds"),
         "host": platform.node(),
         "cpu": cpu_name(),

@@ -91,7 +91,7 @@ class Session:
                 for point in self.points
                 if not point.obstacle and self._missing(finished, point)
             ]
-            now = header.header(self._machines(self.points))
+            now = header.header(self._machines(self.points), self._programs.values())
             parts = [part for part in found.parts if part.rows]
             to_run = missing
             if differing := self._differences(parts, now, missing):
