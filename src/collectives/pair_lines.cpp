@@ -2,6 +2,7 @@
 #include "collectives/pair_lines.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -15,9 +16,10 @@
 namespace selion::collectives {
 namespace {
 
-/// Beside a line's number: what is longer than any short message.
-constexpr std::uint32_t is_long = UINT32_MAX;
-static_assert(line_payload < is_long);
+/// Beside a line's number, where short messages have their length: a long one, by its place.
+constexpr std::uint32_t is_long_at_address = UINT32_MAX;
+constexpr std::uint32_t is_long_at_global_address = UINT32_MAX - 1;
+static_assert(line_payload < is_long_at_global_address);
 
 /// Short messages that are taken before their sender is told.
 constexpr std::uint64_t lines_between_tellings = line_window / 2;
@@ -89,18 +91,19 @@ void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) 
         copy_pieces(line.bytes, data);
         line.number.note = static_cast<std::uint32_t>(bytes);
     } else {
-        const long_message lent = lend(to, data, may_lend);
+        static_assert(offsetof(numbered_line, bytes) + sizeof(long_message) <= 32);
+        const lent_message lent = lend(to, data, may_lend);
         lent_to_.push_back(&to);
-        machine::announce_write(context_, line.bytes, sizeof lent);
-        std::memcpy(line.bytes, &lent, sizeof lent);
-        line.number.note = is_long;
+        machine::announce_write(context_, line.bytes, sizeof lent.what);
+        std::memcpy(line.bytes, &lent.what, sizeof lent.what);
+        line.number.note = lent.is_global ? is_long_at_global_address : is_long_at_address;
     }
     machine::word_store(context_, line.number, number);
 }
 
 /// One piece that stays as it is may be read where it lies, if the receiver sees that memory. Where
 /// the collective may end before it is done, nothing of the caller's does.
-auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> long_message {
+auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> lent_message {
     const std::size_t bytes = bytes_of(data);
     const detail::rank_context& caller = *detail::current_context;
     const bool may_end_early =
@@ -108,19 +111,19 @@ auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> 
     if (may_lend && data.size() == 1 && !may_end_early) {
         const std::byte* const start = data.front().data();
         const auto own = detail::own_address(context_, start, bytes);
-        if (own) return {*own, bytes, true};
-        if (to.is_in_process) return {reinterpret_cast<std::uint64_t>(start), bytes, false};
+        if (own) return {{*own, bytes}, true};
+        if (to.is_in_process) return {{reinterpret_cast<std::uint64_t>(start), bytes}, false};
     }
     if (to.is_in_process) {
         std::byte* const copy = private_copy(bytes);
         machine::announce_write(context_, copy, bytes);
         copy_pieces(copy, data);
-        return {reinterpret_cast<std::uint64_t>(copy), bytes, false};
+        return {{reinterpret_cast<std::uint64_t>(copy), bytes}, false};
     }
     const std::uint64_t copy = copies_.take(bytes);
     machine::announce_write(context_, detail::mapped_address(context_, copy), bytes);
     copy_pieces(detail::mapped_address(context_, copy), data);
-    return {copy, bytes, true};
+    return {{copy, bytes}, true};
 }
 
 /// Until the end of the step.
@@ -131,9 +134,9 @@ std::byte* pair_lines::private_copy(std::size_t bytes) {
     return room.data();
 }
 
-const std::byte* pair_lines::place_of(const long_message& what) const {
-    return what.is_global ? detail::mapped_address(context_, what.place)
-                          : reinterpret_cast<const std::byte*>(what.place);
+const std::byte* pair_lines::place_of(const lent_message& lent) const {
+    return lent.is_global ? detail::mapped_address(context_, lent.what.place)
+                          : reinterpret_cast<const std::byte*>(lent.what.place);
 }
 
 /// As long as its sender says.
@@ -144,16 +147,17 @@ std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t
     numbered_line& line = from.here->lines[number % line_window];
     detail::await_word(context_, {line.number, number, machine::wait_reason::collective});
     last_received_from_ = &from;
-    last_was_long_ = line.number.note == is_long;
+    last_was_long_ = line.number.note > line_payload;
     if (!last_was_long_) {
         machine::announce_read(context_, line.bytes, line.number.note);
         return {line.bytes, line.number.note};
     }
-    long_message lent;
-    machine::announce_read(context_, line.bytes, sizeof lent);
-    std::memcpy(&lent, line.bytes, sizeof lent);
-    machine::announce_read(context_, place_of(lent), lent.bytes);
-    return {place_of(lent), lent.bytes};
+    lent_message lent{.what = {}, .is_global = line.number.note == is_long_at_global_address};
+    machine::announce_read(context_, line.bytes, sizeof lent.what);
+    std::memcpy(&lent.what, line.bytes, sizeof lent.what);
+    const std::span read(place_of(lent), lent.what.bytes);
+    machine::announce_read(context_, read.data(), read.size());
+    return read;
 }
 
 /// What has been received last has been read.

@@ -69,17 +69,21 @@ private:
         std::uint64_t await_taken(std::uint64_t at_least) const;
         void tell_taken(std::uint64_t number) const;
     };
-    /// Where a long message lies.
+    /// Where a long message lies: with the line's number, in as little as 32 bytes, which some
+    /// machines have in a line of their caches.
     struct long_message {
         std::uint64_t place;  ///< an address of the process, or a global one
         std::uint64_t bytes;
+    };
+    struct lent_message {
+        long_message what;
         bool is_global;
     };
 
     std::size_t position_of(std::uint32_t member) const;
-    long_message lend(const partner& to, message_pieces data, bool may_lend);
+    lent_message lend(const partner& to, message_pieces data, bool may_lend);
     std::byte* private_copy(std::size_t bytes);
-    const std::byte* place_of(const long_message& what) const;
+    const std::byte* place_of(const lent_message& lent) const;
     void release_last();
 
     detail::rank_context& context_;

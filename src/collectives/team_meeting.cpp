@@ -20,8 +20,12 @@ team_meeting::team_meeting(detail::rank_context& context, const team_members& me
     }
 }
 
+/// The last one to arrive at the centre does not look there again: others are reading the line.
 void team_meeting::synchronise(machine::wait_reason reason) {
-    arrive();
+    if (is_central() && centre_.arrive(context_)) {
+        return detail::word_changed(context_, *centre_.word);
+    }
+    if (!is_central()) arrive();
     wait(reason);
 }
 
