@@ -180,7 +180,8 @@ std::vector<std::size_t> sizes_for(selion::collective_kind what, const selion::w
     std::vector<std::size_t> all{0, 1, 7, 8};
     const bool is_large = ranks > 16;
     if (!is_large || (is_full() && !is_for_each)) all.push_back(4096);
-    const bool is_for_most = is_for_each || (is_large && what == reduce_scatter);
+    // Each rank has such a block for each: 64 of them would want 13 GiB.
+    const bool is_for_most = is_for_each || (ranks > 31 && what == reduce_scatter);
     const bool takes_long = ranks <= 4 || (is_full() && !is_for_most);
     if (takes_long && has_room) all.push_back(long_bytes);
     return all;
