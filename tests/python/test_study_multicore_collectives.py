@@ -4,10 +4,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from conftest import root
 from studying import Study, values, where_is
+
+
+page = (root / "studies/multicore-collectives/multicore-collectives.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +23,14 @@ def where() -> dict[str, str]:
 @pytest.fixture
 def study(selion, where) -> Study:
     return Study(selion, "multicore-collectives", where)
+
+
+def assert_printed(figures: list[str], found: list[float]) -> None:
+    """The figures are what has been found, as precise as they are printed."""
+    assert len(figures) == len(found)
+    for figure, value in zip(figures, found, strict=True):
+        decimals = len(figure.partition(".")[2])
+        assert float(figure.replace(",", "")) == pytest.approx(value, abs=0.51 * 10**-decimals)
 
 
 def test_threads_are_two_orders_of_magnitude_faster_than_processes(study):
@@ -88,6 +101,27 @@ def test_the_best_choice_for_the_machine(study):
         assert gain[*what, "dependent"] >= max(1, gain[*what, "independent"])
     for what in (("barrier", 0), ("broadcast", 256), ("exchange", 8)):
         assert gain[*what, "dependent"] > 1.1 * gain[*what, "independent"] > 1.1
+
+
+def test_the_page_has_what_the_study_finds(study):
+    """Barriers: they move no data whose place on the host counts."""
+    figures = [re.findall(r"\d[\d,]*(?:\.\d+)?", line) for line in page.splitlines()
+               if line.startswith("| barrier | ")]  # fmt: skip
+    grid, nodes, radices, gains = figures[:4]
+    only = ("collective=barrier", "bytes=0")
+
+    def found(*asked: str, by: str, machine: str | None = None) -> list[float]:
+        return list(values(study(*asked, machine=machine), "latency_us", by).values())
+
+    layers = "threads-and-processes"
+    assert_printed(grid, found(layers, *only, by="processes"))
+    assert_printed(nodes, [us for node in ("clovertown", "bluegene-p") for us in
+                           found(f"{layers}-{node}", *only, by="processes")])
+    trees = ("topology=flat,k_nomial", "radix=0,2,3,4,6,8,12,16,32", "timing=source")
+    assert_printed(radices, found("radix", *only, *trees, by="radix", machine="sim:niagara2"))
+    rows = study("summary", *only)
+    assert_printed(gains, [row["value"] for row in rows if row["params"].get("choice") in (
+        "independent", "dependent")])
 
 
 def test_hybrid_modes_of_the_cluster(study):
