@@ -12,6 +12,7 @@
 
 #include <selion/block_collectives.hpp>
 #include <selion/detail/block_call.hpp>
+#include <selion/detail/composed_call.hpp>
 #include <selion/detail/element_memory.hpp>
 #include <selion/detail/late_memory.hpp>
 #include <selion/detail/team_view.hpp>
@@ -30,6 +31,7 @@ public:
     [[nodiscard]] varying_blocks<detail::value_of<Own>> gatherv(
         const Own& own, team_rank root,
         std::source_location site = std::source_location::current()) const {
+        const detail::composed_call whole(view(), detail::composed_call::name::gatherv, site);
         using blocks = varying_blocks<detail::value_of<Own>>;
         expect_root("gatherv", root, site);
         const auto lengths = detail::lengths(all_gather(std::size(own), site));
@@ -48,6 +50,7 @@ public:
     template <detail::shown_memory Own>
     [[nodiscard]] varying_blocks<detail::value_of<Own>> all_gatherv(
         const Own& own, std::source_location site = std::source_location::current()) const {
+        const detail::composed_call whole(view(), detail::composed_call::name::all_gatherv, site);
         const auto lengths = detail::lengths(all_gather(std::size(own), site));
         const detail::late_memory<varying_blocks<detail::value_of<Own>>> all(lengths.starts);
         detail::block_call call = detail::moving(collective_kind::all_gather, std::data(own),
@@ -66,6 +69,7 @@ public:
     [[nodiscard]] std::vector<detail::value_of<All>> scatterv(
         const All& all, std::span<const std::size_t> counts, team_rank root,
         std::source_location site = std::source_location::current()) const {
+        const detail::composed_call whole(view(), detail::composed_call::name::scatterv, site);
         expect_root("scatterv", root, site);
         std::vector<std::size_t> known(size());
         if (rank() == root) {
@@ -92,6 +96,7 @@ public:
     [[nodiscard]] varying_blocks<detail::value_of<To>> exchangev(
         const To& to_each, std::span<const std::size_t> counts,
         std::source_location site = std::source_location::current()) const {
+        const detail::composed_call whole(view(), detail::composed_call::name::exchangev, site);
         expect_counts("exchangev", std::size(to_each), counts, std::nullopt, site);
         std::vector<std::size_t> come(size());
         exchange(counts, come, site);

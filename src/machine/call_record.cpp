@@ -99,6 +99,8 @@ std::string_view name_of(operation what) {
         case operation::none: return "nothing";
         case operation::barrier: return "barrier";
         case operation::sync: return "sync";
+        case operation::arrive: return "arrive";
+        case operation::wait: return "wait";
         case operation::broadcast: return "broadcast";
         case operation::all_reduce: return "all_reduce";
         case operation::reduce: return "reduce";
@@ -109,6 +111,12 @@ std::string_view name_of(operation what) {
         case operation::all_gather: return "all_gather";
         case operation::scatter: return "scatter";
         case operation::exchange: return "exchange";
+        case operation::gatherv: return "gatherv";
+        case operation::all_gatherv: return "all_gatherv";
+        case operation::scatterv: return "scatterv";
+        case operation::exchangev: return "exchangev";
+        case operation::split: return "split";
+        case operation::subteam: return "subteam";
         case operation::allocate: return "allocate";
         case operation::deallocate: return "deallocate";
         case operation::wait_signal: return "wait_until";

@@ -19,6 +19,8 @@ enum class operation : std::uint32_t {
     none,
     barrier,
     sync,
+    arrive,
+    wait,
     broadcast,
     all_reduce,
     reduce,
@@ -29,6 +31,12 @@ enum class operation : std::uint32_t {
     all_gather,
     scatter,
     exchange,
+    gatherv,
+    all_gatherv,
+    scatterv,
+    exchangev,
+    split,
+    subteam,
     allocate,
     deallocate,
     wait_signal,
@@ -50,10 +58,23 @@ enum class operation : std::uint32_t {
 };
 std::string_view name_of(operation what);
 
-/// Collectives of all ranks are numbered alike on each.
+/// Collectives of all ranks are numbered alike on each. The two halves of a barrier are one.
 constexpr bool is_collective(operation what) {
     return (what >= operation::barrier && what <= operation::deallocate) ||
            what == operation::end_of_run;
+}
+/// Calls that consist of other collectives, which are those that count.
+constexpr bool is_composed(operation what) {
+    return what >= operation::gatherv && what <= operation::subteam;
+}
+constexpr bool begins_collective(operation what) {
+    return is_collective(what) && !is_composed(what) && what != operation::wait;
+}
+constexpr bool are_of_one_kind(operation one, operation other) {
+    const auto is_half = [](operation what) {
+        return what == operation::arrive || what == operation::wait;
+    };
+    return one == other || (is_half(one) && is_half(other));
 }
 
 /// "model.py:12", ended by a zero, eight characters in a word.
@@ -154,7 +175,7 @@ inline void note_call(call_record& record, operation what, std::source_location 
     publish(record.site, std::bit_cast<std::uint64_t>(site));
     publish(record.what, static_cast<std::uint32_t>(what));
     publish(record.team_size, team_size);
-    if (is_collective(what) && team_size == 0) publish(record.instance, record.instance + 1);
+    if (begins_collective(what) && team_size == 0) publish(record.instance, record.instance + 1);
 }
 
 /// Where the context's thread notes its calls; null: nowhere, because it has joined a rank.
@@ -162,30 +183,40 @@ inline call_record* own_record(const detail::rank_context& context) {
     return context.is_foreign_thread ? context.beside : context.call;
 }
 
-/// Marks a rank as inside a call for its lifetime. Nested scopes keep the outermost call's name.
+/// Marks a rank as inside a call, unless it is inside one: nested ones keep the outermost call's
+/// name. @return the record that `end_call` has to be called with; null: it is inside another.
+inline call_record* begin_call(const detail::rank_context& context, operation what,
+                               std::source_location site, std::uint32_t team_size) {
+    call_record* const record = own_record(context);
+    const bool is_outermost = record != nullptr && record->entries % 2 == 0;
+    // The rank takes part all the same.
+    const bool counts =
+        context.is_foreign_thread ||
+        (!is_outermost && is_composed(static_cast<operation>(context.call->what)));
+    if (counts && begins_collective(what) && team_size == 0) {
+        publish(context.call->instance, context.call->instance + 1);
+    }
+    if (!is_outermost) return nullptr;
+    note_call(*record, what, site, team_size);
+    publish(record->entries, record->entries + 1);
+    return record;
+}
+inline void end_call(call_record* record) {
+    if (record != nullptr) publish(record->entries, record->entries + 1);
+}
+
+/// The same for its lifetime.
 class call_scope {
 public:
     call_scope(detail::rank_context& context, operation what, std::source_location site,
                std::uint32_t team_size = 0)
-        : record_(own_record(context)),
-          is_outermost_(record_ != nullptr && record_->entries % 2 == 0) {
-        if (context.is_foreign_thread && is_collective(what) && team_size == 0) {
-            // The rank takes part all the same.
-            publish(context.call->instance, context.call->instance + 1);
-        }
-        if (!is_outermost_) return;
-        note_call(*record_, what, site, team_size);
-        publish(record_->entries, record_->entries + 1);
-    }
-    ~call_scope() {
-        if (is_outermost_) publish(record_->entries, record_->entries + 1);
-    }
+        : record_(begin_call(context, what, site, team_size)) {}
+    ~call_scope() { end_call(record_); }
     call_scope(const call_scope&) = delete;
     call_scope& operator=(const call_scope&) = delete;
 
 private:
     call_record* record_;
-    bool is_outermost_;
 };
 
 /// For its lifetime a rank that is inside a call is told by what it calls next: the call runs a

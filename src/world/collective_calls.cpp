@@ -11,6 +11,7 @@
 #include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
+#include "selion/detail/composed_call.hpp"
 #include "selion/detail/started_call.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
@@ -242,23 +243,23 @@ void expect_root(operation what, std::uint32_t root, const team_view& team,
 }
 
 void arrive(const team_view& team, std::source_location site) {
-    rank_context& context = caller_for(team, operation::barrier, site);
-    expect_may_meet(context, operation::barrier, site);
+    rank_context& context = caller_for(team, operation::arrive, site);
+    expect_may_meet(context, operation::arrive, site);
     if (!context.words_mapped) context.transport->quiet(context);
     SELION_EXPECT_AT(!team.state->has_arrived(), site, "arrive() twice, without wait() between");
     release_writes(context, site);
     // Ranks are not compared: that would wait.
-    const machine::call_scope call(context, operation::barrier, site, team.size_in_report);
+    const machine::call_scope call(context, operation::arrive, site, team.size_in_report);
     team.state->meeting().arrive();
     team.state->set_arrived(true);
 }
 
 void wait(const team_view& team, std::source_location site) {
-    rank_context& context = caller_for(team, operation::barrier, site);
-    expect_may_meet(context, operation::barrier, site);
+    rank_context& context = caller_for(team, operation::wait, site);
+    expect_may_meet(context, operation::wait, site);
     SELION_EXPECT_AT(team.state->has_arrived(), site,
                      "wait: the rank has not arrived; call arrive() first");
-    const machine::call_scope call(context, operation::barrier, site, team.size_in_report);
+    const machine::call_scope call(context, operation::wait, site, team.size_in_report);
     team.state->set_arrived(false);
     deadline_scope deadline(context, team);
     team.state->meeting().wait(machine::wait_reason::collective);
@@ -279,6 +280,31 @@ void all_reduce(const team_view& team, void* data, std::size_t count, const redu
     run_on_terms(context, team, signature, site,
                  [&] { team.state->combine(static_cast<std::byte*>(data), count, how); });
 }
+
+namespace {
+
+operation operation_of(composed_call::name what) {
+    switch (what) {
+        case composed_call::name::gatherv: return operation::gatherv;
+        case composed_call::name::all_gatherv: return operation::all_gatherv;
+        case composed_call::name::scatterv: return operation::scatterv;
+        case composed_call::name::exchangev: return operation::exchangev;
+        case composed_call::name::split: return operation::split;
+        case composed_call::name::subteam: break;
+    }
+    return operation::subteam;
+}
+
+}  // namespace
+
+composed_call::composed_call(const team_view& team, name what, std::source_location site) {
+    const operation as = operation_of(what);
+    const rank_context& context = caller_for(team, as, site);
+    expect_may_begin(context, team, as, site);
+    record_ = machine::begin_call(context, as, site, team.size_in_report);
+}
+
+composed_call::~composed_call() { machine::end_call(record_); }
 
 operation operation_of(collective_kind what) {
     switch (what) {

@@ -9,7 +9,7 @@
 #include "collectives/collective_plan.hpp"
 #include "machine/machine.hpp"
 #include "onesided/symmetric_heap.hpp"
-#include "selion/detail/caller.hpp"
+#include "selion/detail/composed_call.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "selion/team.hpp"
@@ -78,11 +78,10 @@ std::optional<team_rank> team::rank_of(rank_id rank) const {
 }
 
 team team::make(std::uint32_t colour, std::int64_t key, std::source_location site) const {
-    static_cast<void>(detail::context_of_caller(site));
     proposal own{detail::null_address, key, colour, context().group_first, 0};
     detail::world_state& state = detail::state_of(context());
     state.started.let_go();
-    if (is_member() && colour != no_colour) {
+    if (colour != no_colour) {
         own.block = state.teams->make_block().value_or(detail::null_address);
         own.made = state.teams->blocks_made();
     }
@@ -110,16 +109,17 @@ team team::make(std::uint32_t colour, std::int64_t key, std::source_location sit
 }
 
 team team::split(std::uint32_t colour, std::int64_t key, std::source_location site) const {
+    const detail::composed_call whole(view(), detail::composed_call::name::split, site);
     return make(colour, key, site);
 }
 
 team team::split(locality where, std::source_location site) const {
+    const detail::composed_call whole(view(), detail::composed_call::name::split, site);
     return make(context().host->launcher().place_of(context(), where), 0, site);
 }
 
 team team::subteam(std::span<const team_rank> members, std::source_location site) const {
-    SELION_EXPECT_AT(is_member(), site,
-                     fmt::format("subteam of a team that rank {} is no member of", context().rank));
+    const detail::composed_call whole(view(), detail::composed_call::name::subteam, site);
     std::vector<bool> is_listed(size());
     std::int64_t key = -1;
     for (std::size_t i = 0; i < members.size(); ++i) {

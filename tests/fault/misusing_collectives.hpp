@@ -12,7 +12,7 @@
 /// What misusing.cpp does wrong with collectives of blocks, and with teams.
 namespace {
 
-void mistake_about_teams(selion::world& world, std::string_view what) {
+void mistake_of_strangers(selion::world& world, std::string_view what) {
     if (what == "stranger") {
         const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
         if (world.rank() != 0) first.barrier();  // site: stranger
@@ -41,6 +41,22 @@ void mistake_about_teams(selion::world& world, std::string_view what) {
         const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
         const selion::team_rank members[] = {0};
         if (world.rank() != 0) static_cast<void>(first.subteam(members));  // site: strange_members
+    }
+    if (what == "strange_split" || what == "strange_lengths" || what == "strange_arrival") {
+        const selion::team first = world.split(world.rank() == 0 ? 0 : selion::team::no_colour);
+        if (world.rank() == 0) return;
+        if (what == "strange_split") static_cast<void>(first.split(0));  // site: strange_split
+        if (what == "strange_lengths") {
+            static_cast<void>(first.all_gatherv(std::vector(3, 1)));  // site: strange_lengths
+        }
+        if (what == "strange_arrival") first.arrive();  // site: strange_arrival
+    }
+}
+
+void mistake_about_teams(selion::world& world, std::string_view what) {
+    if (what == "split_between") {
+        world.arrive();
+        static_cast<void>(world.split(0));  // site: split_between
     }
     if (what == "no_room") static_cast<void>(world.split(0));
     if (what == "broken" && world.rank() != 0) {

@@ -121,6 +121,31 @@ def test_a_collective_may_time_out(job):
     )
 
 
+def test_a_time_out_names_the_call(job):
+    job.expect_no_fault(
+        """
+        calls = {
+            "split": lambda team: team.split(0),
+            "subteam": lambda team: team.subteam([0]),
+            "gatherv": lambda team: team.gatherv(b"a"),
+            "all_gatherv": lambda team: team.all_gatherv(b"a"),
+            "scatterv": lambda team: team.scatterv(None),
+            "exchangev": lambda team: team.exchangev([b"a", b"b"]),
+            "wait": lambda team: (team.arrive(), team.wait()),
+        }
+        for name, call in calls.items():
+            hasty = world.split(0).with_timeout(0.05)
+            if world.rank == 1:
+                try:
+                    raise AssertionError(call(hasty))
+                except TimeoutError as late:
+                    assert f"waited too long in {name} of a team of 2 at" in str(late), late
+            world.barrier()
+        """,
+        "processes:2",
+    )
+
+
 _late = """
 import gc, time
 r = world.rank

@@ -53,7 +53,7 @@ std::string disagreement_text(const shared_mapping& mapping, operation what,
     for (std::uint32_t rank = 0; rank < mapping.control().ranks; ++rank) {
         const rank_state state = state_of(mapping.record(rank));
         const bool is_there = state.is_inside && is_collective(state.what) && state.team_size == 0;
-        if (is_there && state.instance == instance && state.what != what)
+        if (is_there && state.instance == instance && !are_of_one_kind(state.what, what))
             others[state.what].push_back(rank);
     }
     std::vector<std::string> parts;

@@ -24,7 +24,7 @@ protected:
                       bool is_waiting = true) {
         record.site = encode_site(site);
         record.what = static_cast<std::uint32_t>(what);
-        if (is_collective(what)) ++record.instance;
+        if (begins_collective(what)) ++record.instance;
         record.entries |= 1;
         record.is_waiting = is_waiting ? 1 : 0;
     }
@@ -102,6 +102,20 @@ TEST_F(hang_report_test, all_have_come_and_yet_wait) {
     EXPECT_THAT(text, HasSubstr("absent: nobody; who waits goes on once its thread is free"));
     EXPECT_THAT(text, HasSubstr("unless the ranks disagree in kind, size, root, type or modes"));
     EXPECT_THAT(explain_waits(mapping_, true), Not(HasSubstr("disagree")));
+}
+
+TEST_F(hang_report_test, who_has_arrived_is_not_absent) {
+    const auto site = std::source_location::current();
+    for (const std::uint32_t rank : {0u, 1u, 3u}) begin(rank, operation::arrive, site, false);
+    for (const std::uint32_t rank : {0u, 1u}) end(rank);
+    begin(0, operation::wait, site);
+    const std::string text = explain_waits(mapping_);
+    EXPECT_THAT(text, HasSubstr("rank 0 waits in wait #1 at " + place(site)));
+    EXPECT_THAT(text, HasSubstr("absent: rank 2: before its first collective call or wait"));
+    EXPECT_THAT(text, Not(HasSubstr("rank 1")));
+    begin(2, operation::arrive, site, false);
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("absent: nobody; who waits goes on"));
+    EXPECT_THAT(explain_waits(mapping_), Not(HasSubstr("#1 rank")));  // in another call of that one
 }
 
 TEST_F(hang_report_test, a_signal_is_told_with_its_value) {
