@@ -132,8 +132,16 @@ public:
     }
 
     /// A barrier in two halves, for work in between that others need not wait for: `arrive` waits
-    /// for nobody, `wait` waits until all members have arrived. Puts that any member made before it
-    /// arrived are visible after `wait`. Between the two the rank calls no collective of this team.
+    /// for nobody but for the rank's puts, as `quiet()` does; `wait` until all members have
+    /// arrived. Puts that any member made before it arrived are visible after `wait`. Between the
+    /// two the rank calls no collective of this team.
+    ///
+    /// Two kinds of ranks are held up by one that has arrived and computes: those that share its
+    /// thread, until it makes progress; and, in a team of more than 32 that do not all share
+    /// memory, those that it passes news on to, until it calls `wait`. `split_phase().barrier()`
+    /// goes on with all that makes progress.
+    /// @cost of a team that does not all share memory: up to 32 members, a message to each other
+    /// one, or from each node to each member elsewhere; beyond, as a barrier.
     void arrive(std::source_location site = std::source_location::current()) const {
         detail::arrive(view(), site);
     }

@@ -25,6 +25,13 @@ public:
     }
     std::uint32_t size_of(std::uint32_t node) const { return end_of(node) - first_of(node); }
     std::uint32_t node_of(std::uint32_t number) const;
+    /// The numbers of a node.
+    struct range {
+        std::uint32_t first;
+        std::uint32_t end;
+        std::uint32_t size() const { return end - first; }
+    };
+    range range_of(std::uint32_t node) const { return {first_of(node), end_of(node)}; }
     /// Of the largest node.
     std::uint32_t most() const;
     /// Whether there are several, of which one has several members.

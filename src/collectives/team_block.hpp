@@ -120,10 +120,10 @@ inline constexpr std::uint64_t offer_sets = 2;
 /// Each member's part of the state of a team: of the team of all at the start of its segment 0, of
 /// others in its heap. All zero is the initial state. Counters only grow, so nothing is ever reset
 /// while somebody may look. Where
-/// members map each other, all is used but `rounds` and `links`; elsewhere these two, for
-/// parcels the slots, and what members of a node show each other (nodes.md). There small messages
-/// stay in front of the slots, in the first two pages or three: with 100,000 ranks every page that
-/// each of them touches costs 400 MB.
+/// members map each other, all is used but `rounds`, `links`, and the words of split barriers;
+/// elsewhere these, for parcels the slots, and what members of a node show each other (nodes.md).
+/// There small messages stay in front of the slots, in the first two pages or three: with 100,000
+/// ranks every page that each of them touches costs 400 MB.
 struct team_block {
     lonely_word arrivals;        ///< in member 0: carriers (or members) that have arrived, ever
     lonely_word ends;            ///< in member 0: arrivals at meetings at the end of the job
@@ -144,6 +144,10 @@ struct team_block {
     /// In member 0: members that have left, ever.
     alignas(detail::line_bytes) detail::shared_word departures;
     detail::shared_word all_have_left;  ///< elsewhere: not zero when that was all of them
+    /// Split barriers: nodes that have told the member that all of theirs have arrived, ever, and,
+    /// in a node's first, its members that have arrived, ever.
+    detail::shared_word told_arrivals;
+    detail::shared_word node_arrivals;
     alignas(detail::line_bytes) link_end links[detail::rank_bits][link_directions];
     alignas(detail::line_bytes) std::byte slots[slot_sets][slot_bytes];
 };

@@ -9,6 +9,13 @@
 const selion::collectives::central_meeting selion::detail::no_centre{};
 
 namespace selion::collectives {
+namespace {
+
+/// Members that tell each of the others that they have arrived at a split barrier. Of more, such
+/// messages would cost more than the waiting that they save.
+constexpr std::uint32_t most_to_tell = 32;
+
+}  // namespace
 
 team_meeting::team_meeting(detail::rank_context& context, const team_members& members)
     : context_(context), members_(members), gate_(context, members) {
@@ -56,6 +63,58 @@ void team_meeting::wait(machine::wait_reason reason) {
     } else {
         wait_for_rounds(reason);
     }
+}
+
+bool team_meeting::tell_each() const {
+    return !members_.are_mapped() && members_.count() <= most_to_tell;
+}
+
+/// Those whose arrivals are counted in memory that they share: else the member alone.
+node_map::range team_meeting::own_node() const {
+    const std::uint32_t own = members_.own();
+    if (!members_.has_levels()) return {own, own + 1};
+    return members_.nodes().range_of(members_.nodes().node_of(own));
+}
+
+bool team_meeting::is_last_of_node() {
+    const node_map::range here = own_node();
+    if (here.size() == 1) return true;
+    detail::shared_word& arrivals = block(here.first).node_arrivals;
+    const std::uint64_t all = told_ * here.size();
+    const bool is_last = machine::word_add_quietly(context_, arrivals, 1) + 1 == all;
+    if (is_last) detail::word_changed(context_, arrivals);
+    return is_last;
+}
+
+/// The last one of a node tells all others: also the first of a node takes in what it is sent in
+/// calls of its own, and may make none.
+void team_meeting::tell_arrival() {
+    if (!tell_each()) return arrive();
+    context_.transport->quiet(context_);
+    ++told_;
+    if (!is_last_of_node()) return;
+    const node_map::range here = own_node();
+    const std::uint32_t others = members_.count() - here.size();
+    for (std::uint32_t i = 0; i < others; ++i) {
+        signal((here.end + i) % members_.count(), offsetof(team_block, told_arrivals));
+    }
+}
+
+/// Where carriers have several members, all look at the centre: who leads them may compute.
+void team_meeting::await_arrivals(machine::wait_reason reason) {
+    if (is_in_groups()) {
+        wait_for_groups(reason);
+        if (leads_group_) release_group();
+        return;
+    }
+    if (!tell_each()) return wait(reason);
+    const node_map::range here = own_node();
+    if (here.size() != 1) {
+        detail::await_word(context_,
+                           {block(here.first).node_arrivals, told_ * here.size(), reason});
+    }
+    const std::uint64_t others = parties() - 1;
+    detail::await_word(context_, {block(members_.own()).told_arrivals, told_ * others, reason});
 }
 
 /// A leader whose node is there already lets the next one know before it waits.
@@ -148,14 +207,17 @@ void team_meeting::signal_round(std::uint32_t k) {
     const std::uint32_t peer = members_.has_levels()
                                    ? nodes.first_of(behind(nodes.node_of(members_.own())))
                                    : behind(members_.own());
-    const std::uint64_t signal =
-        members_.address(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
     // Where many ranks share a processor, the own word is in no cache by now.
     __builtin_prefetch(&block(members_.own()).rounds[k].word);
-    context_.transport->put(context_, {.target = signal,
+    signal(peer, offsetof(team_block, rounds) + k * sizeof(lonely_word));
+}
+
+void team_meeting::signal(std::uint32_t member, std::size_t word) {
+    const std::uint64_t place = members_.address(member, word);
+    context_.transport->put(context_, {.target = place,
                                        .source = nullptr,
                                        .bytes = 0,
-                                       .signal = signal,
+                                       .signal = place,
                                        .update = signal_add(1),
                                        .is_fleeting = true});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "collectives/node_gate.hpp"
@@ -46,6 +47,10 @@ public:
     /// The same in two halves, between which nothing else of this team happens.
     void arrive();
     void wait(machine::wait_reason reason);
+    /// The same of a split barrier. Between its halves a member may make no calls for long, so
+    /// nobody waits for anything that it does there, unless they are too many for that (nodes.md).
+    void tell_arrival();
+    void await_arrivals(machine::wait_reason reason);
     /// Meets at the end of the job, which no other meeting takes for an arrival of its own: some
     /// members may still be in others, or have left one half done.
     /// @return the sum of what all give. @pre members map each other.
@@ -80,6 +85,10 @@ private:
     void wait_at_node(machine::wait_reason reason);
     void wait_for_rounds(machine::wait_reason reason);
     void signal_round(std::uint32_t k);
+    void signal(std::uint32_t member, std::size_t word);
+    bool tell_each() const;
+    bool is_last_of_node();
+    node_map::range own_node() const;
     std::uint32_t parties() const;
     team_block& block(std::uint32_t member) const { return members_.block(member); }
 
@@ -89,6 +98,7 @@ private:
     node_gate gate_;
     bool has_signalled_ = false;  ///< the first round of this meeting
     std::uint64_t round_ = 0;  ///< meetings of groups or by messages so far, and those at the end
+    std::uint64_t told_ = 0;   ///< split barriers of which members tell each other one by one
     std::uint64_t end_round_ = 0;
     std::uint64_t end_sums_[2] = {};  ///< so far
     bool leads_group_ = false;        ///< this member is the last of its carrier in this round

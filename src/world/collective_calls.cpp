@@ -250,7 +250,7 @@ void arrive(const team_view& team, std::source_location site) {
     release_writes(context, site);
     // Ranks are not compared: that would wait.
     const machine::call_scope call(context, operation::arrive, site, team.size_in_report);
-    team.state->meeting().arrive();
+    team.state->meeting().tell_arrival();
     team.state->set_arrived(true);
 }
 
@@ -262,7 +262,7 @@ void wait(const team_view& team, std::source_location site) {
     const machine::call_scope call(context, operation::wait, site, team.size_in_report);
     team.state->set_arrived(false);
     deadline_scope deadline(context, team);
-    team.state->meeting().wait(machine::wait_reason::collective);
+    team.state->meeting().await_arrivals(machine::wait_reason::collective);
     deadline.set_done();
 }
 

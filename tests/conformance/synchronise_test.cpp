@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Barriers really separate what comes before from what comes after.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
 #include "conformance/memory_parts.hpp"
 
 namespace {
@@ -93,6 +102,110 @@ SPMD_TEST(synchronise, in_two_halves) {
         test.equal(world.all_reduce(1u, selion::plus), size);
         half.wait();
     }
+}
+
+/// Words that all ranks of a host see without a call.
+class words_beside {
+public:
+    explicit words_beside(selion::world& world) {
+        const std::string path =
+            "/tmp/selion-synchronise-" + std::to_string(world.broadcast(::getpid(), 0));
+        if (world.rank() == 0) open(path, O_CREAT | O_EXCL);
+        world.barrier();
+        if (world.rank() != 0) open(path, 0);
+        world.barrier();
+        if (world.rank() == 0) ::unlink(path.c_str());
+    }
+    ~words_beside() { ::munmap(words_, bytes); }
+    words_beside(const words_beside&) = delete;
+    words_beside& operator=(const words_beside&) = delete;
+
+    std::atomic_ref<std::uint64_t> operator[](std::size_t which) const {
+        return std::atomic_ref(words_[which]);
+    }
+
+private:
+    static constexpr std::size_t bytes = 4096;
+
+    void open(const std::string& path, int how) {
+        const int file = ::open(path.c_str(), O_RDWR | how, S_IRUSR | S_IWUSR);
+        if (how != 0) {
+            EXPECT_EQ(::ftruncate(file, bytes), 0);
+        }
+        words_ = static_cast<std::uint64_t*>(
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+        ::close(file);
+    }
+
+    std::uint64_t* words_ = nullptr;
+};
+
+/// Looks at something for as long as a test may take. @param calls whether it makes progress.
+template <class Look>
+bool becomes_so(bool calls, const Look& look) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!look()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        calls ? static_cast<void>(selion::progress()) : std::this_thread::yield();
+    }
+    return true;
+}
+
+/// A rank computes between the halves until all others have left the barrier. In every other turn
+/// it comes last; in the others it may have to take what is under way to it when they come.
+void hold_nobody(spmd::test_run& test, selion::world& world, const selion::team& team) {
+    const words_beside words(world);
+    const std::uint64_t others = world.size() - 1;
+    const bool shares_thread = world.machine().carriers < world.machine().ranks;
+    for (std::uint64_t turn = 1; turn <= 2 * world.size(); ++turn) {
+        const auto arrived = words[0];
+        const auto left = words[1];
+        const bool is_last = turn % 2 == 0;
+        if (world.rank() != turn / 2 % world.size()) {
+            team.arrive();
+            ++arrived;
+            team.wait();
+            ++left;
+        } else {
+            if (is_last) {
+                test.that(becomes_so(true, [&] { return arrived == others * turn; }),
+                          "the others arrive");
+            }
+            team.arrive();
+            test.that(becomes_so(shares_thread || !is_last, [&] { return left == others * turn; }),
+                      "nobody waits for a rank that has arrived");
+            team.wait();
+        }
+        world.barrier();
+    }
+}
+
+/// The same in virtual time.
+void hold_nobody_for_long(spmd::test_run& test, selion::world& world, const selion::team& team) {
+    constexpr std::int64_t long_ns = 10'000'000'000;
+    for (std::uint32_t turn = 1; turn <= 2 * world.size(); ++turn) {
+        world.barrier();
+        const bool is_late = turn / 2 % world.size() == world.rank();
+        if (is_late && turn % 2 == 0) selion::charge(selion::nanoseconds(long_ns / 10));
+        team.arrive();
+        if (is_late) selion::charge(selion::nanoseconds(long_ns));
+        const std::int64_t start = world.now();
+        team.wait();
+        test.at_least(long_ns / 5, world.now() - start);
+    }
+}
+
+SPMD_TEST(synchronise, nobody_waits_for_who_has_arrived) {
+    const selion::team team = world.split(0, -std::int64_t{world.rank()});
+    const bool is_mapped = world.explain(selion::collective_kind::barrier, 0).choice.way ==
+                           selion::collective_way::slots;
+    if (!is_mapped && world.size() > 32) return test.skip("so many pass on who has arrived");
+    if (!world.machine().capabilities.real_time) {
+        hold_nobody_for_long(test, world, world);
+        return hold_nobody_for_long(test, world, team);
+    }
+    hold_nobody(test, world, world);
+    hold_nobody(test, world, team);
 }
 
 }  // namespace
