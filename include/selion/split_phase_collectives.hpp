@@ -27,8 +27,9 @@ namespace selion {
 /// All members start those of a team in the same order, and at the same places between its
 /// blocking collectives. Many may be under way; they go on in all
 /// calls of their ranks that wait or make progress, and what they combine is combined there. A job
-/// waits for what its ranks have started. Members that start different ones
-/// end the job with both call sites, in every build.
+/// waits for what its ranks have started. Members that start different ones end the job with both
+/// call sites where calls are compared (SELION_CHECK_CALLS, the checking build, virtual time);
+/// elsewhere when a message of one meets another, and members that all wait for messages hang.
 ///
 /// A future's `wait` takes a time-out; one of the team does not count here. A continuation must not
 /// wait, nor call or start a collective.

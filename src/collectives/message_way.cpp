@@ -34,7 +34,7 @@ void expect_bytes(detail::rank_context& context, collective_kind what, std::uint
                   const expected_bytes& bytes) {
     if (bytes.wanted == bytes.come) return;
     context.host->launcher().end_job(
-        context, fmt::format("the ranks disagree about the length of a {}: rank {} expects {} "
+        context, fmt::format("the ranks disagree about the length of their {}: rank {} expects {} "
                              "bytes from rank {}, which has sent {}",
                              name_of(what), context.rank, bytes.wanted, sender, bytes.come));
 }

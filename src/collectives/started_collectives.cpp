@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <string>
@@ -18,6 +19,12 @@
 
 namespace selion::collectives {
 namespace {
+
+/// What a member lets member 0 of its team know.
+struct told_call {
+    placed_call call;
+    std::uint32_t members;  ///< of the team
+};
 
 /// The word of movers.hpp.
 struct mover_count {
@@ -43,6 +50,12 @@ struct mover_count {
 void started_way::send(std::uint32_t member, message_pieces data, bool /*may_lend*/) {
     message_inbox::send(members_.world_rank(member), name_, packed_.all_of(data), call_.call,
                         &started_collectives::receive);
+}
+
+void started_way::tell_call() {
+    const told_call told{.call = call_, .members = members_.count()};
+    message_inbox::send(members_.world_rank(0), name_, std::as_bytes(std::span(&told, 1)),
+                        call_.call, &started_collectives::receive_call);
 }
 
 /// Lengths that members give may disagree; all else has been compared.
@@ -104,6 +117,7 @@ void started_collective::fulfil_result() {
 
 /// @return whether it has taken all.
 bool started_collective::take_steps() {
+    if (how_.is_compared && !std::exchange(has_told_, true)) way_.tell_call();
     if (how_.may_begin && !*how_.may_begin) return false;
     if (!std::exchange(has_begun_, true)) runner_.prepare();
     while (step_ < how_.schedule.steps.size()) {
@@ -167,11 +181,21 @@ void started_collectives::receive(detail::delivery& here) {
                                  "whose function has returned without starting it",
                                  here.message.about.origin, context.rank));
     }
-    started_collectives& all = *context.started;
-    all.inbox_.add(here.message);
+    context.started->add_to(context.started->inbox_, here);
+}
+
+/// A handler. Where the rank's function has returned and all have met, nobody compares any more.
+void started_collectives::receive_call(detail::delivery& here) {
+    started_collectives* const own = detail::current_context->started;
+    if (own != nullptr) own->add_to(own->told_, here);
+}
+
+void started_collectives::add_to(message_inbox& inbox, detail::delivery& here) {
+    inbox.add(here.message);
+    detail::rank_context& context = *detail::current_context;
     detail::count_together(context, context.messages->above.news);
     here.completion = [](void* own) { static_cast<started_collectives*>(own)->advance(); };
-    here.completion_argument = &all;
+    here.completion_argument = this;
 }
 
 void started_collectives::advance() {
@@ -190,6 +214,7 @@ void started_collectives::take_added() {
 /// In the order in which they were started: one may wait for another before it.
 void started_collectives::advance_all() {
     take_added();
+    compare_told();
     inbox_.sort_in();
     for (const collective_name& name : inbox_.names()) expect_same_calls(name);
     for (auto one = under_way_.begin(); one != under_way_.end();) {
@@ -201,6 +226,26 @@ void started_collectives::advance_all() {
         add(over_, *one);
         detail::count_together(*detail::current_context, finished_);
         one = under_way_.erase(one);
+    }
+    const std::uint32_t oldest = under_way_.empty() ? 0 : under_way_.front()->one->call().call.what;
+    machine::publish(detail::current_context->call->under_way, oldest);
+}
+
+/// Members tell member 0 what they start. So a difference is found also where each waits for
+/// another's message, and whether or not member 0 has come to that collective.
+void started_collectives::compare_told() {
+    told_.sort_in();
+    for (const collective_name& name : told_.names()) {
+        for (const auto& [sender, call] : told_.next_of(name)) {
+            const message_inbox::message come = told_.pop({name, sender});
+            told_call told{};
+            std::memcpy(&told, come.data.data(), std::min(come.bytes, sizeof told));
+            const auto [other, theirs] =
+                book_.note({name.team, name.number}, {sender, told.call}, told.members);
+            if (told.call.call.agrees_with(theirs.call)) continue;
+            end_for_other_start(*detail::current_context, name, told.members, {sender, told.call},
+                                {other, theirs});
+        }
     }
 }
 
@@ -220,15 +265,17 @@ void started_collectives::expect_same_calls(const collective_name& name) {
             under_way_, [&](const node* one) { return one->one->name() == name; });
         if (own != under_way_.end() && !(*own)->one->call().call.agrees_with(call)) {
             const placed_call& mine = (*own)->one->call();
-            end_for_other_start(*detail::current_context, name, (*own)->one->members(), mine,
-                                sender, told_by_message(call, mine));
+            end_for_other_start(*detail::current_context, name, (*own)->one->members(),
+                                {detail::current_context->rank, mine},
+                                {sender, told_by_message(call, mine)});
         }
         const auto over = std::ranges::find(over_calls_, name, &known_call::name);
         if (over == over_calls_.end()) continue;
         // One that has failed has not taken all that belongs to it.
         if (over->has_failed && over->call.call.agrees_with(call)) return inbox_.drop(name);
-        end_for_other_start(*detail::current_context, name, over->members, over->call, sender,
-                            told_by_message(call, over->call));
+        end_for_other_start(*detail::current_context, name, over->members,
+                            {detail::current_context->rank, over->call},
+                            {sender, told_by_message(call, over->call)});
     }
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/call_book.hpp"
 #include "collectives/message_inbox.hpp"
 #include "collectives/message_way.hpp"
 #include "collectives/schedule_runner.hpp"
@@ -40,6 +41,8 @@ public:
     std::span<const std::byte> receive(std::uint32_t member, std::size_t expected) override;
     void end_step() override {}
 
+    /// Lets member 0 know what the own call is, to be compared with those of the others.
+    void tell_call();
     /// Whether all messages of a step are there.
     bool has_all(const schedule_step& step) const;
 
@@ -63,6 +66,7 @@ public:
     struct plan {
         collective_name name;
         placed_call call;
+        bool is_compared;  ///< with what other members start, whatever messages come
         rank_schedule schedule;
         std::shared_ptr<const bool> may_begin;  ///< null: at once
         std::shared_ptr<bool> is_over;          ///< set when it is, for others that wait for that
@@ -92,6 +96,7 @@ private:
     schedule_runner runner_;
     detail::future_state& result_;
     std::size_t step_ = 0;
+    bool has_told_ = false;  ///< the own call, where it is compared
     bool has_begun_ = false;
     bool has_failed_ = false;
     bool has_sent_ = false;  ///< the messages of this step
@@ -114,8 +119,9 @@ public:
     void advance();
     /// By the rank's own code: waits until all are over.
     void finish(detail::rank_context& context);
-    /// Receives a message of a started collective.
+    /// Receives a message of a started collective, and what a member has started.
     static void receive(detail::delivery& here);
+    static void receive_call(detail::delivery& here);
 
 private:
     struct node {
@@ -129,7 +135,9 @@ private:
         std::uint32_t members;
         bool has_failed = false;
     };
+    void add_to(message_inbox& inbox, detail::delivery& here);
     void advance_all();
+    void compare_told();
     void note_over(const started_collective& one);
     void expect_same_calls(const collective_name& name);
     void take_added();
@@ -137,6 +145,8 @@ private:
     static void drop(node* list);
 
     message_inbox inbox_;
+    message_inbox told_;  ///< calls that members have told
+    call_book book_;      ///< of those, what not all members have told yet; of who moves
     std::atomic<node*> added_ = nullptr;  ///< by the rank, the last one first
     std::atomic<node*> over_ = nullptr;   ///< for the rank to let go of
     std::atomic<std::uint64_t> movers_ = 0;

@@ -43,6 +43,11 @@ void write_script(placed_call& call, std::string place) {
     std::ranges::copy(place, call.script);
 }
 
+/// "1 byte", "2 bytes".
+std::string counted(std::uint64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 /// What the descriptions of two calls do not tell.
 std::string hidden_difference(const call_signature& one, const call_signature& other) {
     if (one.what != other.what) return {};
@@ -96,10 +101,11 @@ std::string text_of(const placed_call& placed) {
     } else if (what == machine::operation::deallocate) {
         text += fmt::format(" of what starts at offset {}", call.count);
     } else if (what == machine::operation::broadcast) {
-        text += fmt::format(" of {} bytes", call.count);
+        text +=
+            " of " + counted(call.count * std::max<std::uint64_t>(call.element_bytes, 1), "byte");
     } else if (call.element_bytes != 0) {
-        text += fmt::format(" of {} element{} of {} bytes", call.count, call.count == 1 ? "" : "s",
-                            call.element_bytes);
+        text += fmt::format(" of {} of {}", counted(call.count, "element"),
+                            counted(call.element_bytes, "byte"));
     }
     const bool gives = what == machine::operation::broadcast || what == machine::operation::scatter;
     if (call.root != no_root) text += fmt::format(" {} root {}", gives ? "from" : "at", call.root);
@@ -152,16 +158,16 @@ void team_check::compare(placed_call mine) {
 }
 
 void end_for_other_start(detail::rank_context& context, const collective_name& name,
-                         std::uint32_t members, const placed_call& mine, std::uint32_t other,
-                         const placed_call& theirs) {
+                         std::uint32_t members, const start_of_rank& one,
+                         const start_of_rank& other) {
     context.host->launcher().end_job(
         context, fmt::format("the ranks disagree about started collective #{} of {}: rank {} "
                              "starts {}, rank {} starts {}{}",
                              name.number,
                              name.team == 0 ? std::string("all ranks")
                                             : fmt::format("a team of {}", members),
-                             context.rank, text_of(mine), other, text_of(theirs),
-                             hidden_difference(mine.call, theirs.call)));
+                             one.rank, text_of(one.call), other.rank, text_of(other.call),
+                             hidden_difference(one.call.call, other.call.call)));
 }
 
 void team_check::compare_started(const collective_name& name, const placed_call& mine) {
@@ -170,7 +176,8 @@ void team_check::compare_started(const collective_name& name, const placed_call&
     const auto [other, theirs] = context_.calls->note({name.team, name.number | is_started},
                                                       {members_.own(), mine}, members_.count());
     if (mine.call.agrees_with(theirs.call)) return;
-    end_for_other_start(context_, name, members_.count(), mine, members_.world_rank(other), theirs);
+    end_for_other_start(context_, name, members_.count(), {context_.rank, mine},
+                        {members_.world_rank(other), theirs});
 }
 
 }  // namespace selion::collectives

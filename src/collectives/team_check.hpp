@@ -28,12 +28,17 @@ placed_call placed_start(const detail::rank_context& caller, const call_signatur
 /// What a message tells of its sender's call. @param mine of the same collective.
 placed_call told_by_message(const call_signature& theirs, const placed_call& mine);
 
+/// What a rank has started.
+struct start_of_rank {
+    std::uint32_t rank;
+    placed_call call;
+};
+
 /// Ends the job because members have started different collectives under one name.
 /// @param members of the team.
-/// @param other a rank; `theirs` is what it has started.
 [[noreturn]] void end_for_other_start(detail::rank_context& context, const collective_name& name,
-                                      std::uint32_t members, const placed_call& mine,
-                                      std::uint32_t other, const placed_call& theirs);
+                                      std::uint32_t members, const start_of_rank& one,
+                                      const start_of_rank& other);
 
 /// Compares what all members of a team are about to do, in the checking build, where
 /// SELION_CHECK_CALLS asks for it, and where time is virtual. Ends the job when they disagree.
@@ -46,7 +51,7 @@ public:
 
     void compare(placed_call mine);
     /// The same for a collective that is started, but only where time is virtual, and there in
-    /// every build. Elsewhere it is compared with the messages that come (started.md).
+    /// every build. Elsewhere started.md tells how they are compared.
     void compare_started(const collective_name& name, const placed_call& mine);
 
 private:

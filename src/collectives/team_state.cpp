@@ -193,6 +193,7 @@ std::unique_ptr<started_collective> team_state::prepare(detail::started_call wha
     started_collective::plan how{
         .name = name,
         .call = call,
+        .is_compared = context_.compares_calls && context_.calls == nullptr,
         .schedule = schedule_of(
             what.call, {has_schedule ? chosen->schedule : usual_schedule(what.call), has_schedule}),
         .may_begin = last_meeting_,

@@ -204,8 +204,13 @@ std::string last_call_text(const call_record& record) {
         number = team_size == 0 ? fmt::format(" #{}", look_at(record.instance))
                                 : fmt::format(" of a team of {}", team_size);
     }
-    return fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ", name_of(what),
-                       number, site_text(record));
+    std::string text = fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ",
+                                   name_of(what), number, site_text(record));
+    const auto under_way = static_cast<operation>(look_at(record.under_way));
+    if (is_inside && what == operation::wait_future && under_way != operation::none) {
+        text += fmt::format(" (a started {} is under way)", name_of(under_way));
+    }
+    return text;
 }
 
 std::string overrun_text(const call_record& record) {

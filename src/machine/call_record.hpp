@@ -108,6 +108,7 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t is_leaving;         ///< it has told all that it wants nothing more of anybody
     std::uint32_t crash_was_a_fault;  ///< of its own at an address; not a signal that was sent
     std::int32_t process;             ///< in which its thread runs
+    std::uint32_t under_way;          ///< what it has started first and is not over: an `operation`
     /// Where a script makes its latest call that may wait. It counts for sites outside the main
     /// program, which are those in the library that the script has loaded.
     alignas(detail::line_bytes) script_text script_place;

@@ -343,6 +343,10 @@ void mistake_together(selion::world& world, std::string_view what) {
         const std::uint32_t root = is_odd ? 1 : 0;
         static_cast<void>(world.split_phase().broadcast(7, root).get());  // site: started_roots
     }
+    if (what == "started_receivers") {
+        const std::uint32_t root = is_odd ? 0 : 1;
+        static_cast<void>(world.split_phase().broadcast(7, root).get());  // site: started_receivers
+    }
     if (what == "calls") {
         if (is_odd) {
             static_cast<void>(world.all_reduce(1, selion::plus));  // site: all_reduce

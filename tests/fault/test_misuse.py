@@ -439,6 +439,17 @@ def test_ranks_that_start_broadcasts_of_different_roots(machine: str):
     assert "started" in line and "disagree" in line or "without starting it" in line
 
 
+@pytest.mark.parametrize("machine", ["threads:2", "threads:3", "processes:2",
+                                     "processes:3,direct=off", "sim:crossbar,ranks=3"])
+def test_ranks_that_all_wait_for_the_message_of_another(machine: str):
+    [line] = complaint(machine, "started_receivers", SELION_CHECK_CALLS="on")
+    here = re.escape(site("misusing*", "started_receivers"))
+    call = rf"rank \d starts broadcast of 4 bytes from root [01] at {here}"
+    assert re.fullmatch("selion: the ranks disagree about started collective #1 of all ranks: "
+                        f"{call}, {call}", line)
+    assert "root 0" in line and "root 1" in line
+
+
 @pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:crossbar,ranks=2"])
 def test_ranks_that_give_different_lengths(machine: str):
     [line] = complaint(machine, "started_lengths")

@@ -136,11 +136,11 @@ def test_who_has_only_arrived_is_not_taken_for_somebody_else(job):
     (("world.barrier()", "world.all_reduce(1)"),
      ("barrier", "all_reduce of 1 element of 8 bytes")),
     (("world.all_gather(np.array([1.5]))", "world.all_gather(np.array([7]))"),
-     ("all_gather of 8 elements of 1 bytes",) * 2),
+     ("all_gather of 8 elements of 1 byte",) * 2),
     (("world.exchange(np.zeros(2))", "world.exchange(np.zeros(2, 'i8'))"),
-     ("exchange of 8 elements of 1 bytes",) * 2),
+     ("exchange of 8 elements of 1 byte",) * 2),
     (("world.gather(np.zeros(2))", "world.gather(np.zeros(2, 'i8'))"),
-     ("gather of 16 elements of 1 bytes at root 0",) * 2),
+     ("gather of 16 elements of 1 byte at root 0",) * 2),
 ])
 def test_ranks_that_disagree_are_told_with_lines_of_the_program(job, tmp_path, machine, given,
                                                                 taken):
@@ -190,6 +190,27 @@ def test_started_collectives_that_disagree_are_told_with_lines(job, tmp_path, ma
         assert found, line
         assert _place(tmp_path, mark).endswith(found[1].removeprefix("..."))
     assert line.endswith(told)
+
+
+@pytest.mark.parametrize("machine", ["processes:2", "processes:3,direct=off"])
+def test_started_collectives_that_all_wait_are_told_where_calls_are_compared(job, tmp_path,
+                                                                             machine):
+    job.variables = {"SELION_CHECK_CALLS": "on"}
+    status, _, errors = job.run(
+        """
+        if world.rank == 0:
+            world.split_phase.broadcast(np.zeros(2), 1).result()  # zero
+        else:
+            world.split_phase.broadcast(np.zeros(2), 0).result()  # one
+        """,
+        machine,
+    )
+    assert status == 1
+    [line] = [line for line in errors.splitlines() if "disagree" in line]
+    for root, mark in ((1, "zero"), (0, "one")):
+        found = re.search(rf"starts broadcast of 16 bytes from root {root} at (\S+:\d+)", line)
+        assert found, line
+        assert _place(tmp_path, mark).endswith(found[1].removeprefix("..."))
 
 
 def test_lines_of_several_files_are_told_apart(job, tmp_path):

@@ -15,6 +15,7 @@ namespace selion::machine {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class call_record_test : public testing::Test {
 protected:
@@ -44,6 +45,27 @@ TEST_F(call_record_test, inside_and_after_a_call) {
     }
     const call_scope scope(context_, operation::all_reduce, site);
     EXPECT_EQ(last_call_text(record_), "in all_reduce #2 at " + place);
+}
+
+TEST_F(call_record_test, a_wait_tells_what_has_been_started) {
+    record_.under_way = static_cast<std::uint32_t>(operation::broadcast);
+    const auto site = std::source_location::current();
+    {
+        const call_scope scope(context_, operation::wait_future, site);
+        EXPECT_THAT(last_call_text(record_), HasSubstr("(a started broadcast is under way)"));
+    }
+    EXPECT_THAT(last_call_text(record_), Not(HasSubstr("under way")));
+    const call_scope scope(context_, operation::barrier, site);
+    EXPECT_THAT(last_call_text(record_), Not(HasSubstr("under way")));
+}
+
+/// What a composed call consists of counts, and keeps its name.
+TEST_F(call_record_test, the_parts_of_a_call_are_told_by_its_name) {
+    const call_scope whole(context_, operation::gatherv, std::source_location::current());
+    for (const operation part : {operation::all_gather, operation::gather}) {
+        const call_scope scope(context_, part, std::source_location::current());
+    }
+    EXPECT_THAT(last_call_text(record_), HasSubstr("in gatherv #2"));
 }
 
 /// Another process has the program, and so the site, elsewhere.
