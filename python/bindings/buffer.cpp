@@ -83,6 +83,11 @@ nb::object as_array(nb::handle object, buffer::use how) {
     return nb::module_::import_("numpy").attr("asarray")(view);
 }
 
+nb::object elements_of(nb::handle object) {
+    const bool is_bytes = PyBytes_Check(object.ptr()) || PyByteArray_Check(object.ptr());
+    return is_bytes ? nb::object() : as_array(object, buffer::use::read);
+}
+
 nb::object need_array(nb::handle object, buffer::use how, const char* what) {
     nb::object found = as_array(object, how);
     if (found.is_valid()) return found;

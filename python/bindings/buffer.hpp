@@ -51,6 +51,9 @@ inline bool is_array_itself(nanobind::handle object) {
 /// @error BufferError where the memory is not this host's, or may not be written as is wanted;
 /// TypeError for a masked array.
 nanobind::object as_array(nanobind::handle object, buffer::use how);
+/// The same of what a collective moves or combines by elements. Null for bytes as well, which come
+/// back as bytes where they are moved at all.
+nanobind::object elements_of(nanobind::handle object);
 
 /// The same for what must be an array. @param what needs it, for the sentence that refuses.
 /// @error TypeError

@@ -67,7 +67,7 @@ void expect_no_references(nb::handle array, const char* what) {
 
 /// A member's array as contiguous memory; null where it is no array.
 nb::object block_of(nb::handle value, const char* what) {
-    nb::object array = as_array(value, buffer::use::read);
+    nb::object array = elements_of(value);
     if (!array.is_valid()) return array;
     expect_no_references(array, what);
     if (numpy_fields::of(array).is_contiguous()) return array;

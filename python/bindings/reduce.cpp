@@ -170,7 +170,7 @@ nb::object combined(const selion::team& all, nb::handle given, const combination
     if (PyFloat_CheckExact(given.ptr()) && out.is_none()) {
         return combined_value(all, PyFloat_AS_DOUBLE(given.ptr()), how);
     }
-    const nb::object array = as_array(given, buffer::use::read);
+    const nb::object array = elements_of(given);
     if (array.is_valid()) return combined_array(all, array, how, out);
     const std::string what(how.what);
     if (!out.is_none()) {
@@ -188,7 +188,7 @@ nb::object combined(const selion::team& all, nb::handle given, const combination
 
 /// An array that can be dealt out to the members, contiguous; null: it is none.
 nb::object dealt_array(const selion::team& all, nb::handle values) {
-    nb::object array = as_array(values, buffer::use::read);
+    nb::object array = elements_of(values);
     if (!array.is_valid()) return array;
     const numpy_fields& fields = numpy_fields::of(array);
     if (fields.dimensions == 0 || fields.extents[0] % Py_ssize_t{all.size()} != 0) {

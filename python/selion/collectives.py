@@ -80,6 +80,11 @@ def array_of(value: Any) -> _Array | None:
     return as_array(value)
 
 
+def elements_of(value: Any) -> _Array | None:
+    """The same of what moves or is combined by elements: bytes are none."""
+    return None if isinstance(value, (bytes, bytearray)) else array_of(value)
+
+
 def root_in(team: Team, root: Any) -> int:
     """The root's number. @error ValueError when there is no such member."""
     if team.size == 0:
@@ -92,9 +97,12 @@ def root_in(team: Team, root: Any) -> int:
 
 def shared(team: Team, values: Any, what: str) -> _Array:
     """One value, or part of an array, for each member."""
-    found = array_of(values)
+    found = elements_of(values)
     is_array = found is not None
-    array = _cells(list(values), what) if found is None else _movable(found, what)
+    if found is None:
+        array = _cells([values] if isinstance(values, (bytes, bytearray)) else list(values), what)
+    else:
+        array = _movable(found, what)
     is_even = array.ndim != 0 and len(array) % team.size == 0
     if not is_even or (not is_array and len(array) != team.size):
         raise ValueError(
@@ -111,7 +119,7 @@ def returned(array: _Array) -> Any:
 
 def block_of(value: Any, what: str) -> _Array:
     """A member's block: an array, or one value."""
-    found = array_of(value)
+    found = elements_of(value)
     return _cells([value], what) if found is None else _movable(found, what)
 
 
@@ -187,13 +195,15 @@ def exchange(team: Team, values: Any) -> Any:
 
 def reduce_scatter(team: Team, values: Any, operation: Any) -> Any:
     """What `Team.reduce_scatter` does with a list of numbers."""
+    if isinstance(values, (bytes, bytearray)):
+        raise TypeError("reduce_scatter combines a list of numbers, or an array.")
     numbers = list(values)
     if len(numbers) != team.size:
         raise ValueError(
             f"reduce_scatter needs one number for each of the {team.size} members, or an array "
             f"whose first extent is a multiple of that; these are {len(numbers)}."
         )
-    if any(array_of(number) is not None for number in numbers):
+    if any(elements_of(number) is not None for number in numbers):
         raise TypeError("reduce_scatter combines a list of numbers, or an array.")
     each = [combinable(number, "reduce_scatter") for number in numbers]
     return team.reduce_scatter(np.concatenate(each), operation)[0].item()
@@ -201,7 +211,7 @@ def reduce_scatter(team: Team, values: Any, operation: Any) -> Any:
 
 def combinable(value: Any, what: str) -> _Array:
     """A copy that may be combined in place: of an array, or of a number an array of one."""
-    found = array_of(value)
+    found = elements_of(value)
     if found is not None:
         return found.copy("C")
     number = _plain(value)

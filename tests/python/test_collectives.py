@@ -187,6 +187,44 @@ def test_what_is_refused(job, call):
     assert refused[call] in errors
 
 
+def test_bytes_are_no_arrays(job):
+    job.expect_no_fault(
+        """
+        def refuses(call, sentence):
+            try:
+                found = call()
+            except TypeError as mistake:
+                assert sentence in str(mistake), mistake
+            else:
+                raise AssertionError(found)
+        for two in (b"ab", bytearray(b"ab")):
+            kind = type(two).__name__
+            moves = f"moves None, bools, ints, floats and NumPy arrays; this is {kind}."
+            combines = "combines an int, a float or a NumPy array of numbers."
+            for team in (world, world.split_phase):
+                refuses(lambda: team.gather(two), "gather " + moves)
+                refuses(lambda: team.all_gather(two), "all_gather " + moves)
+                refuses(lambda: team.exchange(two), "exchange " + moves)
+                refuses(lambda: team.exchange([two] * 2), "exchange " + moves)
+                refuses(lambda: team.all_reduce(two), "all_reduce " + combines)
+                refuses(lambda: team.reduce(two), "reduce " + combines)
+                refuses(lambda: team.scan(two), "scan " + combines)
+                refuses(lambda: team.exscan(two), "exscan " + combines)
+            refuses(lambda: world.reduce_scatter(two), "reduce_scatter combines a list of numbers")
+            if world.rank == 0:
+                refuses(lambda: world.scatter(two), "scatter " + moves)
+            else:
+                try:
+                    raise AssertionError(world.scatter(None))
+                except ValueError as mistake:
+                    assert "nothing that can be scattered" in str(mistake)
+            assert world.broadcast(b"ab") == b"ab" and world.all_gatherv(two) == [b"ab"] * 2
+        assert world.all_reduce(memoryview(b"ab")).tolist() == [194, 196]
+        """,
+        "processes:2",
+    )
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_reduce_scatter(job, machine):
     job.expect_no_fault(
