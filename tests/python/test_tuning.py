@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import needs_module
+from selion.cli import tune
 from selion.mistake import Mistake
 from selion.tuning import cells, check, consistency, meetings, program, session, table
 from selion.tuning.notes import Notes
@@ -19,6 +20,26 @@ from studying import needs_tuner
 
 _place = Place("all_reduce", "threads", 2, 64)
 _row = {"slots": 287.0, "board": 346.5}
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("setting", "said"), [
+    (None, ""),
+    ("table.json", ""),
+    ("other.json", "Programs started here read another table: SELION_TUNING is 'other.json'.\n"),
+    ("off", "Programs started here use no table: SELION_TUNING is off.\n"),
+])
+def test_who_does_not_read_what_was_written_is_told(tmp_path: Path, monkeypatch, capsys,
+                                                    setting: str | None, said: str):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SELION_TUNING", raising=False)
+    if setting is not None:
+        monkeypatch.setenv("SELION_TUNING", setting)
+    path = tmp_path / "table.json"
+    tune.report(session.Found(rows={_place: _row}), path, path)
+    assert capsys.readouterr().out == f"1 row is in {path}\n{said}"
 
 
 # --- tables ---------------------------------------------------------------------------------------

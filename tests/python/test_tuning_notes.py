@@ -207,9 +207,9 @@ def test_a_search_keeps_the_notes_of_another(tmp_path: Path, selion, at_work):
     noted = (tmp_path / "table.json.part").read_text().splitlines()[1]
     for limit in ("2s", "8s", "30s"):  # as long as a slow host needs to measure one cell
         done = selion("tune", "--time", limit, *_barrier)
-        if "1 rows are in table.json" in done.stdout:
+        if "1 row is in table.json" in done.stdout:
             break
-    assert "1 rows are in table.json" in done.stdout, done.stderr
+    assert "1 row is in table.json" in done.stdout, done.stderr
     assert noted in (tmp_path / "table.json.part").read_text().splitlines()
     assert "barrier" not in (tmp_path / "table.json.part").read_text()
 

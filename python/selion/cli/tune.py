@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import os
 import re
 import shlex
 import signal
@@ -123,7 +124,8 @@ def _about(seconds: float, found: Found) -> dict[str, Any]:
     }
 
 
-def _report(found: Found, path: Path, notes: Path) -> None:
+def report(found: Found, path: Path, notes: Path) -> None:
+    """Tells what a search has come to, and where it is."""
     if found.mended:
         print(f"{found.mended} contradictions between collectives went away when they were "
               "measured again.")
@@ -133,7 +135,20 @@ def _report(found: Found, path: Path, notes: Path) -> None:
         print(f"{len(found.violations) - _most_shown} smaller contradictions are in the file.")
     if found.left:
         print(f"There was no time for {found.left} cells; go on with --resume ({notes}).")
-    print(f"{len(found.rows)} rows are in {path}")
+    rows = len(found.rows)
+    print(f"{rows} {'row is' if rows == 1 else 'rows are'} in {path}")
+    _tell_other_table(path)
+
+
+def _tell_other_table(path: Path) -> None:
+    """Where programs that are started here use another table than the one that was written."""
+    setting = os.environ.get("SELION_TUNING")
+    if setting is None:
+        return
+    if setting == "off":
+        print("Programs started here use no table: SELION_TUNING is off.")
+    elif Path(setting).absolute() != path.absolute():
+        print(f"Programs started here read another table: SELION_TUNING is '{setting}'.")
 
 
 def _path(wanted: _Wanted, place: program.Place) -> Path:
@@ -163,7 +178,7 @@ def _tune(wanted: _Wanted, place: program.Place) -> None:
         table.write(path, place.host, {**kept, **found.rows}, _about(wanted.seconds, found))
         if not found.left:
             notes.drop(cells)
-    _report(found, path, notes.path)
+    report(found, path, notes.path)
 
 
 def _check(wanted: _Wanted, place: program.Place) -> None:
