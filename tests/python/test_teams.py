@@ -129,7 +129,6 @@ def test_a_time_out_names_the_call(job):
             "subteam": lambda team: team.subteam([0]),
             "gatherv": lambda team: team.gatherv(b"a"),
             "all_gatherv": lambda team: team.all_gatherv(b"a"),
-            "scatterv": lambda team: team.scatterv(None),
             "exchangev": lambda team: team.exchangev([b"a", b"b"]),
             "wait": lambda team: (team.arrive(), team.wait()),
         }
