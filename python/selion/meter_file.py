@@ -387,7 +387,8 @@ def read(path: Path, select: Sequence[str] = ()) -> Recorded:
     if study and not readings and not links:
         return of_study(path, study, select)
     if not readings and not links:
-        raise Mistake(f"{path} holds no meters; SELION_METERS={path.name} makes a job write them.")
+        raise Mistake(f"{path} holds no meters: with SELION_METERS={path} the ranks of a job write "
+                      "them when they end; those of one that fails may not.")
     if select:
         raise Mistake(f"{path} holds the meters of one job; --select chooses among the runs of a "
                       "study's results.jsonl.")

@@ -191,9 +191,8 @@ inline call_record* begin_call(const detail::rank_context& context, operation wh
     call_record* const record = own_record(context);
     const bool is_outermost = record != nullptr && record->entries % 2 == 0;
     // The rank takes part all the same.
-    const bool counts =
-        context.is_foreign_thread ||
-        (!is_outermost && is_composed(static_cast<operation>(context.call->what)));
+    const bool counts = context.is_foreign_thread ||
+                        (!is_outermost && is_composed(static_cast<operation>(context.call->what)));
     if (counts && begins_collective(what) && team_size == 0) {
         publish(context.call->instance, context.call->instance + 1);
     }

@@ -111,6 +111,13 @@ def test_what_handlers_do_is_beside_what_their_ranks_do(machine: str, tmp_path: 
     assert traces.names_of(traces.arrows(trace))["put", "put"] == 200
 
 
+@pytest.mark.parametrize("machine", ["sim:niagara2,ranks=4", "sim:clovertown,ranks=3"])
+def test_arrows_among_simulated_threads(machine: str, tmp_path: Path):
+    """No end without a beginning: within collectives there are none."""
+    found = traces.arrows(traced(tmp_path / "trace.json", machine))
+    assert {end["name"] for _, end in found} == {"wait: signal"}
+
+
 def test_each_copy_of_an_array_has_an_arrow(tmp_path: Path):
     path = tmp_path / "trace.json"
     assert run("recorded", "replicas", machine="sim:multispert,boards=4,broadcast=on",

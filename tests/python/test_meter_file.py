@@ -367,7 +367,8 @@ def test_files_that_are_no_meters(selion, tmp_path):
     assert refusal(selion, "none.jsonl") == (
         "selion meters: 'none.jsonl' cannot be read: No such file or directory.\n")
     assert refused("\n") == (
-        "selion meters: x holds no meters; SELION_METERS=x makes a job write them.\n")
+        "selion meters: x holds no meters: with SELION_METERS=x the ranks of a job write them when "
+        "they end; those of one that fails may not.\n")
     for content, sentence in {
         good + "rank 0\n": "x:2 is not JSON; legal is one JSON object a line.",
         good + "\n" + good[:40]: "x:3 is not JSON; legal is one JSON object a line.",

@@ -129,7 +129,9 @@ def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> 
             print(f"seed {seed} fails with status {status} after {run} run{'s' * (run > 1)}.")
             print(f"Replay it: {_replay(spec, line)}")
             raise typer.Exit(1)
-    print(f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}: none fails.")
+    runs_text = "1 run, seed" if len(seeds) == 1 else f"{len(seeds)} runs, seeds"
+    last = "" if len(seeds) == 1 else f" to {seeds[-1]}"
+    print(f"{runs_text} {seeds[0]}{last}: none fails.")
 
 
 @answers_mistakes("explore")

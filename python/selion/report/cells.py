@@ -91,5 +91,7 @@ def worst(verdict: Verdict) -> str:
     if not off:
         return ""
     most = max(off, key=lambda each: abs(each.error_percent or 0))
-    return (f"furthest off: {most.experiment}, {_words(most.params)}, {most.metric}: "
+    has_several = len({each.machine for each in verdict.comparisons}) > 1
+    where = f" on {most.machine}" if has_several else ""
+    return (f"furthest off: {most.experiment}{where}, {_words(most.params)}, {most.metric}: "
             f"{most.error_percent:+.1f} %")
