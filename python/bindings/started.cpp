@@ -3,8 +3,11 @@
 #include <nanobind/stl/string_view.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -23,28 +26,65 @@ namespace bindings {
 
 namespace {
 
-/// What a started collective reads and writes, and the future of it.
+/// What a started collective reads and writes, and the future of it. Several threads of the rank
+/// may wait: the last one takes the future, whose state is used again then.
 class collective_under_way : public under_way {
 public:
     collective_under_way(nb::object source, nb::object target, selion::future<> done)
         : source_(std::move(source)), target_(std::move(target)), done_(std::move(done)) {}
 
-    bool is_over() const override { return was_taken_ || done_.is_ready(); }
+    bool is_over() const override {
+        const std::lock_guard lock(mutex_);
+        return was_taken_ || done_.is_ready();
+    }
 
 private:
     bool wait(std::optional<std::chrono::nanoseconds> time) override {
-        if (was_taken_) return true;
-        if (time && !done_.wait(*time)) return false;
-        if (!time) done_.wait();
+        {
+            const std::lock_guard lock(mutex_);
+            if (was_taken_) return result();
+            ++waiters_;
+        }
+        bool has_come = true;
+        try {
+            if (time) has_come = done_.wait(*time);
+            if (!time) done_.wait();
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            --waiters_;
+            throw;
+        }
+        std::unique_lock lock(mutex_);
+        if (--waiters_ == 0 && !was_taken_ && done_.is_ready()) {
+            take();
+            taken_.notify_all();
+        }
+        if (!has_come && !was_taken_) return false;
+        // The others see at once that it has come.
+        taken_.wait(lock, [this] { return was_taken_; });
+        return result();
+    }
+    void take() {
         was_taken_ = true;
-        done_.get();  // throws what has ended it
+        try {
+            done_.get();
+        } catch (...) {
+            trouble_ = std::current_exception();
+        }
+    }
+    bool result() const {
+        if (trouble_) std::rethrow_exception(trouble_);
         return true;
     }
 
     nb::object source_;
     nb::object target_;
     selion::future<> done_;
+    mutable std::mutex mutex_;  ///< of what follows, and of who takes the future
+    std::condition_variable taken_;
+    std::uint32_t waiters_ = 0;  ///< threads that use the future now
     bool was_taken_ = false;
+    std::exception_ptr trouble_;  ///< what has ended it
 };
 
 started follow(nb::object source, nb::object target, selion::future<> done) {

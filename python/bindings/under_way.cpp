@@ -22,18 +22,26 @@ std::list<std::unique_ptr<under_way>>& left_alone() {
 
 under_way::under_way() : job_(caller().first), rank_(caller().second) {}
 
-bool under_way::is_done_with() const { return is_own() && is_over() && !trouble_; }
+std::exception_ptr under_way::trouble() const {
+    const std::lock_guard lock(mutex_);
+    return trouble_;
+}
+
+bool under_way::is_done_with() const { return is_own() && is_over() && !trouble(); }
 
 bool under_way::is_own() const {
     return selion::detail::current_context->ranks != 0 && caller() == std::pair(job_, rank_);
 }
 
 bool under_way::finish(std::optional<std::chrono::nanoseconds> time) {
-    if (trouble_) std::rethrow_exception(trouble_);
+    if (const std::exception_ptr before = trouble(); before) std::rethrow_exception(before);
     try {
         return wait(time);
     } catch (...) {
-        if (is_over()) trouble_ = std::current_exception();
+        if (is_over()) {
+            const std::lock_guard lock(mutex_);
+            trouble_ = std::current_exception();
+        }
         throw;
     }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace bindings {
@@ -41,6 +42,8 @@ protected:
 private:
     std::uint32_t job_;
     std::uint32_t rank_;
+    std::exception_ptr trouble() const;
+    mutable std::mutex mutex_;    ///< of what follows: several threads may wait
     std::exception_ptr trouble_;  ///< what has ended it
 };
 

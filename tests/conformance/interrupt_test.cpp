@@ -21,7 +21,7 @@ SPMD_TEST(interrupt, what_is_wanted_of_a_rank_that_computes_is_done) {
     if (world.machine().carriers < world.size()) {
         return test.skip("a rank that never calls keeps those of its thread from asking");
     }
-    const auto cells = selion::allocate<std::uint64_t>(world, long_elements);
+    const auto cells = selion::allocate<std::uint64_t>(world, long_elements + world.size());
     const auto count = selion::allocate<std::uint64_t>(world, 1);
     std::vector<std::uint64_t> back(long_elements);
     cells.local()[1] = world.rank() + 5;
@@ -35,7 +35,8 @@ SPMD_TEST(interrupt, what_is_wanted_of_a_rank_that_computes_is_done) {
         test.equal(selion::get((cells + 1).on(turn)), std::uint64_t{turn} + 5);
         selion::get(std::span(back), cells.on(turn));
         test.equal(back[1], std::uint64_t{turn} + 5);
-        selion::put((cells + 2 + world.rank()).on(turn), std::uint64_t{1});
+        // Behind what others read meanwhile.
+        selion::put((cells + long_elements + world.rank()).on(turn), std::uint64_t{1});
         selion::quiet();
         selion::fetch_add(count.on(turn), std::uint64_t{1});
     }

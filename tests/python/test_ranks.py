@@ -415,6 +415,27 @@ def test_a_thread_that_has_joined(job):
     )
 
 
+def test_several_threads_wait_for_a_started_collective(job):
+    job.expect_no_fault(
+        """
+        def wait(started, found):
+            with world.joined_thread():
+                found.append(started.wait())
+        for turn in range(20):
+            if world.rank == 1: threading.Event().wait(0.01)
+            started, found = world.split_phase.barrier(), []
+            threads = [threading.Thread(target=wait, args=(started, found)) for _ in range(3)]
+            if world.rank == 0:
+                for thread in threads: thread.start()
+            assert started.wait()
+            if world.rank == 0:
+                for thread in threads: thread.join()
+                assert found == [True] * 3
+        """,
+        options=", thread_level='multiple'",
+    )
+
+
 @pytest.mark.parametrize(
     ("machine", "level", "says"),
     [
