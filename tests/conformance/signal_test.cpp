@@ -175,10 +175,11 @@ SPMD_TEST(signal, who_raises_one_leaves_the_rest_of_its_memory_alone) {
     if (world.rank() % 2 == 0) {
         for (int i = 0; i < 1000; ++i) {
             selion::notify(bell.at(test.neighbour(), 0), selion::signal_add(1));
-            selion::wait_until(bell.own(1), 1, 100us);  // now and then somebody sleeps
+            // Now and then somebody sleeps.
+            test.that(!selion::wait_until(bell.own(1), 1, 100us), "nobody raises this one");
         }
     } else {
-        selion::wait_until(bell.own(1), 1, 50ms);
+        test.that(!selion::wait_until(bell.own(1), 1, 50ms), "nobody raises this one");
     }
     world.barrier();
     test.equal(bell.mine()[0].word().sleeper, others);
