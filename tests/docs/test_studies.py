@@ -47,7 +47,8 @@ def test_a_row_that_is_missing_is_found():
 
 def set_by(experiment: dict) -> set[str]:
     """The options and keys of a simulated machine that an experiment's axes set."""
-    template = experiment.get("machine_template", {}).get("sim", "")
+    templates = experiment.get("machine_template", {})
+    template = templates.get("sim", templates.get("*", ""))
     axes = experiment.get("axis", {})
     listed = re.sub(r"\{option\}", lambda _: ",".join(axes["option"]["legal"]), template)
     return set(re.findall(r",([\w.]+)=", listed))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection
 
 import pytest
-from jobs import programs
+from jobs import programs, trying
 from launched import Launched, skip_without_fabric, soon
 from two_hosts import TwoHosts
 
@@ -76,7 +76,9 @@ _deaths = ["kill -9 $$", "export SELION_FABRIC_PROVIDER=carrier-pigeon"]
 
 
 @pytest.mark.parametrize("instead", _deaths)
-def test_a_death_while_ranks_start_ends_the_job_also_where_deaths_are_reported(instead: str):
+@trying(attempt=range(3))  # the launcher itself may break down over a death so early
+def test_a_death_while_ranks_start_ends_the_job_also_where_deaths_are_reported(instead: str,
+                                                                               attempt: int):
     with Incomplete(3, [1], instead, SELION_RANK_DEATH="report", SELION_FABRIC_TIMEOUT="1",
                     OMPI_MCA_orte_enable_recovery="1") as job:
         outcome = job.end(within=soon)
