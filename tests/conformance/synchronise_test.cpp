@@ -200,6 +200,13 @@ SPMD_TEST(synchronise, nobody_waits_for_who_has_arrived) {
     const bool is_mapped = world.explain(selion::collective_kind::barrier, 0).choice.way ==
                            selion::collective_way::slots;
     if (!is_mapped && world.size() > 32) return test.skip("so many pass on who has arrived");
+    const selion::machine_description& machine = world.machine();
+    if (machine.spec.find("multispert") != std::string::npos) {
+        return test.skip("a bus that leaves computing boards alone holds up who signals them");
+    }
+    if (!is_mapped && machine.kind == "fabric") {
+        return test.skip("who arrives may wait for a rank that computes to take earlier puts");
+    }
     if (!world.machine().capabilities.real_time) {
         hold_nobody_for_long(test, world, world);
         return hold_nobody_for_long(test, world, team);
