@@ -55,12 +55,8 @@ fabric_rank::fabric_rank(rank_surroundings around, std::unique_ptr<endpoint> end
 }
 
 sleeping_place fabric_rank::place_to_sleep() const {
-    const node::bell_layout bells = around_.setting.bells();
-    std::vector<std::uint32_t> own{bells.of_carrier(index())};
-    for (std::uint32_t i = 0; i < bells.joined_threads; ++i) {
-        own.push_back(bells.of_joined(around_.own_process(), i));
-    }
-    if (bells.has_notifiers) own.push_back(bells.of_beside(index()));
+    std::vector<std::uint32_t> own;
+    around_.setting.bells().each_of(index(), [&](std::uint32_t bell) { own.push_back(bell); });
     return {.mapping = around_.mapping,
             .pipes = around_.pipes,
             .own = std::move(own),

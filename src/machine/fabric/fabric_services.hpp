@@ -19,7 +19,7 @@ public:
     /// @param bells of the mapping. @param first rank of it.
     fabric_clock(const node::shared_mapping& mapping, const node::bell_layout& bells,
                  std::uint32_t first, sleeping_place& place)
-        : node_clock(mapping, bells), bells_(bells), first_(first), place_(place) {}
+        : node_clock(mapping, bells), first_(first), place_(place) {}
     /// The calling thread's own way to wait: collectives give the rank's context also where a
     /// thread calls them that has joined it.
     bool wait(detail::rank_context&, const wait_request& request) override {
@@ -31,7 +31,6 @@ public:
     void count(detail::rank_context& context, detail::shared_word& word) override;
 
 private:
-    node::bell_layout bells_;
     std::uint32_t first_;
     sleeping_place& place_;
 };

@@ -163,8 +163,7 @@ void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
     if (!attendance::leave(access, *this, notifier_, bell_number + 1)) return;
     while (serve(server)) {
     }
-    // A thread that only polls may have passed the ring where it came, and attends no more than
-    // that.
+    // A thread that polls does not attend: it may serve now, and have passed what has come since.
     if (has_mail()) sleep_protocol::ring(access, office_.mapping_.bell(notifier_ - 1));
 }
 

@@ -22,10 +22,10 @@ public:
 
 protected:
     const shared_mapping& mapping_;
+    bell_layout bells_;
 
 private:
     void ring_owner(std::uint32_t owner, std::uint32_t word);
-    bell_layout bells_;
 };
 
 /// Moves bytes within a mapping: what operations do when the inline bypass is off.
