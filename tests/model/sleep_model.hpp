@@ -50,6 +50,7 @@ enum class fault {
     publication,  ///< the value is stored without releasing the payload
     lasting,      ///< the mark of a word is looked at that its waiter may have done away with
     staying,      ///< what is written to a pipe that nobody sleeps on is lost
+    early_join,   ///< a thread that has joined is noted only after its second look
 };
 
 struct variant {
@@ -199,6 +200,12 @@ template <int Threads>
 struct host {
     bell bells[Threads];
     sleeper_count sleepers{0};
+    rl::atomic<std::uint32_t> joined{0};  ///< of the waiter's process
+
+    /// As note_joined of control_block.hpp. The bells of others are not looked at.
+    void note_joined() {
+        if (joined.load(rl::mo_relaxed, $) == 0) joined.store(1, rl::mo_relaxed, $);
+    }
 
     /// As node_clock::wake.
     void wake(word& changed) {
@@ -239,8 +246,9 @@ struct host {
         access<Threads>(sleepers).light_fence();
         if (somebody_sleeps()) wake(changed);
     }
-    /// As node_clock::count. @param frame what the word is part of.
-    void count_for(int waiter, word& changed, rl::var<int>& frame) {
+    /// As node_clock::count. @param frame what the word is part of. @param has_joined whether the
+    /// waiter is a thread that joins.
+    void count_for(int waiter, word& changed, rl::var<int>& frame, bool has_joined = false) {
         RL_ASSERT(frame($) == 1);
         add_quietly(changed, 1);
         access<Threads> memory(sleepers);
@@ -250,6 +258,7 @@ struct host {
             RL_ASSERT(frame($) == 1);
             return wake(changed);
         }
+        if (has_joined && joined.load(rl::mo_relaxed, $) == 0) return;
         protocol::ring_if_asleep(memory, bells[waiter]);
         if (lacks(fault::wake_first)) bells[waiter].count.fetch_add(1, rl::mo_seq_cst, $);
     }
@@ -292,8 +301,9 @@ inline const char* name_of(fault what) {
                                      "last arrival looks for nobody",
                                      "nothing published",
                                      "looks at a mark that may be gone",
-                                     "bytes lost that nobody waits for"};
-    static_assert(std::size(names) == static_cast<std::size_t>(fault::staying) + 1);
+                                     "bytes lost that nobody waits for",
+                                     "a joined thread noted too late"};
+    static_assert(std::size(names) == static_cast<std::size_t>(fault::early_join) + 1);
     return names[static_cast<int>(what)];
 }
 

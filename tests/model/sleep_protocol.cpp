@@ -45,6 +45,32 @@ struct counted : rl::test_suite<counted, 2> {
     }
 };
 
+/// The same where the waiter has joined a rank: bells of threads that have not are not looked at.
+struct counted_joined : rl::test_suite<counted_joined, 2> {
+    model::host<2> machine;
+    model::word counter;
+    rl::var<int> frame{1};
+    rl::var<int> payload{0};
+
+    void thread(unsigned self) {
+        if (self != 0) {
+            payload($) = 7;
+            return machine.count_for(0, counter, frame, true);
+        }
+        const bool is_late = model::lacks(fault::early_join);
+        if (!is_late) machine.note_joined();
+        int looks = 0;
+        const auto arrived = [&] {
+            const bool has_arrived = model::value_of(counter) >= 1;
+            if (is_late && ++looks == 2) machine.note_joined();
+            return has_arrived;
+        };
+        machine.sleep_until(0, arrived, counter);
+        frame($) = 0;
+        RL_ASSERT(payload($) == 7);
+    }
+};
+
 /// The second sleeper finds the mark of the first.
 struct two_sleepers : rl::test_suite<two_sleepers, 3> {
     model::host<3> machine;
@@ -186,6 +212,9 @@ int main() {
                        {fault::heavy_fence, fault::second_look, fault::sleepers, fault::early_count,
                         fault::late_flag, fault::compare, fault::raise, fault::wake_first,
                         fault::publication, fault::lasting}),
+        stands<counted_joined>("counted, joined", {with_switches(4), at_random(300'000)}),
+        needs<counted_joined>("counted, joined",
+                              {fault::heavy_fence, fault::second_look, fault::early_join}),
         // With membarrier an atomic addition keeps the compiler from exchanging the two.
         model::fails<counted>("counted", {ordering::fences, fault::light_fence}),
 

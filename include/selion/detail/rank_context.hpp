@@ -107,8 +107,10 @@ struct alignas(line_bytes) rank_context {
     std::uint32_t brief_polls = 0;   ///< the same, with a look at what has come in between
     std::uint32_t brief_yields = 0;  ///< then, looks between which other threads may run; 0 where
                                      ///< that is the business of the rank's way to wait
-    std::uint32_t* sleepers = nullptr;  ///< threads of the job that sleep or are about to; in a
-                                        ///< line that is written only when one does
+    std::uint64_t* sleepers = nullptr;  ///< threads of the job that sleep or are about to: in the
+                                        ///< low half those that may wait for any word, in the high
+                                        ///< half those that wait for mail alone; in a line that is
+                                        ///< written only when one does
     bool fence_signals = true;          ///< a signalling store needs a full fence of its own
     bool words_mapped = false;          ///< every rank's shared words can be addressed
     bool spends_time = false;           ///< `charge` counts: time is virtual

@@ -37,14 +37,21 @@ inline bool word_arrives_soon(const rank_context& context, const shared_word& wo
     return context.brief_yields != 0 && word_arrives_between_yields(context, word, at_least);
 }
 
-/// Whether anybody of the job sleeps, or is about to. Not by the word's own mark: its line is on
-/// its way to the waiting core, and asking for it again would delay the signal by half.
+/// Whether anybody of the job who may wait for any word sleeps, or is about to. Not by the word's
+/// own mark: its line is on its way to the waiting core, and asking for it again would delay the
+/// signal by half.
 inline bool sees_sleepers(const rank_context& context) noexcept {
+    const std::uint64_t all = std::atomic_ref(*context.sleepers).load(std::memory_order_relaxed);
+    return static_cast<std::uint32_t>(all) != 0;
+}
+
+/// The same, and those who wait for mail alone.
+inline bool sees_listeners(const rank_context& context) noexcept {
     return std::atomic_ref(*context.sleepers).load(std::memory_order_relaxed) != 0;
 }
 
-/// The same after a signalling store.
-inline bool has_sleepers(const rank_context& context) noexcept {
+/// What stands between a signalling store and the look for sleepers.
+inline void fence_signal(const rank_context& context) noexcept {
     if (context.fence_signals) {
         // seq_cst: value before mark, where sleepers cannot force it; pairs with [word.sleep]
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -53,6 +60,11 @@ inline bool has_sleepers(const rank_context& context) noexcept {
         // exchange them. seq_cst: pairs with [word.sleep]
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
+}
+
+/// Whether there are sleepers after a signalling store.
+inline bool has_sleepers(const rank_context& context) noexcept {
+    fence_signal(context);
     return sees_sleepers(context);
 }
 
@@ -70,6 +82,13 @@ inline bool has_sleepers_after_addition(const rank_context& context) noexcept {
 /// Second half of a signalling store: looks for sleepers after the value is on its way.
 inline void word_changed(rank_context& context, shared_word& word) {
     if (has_sleepers(context)) [[unlikely]]
+        wake_sleepers(context, word);
+}
+
+/// The same for the word that tells a rank of mail.
+inline void mail_arrived(rank_context& context, shared_word& word) {
+    fence_signal(context);
+    if (sees_listeners(context)) [[unlikely]]
         wake_sleepers(context, word);
 }
 

@@ -279,9 +279,10 @@ waiter* fabric_machine::join_thread(detail::rank_context& context) {
     const std::lock_guard lock(join_mutex_);
     const auto free = std::ranges::find_if(joined_, [](const auto& one) { return !one; });
     if (free == joined_.end()) return nullptr;
-    const std::uint32_t bell = setting_.bells().of_joined(
-        share_.own_index(), static_cast<std::uint32_t>(free - joined_.begin()));
+    const auto slot = static_cast<std::uint32_t>(free - joined_.begin());
+    const std::uint32_t bell = setting_.bells().of_joined(share_.own_index(), slot);
     pipes_->open(bell);
+    note_joined(mapping_->process(share_.own_index()), slot);
     return &free->emplace(rank_of(context).sleeping(), bell);
 }
 

@@ -56,7 +56,8 @@ fabric_rank::fabric_rank(rank_surroundings around, std::unique_ptr<endpoint> end
 
 sleeping_place fabric_rank::place_to_sleep() const {
     std::vector<std::uint32_t> own;
-    around_.setting.bells().each_of(index(), [&](std::uint32_t bell) { own.push_back(bell); });
+    around_.setting.bells().each_of(index(), around_.setting.joined_threads,
+                                    [&](std::uint32_t bell) { own.push_back(bell); });
     return {.mapping = around_.mapping,
             .pipes = around_.pipes,
             .own = std::move(own),

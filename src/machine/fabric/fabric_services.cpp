@@ -33,12 +33,9 @@ void fabric_clock::wake(detail::rank_context&, detail::shared_word& word) {
 
 void fabric_clock::wake_owner(detail::rank_context&, detail::shared_word& word,
                               std::uint32_t owner) {
-    bells_.each_of(owner - first_, [&](std::uint32_t bell) { wake_if_asleep(place_, bell, word); });
-}
-
-void fabric_clock::count(detail::rank_context& context, detail::shared_word& word) {
-    detail::word_add_quietly(word, 1);
-    if (detail::has_sleepers(context)) wake_all(place_);
+    const std::uint32_t index = owner - first_;
+    bells_.each_of(index, joined_beside(index),
+                   [&](std::uint32_t bell) { wake_if_asleep(place_, bell, word); });
 }
 
 void fabric_memory::discard(detail::rank_context& context, std::uint64_t offset,

@@ -28,7 +28,6 @@ public:
     void wake(detail::rank_context& context, detail::shared_word& word) override;
     void wake_owner(detail::rank_context& context, detail::shared_word& word,
                     std::uint32_t owner) override;
-    void count(detail::rank_context& context, detail::shared_word& word) override;
 
 private:
     std::uint32_t first_;

@@ -118,7 +118,7 @@ private:
 void wake_sleepers_of(sleeping_place& place, detail::shared_word& word);
 /// Wakes the owner of a bell if he sleeps on a word that may be gone.
 void wake_if_asleep(sleeping_place& place, std::uint32_t bell, const detail::shared_word& word);
-/// The same where the word is the process's own and may be gone: whoever of it sleeps looks again.
+/// Whoever of the rank sleeps looks again.
 void wake_all(sleeping_place& place);
 
 }  // namespace selion::machine::fabric

@@ -25,14 +25,14 @@ struct bell_layout {
         return of_notifier(shape.processes) + rank;
     }
     /// On which threads sleep that may wait for words of a rank's own: the rank, the thread beside
-    /// it, and those that have joined ranks of its process.
+    /// it, and those that have joined ranks of its process. @param joined of them, so far.
     template <class Use>
-    void each_of(std::uint32_t rank, Use use) const {
+    void each_of(std::uint32_t rank, std::uint32_t joined, Use use) const {
         use(of_carrier(rank));
         if (has_notifiers) use(of_beside(rank));
-        const std::uint32_t process = rank / shape.ranks_per_process;
-        for (std::uint32_t i = 0; i < joined_threads; ++i) use(of_joined(process, i));
+        for (std::uint32_t i = 0; i < joined; ++i) use(of_joined(process_of(rank), i));
     }
+    std::uint32_t process_of(std::uint32_t rank) const { return rank / shape.ranks_per_process; }
     std::uint32_t count() const {
         return has_notifiers ? of_beside(shape.ranks()) : of_notifier(0);
     }

@@ -27,7 +27,14 @@ static_assert(sizeof(doorbell) == detail::line_bytes);
 struct alignas(detail::line_bytes) process_record {
     std::uint32_t has_finished;  ///< all its ranks have returned
     std::int32_t status;         ///< first non-zero value that one of them returned
+    std::uint32_t joined;        ///< most threads that had joined its ranks at a time
 };
+
+/// Before the thread sleeps for the first time. One thread at a time joins a process's ranks.
+/// @param slot its place among them.
+inline void note_joined(process_record& process, std::uint32_t slot) {
+    if (look_at(process.joined) <= slot) publish(process.joined, slot + 1);
+}
 
 struct control_block {
     std::uint64_t magic;
@@ -56,10 +63,13 @@ struct control_block {
     std::uint32_t have_cores;
     std::uint32_t ending;        ///< 1 once a rank has claimed to end the job
     std::uint32_t thread_level;  ///< of the job; a `selion::thread_level`
-    /// Threads that sleep or are about to. Every signalling store reads it, so it shares its line
-    /// with nothing that changes while ranks are awake.
-    alignas(detail::line_bytes) std::uint32_t sleepers;
+    /// Threads that sleep or are about to; in units of `one_listener` those that wait for mail
+    /// alone. Every signalling store reads it, so it shares its line with nothing that changes
+    /// while ranks are awake.
+    alignas(detail::line_bytes) std::uint64_t sleepers;
 };
+
+inline constexpr std::uint64_t one_listener = std::uint64_t{1} << 32;
 
 /// Tells words of the mapping apart, nearly always. Whoever takes two for one wakes in vain.
 /// @param control at the start of the mapping.

@@ -25,10 +25,10 @@ bool register_heavy_fences() {
     return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
 }
 
-void host_access::change_sleepers(std::int32_t by) const {
+void host_access::change_count(std::uint64_t unit, std::int32_t by) const {
     // Ordered before the value by the heavy fence, as the mark is.
     std::atomic_ref(control_.sleepers)
-        .fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+        .fetch_add(unit * static_cast<std::uint64_t>(std::int64_t{by}), std::memory_order_relaxed);
 }
 
 void bell_access::set_sleeping(doorbell& bell, std::uint32_t value) const {

@@ -41,14 +41,25 @@ public:
     host_access(control_block& control, bool is_shared, std::int64_t deadline_ns)
         : bell_access(is_shared, deadline_ns), control_(control) {}
 
-    void change_sleepers(std::int32_t by) const;
+    void change_sleepers(std::int32_t by) const { change_count(1, by); }
     std::uint32_t mark_of(const detail::shared_word& word) const;
     bool replace_mark(detail::shared_word& word, std::uint32_t& seen, std::uint32_t wanted) const;
     std::uint32_t take_mark(detail::shared_word& word) const;
     void heavy_fence() const;
 
+protected:
+    /// @param unit what one thread counts. @param by of them.
+    void change_count(std::uint64_t unit, std::int32_t by) const;
+
 private:
     control_block& control_;
+};
+
+/// Of a thread that waits for mail alone: signals that are none need not look for it.
+class listener_access : public host_access {
+public:
+    using host_access::host_access;
+    void change_sleepers(std::int32_t by) const { change_count(one_listener, by); }
 };
 
 /// Nanoseconds of the steady clock.

@@ -76,19 +76,21 @@ void node_clock::wake(detail::rank_context&, detail::shared_word& word) {
 
 /// The word's mark is out of reach, so all are rung who could wait for it.
 void node_clock::wake_owner(detail::rank_context&, detail::shared_word& word, std::uint32_t owner) {
-    ring_owner(owner, name_of_word(mapping_.control(), word));
+    host_access access(mapping_.control(), mapping_.is_shared(), no_deadline);
+    const std::uint32_t name = name_of_word(mapping_.control(), word);
+    bells_.each_of(owner, joined_beside(owner), [&](std::uint32_t bell) {
+        sleep_protocol::ring_if_asleep(access, mapping_.bell(bell), name);
+    });
 }
 
 void node_clock::count(detail::rank_context& context, detail::shared_word& word) {
     detail::word_add_quietly(word, 1);
-    if (detail::has_sleepers(context)) ring_owner(context.rank, sleep_protocol::any_word);
+    if (detail::has_sleepers_after_addition(context)) wake_owner(context, word, context.rank);
 }
 
-void node_clock::ring_owner(std::uint32_t owner, std::uint32_t word) {
-    host_access access(mapping_.control(), mapping_.is_shared(), no_deadline);
-    bells_.each_of(owner, [&](std::uint32_t bell) {
-        sleep_protocol::ring_if_asleep(access, mapping_.bell(bell), word);
-    });
+std::uint32_t node_clock::joined_beside(std::uint32_t rank) const {
+    // relaxed: ordered before the value by the sleeper's heavy fence [word.sleep]
+    return look_at(mapping_.process(bells_.process_of(rank)).joined);
 }
 
 std::byte* mapped_transport::address_of(std::uint64_t bits) const {

@@ -21,11 +21,11 @@ public:
     void count(detail::rank_context& context, detail::shared_word& word) override;
 
 protected:
+    /// Threads that have joined ranks of its process, or had. @param rank of the mapping
+    std::uint32_t joined_beside(std::uint32_t rank) const;
+
     const shared_mapping& mapping_;
     bell_layout bells_;
-
-private:
-    void ring_owner(std::uint32_t owner, std::uint32_t word);
 };
 
 /// Moves bytes within a mapping: what operations do when the inline bypass is off.

@@ -85,7 +85,7 @@ bool notifier::linger() {
 
 /// As waiting.md tells. Rooms that are attended get its mark from who leaves them.
 void notifier::sleep() {
-    host_access access(mapping_.control(), mapping_.is_shared(), no_deadline);
+    listener_access access(mapping_.control(), mapping_.is_shared(), no_deadline);
     const std::uint32_t count = sleep_protocol::announce(access, mapping_.bell(bell_number_));
     for (mail_room& room : office_.rooms()) {
         if (!room.is_attended()) sleep_protocol::mark(access, room.arrivals(), bell_number_ + 1);

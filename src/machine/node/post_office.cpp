@@ -195,7 +195,7 @@ void post_office::send_plain(detail::rank_context& context, std::uint32_t target
                   .tells_counts = false};
     copy_arguments(ring, drawn, arguments, bytes);
     ring_access::publish(slot, drawn.ticket);
-    detail::word_changed(context, *way.arrivals);
+    detail::mail_arrived(context, *way.arrivals);
 }
 
 /// Where it is not to be had without waiting, or without keeping account.
@@ -244,7 +244,7 @@ template <bool uses_row>
     }
     store_pair(&slot.about, context.rank | std::uint64_t{what.target} << 32, about);
     ring_access::publish(slot, drawn.ticket);
-    detail::word_changed(context, *way.arrivals);
+    detail::mail_arrived(context, *way.arrivals);
 }
 
 [[gnu::noinline]] void post_office::write_words_shared(detail::rank_context& context,
@@ -301,7 +301,7 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
         rest.data_bytes = where.bytes;
     }
     ring_access::publish(slot, drawn.ticket);
-    detail::word_changed(context, *way.arrivals);
+    detail::mail_arrived(context, *way.arrivals);
     if (request.on_sent != nullptr) {
         request.on_sent(context, request.target, request.sent_argument);
     }

@@ -172,7 +172,9 @@ waiter* rank_host::join_thread(const detail::rank_context& context) {
     const auto free = std::ranges::find(is_joined_, false);
     if (free == is_joined_.end()) return nullptr;
     *free = true;
-    thread_waiter& own = joined_[static_cast<std::size_t>(free - is_joined_.begin())];
+    const auto slot = static_cast<std::uint32_t>(free - is_joined_.begin());
+    thread_waiter& own = joined_[slot];
+    note_joined(mapping_.process(process_), slot);
     own.set_mail(&office_.room_of(context));
     return &own;
 }

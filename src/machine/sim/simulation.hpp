@@ -291,7 +291,7 @@ private:
     transfer_pool transfers_;
     bool records_messages_ = false;
     std::uint64_t flows_ = 0;  ///< arrows of messages so far
-    std::uint32_t no_sleepers_ = 0;
+    std::uint64_t no_sleepers_ = 0;
     std::uint64_t committed_bytes_ = 0;
     std::uint64_t limit_bytes_ = 0;
     /// Puts and gets of more bytes take their time and move nothing.

@@ -104,7 +104,7 @@ private:
     std::vector<message> on_the_way_;
     std::mutex mutex_;
     std::uint32_t running_ = 0;
-    std::uint32_t sleepers_ = 0;
+    std::uint64_t sleepers_ = 0;
     bool is_stuck_ = false;
     std::uint64_t messages_ = 0;
     std::uint64_t gets_ = 0;

@@ -32,7 +32,7 @@ protected:
     }
 
     detail::rank_context context_;
-    std::uint32_t sleepers_ = 0;
+    std::uint64_t sleepers_ = 0;
     payload_pool pool_{};
     alignas(payload_header) std::array<std::byte, units * unit> bytes_{};
     payload_store store_;

@@ -73,6 +73,13 @@ TEST(shared_mapping, what_threads_write_alone_has_lines_of_its_own) {
     EXPECT_EQ(part_of(mapping, mapping.process(1)).start % detail::line_bytes, 0u);
 }
 
+TEST(shared_mapping, threads_that_have_joined_are_noted_once_for_all) {
+    const shared_mapping mapping = small_mapping(2, 2);
+    for (const std::uint32_t slot : {0u, 2u, 1u}) note_joined(mapping.process(1), slot);
+    EXPECT_EQ(mapping.process(1).joined, 3u);
+    EXPECT_EQ(mapping.process(0).joined, 0u);
+}
+
 TEST(shared_mapping, slices_are_zeroed_page_aligned_and_equally_far_apart) {
     const shared_mapping mapping = small_mapping(1, 4);
     const control_block& control = mapping.control();
