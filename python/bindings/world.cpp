@@ -121,11 +121,7 @@ lasting_job::~lasting_job() {
     end_worlds();
 }
 
-void leave_rank() {
-    static constinit selion::detail::rank_context nobody;
-    selion::detail::current_context = &nobody;
-    end_worlds();
-}
+void leave_rank() { end_worlds(); }
 
 nb::object world_object(const selion::world& all) {
     return worlds().emplace_back(nb::cast(all, nb::rv_policy::copy));

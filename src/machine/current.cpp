@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -30,6 +31,8 @@ std::string place_of_call(const rank_context& context, std::source_location site
 
 constinit thread_local rank_context* current_context = &nobody;
 
+void leave_rank() noexcept { current_context = &nobody; }
+
 void end_job_for_bug(const std::string& sentence, std::source_location site) {
     rank_context& context = *current_context;
     machine::machine* const host = machine::active_machine();
@@ -59,7 +62,14 @@ machine* active_machine() {
     return process_of_job.load(std::memory_order_relaxed) == getpid() ? found : nullptr;
 }
 
+bool is_copy_of_job() {
+    return active.load(std::memory_order_relaxed) != nullptr && active_machine() == nullptr;
+}
+
 active_job::active_job(machine& host) {
+    // A copy has its parent's memory, the ranks' among it, and would be taken for the rank.
+    [[maybe_unused]] static const int registered =
+        pthread_atfork(nullptr, nullptr, detail::leave_rank);
     process_of_job.store(getpid(), std::memory_order_relaxed);
     // release: pairs with who asks for it, of any thread [job.active]
     active.store(&host, std::memory_order_release);

@@ -294,7 +294,10 @@ public:
 /// that a rank has forked is no part of it.
 machine* active_machine();
 
-/// A job runs in this process as long as this lives.
+/// Whether this process is a copy (fork) of one in which a job runs.
+bool is_copy_of_job();
+
+/// A job runs in this process as long as this lives. Copies of the process belong to no rank.
 class active_job {
 public:
     explicit active_job(machine& host);

@@ -43,6 +43,12 @@ void expect_own_signal(std::uint64_t signal, std::source_location site) {
 }
 
 void end_for_stray_thread(std::source_location site) {
+    if (machine::is_copy_of_job()) {
+        end_job_for_bug(
+            "this process is a copy (fork) of a rank's and belongs to no rank: it may start "
+            "another program (exec) or leave (_exit), and must not call Selion",
+            site);
+    }
     end_job_for_bug(
         "this thread belongs to no rank: call Selion from the function that was given to "
         "selion::run, or make a selion::rank_scope in the thread first",

@@ -45,14 +45,30 @@ constexpr int usage_status = 2;
     std::abort();  // compilers do not see that a virtual call never returns
 }
 
+/// A copy (fork) of a rank's process leaves as the program would where nothing runs ranks.
+void leave_if_copy(const rank_context& context, int status, std::string_view exception) {
+    if (!machine::is_copy_of_job()) return;
+    if (!exception.empty()) {
+        base::say(
+            fmt::format("a process that rank {} of {} has forked ended with {}; the rank "
+                        "goes on",
+                        context.rank, context.ranks, exception));
+    }
+    machine::flush_and_leave(status);
+}
+
 int call_function(const rank_function& body, rank_context& context) {
     world all(context);
     try {
-        return body.call(body.function, all);
+        const int status = body.call(body.function, all);
+        leave_if_copy(context, machine::exit_status_of(status), {});
+        return status;
     } catch (...) {
-        end_for_exception(context, fmt::format("an exception of type {}: {}",
-                                               base::type_name_of_current_exception(),
-                                               base::text_of_current_exception()));
+        const std::string what =
+            fmt::format("an exception of type {}: {}", base::type_name_of_current_exception(),
+                        base::text_of_current_exception());
+        leave_if_copy(context, EXIT_FAILURE, what);
+        end_for_exception(context, what);
     }
 }
 

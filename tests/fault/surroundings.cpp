@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -55,13 +56,28 @@ int start_programs(const selion::world& world, const std::string& self) {
     return std::system(list.c_str()) | std::system(again.c_str());
 }
 
-/// Its child leaves as any program may.
-int fork_one() {
+/// What the child of a rank does in its parent's name. @return its status, if it returns.
+int act_as_rank(selion::world& world, selion::global_ptr<int> place, std::string_view how) {
+    if (how == "meets") world.barrier();
+    if (how == "puts") selion::put(place.on(world.rank()), 1);
+    if (how == "throws") throw std::runtime_error("lost");
+    if (how == "exits") std::exit(9);
+    return 7;
+}
+
+/// Each rank has a child, and waits for its end before all meet.
+int fork_one(selion::world& world, std::string_view how) {
+    const auto place = selion::allocate<int>(world, 1);
     const pid_t child = fork();
-    if (child == 0) std::exit(9);
+    if (child == 0) return act_as_rank(world, place, how);
     int status = 0;
     if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 1;
-    say("the child left with " + std::to_string(WEXITSTATUS(status)) + "\n");
+    const auto next = place.on((world.rank() + 1) % world.size());
+    selion::put(next, selion::get(next) + 42);
+    world.barrier();
+    const bool is_right = *place.local() == 42;
+    say("the child left with " + std::to_string(WEXITSTATUS(status)) +
+        (is_right ? "\n" : ", and its rank met nobody\n"));
     return 0;
 }
 
@@ -166,7 +182,7 @@ int run_once(selion::world& world, int argc, char** argv) {
     if (what == "arguments") tell_arguments(world, argc, argv);
     if (what == "lines") print_lines(world, argc > 2);
     if (what == "input") read_input(world);
-    if (what == "fork") return fork_one();
+    if (what == "fork") return fork_one(world, argv[2]);
     if (what == "much") print_much(world, std::atoi(argv[2]));
     if (what == "programs") return start_programs(world, argv[0]);
     if (what == "exchange") exchange(world);

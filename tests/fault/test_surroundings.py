@@ -72,10 +72,18 @@ def test_programs_that_a_rank_starts(machine: str):
 
 @pytest.mark.skipif(is_sanitized, reason="a sanitizer looks for leaks in the copy, in vain")
 @pytest.mark.parametrize("machine", machines)
-def test_a_process_that_a_rank_forks_may_exit(machine: str):
-    outcome = run("surroundings", "fork", machine=machine)
-    assert outcome.status == 0 and outcome.err == ""
-    assert outcome.out == "the child left with 9\n" * machines[machine]
+@pytest.mark.parametrize(("how", "status"),
+                         [("exits", 9), ("returns", 7), ("meets", 1), ("puts", 1), ("throws", 1)])
+def test_a_process_that_a_rank_forks_is_no_rank(machine: str, how: str, status: int):
+    outcome = run("surroundings", "fork", how, machine=machine)
+    assert outcome.status == 0
+    assert outcome.out == f"the child left with {status}\n" * machines[machine]
+    said = {"meets": "a thread of the program: this process is a copy (fork) of a rank's and "
+                     "belongs to no rank",
+            "puts": "must not call Selion",
+            "throws": "has forked ended with an exception of type std::runtime_error: lost; "
+                      "the rank goes on"}.get(how)
+    assert outcome.err.count(said) == machines[machine] if said else outcome.err == ""
 
 
 @pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])
