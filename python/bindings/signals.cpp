@@ -124,7 +124,7 @@ void add_signals(nb::module_& module) {
              nb::arg("add").none() = nb::none(), nb::arg("set").none() = nb::none(),
              nb::arg("index") = 0)
         .def("wait_until", &signals::wait_until, nb::arg("at_least"), nb::arg("index") = 0,
-             nb::arg("seconds").none() = nb::none())
+             nb::arg("timeout").none() = nb::none())
         .def("value", &signals::value, nb::arg("index") = 0)
         .def("free",
              [](nb::handle self) {

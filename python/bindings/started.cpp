@@ -136,7 +136,7 @@ started start_combining(const selion::team& all, std::string_view what, nb::obje
 void add_started(nb::module_& module, documented<selion::team>& team) {
     documented<started>(module, "Started")
         .def_prop_ro("is_ready", &started::is_ready)
-        .def("wait", &started::wait, nb::arg("seconds").none() = nb::none());
+        .def("wait", &started::wait, nb::arg("timeout").none() = nb::none());
     module.def("start_moving", &start_moving, nb::arg("team"), nb::arg("what"),
                nb::arg("source").none(), nb::arg("target").none(), nb::arg("root"),
                "Starts a collective that moves blocks of contiguous memory, or a barrier.");

@@ -460,8 +460,8 @@ class Started:
     @property
     def is_ready(self) -> bool:
         """Whether it is over. Makes no progress."""
-    def wait(self, seconds: float | None = None) -> bool:
-        """Waits until it is over, or for so long; returns whether it is."""
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until it is over, or for so many seconds; returns whether it is."""
 
 class World(Team):
     """The team of all ranks, seen from one of them."""
@@ -786,8 +786,11 @@ class Signal:
         so, and values should grow. Who sees the new value sees all puts that this rank made to that
         rank before.
         """
-    def wait_until(self, at_least: int, index: int = 0, seconds: float | None = None) -> bool:
-        """Waits until this rank's signal is at least so much, or for so long; whether it is."""
+    def wait_until(self, at_least: int, index: int = 0, timeout: float | None = None) -> bool:
+        """Waits until this rank's signal is at least so much, or for so many seconds.
+
+        Returns whether it is.
+        """
     def value(self, index: int = 0) -> int:
         """This rank's signal as it is now."""
     def free(self) -> None:

@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import json
 import math
+import functools
 import os
 import signal
 import subprocess
@@ -38,7 +39,7 @@ def fail(text):
     raise ValueError(text)
 
 
-def end():
+def end(*unused):
     os._exit(3)
 
 
@@ -189,12 +190,19 @@ def test_exceptions_tell_where_they_come_from(shared_pool):
         shared_pool.submit(raise_odd).result()
 
 
+def test_a_worker_that_dies_tells_which_function_it_ran():
+    with Pool(workers=1) as pool:
+        for ended in (pool.map(end, [1, 2], chunksize=2), pool.map(functools.partial(end), [1])):
+            with pytest.raises(WorkerDied, match="while it ran (end|partial)$"):
+                next(ended)
+
+
 def test_a_worker_that_dies_is_replaced():
     with Pool(workers=1) as pool:
         calls = [pool.submit(add, i, i) for i in range(20)]
         dying = pool.submit(end)
         later = [pool.submit(add, i, i) for i in range(20)]
-        with pytest.raises(WorkerDied, match="worker 0 ended with status 3"):
+        with pytest.raises(WorkerDied, match="worker 0 ended with status 3 while it ran end$"):
             dying.result()
         assert [each.result() for each in calls + later] == [2 * i for i in range(20)] * 2
         assert pool.replaced == 1

@@ -343,7 +343,7 @@ else:
         "world.scatter(np.zeros(4) if world.rank else None, 1, out=np.zeros(2))",
         "world.split_phase.barrier().wait()",
         "bell.wait_until(1) if world.rank == 0 else bell.notify(0)",
-        "bell.wait_until(1, seconds=50) if world.rank == 0 else bell.notify(0)",
+        "bell.wait_until(1, timeout=50) if world.rank == 0 else bell.notify(0)",
         "bell.free()",
         "world.signal()",
         "world.spread(4)",

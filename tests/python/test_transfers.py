@@ -91,7 +91,7 @@ def test_signals(job, machine):
         several.wait_until(n, 1)
         several.wait_until(10 * n, index=2)
         assert several.value(0) == 0
-        assert several.wait_until(1, 0, seconds=0.01) is False
+        assert several.wait_until(1, 0, timeout=0.01) is False
         world.fence()
         world.quiet(right)
         several.free()
@@ -126,7 +126,7 @@ refused = {
     "bell.notify(0, add=1, set=2)": "ValueError: A signal is either set or added to, not both.",
     "bell.notify(1)": "IndexError: The rank is 1; legal: 0 to 0.",
     "bell.value(1)": "IndexError: The signal is 1; legal: 0 to 0.",
-    "bell.wait_until(1, seconds=-1)": "ValueError: A time-out is a number of seconds",
+    "bell.wait_until(1, timeout=-1)": "ValueError: A time-out is a number of seconds",
     "part.put_signal(np.zeros(5), 0, bell)": "IndexError: Offset 0 and 5 elements reach beyond",
     "gone.value()": "ValueError: The signals have been given back with free().",
     "world.quiet(3)": "IndexError: The rank is 3; legal: 0 to 0.",

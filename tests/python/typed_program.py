@@ -94,7 +94,7 @@ def arrays(world: selion.World) -> None:
     assert part.start_put(3.5, other).wait(60) and transfer.is_ready
     bell = world.signal()
     part.put_signal([1.0], other, bell, set=1)
-    assert_type(bell.wait_until(1, seconds=60), bool)
+    assert_type(bell.wait_until(1, timeout=60), bool)
     bell.notify(world.rank, add=2)
     world.fence()
     counters = world.allocate(4, np.int64)

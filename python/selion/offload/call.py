@@ -42,6 +42,11 @@ class Call(Future[Any]):
         self._is_given_up = False
         self._has_turn = False  # who waits for it may wait for workers
 
+    def _told(self, trouble: Exception) -> str:
+        """Says it of the program's function: all are calls of one routine to their workers."""
+        function = self._held[0].name if self._held else "a call"
+        return str(trouble).replace('routine "selion.python"', function)
+
     def result(self, timeout: float | None = None) -> Any:
         if not super().done():
             self._pool._drive(self, timeout)

@@ -19,6 +19,7 @@ class Function:
         self._memory = core.own(block, len(pickled))
         core.write(block, pickled)
         self.number, self.part = number, (block, len(pickled))
+        self.name = name_of(fn)
 
 
 class Chunk:
@@ -35,6 +36,13 @@ class Chunk:
 
     def __call__(self, chunk: list[tuple[Any, ...]]) -> list[Any]:
         return [self.function(*each) for each in chunk]
+
+
+def name_of(fn: Any) -> str:
+    """What the program calls a function, a class, or the class of an object that is called."""
+    if isinstance(fn, Chunk):
+        return name_of(fn.function)
+    return str(getattr(fn, "__qualname__", type(fn).__qualname__))
 
 
 def is_fixed(fn: Any) -> bool:

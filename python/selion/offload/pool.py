@@ -425,11 +425,11 @@ class Pool(Executor):
             trouble = None if status == messages.returned else value
         except ValueError as refused:
             if call._fetched is not None:  # it has run: only its result cannot be had any more
-                trouble = self._why(WorkerDied(str(refused)))
+                trouble = self._why(WorkerDied(call._told(refused)))
             else:
                 trouble = Skipped(str(refused)) if call._is_given_up else self._why(refused)
         except ConnectionError as death:
-            trouble = self._why(WorkerDied(str(death)))
+            trouble = self._why(WorkerDied(call._told(death)))
         except KeyboardInterrupt:  # of whoever reads a long result: it is no outcome of the call
             raise
         except BaseException as other:
