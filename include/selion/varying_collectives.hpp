@@ -71,14 +71,14 @@ public:
         std::source_location site = std::source_location::current()) const {
         const detail::composed_call whole(view(), detail::composed_call::name::scatterv, site);
         expect_root("scatterv", root, site);
-        std::vector<std::size_t> known(size());
+        const detail::late_memory<std::vector<std::size_t>> known(size());
         if (rank() == root) {
             expect_counts("scatterv", std::size(all), counts, std::nullopt, site);
-            std::ranges::copy(counts, known.begin());
+            std::ranges::copy(counts, known->begin());
         }
-        run(detail::broadcasting(std::span(known), root), site);
-        const auto lengths = detail::lengths(known);
-        const detail::late_memory<std::vector<detail::value_of<All>>> own(known[rank()]);
+        run(detail::broadcasting(std::span(*known), root), site);
+        const auto lengths = detail::lengths(*known);
+        const detail::late_memory<std::vector<detail::value_of<All>>> own((*known)[rank()]);
         detail::block_call call = detail::moving(collective_kind::scatter, at(root, std::data(all)),
                                                  own->data(), own->size(), root);
         call.source_starts = lengths.starts.data();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "machine/spec.hpp"
 #include "selion/collective_sync.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/shared_word.hpp"
@@ -52,6 +53,7 @@ struct placed_call {
 };
 
 inline constexpr std::size_t slot_bytes = 32 * 1024;
+static_assert(slot_bytes >= machine::max_mapped_ranks, "a part of a slot for each member");
 /// From this many bytes over all members, each combines its share instead of everything.
 inline constexpr std::size_t share_bytes = 64 * 1024;
 /// A rank that writes one slot is at most one collective ahead of a rank that still reads the

@@ -66,7 +66,8 @@ void team_register::leave(held_team& team) {
         std::ranges::find_if(teams_, [&](const held_team& one) { return &one == &team; });
     left_.splice(left_.end(), teams_, found);
     drop_messages(team);
-    if (has_dead(team)) return;  // nobody will ever hear that all have left
+    // Nobody will ever hear that all have left, so the blocks are never used again.
+    if (has_dead(team) || may_get_signals(team)) return;
     // What is on its way to other members' blocks must not come after they have been told.
     detail::rank_context& caller = *detail::current_context;
     if (!team.members().are_mapped()) caller.transport->quiet(caller);
@@ -92,6 +93,17 @@ void team_register::signal(const team_members& members, std::uint32_t member, st
 bool team_register::has_dead(const held_team& team) const {
     const machine::death_list* const deaths = context_.deaths;
     return deaths != nullptr && team.members().first_dead(*deaths).has_value();
+}
+
+/// Signals of a barrier that this rank has begun and not left are on their way, perhaps, and no
+/// `quiet` of their senders waits for them.
+bool team_register::may_get_signals(const held_team& team) {
+    return !team.members().are_mapped() && (team.is_broken() || team.has_arrived());
+}
+
+bool team_register::has_broken() const {
+    const auto is_broken = [](const held_team& team) { return team.is_broken(); };
+    return std::ranges::any_of(teams_, is_broken) || std::ranges::any_of(left_, is_broken);
 }
 
 bool team_register::is_over(const held_team& team) {

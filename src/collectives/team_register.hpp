@@ -28,7 +28,9 @@ private:
 /// Leaving a team waits for nobody. A member that leaves counts in the first member's block; when
 /// all have counted there, nobody reads any block of the team again. The first member then tells
 /// the others, and each gives its block back when it next makes or leaves a team, or asks how full
-/// its heap is. Messages of the team's collectives that the rank has not taken go with it.
+/// its heap is. Messages of the team's collectives that the rank has not taken go with it. Blocks
+/// of a team are never used again if a member has died, or where members without shared memory
+/// have begun a barrier that they have not left.
 ///
 /// Any thread may let a team go. It is left by the rank's own thread at once where no other works
 /// for the rank at the same time; else by the next call that settles, which collectives do not
@@ -51,6 +53,9 @@ public:
     /// as far as that is known. By one thread of the rank at a time, as collectives are. In
     /// handlers it does nothing.
     void settle();
+    /// Whether a collective of one of them has ended in an error here: members that are late may
+    /// still want what the rank keeps of it.
+    bool has_broken() const;
 
 private:
     void leave_all();
@@ -59,6 +64,7 @@ private:
     bool is_over(const held_team& team);
     void drop_messages(const held_team& team);
     bool has_dead(const held_team& team) const;
+    static bool may_get_signals(const held_team& team);
 
     detail::rank_context& context_;
     std::uint32_t blocks_made_ = 0;

@@ -53,6 +53,8 @@ std::string spec_of(std::string_view kind, const node_shape& shape);
 
 /// Most ranks that an address can name.
 inline constexpr std::uint32_t max_ranks = (1u << 20) - 1;
+/// Most ranks that share memory: each has a byte at least of what a collective shares.
+inline constexpr std::uint32_t max_mapped_ranks = 32 * 1024;
 
 /// A count of ranks, threads or processes in a spec: 1 to `max_ranks`.
 std::optional<std::uint32_t> parse_count(std::string_view text);

@@ -53,6 +53,8 @@ public:
     } above;
     /// What a floor above keeps for this rank, as long as messages may come for it.
     std::shared_ptr<void> kept_above;
+    /// What collectives have of a rank whose function has ended, for members that are late.
+    std::shared_ptr<void> kept_collectives;
     std::shared_ptr<coherence::coherent_parts> coherent;
     release_observers releases;
     /// What a floor above does when the rank's function has ended and all have; null: nothing.

@@ -137,12 +137,13 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     network_start network;
     if (context.deaths != nullptr) context.messages->end_notices = make_end_notices(context.ranks);
     // Not on the rank's stack: of many simulated ranks each has touched one page of that.
-    const auto own_state = std::make_unique<world_state>(context, files.start_rank(context.rank));
+    const auto own_state = std::make_shared<world_state>(context, files.start_rank(context.rank));
     world_state& state = *own_state;
     if (network.tell(context, file)) state.everybody.learn_network();
     const int rank_status = call_function(body, context);
     finish_started(context, state, body.site);
-    if (context.host->memory().outlives_ranks()) {
+    const bool waits_for_nobody = context.host->memory().outlives_ranks();
+    if (waits_for_nobody) {
         context.messages->completions.finish(context);
     } else if (context.deaths != nullptr) {
         end_among_mortals(context, body.site);
@@ -153,7 +154,11 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     files.end_rank(context.rank);
     context.messages->above.move = nullptr;
     context.started = nullptr;
-    context.inbox = nullptr;
+    if (waits_for_nobody && (state.everybody.is_broken() || state.teams->has_broken())) {
+        context.messages->kept_collectives = own_state;
+    } else {
+        context.inbox = nullptr;
+    }
     context.world = nullptr;
     context.own.plain_caller = &no_plain_caller;
     context.nodes = nullptr;

@@ -77,6 +77,15 @@ void read_knobs(job_setting& setting) {
     setting.aborts_on_hang = base::knob_choice(knob::hang_action, actions) == 1;
 }
 
+/// Whether there is room for all in what they share.
+void expect_room(const machine_spec& spec, const job_setting& setting) {
+    if (!setting.is_direct || setting.shape.ranks() <= max_mapped_ranks) return;
+    throw error(status::bad_argument,
+                fmt::format("machine \"{}\": {} ranks; at most {} share memory, more take the "
+                            "option direct=off",
+                            spec.text, setting.shape.ranks(), max_mapped_ranks));
+}
+
 }  // namespace
 
 mapping_plan job_setting::plan(bool is_shared, bool fence_signals) const {
@@ -97,6 +106,7 @@ result<job_setting> make_setting(const machine_spec& spec, const node_shape& sha
     setting.shape = shape;
     read_options(spec, setting);
     read_knobs(setting);
+    expect_room(spec, setting);
     setting.how_long = choose_patience(shape);
     setting.binding = choose_binding(shape.carriers());
     setting.description.spec = spec_of(spec.kind, shape) + options_text(setting);
@@ -110,7 +120,7 @@ result<job_setting> make_setting(const machine_spec& spec, const node_shape& sha
         .real_time = true,
         .detects_death = true,
         .progress = setting.has_notifier ? progress_kind::interrupt : progress_kind::polling,
-        .max_ranks = max_ranks};
+        .max_ranks = setting.is_direct ? max_mapped_ranks : max_ranks};
     return setting;
 } catch (const error& trouble) {
     return trouble;

@@ -35,7 +35,7 @@ TEST_F(make_machine_test, describes_what_it_makes) {
     EXPECT_EQ(fibers.carriers, 3u);
     EXPECT_TRUE(fibers.capabilities.shares_memory);
     EXPECT_FALSE(fibers.capabilities.isolates_ranks);
-    EXPECT_EQ(fibers.capabilities.max_ranks, max_ranks);
+    EXPECT_EQ(fibers.capabilities.max_ranks, max_mapped_ranks);
 
     const machine_description hybrid = description("processes:3x2");
     EXPECT_EQ(hybrid.ranks, 6u);
