@@ -68,7 +68,8 @@ bool wait_counter(counter& which, std::uint64_t count, std::int64_t timeout_ns,
     expect_may_wait(context, site);
     expect_count(count, "wait", site);
     claim_counter(context, which, site);
-    if (arrives_with_progress(context, counter_access::word(which), goal_of(which, count)) &&
+    if (arrives_with_progress(context, counter_access::word(which), goal_of(which, count),
+                              timeout_ns) &&
         counter_access::take(which, count)) {
         return true;
     }

@@ -271,7 +271,7 @@ bool await_state(future_state* given, std::int64_t timeout_ns, std::source_locat
     rank_context& context = context_of_caller(site);
     expect_may_wait(context, site);
     future_state& state = expect_state(given, site);
-    if (arrives_with_progress(context, state.word, fulfilled)) return true;
+    if (arrives_with_progress(context, state.word, fulfilled, timeout_ns)) return true;
     const machine::call_scope scope(context, machine::operation::wait_future, site);
     return await(context, {.word = state.word,
                            .at_least = fulfilled,

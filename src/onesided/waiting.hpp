@@ -105,12 +105,16 @@ inline bool make_progress(rank_context& context) {
 
 /// Looks at a word for a microsecond or two and serves messages meanwhile: an answer that is on its
 /// way comes as one. Not where another thread may serve: it would be woken for nothing.
+/// @param timeout_ns of the wait, negative: none. Handlers take their time, so with a limit what
+/// comes first has to be the answer.
 inline bool arrives_with_progress(rank_context& context, const shared_word& word,
-                                  std::uint64_t at_least) {
+                                  std::uint64_t at_least, std::int64_t timeout_ns) {
     const std::uint32_t polls = context.has_one_thread ? context.brief_polls : 0;
     for (std::uint32_t poll = 0; poll < polls; ++poll) {
         if (word_load(word) >= at_least) return true;
-        if (context.transport->poll(context)) run_completions(context);
+        if (!context.transport->poll(context)) continue;
+        run_completions(context);
+        if (timeout_ns >= 0) return word_load(word) >= at_least;
     }
     return false;
 }

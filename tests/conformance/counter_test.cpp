@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Operations that are started and counted: puts, gets, stores and atomics, from and to every rank.
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "conformance/memory_parts.hpp"
 
@@ -127,6 +129,37 @@ SPMD_TEST(counter, waits_end_in_time) {
     test.equal(selion::wait_any(all, 1, 100us), std::size_t{1});
     never.set(2);
     test.that(never.wait(2, 0ns), "what is there is taken at once");
+}
+
+/// Handlers that rank 0 has run.
+std::atomic<int> numbers_taken = 0;
+
+selion::arrival take_slowly(const int&, selion::message_info) {
+    const auto end = std::chrono::steady_clock::now() + 20us;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    ++numbers_taken;
+    return {};
+}
+
+/// Others keep a rank busy that waits to a limit: it looks at the time between two services.
+SPMD_TEST(counter, waits_end_in_time_also_where_messages_come_again_and_again) {
+    constexpr int messages = 4000;
+    constexpr int most_in_time = 1000;  // two services of a ring, and what fits into the limit
+    const auto& machine = world.machine();
+    const bool polls_memory = (machine.kind == "threads" || machine.kind == "processes") &&
+                              machine.capabilities.progress == selion::progress_kind::polling;
+    if (!polls_memory || world.size() != 2) return;
+    if (world.rank() == 0) {
+        std::this_thread::sleep_for(20ms);  // the ring fills
+        selion::counter never;
+        const int before = numbers_taken;
+        test.equal(never.wait(1, 1ms), false);
+        test.that(numbers_taken - before <= most_in_time, "it does not serve all that comes");
+    } else {
+        for (int i = 0; i < messages; ++i) selion::send(0, take_slowly, i);
+    }
+    world.barrier();
 }
 
 SPMD_TEST(counter, any_of_several) {

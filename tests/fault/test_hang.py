@@ -146,7 +146,7 @@ def test_a_rank_whose_thread_is_busy_is_told_from_an_absent_one(machine: str, ti
     assert "    absent: rank 1: in its own code, after allocate #1 at " in outcome.err
 
 
-@pytest.mark.parametrize("what", ["send", "block"])
+@pytest.mark.parametrize("what", ["send", "block", "parked"])
 @pytest.mark.parametrize("machine", ["threads:2@2", "processes:2"])
 @patiently
 def test_a_message_for_which_there_is_no_room_is_told_with_its_line(machine: str, what: str,

@@ -67,12 +67,24 @@ void work_for_ever(selion::world& world) {
 
 selion::arrival take_number(const int&, selion::message_info) { return {}; }
 
+/// Sends more to rank 1 than there is room for.
+selion::arrival fill_rank_1(const int& messages, selion::message_info) {
+    for (int i = 0; i < messages; ++i) selion::send(1, take_number, i);
+    return {};
+}
+
 /// Rank 0 makes calls that rank 1 would have to serve, which works for ever.
 void call_in_vain(selion::world& world, std::string_view what) {
     constexpr int more_than_there_is_room_for = 1'000'000;
     const auto word = selion::allocate<std::uint64_t>(world, 1).on(1);
     const std::array<std::byte, 4096> block{};
     if (world.rank() == 1) return work_for_ever(world);
+    if (what == "parked") {
+        selion::send(0, fill_rank_1, 5000);
+        while (selion::progress()) {
+        }
+        selion::send(1, take_number, 0);  // site: parked
+    }
     for (int i = 0; i < more_than_there_is_room_for; ++i) {
         if (what == "send") selion::send(1, take_number, i);                        // site: send
         if (what == "block") selion::send(1, take_number, i, block);                // site: block

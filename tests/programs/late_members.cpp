@@ -90,7 +90,9 @@ void use_blocks_again(const selion::world& world, bool splits) {
         static_cast<void>(world.split(0));
         for (int i = 0; i < 2; ++i) world.barrier();
     }
-    if (early != 0) std::printf("rank %u has left %d barriers early\n", world.rank(), early);
+    if (early != 0) {
+        std::printf("rank %u has left %d barriers early\n", std::uint32_t{world.rank()}, early);
+    }
 }
 
 }  // namespace

@@ -161,9 +161,9 @@ void mail_room::attend() {
 void mail_room::leave(detail::rank_context& server, std::uint32_t bell_number) {
     room_access access(office_.mapping_.control(), office_.mapping_.is_shared(), no_deadline);
     if (!attendance::leave(access, *this, notifier_, bell_number + 1)) return;
-    while (serve(server)) {
-    }
-    // A thread that polls does not attend: it may serve now, and have passed what has come since.
+    serve(server);
+    // There may be more than it serves at a time, and a thread that polls does not attend: it may
+    // serve now, and have passed what has come since.
     if (has_mail()) sleep_protocol::ring(access, office_.mapping_.bell(notifier_ - 1));
 }
 

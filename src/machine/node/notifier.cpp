@@ -71,6 +71,12 @@ bool notifier::has_work() {
 /// @return whether something came.
 bool notifier::linger() {
     turn_watch turns(turns_);
+    if (has_work()) {
+        // It has just looked, so others have to do something first: who serves, ranks that have not
+        // begun, who makes room for what has been parked.
+        turns.yield();
+        return true;
+    }
     const std::int64_t end_ns = host_time_ns() + linger_ns_;
     do {
         if (has_work()) {

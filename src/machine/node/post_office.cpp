@@ -20,6 +20,9 @@ namespace {
 /// Messages that a rank may have under way to one carrier at least. Half a ring is shared out, so
 /// that a rank which is quicker than others does not keep them from it.
 constexpr std::uint64_t least_share = 4;
+/// Looks for room for what is parked before the rank waits for it by naps, and how long one is.
+constexpr int brief_parked_looks = 256;
+constexpr std::int64_t parked_nap_ns = 100'000;
 
 /// Few words are not worth a call of memcpy, nor a loop that the compiler unrolls.
 inline void copy_arguments(message_ring& ring, const drawn_ticket& drawn, const std::byte* from,
@@ -308,6 +311,42 @@ bool post_office::try_send(detail::rank_context& context, mail_room& own,
     return true;
 }
 
+/// @param deadline_ns of the collective that sends it. @return whether that has passed.
+bool post_office::is_late(detail::rank_context& context, std::int64_t deadline_ns) {
+    return deadline_ns != no_deadline && context.clock->now_ns() >= deadline_ns;
+}
+
+void post_office::throw_late(const detail::rank_context& context, const message_request& request) {
+    throw error(status::timed_out,
+                fmt::format("rank {} has waited too long for rank {} to take a message",
+                            context.rank, request.target),
+                {.rank = context.rank,
+                 .peer = request.target,
+                 .operation = "send",
+                 .bytes = request.bytes});
+}
+
+/// Not in a handler: what its handlers could not send goes first. By the machine's poll: it may be
+/// that handlers also run for what comes another way, and they run one at a time.
+void post_office::send_parked_first(detail::rank_context& context, const mail_room& own,
+                                    const message_request& request) {
+    for (int look = 0; look < brief_parked_looks; ++look) {
+        if (!own.has_parked()) return;
+        if (!context.transport->poll(context)) turn_watch(context).yield();
+    }
+    const call_scope scope(context, operation::send, request.site);
+    const std::int64_t deadline_ns = context.own.deadline_ns;
+    while (own.has_parked()) {
+        if (is_late(context, deadline_ns)) throw_late(context, request);
+        // Nobody rings when there is room for what is parked, here or there.
+        detail::shared_word never{0, 0, 0};
+        context.clock->wait(context, {.word = never,
+                                      .at_least = 1,
+                                      .reason = wait_reason::message,
+                                      .deadline_ns = context.clock->now_ns() + parked_nap_ns});
+    }
+}
+
 /// Not in a handler: serves others until there is room.
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
@@ -331,15 +370,9 @@ void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                       .reason = wait_reason::message,
                                       .deadline_ns = deadline_ns,
                                       .others = std::span(others).first(count)});
-        if (deadline_ns == no_deadline || context.clock->now_ns() < deadline_ns) continue;
+        if (!is_late(context, deadline_ns)) continue;
         if (try_send(context, own, request)) return;
-        throw error(status::timed_out,
-                    fmt::format("rank {} has waited too long for rank {} to take a message",
-                                context.rank, request.target),
-                    {.rank = context.rank,
-                     .peer = request.target,
-                     .operation = "send",
-                     .bytes = request.bytes});
+        throw_late(context, request);
     }
 }
 
@@ -353,11 +386,7 @@ void post_office::give_up(detail::rank_context& server, std::uint32_t dead) {
 void post_office::send(detail::rank_context& context, const message_request& request) {
     mail_room& own = room_of(context);
     if (!context.own.in_handler) {
-        // What its handlers could not send goes first. By the machine's poll: it may be that
-        // handlers also run for what comes another way, and they run one at a time.
-        while (own.has_parked()) {
-            if (!context.transport->poll(context)) turn_watch(context).yield();
-        }
+        if (own.has_parked()) send_parked_first(context, own, request);
         if (!try_send(context, own, request)) send_waiting(context, own, request);
         return;
     }

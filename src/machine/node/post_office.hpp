@@ -72,6 +72,11 @@ private:
         std::uint64_t bytes = 0;
     };
     bool place_data(mail_room& own, const message_request& request, data_position& where);
+    static bool is_late(detail::rank_context& context, std::int64_t deadline_ns);
+    [[noreturn]] static void throw_late(const detail::rank_context& context,
+                                        const message_request& request);
+    static void send_parked_first(detail::rank_context& context, const mail_room& own,
+                                  const message_request& request);
     void send_waiting(detail::rank_context& context, mail_room& own,
                       const message_request& request);
 

@@ -19,11 +19,12 @@ public:
     std::function<void()> on_wait = [] {};
     int polls = 0;
     int waits = 0;
+    bool serves = false;  ///< with each poll
 
     bool poll(detail::rank_context&) override {
         ++polls;
         on_poll();
-        return false;
+        return serves;
     }
     bool wait(detail::rank_context&, const machine::wait_request& request) override {
         ++waits;
@@ -65,6 +66,9 @@ protected:
     }
     ~brief_wait() override { detail::current_context = outer_; }
 
+    bool arrives(std::int64_t timeout_ns = detail::wait_for_ever) {
+        return detail::arrives_with_progress(context_, word_, 1, timeout_ns);
+    }
     void await_one() { detail::await_word(context_, {word_, 1, machine::wait_reason::collective}); }
 
     watched_machine host_;
@@ -79,7 +83,7 @@ TEST_F(brief_wait, takes_a_word_that_is_there_without_a_look_at_anything_else) {
     word_.value = 1;
     await_one();
     context_.brief_polls = 4;
-    EXPECT_TRUE(detail::arrives_with_progress(context_, word_, 1));
+    EXPECT_TRUE(arrives());
     EXPECT_EQ(host_.polls, 0);
     EXPECT_EQ(host_.waits, 0);
 }
@@ -99,7 +103,7 @@ TEST_F(brief_wait, looks_at_what_has_come_as_often_as_it_is_told_to) {
     for (const std::uint32_t polls : {0u, 1u, 8u, 64u}) {
         host_.polls = 0;
         context_.brief_polls = polls;
-        EXPECT_FALSE(detail::arrives_with_progress(context_, word_, 1));
+        EXPECT_FALSE(arrives());
         EXPECT_EQ(host_.polls, static_cast<int>(polls));
     }
     EXPECT_EQ(host_.waits, 0);
@@ -110,14 +114,26 @@ TEST_F(brief_wait, ends_with_the_look_that_brings_the_word) {
     host_.on_poll = [this] {
         if (host_.polls == 3) word_.value = 1;
     };
-    EXPECT_TRUE(detail::arrives_with_progress(context_, word_, 1));
+    EXPECT_TRUE(arrives());
     EXPECT_EQ(host_.polls, 3);
+}
+
+TEST_F(brief_wait, with_a_limit_ends_once_a_handler_has_run) {
+    context_.brief_polls = 64;
+    host_.serves = true;
+    EXPECT_FALSE(arrives(0));
+    EXPECT_EQ(host_.polls, 1);
+    EXPECT_FALSE(arrives());
+    EXPECT_EQ(host_.polls, 1 + 64);
+    host_.on_poll = [this] { word_.value = 1; };
+    EXPECT_TRUE(arrives(1'000'000));
+    EXPECT_EQ(host_.polls, 1 + 64 + 1);
 }
 
 TEST_F(brief_wait, leaves_what_has_come_to_the_thread_that_serves_beside_it) {
     context_.brief_polls = 64;
     context_.has_one_thread = false;
-    EXPECT_FALSE(detail::arrives_with_progress(context_, word_, 1));
+    EXPECT_FALSE(arrives());
     EXPECT_EQ(host_.polls, 0);
 }
 
