@@ -89,7 +89,7 @@ def test_more_processes_than_the_system_runs():
     most = min(int(Path(f"/proc/sys/kernel/{name}").read_text()) for name in limits)
     if most >= 1_000_000:
         pytest.skip("the system runs a million of them")
-    sentence = complaint(SELION_MACHINE="processes:1000000")
+    sentence = complaint(SELION_MACHINE="processes:1000000,direct=off")
     assert f"more than this system runs at once ({most} by kernel." in sentence
     assert "threads:N" in sentence
 
@@ -98,7 +98,7 @@ def test_processes_whose_tables_fill_the_memory():
     # Each process has some 280 bytes for each rank of the job.
     if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") > 250 << 30:
         pytest.skip("there is memory for them")
-    sentence = complaint(SELION_MACHINE="processes:1000x1000")
+    sentence = complaint(SELION_MACHINE="processes:1000x1000,direct=off")
     assert "1000 processes would take 261.2 GiB of memory before they begin" in sentence
 
 

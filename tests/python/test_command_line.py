@@ -140,7 +140,7 @@ def test_mistakes_name_the_nearest_and_list_the_legal(selion, arguments, sentenc
         ),
         (("machines", "--explain", "sim:niagra2"), "did you mean niagara2?"),
         *((("machines", "--explain", spec), f"'{spec}' is not a machine; legal: threads, threads:N,"
-           " threads:N@C, of 1 to 32768 ranks.\n")
+           " threads:N@C, of 1 to 1048575 ranks.\n")
           for spec in ("threads:9999999", "threads:1048576", "threads:0", "threads:", "threads:4x2",
                        "threads:2@9999999", "threads:x,direct=off", "threads:2@2@2")),
         (("machines", "--explain", "processes:2000x2000"), "is not a machine; legal: processes, "),
