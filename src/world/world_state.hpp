@@ -15,7 +15,8 @@
 
 namespace selion::detail {
 
-/// What the floors above the machine keep for one rank; lives as long as the rank's function.
+/// What the floors above the machine keep for one rank; lives as long as the rank's function, and
+/// to the job's end where a collective has failed and ranks do not wait for each other.
 struct world_state {
     /// @param recorder null when nothing is recorded. @pre `context.tuning` is set.
     world_state(rank_context& context, meters::recorder* recorder);
