@@ -85,14 +85,7 @@ template <class T>
 [[nodiscard]] std::vector<global_ptr<T>> exchange_addresses(
     const world& all, global_ptr<T> own,
     std::source_location site = std::source_location::current()) {
-    address_directory<T> directory(all, 1, site);
-    directory.publish(own, 0, site);
-    all.barrier(site);
-    std::vector<global_ptr<T>> addresses;
-    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
-        addresses.push_back(directory.look_up(rank, 0, site));
-    }
-    return addresses;
+    return all.all_gather(own, site);
 }
 
 }  // namespace selion

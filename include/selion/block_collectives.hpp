@@ -111,8 +111,8 @@ public:
                 std::source_location site = std::source_location::current()) const {
         const std::span own = detail::span_of(data);
         const auto how = detail::erase_reduction<detail::element_in<Data>>(operation);
-        run(detail::reducing(collective_kind::exscan, own, own.data(), how, 0), site);
-        if (rank() == 0) std::ranges::fill(own, first);
+        const auto start = first;  // which may be one of the elements
+        run(detail::exscanning(own, how, start), site);
     }
 
     /// @return at the root everybody's value, in the order of the members; elsewhere nothing.

@@ -20,8 +20,9 @@
 namespace selion {
 
 /// An element of coherent memory: reading it and assigning to it are accesses that are done when
-/// they return (assigning with `memory_consistency::release`: when the rank releases). A variable
-/// that is declared `auto` holds the reference, and reads when it is used.
+/// they return (assigning with `memory_consistency::release`: when the rank releases). One that
+/// lies in two blocks is two of them. A variable that is declared `auto` holds the reference, and
+/// reads when it is used.
 template <class T>
 class cached_reference {
 public:
@@ -70,7 +71,7 @@ public:
     /// Calls `what` with the element, which no other rank reads or writes meanwhile: any change is
     /// atomic.
     /// @param what changes the element and does nothing else: it may be called more than once, and
-    /// while the caller waits. @pre not `write_protocol::update`
+    /// while the caller waits. An exception of it ends the job. @pre not `write_protocol::update`
     template <std::invocable<T&> Function>
     void change(Function&& what) const
         requires atomic_element<T>
@@ -78,14 +79,20 @@ public:
         check_space();
         if (view_->has_updates) [[unlikely]]
             detail::end_for_change(site_);
-        if (view_->is_direct) return change_directly(what);
-        using function = std::remove_reference_t<Function>;
-        auto* const argument = const_cast<std::remove_const_t<function>*>(std::addressof(what));
+        auto guarded = [&](T& element) {
+            try {
+                what(element);
+            } catch (...) {
+                detail::end_for_thrown_change(site_);
+            }
+        };
+        if (view_->is_direct) return change_directly(guarded);
+        using function = decltype(guarded);
         constexpr auto call = [](std::byte* place, void* to_call) {
             (*static_cast<function*>(to_call))(*reinterpret_cast<T*>(place));
         };
-        if (std::byte* const place = view_->writable(where_.bits())) return call(place, argument);
-        detail::change_coherent(*view_, where_.bits(), sizeof(T), call, argument, site_);
+        if (std::byte* const place = view_->writable(where_.bits())) return call(place, &guarded);
+        detail::change_coherent(*view_, where_.bits(), sizeof(T), call, &guarded, site_);
     }
     /// Adds and returns the value before, atomically.
     value_type fetch_add(const value_type& amount) const {

@@ -47,7 +47,7 @@ inline constexpr std::int64_t wait_for_ever = -1;
 /// An origin or completion counter may lie anywhere in the memory of the rank that starts the
 /// operation, and must live until the operation is complete. A target counter lies in the target's
 /// part of the global address space: `allocate<counter>(world, 1)`. Zeroed memory is a counter of
-/// value 0. Only the owner waits, tests and sets.
+/// value 0. Only the owner waits, tests and sets, and of its threads one at a time.
 class counter {
 public:
     counter() = default;

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 
 #include <selion/detail/rank_context.hpp>
@@ -69,6 +70,17 @@ public:
         return *this = *this - count;
     }
     constexpr global_ptr& operator++() noexcept { return *this += 1; }
+    constexpr global_ptr& operator--() noexcept { return *this -= 1; }
+    constexpr global_ptr operator++(int) noexcept {
+        const global_ptr before = *this;
+        ++*this;
+        return before;
+    }
+    constexpr global_ptr operator--(int) noexcept {
+        const global_ptr before = *this;
+        --*this;
+        return before;
+    }
     /// Elements between two pointers of one rank.
     constexpr std::ptrdiff_t operator-(global_ptr other) const noexcept {
         return static_cast<std::ptrdiff_t>(bits_ - other.bits_) / std::ptrdiff_t{sizeof(T)};
@@ -102,3 +114,11 @@ private:
 static_assert(sizeof(global_ptr<double>) == 8);
 
 }  // namespace selion
+
+/// For `std::unordered_map` and its like.
+template <class T>
+struct std::hash<selion::global_ptr<T>> {
+    std::size_t operator()(selion::global_ptr<T> place) const noexcept {
+        return std::hash<std::uint64_t>()(place.bits());
+    }
+};

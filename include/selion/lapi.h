@@ -123,7 +123,8 @@ enum {
     LAPI_ERR_VEC_LEN_DIFF,
     LAPI_ERR_VEC_NUM_DIFF,
     LAPI_ERR_VEC_TYPE_DIFF,
-    LAPI_ERR_LASTCODE = LAPI_ERR_VEC_TYPE_DIFF
+    LAPI_ERR_TGT_VAR_ALIGN, /**< Selion's own */
+    LAPI_ERR_LASTCODE = LAPI_ERR_TGT_VAR_ALIGN
 };
 
 /** Bytes of the longest sentence of LAPI_Msg_string, with the zero behind it. */
@@ -183,6 +184,7 @@ SELION_API int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* u
                             lapi_cntr_t* cmpl_cntr);
 
 /** Changes a variable of the target in one step, and fetches what it was.
+ * @param tgt_var aligned to its size.
  * @param in_val one value; for COMPARE_AND_SWAP two, the expected one and the new one.
  * @param prev_tgt_val may be null; for COMPARE_AND_SWAP it becomes 1 or 0: swapped or not. */
 SELION_API int LAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_val,

@@ -105,6 +105,10 @@ struct knob_info {
 /// All variables that Selion reads, sorted by name.
 SELION_API std::vector<knob_info> knobs();
 
+/// What a job says that does not start because the value of a variable makes no sense.
+/// @return a sentence on the first such variable; empty where all values are legal.
+SELION_API std::string knob_trouble();
+
 /// Processors that this process may use: affinity and cgroup quota respected. At least 1.
 SELION_API std::uint32_t usable_cores();
 

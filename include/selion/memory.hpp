@@ -42,7 +42,8 @@ concept allocatable = transferable<T> || std::is_trivially_destructible_v<T>;
 
 /// Collective: every rank gets `count` elements at the same offset, zeroed. Includes a barrier.
 /// @param alignment power of two, in bytes, at most 4 KiB; default: that of T, at least 16.
-/// @return pointer to the caller's own part; `.on(rank)` gives another rank's.
+/// @return pointer to the caller's own part; `.on(rank)` gives another rank's. Of zeroed memory a
+/// `global_ptr` is not null: set those that are to be.
 /// @error out_of_memory
 /// @pre all ranks pass the same count and alignment.
 template <detail::allocatable T>

@@ -9,6 +9,7 @@
 
 #include <selion/detail/combine_function.hpp>
 #include <selion/detail/export.hpp>
+#include <selion/detail/hash.hpp>
 #include <selion/global_ptr.hpp>
 
 /// Operations for reductions. Any function object `T operator()(T, T)` may stand in their place; it
@@ -76,11 +77,7 @@ struct reduction {
 /// A number for a type, made when the program is compiled, and the same in all its processes.
 template <class T>
 consteval std::size_t type_hash() {
-    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a over a text that names the type
-    for (const char* next = __PRETTY_FUNCTION__; *next != '\0'; ++next) {
-        hash = (hash ^ static_cast<unsigned char>(*next)) * 0x100000001b3;
-    }
-    return hash;
+    return text_hash(__PRETTY_FUNCTION__);  // which names the type
 }
 
 /// Which of the operations above; `standard_operations` for another.

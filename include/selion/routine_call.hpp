@@ -37,8 +37,8 @@ struct call_options {
 };
 
 /// A call that is under way, or done. Belongs to the pool's thread. One that is let go goes on; but
-/// one whose arguments lie in the caller's memory is waited for. If it fails then, the pool says so
-/// at its end.
+/// one whose arguments lie in the caller's memory is waited for, unless its time was over: a thread
+/// may still write there. If it fails then, the pool says so at its end.
 template <class R = void>
 class [[nodiscard]] routine_call {
 public:

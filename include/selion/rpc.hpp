@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <ranges>
 #include <source_location>
 #include <span>
 #include <tuple>
@@ -54,6 +55,7 @@ void reply_with_value(std::uint32_t origin, std::uint64_t state, const Result& v
     }
 }
 
+/// @param state 0: nobody waits; an exception ends the job all the same.
 template <class Result>
 void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later) {
     if (!later.is_valid()) {
@@ -64,6 +66,7 @@ void reply_later(std::uint32_t origin, std::uint64_t state, future<Result> later
     const auto answer = [own, origin, state] {
         try {
             const held<Result> value = future_access::take(*own);
+            if (state == 0) return;
             if constexpr (std::is_void_v<Result>) {
                 reply_with_word(origin, state, 0, 0);
             } else {
@@ -99,8 +102,7 @@ void run_call(delivery& here) {
             invoke();
             if (state != 0) reply_with_word(origin, state, 0, 0);
         } else if constexpr (future_value<result>::is_future) {
-            result later = invoke();
-            if (state != 0) reply_later(origin, state, std::move(later));
+            reply_later(origin, state, invoke());
         } else {
             const result value = invoke();
             if (state != 0) reply_with_value(origin, state, value);
@@ -184,6 +186,9 @@ auto rpc(detail::call_target target, Function&& function, Arguments&&... argumen
     using value = typename detail::future_value<result>::type;
     static_assert(std::is_void_v<value> || transferable<detail::held<value>>,
                   "selion::rpc moves bytes: the result must be trivially copyable");
+    static_assert(!std::ranges::view<detail::held<value>>,
+                  "selion::rpc moves bytes: a result that is a span or a string_view would show "
+                  "memory of the target, which is gone; return the values");
     static_assert(detail::is_aligned_as_usual<detail::held<value>>,
                   "selion::rpc: a result is aligned to 16 bytes at most");
     if constexpr (sizeof(detail::held<value>) > detail::always_possible_bytes) {
@@ -198,8 +203,8 @@ auto rpc(detail::call_target target, Function&& function, Arguments&&... argumen
     return later;
 }
 
-/// The same without an answer: on return the call is on its way. An exception of the function ends
-/// the job.
+/// The same without an answer: on return the call is on its way. An exception of the function, or
+/// in the future that it returns, ends the job.
 template <class Function, class... Arguments>
 void rpc_oneway(detail::call_target target, Function&& function, Arguments&&... arguments) {
     using kept = detail::sent_function<Function>;

@@ -54,6 +54,7 @@
 #include <selion/spread_slice.hpp>
 #include <selion/strided.hpp>
 #include <selion/team.hpp>
+#include <selion/this_rank.hpp>
 #include <selion/time_limit.hpp>
 #include <selion/transfers.hpp>
 #include <selion/tuning.hpp>

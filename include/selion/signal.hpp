@@ -101,6 +101,8 @@ SELION_API void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least,
                                  std::source_location site);
 SELION_API bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least,
                                 std::int64_t timeout_ns, std::source_location site);
+SELION_API bool test_signal(std::uint64_t signal, std::uint64_t at_least,
+                            std::source_location site);
 }  // namespace detail
 
 /// Waits until the caller's own signal is at least `at_least`. Makes progress, lets other ranks of
@@ -124,7 +126,17 @@ inline void wait_until(global_ptr<signal> own, std::uint64_t at_least,
     return detail::wait_signal_for(own.bits(), at_least, timeout.nanoseconds(), site);
 }
 
-/// Value of a signal of the caller, with the visibility that `wait_until` gives.
+/// Whether the caller's own signal is at least `at_least`, with the visibility that `wait_until`
+/// gives if it is. If it is not, serves what has come and lets other ranks of the same carrier run:
+/// a loop of tests comes to its end.
+/// @pre as `wait_until`.
+[[nodiscard]] inline bool test(global_ptr<signal> own, std::uint64_t at_least,
+                               std::source_location site = std::source_location::current()) {
+    return detail::test_signal(own.bits(), at_least, site);
+}
+
+/// Value of a signal of the caller, with the visibility that `wait_until` gives. A bare look: who
+/// looks again and again serves nobody meanwhile, and calls `test`.
 [[nodiscard]] inline std::uint64_t read_signal(
     global_ptr<signal> own, std::source_location site = std::source_location::current()) {
     if constexpr (SELION_CHECK_LEVEL >= 2) detail::expect_own_signal(own.bits(), site);

@@ -52,9 +52,9 @@ inline bool is_of_rank_of(std::uint64_t left, std::uint64_t right) {
 
 }  // namespace detail
 
-/// Starts to write a span to consecutive places. Its elements must stay as they are until the
-/// origin counter or the completion counter has counted. A span of zero elements counts all the
-/// same. Order as for the blocking put.
+/// Starts to write a span to consecutive places. With an origin counter its elements must stay as
+/// they are until that has counted; without one they may be reused on return. A span of zero
+/// elements counts all the same. Order as for the blocking put.
 /// @pre `when.target`, if any, belongs to the rank that owns `target`.
 /// @cost a memcpy where the target is mapped; else one message. Allocates nothing.
 template <class T>
@@ -90,7 +90,8 @@ inline void put(global_ptr<T> target, const std::type_identity_t<T>& value, cons
 
 /// Starts to read consecutive elements into a span of the caller's memory, which is filled when the
 /// origin counter or the completion counter (they count together) has counted; the target counter
-/// counts when the source has been read.
+/// counts when the source has been read. Until then it may be read at any time, also after puts
+/// that the caller makes later.
 /// @pre `when.target`, if any, belongs to the rank that owns `source`.
 template <class T>
 inline void get(std::span<std::remove_const_t<T>> target, global_ptr<T> source,

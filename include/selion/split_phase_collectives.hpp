@@ -126,10 +126,7 @@ public:
     template <detail::changed_memory Data, class Operation>
     future<> exscan(Data&& data, const Operation& operation, const detail::element_in<Data>& first,
                     std::source_location site = std::source_location::current()) const {
-        const std::span own = detail::span_of(data);
-        future<> started = combine(collective_kind::exscan, own, own.data(), operation, 0, site);
-        if (rank() != 0) return started;
-        return started.then([own, first] { std::ranges::fill(own, first); });
+        return start_exscan(detail::span_of(data), operation, first, site);
     }
 
     /// At the root everybody's value, in the order of the members; elsewhere nothing.

@@ -7,6 +7,7 @@
 
 #include <selion/detail/divider.hpp>
 #include <selion/detail/export.hpp>
+#include <selion/detail/hash.hpp>
 #include <selion/distribution.hpp>
 #include <selion/spread_box.hpp>
 
@@ -128,12 +129,11 @@ public:
 
     /// Differs, as good as surely, for layouts that differ.
     constexpr std::uint64_t fingerprint() const {
-        std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-        const auto take = [&](std::uint64_t number) { hash = (hash ^ number) * 0x100000001b3; };
+        std::uint64_t hash = detail::empty_hash;
         for (const auto& one : dimensions_) {
-            take(one.extent);
-            take(one.tile);
-            take(one.ranks);
+            for (const std::uint64_t number : {one.extent, one.tile, one.ranks}) {
+                hash = detail::number_hash(number, hash);
+            }
         }
         return hash;
     }

@@ -56,7 +56,8 @@ SELION_API void get_block(std::byte* target, std::uint64_t source, const block_s
                           const counters& when, std::source_location site);
 SELION_API void put_pieces(std::span<const erased_piece> pieces, const counters& when,
                            std::source_location site);
-SELION_API void get_pieces(std::span<const erased_piece> pieces, const counters& when,
+/// @param is_told these pieces, or later ones of the list, have a target counter.
+SELION_API void get_pieces(std::span<const erased_piece> pieces, const counters& when, bool is_told,
                            std::source_location site);
 
 SELION_API void expect_pieces_of_one_rank(std::span<const erased_piece> pieces, std::uint64_t first,
@@ -88,8 +89,8 @@ void in_batches(std::span<const Piece> pieces, const counters& when, std::source
 
 /// Writes a block: rows of `row` consecutive elements, repeated as `outer` says, the innermost
 /// dimension first.
-/// @param source of its first element. Elements may be reused as for `put` with counters; without
-/// an origin or completion counter on return.
+/// @param source of its first element. Elements may be reused as for `put` with counters: when the
+/// origin counter has counted, and without one on return.
 /// @pre the block lies within one rank's memory; rows of the target do not overlap.
 /// @cost a copy where the target is mapped; else a message for each row.
 template <class T>
@@ -154,8 +155,8 @@ void get_vector(std::span<const get_piece<T>> pieces, const counters& when = {},
                                         reinterpret_cast<std::byte*>(piece.target.data()),
                                         piece.target.size_bytes()};
         },
-        [site](std::span<const detail::erased_piece> batch, const counters& now) {
-            detail::get_pieces(batch, now, site);
+        [&](std::span<const detail::erased_piece> batch, const counters& now) {
+            detail::get_pieces(batch, now, static_cast<bool>(when.target), site);
         });
     if (waits) detail::wait_for_last(all, 1, site);
 }

@@ -47,7 +47,7 @@ public:
     /// Worker processes then have 10 s to end by themselves before they are killed.
     SELION_API ~worker_pool();
 
-    /// Number of workers.
+    /// Number of workers; 0 on ranks that serve.
     SELION_API std::uint32_t size() const noexcept;
     /// Whether calls are made from here; not on ranks that serve.
     SELION_API bool is_host() const noexcept;

@@ -40,7 +40,7 @@ struct worker_pool_options {
     /// does.
     std::optional<time_limit> spin = {};
     /// Notes what calls and transfers take, for `profile`, `predict` and `verdict`. A call that
-    /// does little takes about 100 ns more.
+    /// does little takes about 100 ns more. Of ranks, the host's option counts.
     bool measures = false;
     /// Of processes: a program that calls `selion::run` or `serve_as_worker`, and its arguments.
     /// Empty: the caller's own, executed anew.

@@ -35,22 +35,23 @@ class world : public team {
 public:
     SELION_API explicit world(detail::rank_context& context) noexcept;
 
-    rank_id rank() const noexcept { return context().rank; }
+    [[nodiscard]] rank_id rank() const noexcept { return context().rank; }
 
     /// Steady time of the machine in nanoseconds; virtual on a simulated machine. Differences
     /// between ranks of one host are meaningful.
-    SELION_API std::int64_t now() const;
+    [[nodiscard]] SELION_API std::int64_t now() const;
     /// The same in picoseconds, for machines whose time is finer than a nanosecond.
-    SELION_API std::int64_t now_ps() const;
+    [[nodiscard]] SELION_API std::int64_t now_ps() const;
     /// The machine this job runs on.
-    SELION_API const machine_description& machine() const;
-    SELION_API selion::thread_level thread_level() const;
-    /// Who sees to messages for this rank: option `progress` of the machine.
-    SELION_API progress_kind progress() const;
+    [[nodiscard]] SELION_API const machine_description& machine() const;
+    [[nodiscard]] SELION_API selion::thread_level thread_level() const;
+    /// Who sees to messages for this rank: option `progress` of the machine. It serves none itself;
+    /// `selion::progress()` does.
+    [[nodiscard]] SELION_API progress_kind progress() const;
     /// By one thread of the rank at a time, as collectives are.
-    SELION_API heap_usage heap() const;
+    [[nodiscard]] SELION_API heap_usage heap() const;
     /// Where each rank runs, one line per rank: process, thread, bound processor.
-    SELION_API std::string binding_report() const;
+    [[nodiscard]] SELION_API std::string binding_report() const;
 
     /// The ranks that have died, in the order in which it became known here; only where the job
     /// outlives them (SELION_RANK_DEATH=report). They are acknowledged: no wait for a signal or a

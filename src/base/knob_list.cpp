@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/knobs.hpp"
+#include "selion/error.hpp"
 #include "selion/machines.hpp"
 
 namespace selion {
@@ -11,6 +12,15 @@ std::vector<knob_info> knobs() {
                        std::string(entry.help), base::knob_text(entry.which).value_or("")});
     }
     return all;
+}
+
+std::string knob_trouble() {
+    try {
+        base::expect_legal_knobs();
+    } catch (const error& trouble) {
+        return trouble.what();
+    }
+    return "";
 }
 
 }  // namespace selion

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What programs call: accesses of any size, cut into those of single blocks.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
+#include "base/exception_text.hpp"
 #include "coherence/coherent_parts.hpp"
 #include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
@@ -130,6 +133,15 @@ void end_for_change(std::source_location site) {
         "coherent memory whose writes are sent as updates is changed atomically, which would "
         "change this rank's copy alone: assign what has been read and computed, or use "
         "write_protocol::invalidate",
+        site);
+}
+
+void end_for_thrown_change(std::source_location site) {
+    end_job_for_bug(
+        fmt::format("a function that changes an element of coherent memory has thrown "
+                    "an exception of type {}: {}; it must not throw, because it may be "
+                    "called while the rank serves messages",
+                    base::type_name_of_current_exception(), base::text_of_current_exception()),
         site);
 }
 

@@ -206,9 +206,8 @@ void coherent_part::enter() {
     if (has_more && is_shown_) call_for_attention(context_.rank);
     detail::run_completions(context_);  // messages that others have served are some
     catch_up();
-    if (context_.group_size > 1 && ++entered_ % accesses_per_turn == 0) {
-        detail::let_others_run(context_);
-    }
+    const bool has_turns = context_.group_size > 1 && !context_.own.in_handler;
+    if (has_turns && ++entered_ % accesses_per_turn == 0) detail::let_others_run(context_);
 }
 
 /// In virtual time a handler may run beside the rank. What either of them sends comes behind what

@@ -102,6 +102,13 @@ private:
         std::vector<std::byte> data;
     };
 
+    struct outgoing {
+        std::uint32_t rank;
+        std::span<const std::byte> arguments;
+        std::span<const std::byte> data;
+        bool is_reply;
+    };
+
     struct left_message {
         coherent_part* part;
         kept_message message;
@@ -124,7 +131,7 @@ private:
     bool may_touch(std::uint64_t address) const;
     bool ask(block_access& one);
     void release_changes(std::source_location site);
-    void send_all_changes(std::span<const std::uint64_t> open);
+    void send_all_changes();
     void close(std::uint64_t block, const std::byte* here, change_batches& to);
     void send_batch(const change_batch& batch, message_kind what);
     void take_changes(std::uint32_t writer, const block_message& message);
@@ -132,6 +139,7 @@ private:
     void note_taken(std::uint64_t count_and_number);
     void note_update();
     void send_written(std::source_location site);
+    bool has_sent_all() const;
     bool may_be_late(const block_access& one) const;
     void write_later(block_access& one);
     void prefetch_behind(std::uint64_t block, std::source_location site);
@@ -162,6 +170,7 @@ private:
     template <class Body>
     void at_once(const Body& body);
     void empty_outbox();
+    void pass_on(const outgoing& message);
     void call_for_attention(std::uint32_t rank);
 
     // protocol_host

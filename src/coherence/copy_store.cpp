@@ -84,6 +84,12 @@ void copy_store::release(entry& which) {
     if (!remembers_) copies_.erase(which.first);
 }
 
+/// After a send. A handler may have asked for the block again meanwhile, and may have it by now.
+void copy_store::release_if_gone(std::uint64_t block) {
+    entry* const which = find(block);
+    if (which != nullptr && which->second.state == copy_state::invalid) release(*which);
+}
+
 /// Nobody makes room with it any more.
 void copy_store::leave_seat(block_copy& copy) {
     if (copy.seat == block_copy::no_seat) return;
@@ -98,10 +104,11 @@ void copy_store::leave_seat(block_copy& copy) {
 /// Sends the data home and forgets them. Messages that come while they are sent find no copy, and
 /// handlers that run meanwhile do not make room with it.
 void copy_store::send_away(entry& which, message_kind kind, miss_cause why) {
+    const std::uint64_t block = which.first;
     forget(which, why);
     if (!which.second.is_asked_for) leave_seat(which.second);
     send_home(which, kind);
-    release(which);
+    release_if_gone(block);
 }
 
 void copy_store::send_home(const entry& which, message_kind kind) {
@@ -199,13 +206,12 @@ void copy_store::drop_all() {
 
 /// A copy that may be open.
 void copy_store::give_up(entry& which) {
-    if (written_ == nullptr || !written_->is_open(which.first)) {
-        return drop(which, miss_cause::evicted);
-    }
+    const std::uint64_t block = which.first;
+    if (written_ == nullptr || !written_->is_open(block)) return drop(which, miss_cause::evicted);
     forget(which, miss_cause::evicted);
     leave_seat(which.second);
-    host_.send_changes(which.first, which.second.data);
-    release(which);
+    host_.send_changes(block, which.second.data);
+    release_if_gone(block);
 }
 
 }  // namespace selion::coherence

@@ -108,6 +108,7 @@ private:
     void give_up(entry& which);
     void forget(entry& which, miss_cause why);
     void release(entry& which);
+    void release_if_gone(std::uint64_t block);
     void leave_seat(block_copy& copy);
     void send_away(entry& which, message_kind kind, miss_cause why);
     void send_home(const entry& which, message_kind kind);

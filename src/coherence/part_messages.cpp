@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "coherence/coherent_part.hpp"
 #include "coherence/coherent_parts.hpp"
@@ -10,6 +11,7 @@
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/charge.hpp"
+#include "selion/error.hpp"
 
 namespace selion::coherence {
 namespace {
@@ -23,6 +25,19 @@ bool has_one_answer(message_kind what) {
     using enum message_kind;
     return what != flushed && what != write_back && what != acknowledged && what != update;
 }
+
+/// A flag that is set, also when what is done meanwhile ends with an exception.
+class set_while {
+public:
+    explicit set_while(bool& flag) : flag_(flag), before_(std::exchange(flag, true)) {}
+    ~set_while() { flag_ = before_; }
+    set_while(const set_while&) = delete;
+    set_while& operator=(const set_while&) = delete;
+
+private:
+    bool& flag_;
+    bool before_;
+};
 
 /// Makes a rank that only hits look after its messages.
 /// @param view_offset of its view of the space
@@ -61,20 +76,22 @@ void coherent_part::send(std::uint32_t rank, const block_message& message) {
             {rank, message_head::of(message, shape_.view_offset), {data.begin(), data.end()}});
         return;
     }
-    is_sending_ = true;
+    const set_while sending(is_sending_);
     transmit(rank, message_head::of(message, shape_.view_offset), message.data);
     empty_outbox();
-    is_sending_ = false;
 }
 
 void coherent_part::empty_outbox() {
     while (!outbox_.empty()) {
-        const kept_message next = std::move(outbox_.front());
-        outbox_.pop_front();
+        const kept_message& next = outbox_.front();  // stays in its place when others follow
         transmit(next.rank, next.head, next.data);
+        outbox_.pop_front();
     }
 }
 
+/// What a rank knows of a block is changed when it sends, so a message is never given up: in a
+/// collective whose time is over the machine keeps it until there is room, as it does in handlers.
+/// The wait for what it is to bring about has the collective end.
 void coherent_part::transmit(std::uint32_t rank, const message_head& head,
                              std::span<const std::byte> data) {
     std::array<std::byte, detail::most_argument_bytes> arguments;
@@ -85,25 +102,39 @@ void coherent_part::transmit(std::uint32_t rank, const message_head& head,
         argument_bytes += data.size();
         data = {};
     }
-    const bool is_reply = replies_keep_order_ && rank == answering_;
+    const outgoing message{.rank = rank,
+                           .arguments = {arguments.data(), argument_bytes},
+                           .data = data,
+                           .is_reply = replies_keep_order_ && rank == answering_};
+    try {
+        pass_on(message);
+    } catch (const error& trouble) {
+        if (trouble.code() != status::timed_out) throw;
+        const set_while as_in_handler(context_.own.in_handler);
+        pass_on(message);
+    }
+    if (context_.spends_time && !is_handling_) sent_until_ps_ = context_.clock->stamp_ps();
+}
+
+void coherent_part::pass_on(const outgoing& message) {
     const std::uint64_t function = detail::encode_function(&receive_block);
     // What a handler cannot send now leaves later, and only then the target has something to find.
     const bool may_be_late = context_.own.in_handler && is_shown_;
-    if (data.empty() && !is_reply && !may_be_late) {
-        context_.transport->send_plain(context_, rank, function, arguments.data(), argument_bytes);
+    if (message.data.empty() && !message.is_reply && !may_be_late) {
+        context_.transport->send_plain(context_, message.rank, function, message.arguments.data(),
+                                       message.arguments.size());
     } else {
-        context_.transport->send(context_, {.target = rank,
+        context_.transport->send(context_, {.target = message.rank,
                                             .kind = 0,
-                                            .is_reply = is_reply,
+                                            .is_reply = message.is_reply,
                                             .handler = function,
-                                            .arguments = {arguments.data(), argument_bytes},
-                                            .data = data.data(),
-                                            .bytes = data.size(),
+                                            .arguments = message.arguments,
+                                            .data = message.data.data(),
+                                            .bytes = message.data.size(),
                                             .on_sent = may_be_late ? &call_rank : nullptr,
                                             .sent_argument = shape_.view_offset});
     }
-    if (context_.spends_time && !is_handling_) sent_until_ps_ = context_.clock->stamp_ps();
-    if (!may_be_late) call_for_attention(rank);
+    if (!may_be_late) call_for_attention(message.rank);
 }
 
 void coherent_part::receive(const rank_context& server, const detail::incoming_message& message) {
@@ -148,7 +179,7 @@ void coherent_part::finish_calls() {
 void coherent_part::handle(std::uint32_t origin, const message_head& head,
                            std::span<const std::byte> data) {
     using enum message_kind;
-    is_handling_ = true;
+    const set_while handling(is_handling_);
     const block_message message{head.kind(), head.block, data};
     wait_until(sent_until_ps_);  // what the rank has sent knows nothing of this message
     answering_ = has_one_answer(message.kind) ? origin : nobody;
@@ -181,7 +212,6 @@ void coherent_part::handle(std::uint32_t origin, const message_head& head,
     }
     if (context_.spends_time) handled_until_ps_ = context_.clock->stamp_ps();
     answering_ = nobody;
-    is_handling_ = false;
 }
 
 }  // namespace selion::coherence

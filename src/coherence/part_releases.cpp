@@ -48,8 +48,13 @@ void coherent_part::send_written(std::source_location site) {
         await_at_most(0, unfinished_, site);
         on_release(site);
         copies_.write_all_back();
-    } while (unfinished_ != 0 || copies_.has_modified() ||
-             (written_ && !written_->all_open().empty()));
+    } while (!has_sent_all());
+}
+
+/// What the rank has written is on its way, and it has asked for nothing.
+bool coherent_part::has_sent_all() const {
+    return unfinished_ == 0 && !copies_.has_modified() &&
+           !(written_ && !written_->all_open().empty());
 }
 
 /// And it is there, and homes know which copies are gone.
@@ -67,11 +72,11 @@ void coherent_part::flush(std::source_location site) {
 }
 
 void coherent_part::drop_all(std::source_location site) {
-    // In virtual time a handler may ask for a block at the last moment.
+    // In virtual time a handler may ask for a block at the last moment, or write one.
     for (bool is_dropped = false; !is_dropped;) {
         send_written(site);
         at_once([&] {
-            is_dropped = unfinished_ == 0;
+            is_dropped = has_sent_all();
             if (!is_dropped) return;
             copies_.drop_all();
             for (const std::uint32_t home : std::exchange(asked_homes_, {})) {

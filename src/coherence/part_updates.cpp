@@ -55,13 +55,19 @@ void coherent_part::send_changes(std::uint64_t block, const std::byte* here) {
 /// All that the rank has written is closed and put in the outbox before any other message is
 /// looked at: so of two ranks that write the same bytes, everybody gets the later one later.
 void coherent_part::release_changes(std::source_location site) {
-    const std::vector<std::uint64_t> open = written_->all_open();
-    if (!open.empty()) at_once([&] { send_all_changes(open); });
-    await_at_most(0, untaken_batches_, site);
-    await_at_most(0, missing_answers_, site);
+    if (!written_->all_open().empty()) at_once([&] { send_all_changes(); });
+    // A handler's access may send another batch while the answers are waited for, and how many are
+    // missing is not known before it is taken.
+    while (true) {
+        const std::uint64_t seen = detail::word_load(changes_);
+        if (untaken_batches_ == 0 && missing_answers_ == 0) return;
+        await_change_after(seen, site);
+    }
 }
 
-void coherent_part::send_all_changes(std::span<const std::uint64_t> open) {
+/// Of what is open now: handlers that have run meanwhile may have given some up.
+void coherent_part::send_all_changes() {
+    const std::vector<std::uint64_t> open = written_->all_open();
     change_batches homes;
     change_batches sharers;
     ++round_;

@@ -13,6 +13,7 @@
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/coherent_space.hpp"
+#include "selion/detail/hash.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "selion/memory.hpp"
@@ -111,14 +112,14 @@ std::size_t bytes_to_show(std::size_t blocks) { return SELION_CHECK_LEVEL >= 2 ?
 void expect_alike([[maybe_unused]] rank_context& context, [[maybe_unused]] std::size_t bytes,
                   [[maybe_unused]] const cached& how, [[maybe_unused]] std::source_location site) {
     if constexpr (SELION_CHECK_LEVEL >= 2) {
-        std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+        std::uint64_t hash = detail::empty_hash;
         for (const std::uint64_t number :
              {std::uint64_t{bytes}, std::uint64_t{how.block_bytes},
               std::uint64_t{how.capacity_bytes}, static_cast<std::uint64_t>(how.protocol),
               static_cast<std::uint64_t>(how.consistency), static_cast<std::uint64_t>(how.writes),
               static_cast<std::uint64_t>(how.prefetch), std::uint64_t{how.prefetch_blocks},
               static_cast<std::uint64_t>(how.has_statistics)}) {
-            hash = (hash ^ number) * 0x100000001b3;
+            hash = detail::number_hash(number, hash);
         }
         const world all(context);
         const std::uint64_t least = all.all_reduce(hash, minimum, site);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "machine/spare_memory.hpp"
+#include "machine/host/spare_memory.hpp"
 #include "selion/detail/shared_word.hpp"
 
 namespace selion::collectives {

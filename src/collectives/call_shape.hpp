@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "collectives/team_members.hpp"
 #include "selion/detail/block_call.hpp"
@@ -42,6 +44,16 @@ inline bool gets_result(const team_members& members, const detail::block_call& c
 inline std::uint32_t members_combined(const team_members& members, const detail::block_call& call) {
     if (call.what == collective_kind::scan) return members.own() + 1;
     return call.what == collective_kind::exscan ? members.own() : members.count();
+}
+
+/// What member 0 gets of an exscan: before its exit meeting, for then it is everybody's again.
+/// @pre no other member still reads what it has given.
+inline void fill_first(const team_members& members, const detail::block_call& call) {
+    const std::size_t bytes = call.block_bytes();
+    if (call.first == nullptr || members.own() != 0 || bytes == 0) return;
+    std::memcpy(call.target, call.first, call.element_bytes);
+    for (std::size_t done = call.element_bytes; done < bytes; done += std::min(done, bytes - done))
+        std::memcpy(call.target + done, call.target, std::min(done, bytes - done));
 }
 
 /// Bytes that a member shows others where all go through shared memory at once: of one block, or

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collectives/team_members.hpp"
-#include "machine/process_memory.hpp"
+#include "machine/host/process_memory.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::collectives {

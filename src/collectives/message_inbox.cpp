@@ -41,25 +41,29 @@ message_inbox::~message_inbox() {
 
 void message_inbox::send(std::uint32_t target, const collective_name& collective,
                          std::span<const std::byte> data) {
+    std::size_t sent_bytes = 0;
     send_parts(target, {collective, data.size(), 0, {}}, offsetof(part_header, call), data,
-               &message_inbox::receive);
+               &message_inbox::receive, sent_bytes);
 }
 
 void message_inbox::send(std::uint32_t target, const collective_name& collective,
                          std::span<const std::byte> data, const call_signature& call,
-                         detail::message_function handler) {
-    send_parts(target, {collective, data.size(), 0, call}, sizeof(part_header), data, handler);
+                         detail::message_function handler, std::size_t& sent_bytes) {
+    send_parts(target, {collective, data.size(), 0, call}, sizeof(part_header), data, handler,
+               sent_bytes);
 }
 
 void message_inbox::send_parts(std::uint32_t target, part_header header, std::size_t header_bytes,
-                               std::span<const std::byte> data, detail::message_function handler) {
+                               std::span<const std::byte> data, detail::message_function handler,
+                               std::size_t& sent_bytes) {
     // A thread that has joined the rank sends and waits in a way of its own.
     detail::rank_context& context = *detail::current_context;
     const std::uint64_t most =
         std::max<std::uint64_t>(context.transport->most_message_bytes() / parts_under_way, 1);
     do {
-        const std::span now = data.subspan(
-            header.part_start, std::min<std::size_t>(data.size() - header.part_start, most));
+        header.part_start = sent_bytes;
+        const std::span now =
+            data.subspan(sent_bytes, std::min<std::size_t>(data.size() - sent_bytes, most));
         context.transport->send(
             context, {.target = target,
                       .kind = 0,
@@ -67,8 +71,8 @@ void message_inbox::send_parts(std::uint32_t target, part_header header, std::si
                       .arguments = std::as_bytes(std::span(&header, 1)).first(header_bytes),
                       .data = now.data(),
                       .bytes = now.size()});
-        header.part_start += now.size();
-    } while (header.part_start < data.size());
+        sent_bytes += now.size();
+    } while (sent_bytes < data.size());
 }
 
 /// A handler.

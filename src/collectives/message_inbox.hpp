@@ -51,9 +51,11 @@ public:
     static void send(std::uint32_t target, const collective_name& collective,
                      std::span<const std::byte> data);
     /// The same to an inbox that `handler` adds the parts to. @param call comes with each of them.
+    /// @param sent_bytes 0 at first; after an error, how many have been sent: the next call goes
+    /// on.
     static void send(std::uint32_t target, const collective_name& collective,
                      std::span<const std::byte> data, const call_signature& call,
-                     detail::message_function handler);
+                     detail::message_function handler, std::size_t& sent_bytes);
     /// By such a handler, on any thread that serves the rank's messages.
     void add(const detail::incoming_message& from);
 
@@ -100,7 +102,8 @@ private:
     };
     static_assert(sizeof(part_header) <= detail::most_argument_bytes);
     static void send_parts(std::uint32_t target, part_header header, std::size_t header_bytes,
-                           std::span<const std::byte> data, detail::message_function handler);
+                           std::span<const std::byte> data, detail::message_function handler,
+                           std::size_t& sent_bytes);
     struct part {
         message_name name;
         std::size_t message_bytes;

@@ -113,12 +113,13 @@ void schedule_runner::finish() {
 
 void schedule_runner::send(const schedule_step& step) {
     const bool may_lend = !changes_what_it_sends(step);
-    for (const schedule_message& message : step.sends) send(message, may_lend);
+    for (; sent_ < step.sends.size(); ++sent_) send(step.sends[sent_], may_lend);
 }
 
 void schedule_runner::receive(const schedule_step& step) {
     for (const schedule_message& message : step.receives) receive(message);
     way_.end_step();
+    sent_ = 0;
 }
 
 /// Blocks that go out must go as they were when the step began.

@@ -29,6 +29,7 @@ public:
     /// The parts of `run`, for who waits for messages between them: once before the first step, for
     /// each step both, in order, and once after the last.
     void prepare();
+    /// After an error of the way, goes on with the message that it came from.
     void send(const schedule_step& step);
     void receive(const schedule_step& step);
     void finish();
@@ -63,6 +64,7 @@ private:
     const std::byte* source_;
     std::unordered_map<std::uint64_t, aligned_bytes> transit_;  ///< blocks of others, by number
     std::vector<std::span<const std::byte>> pieces_;
+    std::size_t sent_ = 0;  ///< messages of the step
     aligned_bytes aligned_;
 };
 

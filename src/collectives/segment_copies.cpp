@@ -31,7 +31,11 @@ std::uint64_t segment_copies::take(std::size_t bytes) {
             bytes > small_bytes ? bytes : std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
         const auto offset = context_.heap->allocate_for_runtime(size);
         if (!offset) {
-            context_.host->launcher().end_job(context_, context_.heap->shortage_text(size));
+            context_.host->launcher().end_job(
+                context_, context_.heap->shortage_text(size) +
+                              "; it is to hold a copy, for a collective that goes over lines "
+                              "between processes: a measured table may say so, which "
+                              "SELION_TUNING=off leaves aside");
         }
         found = pieces_.insert(pieces_.end(), {*offset, size, false});
     }

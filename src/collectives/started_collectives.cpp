@@ -10,12 +10,14 @@
 #include <string>
 #include <utility>
 
+#include "collectives/call_shape.hpp"
 #include "collectives/movers.hpp"
 #include "collectives/team_check.hpp"
 #include "machine/machine.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
+#include "selion/error.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -45,17 +47,36 @@ struct mover_count {
     }
 };
 
+/// Who only passes on what others need does so for no longer than the call may take in which it
+/// does, also as a completion handler.
+class outer_deadline {
+public:
+    explicit outer_deadline(detail::rank_context& context)
+        : context_(context), deadline_ns_(context.own.deadline_ns) {
+        context.own.deadline_ns = std::min(deadline_ns_, context.own.outer_deadline_ns);
+    }
+    ~outer_deadline() { context_.own.deadline_ns = deadline_ns_; }
+    outer_deadline(const outer_deadline&) = delete;
+    outer_deadline& operator=(const outer_deadline&) = delete;
+
+private:
+    detail::rank_context& context_;
+    std::int64_t deadline_ns_;
+};
+
 }  // namespace
 
 void started_way::send(std::uint32_t member, message_pieces data, bool /*may_lend*/) {
     message_inbox::send(members_.world_rank(member), name_, packed_.all_of(data), call_.call,
-                        &started_collectives::receive);
+                        &started_collectives::receive, sent_bytes_);
+    sent_bytes_ = 0;
 }
 
 void started_way::tell_call() {
     const told_call told{.call = call_, .members = members_.count()};
+    std::size_t sent_bytes = 0;  // one part
     message_inbox::send(members_.world_rank(0), name_, std::as_bytes(std::span(&told, 1)),
-                        call_.call, &started_collectives::receive_call);
+                        call_.call, &started_collectives::receive_call, sent_bytes);
 }
 
 /// Lengths that members give may disagree; all else has been compared.
@@ -117,19 +138,50 @@ void started_collective::fulfil_result() {
 
 /// @return whether it has taken all.
 bool started_collective::take_steps() {
-    if (how_.is_compared && !std::exchange(has_told_, true)) way_.tell_call();
-    if (how_.may_begin && !*how_.may_begin) return false;
-    if (!std::exchange(has_begun_, true)) runner_.prepare();
-    while (step_ < how_.schedule.steps.size()) {
+    while (true) {
+        if (!send_all()) return false;
+        if (step_ == how_.schedule.steps.size()) return true;
         const schedule_step& step = how_.schedule.steps[step_];
-        if (!std::exchange(has_sent_, true)) runner_.send(step);
         if (!way_.has_all(step)) return false;
         runner_.receive(step);
         has_sent_ = false;
         ++step_;
     }
+}
+
+/// What can be sent now. @return whether messages are to be received next, or none is left.
+bool started_collective::send_all() {
+    is_stopped_ = false;
+    try {
+        if (how_.is_compared && !has_told_) way_.tell_call();
+        has_told_ = true;
+        if (how_.may_begin && !*how_.may_begin) return false;
+        if (step_ == how_.own_steps.first) prepare();
+        if (step_ == how_.own_steps.end) finish();
+        if (!has_sent_ && step_ < how_.schedule.steps.size()) {
+            runner_.send(how_.schedule.steps[step_]);
+        }
+        has_sent_ = true;
+        return true;
+    } catch (const error& why) {
+        // The time is over that another collective may take, in which this one was moved on. What
+        // has been sent is noted.
+        if (why.code() != status::timed_out) throw;
+        is_stopped_ = true;
+        return false;
+    }
+}
+
+/// Behind the entry meeting: before, members may still change what they give.
+void started_collective::prepare() {
+    if (!std::exchange(is_prepared_, true)) runner_.prepare();
+}
+
+/// Before the exit meeting: then others may change what this member has got.
+void started_collective::finish() {
+    if (std::exchange(is_finished_, true)) return;
     runner_.finish();
-    return true;
+    fill_first(members_, what_.call);
 }
 
 started_collectives::~started_collectives() {
@@ -162,6 +214,13 @@ void started_collectives::start(std::unique_ptr<started_collective> one) {
     ++started_;
     add(added_, new node{std::move(one), nullptr});
     advance();
+}
+
+void started_collectives::go_on(detail::rank_context& context) {
+    if (!has_stopped_.load(std::memory_order_relaxed)) return;
+    context.messages->completions.add_to_own_stack(
+        context, {.function = [](void* own) { static_cast<started_collectives*>(own)->advance(); },
+                  .argument = this});
 }
 
 void started_collectives::finish(detail::rank_context& context) {
@@ -199,6 +258,7 @@ void started_collectives::add_to(message_inbox& inbox, detail::delivery& here) {
 }
 
 void started_collectives::advance() {
+    const outer_deadline deadline(*detail::current_context);
     mover_count count{movers_};
     movers::move_or_leave(count, [this] { advance_all(); });
 }
@@ -217,8 +277,10 @@ void started_collectives::advance_all() {
     compare_told();
     inbox_.sort_in();
     for (const collective_name& name : inbox_.names()) expect_same_calls(name);
+    bool has_stopped = false;
     for (auto one = under_way_.begin(); one != under_way_.end();) {
         if (!(*one)->one->advance()) {
+            has_stopped |= (*one)->one->is_stopped();
             ++one;
             continue;
         }
@@ -227,6 +289,7 @@ void started_collectives::advance_all() {
         detail::count_together(*detail::current_context, finished_);
         one = under_way_.erase(one);
     }
+    has_stopped_.store(has_stopped, std::memory_order_relaxed);
     const std::uint32_t oldest = under_way_.empty() ? 0 : under_way_.front()->one->call().call.what;
     machine::publish(detail::current_context->call->under_way, oldest);
 }

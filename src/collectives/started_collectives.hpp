@@ -57,6 +57,7 @@ private:
     placed_call call_;
     message_inbox::message last_;
     packed_pieces packed_;
+    std::size_t sent_bytes_ = 0;  ///< of the message that is being sent
 };
 
 /// One of them, at one member.
@@ -68,6 +69,10 @@ public:
         placed_call call;
         bool is_compared;  ///< with what other members start, whatever messages come
         rank_schedule schedule;
+        struct {
+            std::size_t first = 0;
+            std::size_t end = 0;
+        } own_steps;                            ///< those before and behind are meetings
         std::shared_ptr<const bool> may_begin;  ///< null: at once
         std::shared_ptr<bool> is_over;          ///< set when it is, for others that wait for that
     };
@@ -84,9 +89,15 @@ public:
     std::uint32_t members() const { return members_.count(); }
     /// Whether it is over because a member has died.
     bool has_failed() const { return has_failed_; }
+    /// Whether it has stopped in the middle of a step: a call with a deadline moved it on, which
+    /// passed while there was no room for a message.
+    bool is_stopped() const { return is_stopped_; }
 
 private:
     bool take_steps();
+    bool send_all();
+    void prepare();
+    void finish();
     void fulfil_result();
 
     const team_members& members_;
@@ -97,9 +108,11 @@ private:
     detail::future_state& result_;
     std::size_t step_ = 0;
     bool has_told_ = false;  ///< the own call, where it is compared
-    bool has_begun_ = false;
+    bool is_prepared_ = false;
+    bool is_finished_ = false;
     bool has_failed_ = false;
     bool has_sent_ = false;  ///< the messages of this step
+    bool is_stopped_ = false;
 };
 
 /// What one rank has started. The protocol: started.md.
@@ -117,6 +130,9 @@ public:
     void let_go();
     /// Moves all on, unless somebody does: then that one looks once more.
     void advance();
+    /// By the rank's own code, when a deadline is over: those that it has stopped go on in the
+    /// next call that waits.
+    void go_on(detail::rank_context& context);
     /// By the rank's own code: waits until all are over.
     void finish(detail::rank_context& context);
     /// Receives a message of a started collective, and what a member has started.
@@ -150,10 +166,11 @@ private:
     std::atomic<node*> added_ = nullptr;  ///< by the rank, the last one first
     std::atomic<node*> over_ = nullptr;   ///< for the rank to let go of
     std::atomic<std::uint64_t> movers_ = 0;
-    std::uint64_t started_ = 0;          ///< ever; by the rank
-    detail::shared_word finished_{};     ///< of those, how many are over
-    std::deque<known_call> over_calls_;  ///< the latest ones; of who moves
-    std::list<node*> under_way_;         ///< in the order of their starts; of who moves them
+    std::atomic<bool> has_stopped_ = false;  ///< one of them
+    std::uint64_t started_ = 0;              ///< ever; by the rank
+    detail::shared_word finished_{};         ///< of those, how many are over
+    std::deque<known_call> over_calls_;      ///< the latest ones; of who moves
+    std::list<node*> under_way_;             ///< in the order of their starts; of who moves them
 };
 
 }  // namespace selion::collectives

@@ -11,6 +11,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
+#include "selion/detail/hash.hpp"
 
 namespace selion::collectives {
 namespace {
@@ -66,10 +67,7 @@ placed_call placed_start(const detail::rank_context& caller, const call_signatur
     const std::size_t colon = std::min(place.rfind(':'), place.size() - 1);
     std::uint64_t line = 0;
     std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
-    std::uint64_t file = 0xcbf29ce484222325;  // FNV-1a
-    for (const char letter : place.substr(0, colon)) {
-        file = (file ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-    }
+    const std::uint64_t file = detail::text_hash(std::string_view(place).substr(0, colon));
     made.call.site = is_script_line | file >> 34 << 32 | (line & line_mask);
     return made;
 }

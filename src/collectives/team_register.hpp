@@ -25,7 +25,8 @@ private:
 
 /// The teams that one rank has made, beside that of all, and the blocks of those it has left.
 ///
-/// Leaving a team waits for nobody. A member that leaves counts in the first member's block; when
+/// Leaving a team waits for nobody, where all share memory; else for what the rank has sent to be
+/// taken. A member that leaves counts in the first member's block; when
 /// all have counted there, nobody reads any block of the team again. The first member then tells
 /// the others, and each gives its block back when it next makes or leaves a team, or asks how full
 /// its heap is. Messages of the team's collectives that the rank has not taken go with it. Blocks

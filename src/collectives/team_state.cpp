@@ -196,13 +196,18 @@ std::unique_ptr<started_collective> team_state::prepare(detail::started_call wha
         .is_compared = context_.compares_calls && context_.calls == nullptr,
         .schedule = schedule_of(
             what.call, {has_schedule ? chosen->schedule : usual_schedule(what.call), has_schedule}),
+        .own_steps = {},
         .may_begin = last_meeting_,
         .is_over = nullptr};
     const detail::block_call meeting{.what = barrier};
     const std::vector<schedule_step> meet =
         schedule_of(meeting, {usual_schedule(meeting), false}).steps;
     std::vector<schedule_step>& steps = how.schedule.steps;
-    if (sync.entry == sync_mode::all) steps.insert(steps.begin(), meet.begin(), meet.end());
+    if (sync.entry == sync_mode::all) {
+        how.own_steps.first = meet.size();
+        steps.insert(steps.begin(), meet.begin(), meet.end());
+    }
+    how.own_steps.end = steps.size();
     // What differs in length may be long at any member, and not all know of it.
     const bool is_known = what.call.most == 0;
     const bool is_full = started_window_.is_full_with(

@@ -15,14 +15,14 @@ int value_of(const counter& which) {
 
 /// Ranks that share this one's thread may run: who looks at a counter again and again would keep
 /// them from changing it.
-void let_others_run() {
+void let_others_run(std::source_location site) {
     counter nothing;
-    static_cast<void>(nothing.wait(1, std::chrono::nanoseconds(0)));
+    static_cast<void>(nothing.wait(1, std::chrono::nanoseconds(0), site));
 }
 
 void probe(task& own) {
     if (own_context().own.in_handler) return;
-    if (!selion::progress(own.site) && own_context().group_size > 1) let_others_run();
+    if (!selion::progress(own.site) && own_context().group_size > 1) let_others_run(own.site);
     run_completions(own);
 }
 

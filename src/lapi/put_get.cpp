@@ -18,6 +18,12 @@ arrival take_put(const put_header& came, message_info about) {
     return {};
 }
 
+/// What a get has asked for.
+arrival take_answer(const put_header& came, message_info about) {
+    note_piece();
+    return take_put(came, about);
+}
+
 struct get_header {
     const std::byte* source;
     std::byte* place;
@@ -26,7 +32,7 @@ struct get_header {
 };
 
 arrival answer_get(const get_header& came, message_info about) {
-    send(about.origin, take_put, put_header{came.place, came.when.origin},
+    send(about.origin, take_answer, put_header{came.place, came.when.origin},
          {came.source, came.bytes});
     count(came.when.target);
     return {};
@@ -71,6 +77,7 @@ int LAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_
                   get_header header{
                       piece.data(), static_cast<std::byte*>(org_addr) + at, piece.size(), {}};
                   if (is_last) header.when = {.target = tgt_cntr, .origin = org_cntr};
+                  await_turn_to_ask(*what.own);
                   send(what.target, answer_get, header, {}, {}, what.own->site);
               });
     return LAPI_SUCCESS;

@@ -63,9 +63,15 @@ arrival take_runs(const runs_header& came, message_info about) {
     return {};
 }
 
+/// What a get has asked for.
+arrival take_answered_runs(const runs_header& came, message_info about) {
+    note_piece();
+    return take_runs(came, about);
+}
+
 arrival answer_runs(const runs_header& came, message_info about) {
     const runs_message answer = with_data(runs_of(came, about));
-    send(about.origin, take_runs, runs_header{came.count, {.target = came.when.origin}},
+    send(about.origin, take_answered_runs, runs_header{came.count, {.target = came.when.origin}},
          answer.bytes());
     count(came.when.target);
     return {};
@@ -128,6 +134,7 @@ int LAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org
              [&](const std::vector<run>& runs, bool is_last) {
                  runs_header header{runs.size(), {}};
                  if (is_last) header.when = {.target = tgt_cntr, .origin = org_cntr};
+                 await_turn_to_ask(*what.own);
                  send(what.target, answer_runs, header, std::as_bytes(std::span(runs)), {},
                       what.own->site);
              });

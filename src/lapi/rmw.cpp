@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <cstring>
 
 #include "lapi/operation.hpp"
@@ -62,6 +63,9 @@ int start_rmw(const operation& what, rmw_request<Integer> request, const Integer
     if (what.code != LAPI_SUCCESS) return what.code;
     if (static_cast<uint>(request.operation) >= LAST_RMW_OP) return LAPI_ERR_RMW_OP;
     if (request.variable == nullptr) return LAPI_ERR_TGT_VAR_NULL;
+    if (reinterpret_cast<std::uintptr_t>(request.variable) % sizeof(Integer) != 0) {
+        return LAPI_ERR_TGT_VAR_ALIGN;
+    }
     if (input == nullptr) return LAPI_ERR_IN_VAL_NULL;
     const bool takes_two = request.operation == COMPARE_AND_SWAP;
     std::memcpy(request.input, input, (takes_two ? 2 : 1) * sizeof(Integer));

@@ -31,8 +31,7 @@ constexpr std::string_view sentence(int code) {
         case LAPI_ERR_ORG_VEC_ADDR: return "an address of the origin's vector is null";
         case LAPI_ERR_ORG_VEC_LEN:
             return "the origin's vector is longer than MAX_DATA_SZ bytes in all, or the list of "
-                   "its "
-                   "lengths is longer than a message";
+                   "its lengths is longer than a message";
         case LAPI_ERR_ORG_VEC_NULL: return "the origin's vector is null";
         case LAPI_ERR_ORG_VEC_TYPE: return "there is no such type of vector as the origin's";
         case LAPI_ERR_QUERY_TYPE: return "there is no such query, or its value cannot be set";
@@ -46,6 +45,8 @@ constexpr std::string_view sentence(int code) {
         case LAPI_ERR_TGT: return "there is no such task; they are 0 to NUM_TASKS - 1";
         case LAPI_ERR_TGT_ADDR_NULL: return "there is no place for the data at the target";
         case LAPI_ERR_TGT_STRIDE: return "the target's stride is shorter than its blocks";
+        case LAPI_ERR_TGT_VAR_ALIGN:
+            return "the target's variable is not at a multiple of its size, 4 or 8 bytes";
         case LAPI_ERR_TGT_VAR_NULL: return "the target's variable is null";
         case LAPI_ERR_TGT_VEC_ADDR: return "an address of the target's vector is null";
         case LAPI_ERR_TGT_VEC_LEN:

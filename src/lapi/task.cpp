@@ -120,6 +120,17 @@ void wait_for(task& own, counter& which, std::uint64_t value) {
     which.wait(value, own.site);
 }
 
+void await_turn_to_ask(task& own) {
+    constexpr std::uint64_t most = 16;  // pieces, which are 4 MiB at most
+    while (own.pieces_asked >= most && !own_context().own.in_handler) {
+        wait_for(own, own.pieces_come, most / 2);
+        own.pieces_asked -= most / 2;
+    }
+    ++own.pieces_asked;
+}
+
+void note_piece() { count(&task_of_handler().pieces_come); }
+
 void run_completions(task& own) {
     if (own.runs_completion || own_context().own.in_handler) return;
     while (own.ripe_count.value() != 0) {

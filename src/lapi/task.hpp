@@ -56,6 +56,9 @@ struct task {
     counter ripe_count;
     bool runs_completion = false;
 
+    std::uint64_t pieces_asked = 0;  ///< by gets; in both without those that were waited for
+    counter pieces_come;
+
     std::uint64_t messages_sent = 0;
     arriving_messages arriving;
 
@@ -111,6 +114,11 @@ void count_at(std::uint32_t target, counter* which);
 
 /// Waits for a counter of this task and runs completion handlers meanwhile.
 void wait_for(task& own, counter& which, std::uint64_t value);
+/// A get is about to ask for a piece, and waits where too many are under way: a task that answers
+/// keeps copies of what finds no room on its way. Not in handlers, which must not wait.
+void await_turn_to_ask(task& own);
+/// A piece has come, to the task that a handler works for.
+void note_piece();
 /// Runs completion handlers that are ripe; within one, nothing.
 void run_completions(task& own);
 /// The data are in their place.

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <span>
 
-#include "machine/process_memory.hpp"
+#include "machine/host/process_memory.hpp"
 #include "selion/detail/script_place.hpp"
 #include "selion/error.hpp"
 
@@ -200,7 +200,7 @@ std::string last_call_text(const call_record& record) {
     if (what == operation::none) return "before its first collective call or wait";
     const std::uint32_t team_size = look_at(record.team_size);
     std::string number;
-    if (is_collective(what)) {
+    if (has_shown_number(what)) {
         number = team_size == 0 ? fmt::format(" #{}", look_at(record.instance))
                                 : fmt::format(" of a team of {}", team_size);
     }

@@ -63,6 +63,10 @@ constexpr bool is_collective(operation what) {
     return (what >= operation::barrier && what <= operation::deallocate) ||
            what == operation::end_of_run;
 }
+/// The end of a run is told without its number: it would be taken for that of the run.
+constexpr bool has_shown_number(operation what) {
+    return is_collective(what) && what != operation::end_of_run;
+}
 /// Calls that consist of other collectives, which are those that count.
 constexpr bool is_composed(operation what) {
     return what >= operation::gatherv && what <= operation::subteam;

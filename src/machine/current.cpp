@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "machine/call_record.hpp"
-#include "machine/failure.hpp"
 #include "machine/machine.hpp"
+#include "machine/process/failure.hpp"
 #include "selion/expect.hpp"
 
 #include <fmt/format.h>
@@ -66,7 +66,9 @@ bool is_copy_of_job() {
     return active.load(std::memory_order_relaxed) != nullptr && active_machine() == nullptr;
 }
 
-active_job::active_job(machine& host) {
+active_job::active_job(machine& host)
+    : before_(active.load(std::memory_order_relaxed)),
+      process_before_(process_of_job.load(std::memory_order_relaxed)) {
     // A copy has its parent's memory, the ranks' among it, and would be taken for the rank.
     [[maybe_unused]] static const int registered =
         pthread_atfork(nullptr, nullptr, detail::leave_rank);
@@ -74,7 +76,12 @@ active_job::active_job(machine& host) {
     // release: pairs with who asks for it, of any thread [job.active]
     active.store(&host, std::memory_order_release);
 }
-active_job::~active_job() { active.store(nullptr, std::memory_order_relaxed); }
+/// A copy of a rank that had a job of its own is a copy as before.
+active_job::~active_job() {
+    process_of_job.store(process_before_, std::memory_order_relaxed);
+    // release: as in the beginning [job.active]
+    active.store(before_, std::memory_order_release);
+}
 
 std::string_view name_of(wait_reason reason) {
     switch (reason) {

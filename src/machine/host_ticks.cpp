@@ -6,7 +6,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/machine.hpp"
 
 namespace selion::machine {

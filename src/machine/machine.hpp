@@ -141,7 +141,8 @@ struct word_message {
 };
 
 /// Moves bytes where the inline bypass does not reach. Arguments have been checked. What a rank
-/// sends to another takes effect in the order in which it was sent.
+/// sends to another takes effect in the order in which it was sent; but a get that was started may
+/// read later than what is sent after it.
 class transport {
 public:
     virtual ~transport() = default;
@@ -304,6 +305,10 @@ public:
     ~active_job();
     active_job(const active_job&) = delete;
     active_job& operator=(const active_job&) = delete;
+
+private:
+    machine* before_;  ///< in a copy of a process that runs a job: that one
+    int process_before_;
 };
 
 /// A time that a machine's description gives for what is done above the machine.

@@ -10,7 +10,7 @@
 #include "base/knobs.hpp"
 #include "base/nearest_name.hpp"
 #include "machine/fabric/fabric.hpp"
-#include "machine/launch_signs.hpp"
+#include "machine/process/launch_signs.hpp"
 #include "machine/processes/processes.hpp"
 #include "machine/sim/sim_machine.hpp"
 #include "machine/threads/threads.hpp"

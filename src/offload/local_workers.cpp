@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/workers/local_group.hpp"
 #include "offload/worker_group.hpp"
 #include "onesided/waiting.hpp"
@@ -12,6 +12,7 @@
 namespace selion::offload {
 namespace {
 
+using machine::workers::call_notice;
 using machine::workers::call_reply;
 using machine::workers::call_request;
 using machine::workers::group_plan;
@@ -78,7 +79,7 @@ public:
     void send(std::uint32_t worker, const sent_call& call) override {
         call_request& request = workers_.area(worker).request(call.turn);
         request.routine = call.routine;
-        std::atomic_ref(request.is_cancelled).store(0, std::memory_order_relaxed);
+        std::atomic_ref(request.notice).store(call_notice::none, std::memory_order_relaxed);
         std::ranges::copy(call.words, request.words.begin());
         workers_.publish(worker, call.turn);
     }
@@ -95,8 +96,16 @@ public:
         return {area.text(turn).bytes.data(), area.reply(turn).text_bytes};
     }
     void cancel(std::uint32_t worker, std::uint64_t turn) override {
-        std::atomic_ref(workers_.area(worker).request(turn).is_cancelled)
-            .store(1, std::memory_order_relaxed);
+        tell(worker, turn, call_notice::given_up);
+    }
+    bool can_take_back() const override { return true; }
+    bool take_back(std::uint32_t worker, std::uint64_t turn) override {
+        if (has_ended(worker, turn - 1)) return false;
+        tell(worker, turn, call_notice::taken_back);
+        // seq_cst: the notice before the look at the reply of the call before; pairs with the
+        // worker's reply before its look at the notice [call.back]
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        return !has_ended(worker, turn - 1);
     }
 
     void rest(std::int64_t deadline_ns, bool looks, news& look) override {
@@ -130,6 +139,11 @@ public:
     bool is_there(std::uint32_t worker) override { return workers_.is_there(worker); }
 
 private:
+    void tell(std::uint32_t worker, std::uint64_t turn, call_notice what) {
+        std::atomic_ref(workers_.area(worker).request(turn).notice)
+            .store(what, std::memory_order_relaxed);
+    }
+
     local_group workers_;
     detail::rank_context* context_;
 };

@@ -74,6 +74,7 @@ struct pending_call final : call_writer {
     void reset() {
         is_kept = true;
         is_settled = is_awaited = has_output = is_foreign = is_cancelled = is_late = false;
+        may_have_begun = false;
         now = phase::made;
         wanted_worker = mixed_worker = any_worker;
         worker = any_worker;
@@ -98,9 +99,10 @@ struct pending_call final : call_writer {
     bool is_settled = false;  ///< for the caller it is over
     bool is_awaited = false;  ///< the caller has been told so
     bool has_output = false;
-    bool is_foreign = false;    ///< an argument is another pool's
-    bool is_cancelled = false;  ///< the caller has given it up
-    bool is_late = false;       ///< its time was over before it was made
+    bool is_foreign = false;      ///< an argument is another pool's
+    bool is_cancelled = false;    ///< the caller has given it up
+    bool is_late = false;         ///< its time was over before it was made
+    bool may_have_begun = false;  ///< it was asked back, in vain as far as its host knows
     const void* pool = nullptr;
     phase now = phase::made;
     std::uint32_t routine = 0;

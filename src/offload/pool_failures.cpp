@@ -49,15 +49,14 @@ void pool_state::bury(std::uint32_t worker, const std::string& ending) {
     worker_place& place = places_[worker];
     const std::uint64_t begun = workers_->begun(worker);
     std::vector<pending_call*> left(place.sent.begin(), place.sent.end());
+    std::erase(left, nullptr);  // others have these
     place.sent.clear();
     for (pending_call* const call : left | std::views::reverse) {
-        free_spans(worker, *call);
-        if (call->turn <= begun || call->is_settled || call->is_cancelled) continue;
-        std::deque<pending_call*>& queue =
-            call->wanted_worker == any_worker ? waiting_ : place.pinned;
-        queue.push_front(call);
-        call->now = pending_call::phase::waiting;
-        ++waiting_count_;
+        if (call->turn > begun && !call->is_settled && !call->is_cancelled) {
+            wait_again(*call);
+        } else {
+            free_spans(worker, *call);
+        }
     }
     for (pending_call* const call : left) {
         if (call->now == pending_call::phase::waiting) continue;
@@ -113,7 +112,8 @@ std::int64_t pool_state::first_deadline() const {
     std::int64_t first = machine::no_deadline;
     const auto look_at = [&](const std::deque<pending_call*>& calls) {
         for (const pending_call* const call : calls) {
-            if (!call->is_settled) first = std::min(first, call->deadline_ns);
+            if (call == nullptr || call->is_settled) continue;
+            first = std::min(first, call->deadline_ns);
         }
     };
     look_at(waiting_);
@@ -132,7 +132,7 @@ void pool_state::look_at_deadlines() {
     std::vector<pending_call*> late;
     const auto look_at = [&](const std::deque<pending_call*>& calls) {
         for (pending_call* const call : calls) {
-            if (call->deadline_ns <= now_ns) late.push_back(call);
+            if (call != nullptr && call->deadline_ns <= now_ns) late.push_back(call);
         }
     };
     look_at(waiting_);

@@ -35,7 +35,7 @@ public:
         for (std::uint32_t worker = 0; worker < pool_.size(); ++worker) {
             const worker_place& place = pool_.places_[worker];
             if (place.sent.empty()) continue;
-            if (pool_.workers_->has_ended(worker, place.sent.front()->turn)) return true;
+            if (pool_.workers_->has_ended(worker, place.first_turn())) return true;
         }
         return false;
     }
@@ -47,11 +47,13 @@ private:
 
 bool pool_state::rest(std::int64_t deadline_ns, bool looks, bool heeds_turns) {
     constexpr std::uint64_t rests_between_looks = 256;  // a look is a system call for each process
+    constexpr std::uint64_t rests_between_glances = 16;
     ended_news look(*this, heeds_turns);
     if (timed_ != 0) deadline_ns = std::min(deadline_ns, first_deadline());
     workers_->rest(deadline_ns, looks, look);
     const bool has_news = look.are_there();
     if (!has_news || ++rests_ % rests_between_looks == 0) look_after_workers();
+    if (!has_news || rests_ % rests_between_glances == 0) relieve_workers();
     if (timed_ != 0) look_at_deadlines();
     return has_news;
 }
@@ -66,6 +68,7 @@ void pool_state::poll() {
     if (now_ns - looked_ns_ < between_looks_ns) return;
     looked_ns_ = now_ns;
     look_after_workers();
+    relieve_workers();
     if (timed_ != 0) look_at_deadlines();
 }
 
@@ -75,6 +78,7 @@ void pool_state::progress() {
     collect();
     if (most_taken_ != 0) renew_spent();
     if (waiting_count_ != 0) send_waiting();
+    if (is_uneven_) relieve_workers();
 }
 
 bool pool_state::collect() {
@@ -85,10 +89,10 @@ bool pool_state::collect() {
 
 void pool_state::collect_from(std::uint32_t worker) {
     worker_place& place = places_[worker];
-    while (!place.sent.empty() && workers_->has_ended(worker, place.sent.front()->turn)) {
-        pending_call& call = *place.sent.front();
+    while (!place.sent.empty() && workers_->has_ended(worker, place.first_turn())) {
+        pending_call* const call = place.sent.front();
         place.sent.pop_front();
-        finish(worker, call);
+        if (call != nullptr) finish(worker, *call);
         // It has less to do now: before others are looked after it goes on.
         if (waiting_count_ != 0) send_next(worker);
     }
@@ -147,8 +151,9 @@ void pool_state::finish(std::uint32_t worker, pending_call& call) {
                 trouble = routine_trouble(call, worker, workers_->text(worker, call.turn));
             break;
         case offload::call_outcome::cancelled:
-            trouble = cancelled(call);
             if (call.wanted_worker == any_worker) --places_[worker].taken;
+            if (is_wanted && !call.is_cancelled) return wait_again(call);  // it was asked back
+            trouble = cancelled(call);
             break;
         case offload::call_outcome::unknown_routine:
             trouble = std::make_exception_ptr(
@@ -232,6 +237,18 @@ void pool_state::remove_waiting(pending_call& call) {
         queue.erase(std::ranges::find(queue, &call));
     }
     --waiting_count_;
+}
+
+/// A call that its worker has not begun, and will not begin, waits in front of all others.
+void pool_state::wait_again(pending_call& call) {
+    free_spans(call.worker, call);
+    std::deque<pending_call*>& queue =
+        call.wanted_worker == any_worker ? waiting_ : places_[call.wanted_worker].pinned;
+    queue.push_front(&call);
+    call.now = pending_call::phase::waiting;
+    call.may_have_begun = false;
+    call.sent_ps = 0;
+    ++waiting_count_;
 }
 
 /// Sends a call if the worker can have it. Once it is sent, or has failed, it waits no longer.

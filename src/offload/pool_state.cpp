@@ -175,10 +175,9 @@ void pool_state::expect_fits(const pending_call& call) const {
     }
     if (bytes <= workers_->memory_bytes()) return;
     throw error(status::bad_argument,
-                fmt::format("the arguments of routine \"{}\" are {} long; a worker's memory has "
-                            "{}: send them in parts, or set memory_bytes",
-                            call.name, base::bytes_text(bytes),
-                            base::bytes_text(workers_->memory_bytes())));
+                fmt::format("the arguments of routine \"{}\" are {} bytes long; a worker's memory "
+                            "has {}: send them in parts, or set memory_bytes",
+                            call.name, bytes, workers_->memory_bytes()));
 }
 
 void pool_state::start(pending_call& call) {

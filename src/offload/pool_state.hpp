@@ -136,9 +136,12 @@ private:
             is_renewed = false;
         }
 
+        /// Of the oldest call that is under way. Turns of these follow each other.
+        std::uint64_t first_turn() const { return last_turn - sent.size() + 1; }
+
         std::uint32_t generation = 1;
         std::uint64_t last_turn = 0;
-        std::deque<pending_call*> sent;    ///< oldest first
+        std::deque<pending_call*> sent;    ///< oldest first; null: its call was taken back
         std::deque<pending_call*> pinned;  ///< calls that wait for this worker
         onesided::extent_allocator memory;
         std::exception_ptr gone;  ///< why no worker is here any more
@@ -182,6 +185,12 @@ private:
                              pending_call::span_use& use);
     void free_spans(std::uint32_t worker, pending_call& call);
     void remove_waiting(pending_call& call);
+    void wait_again(pending_call& call);
+    void relieve_workers();
+    bool is_idle(const worker_place& place) const;
+    pending_call* stuck_call(std::uint32_t worker);
+    bool could_have(std::uint32_t worker, pending_call& call);
+    bool take_back(pending_call& call);
     std::int64_t stamp_ps() const { return measures_ ? workers_->stamp_ps() : 0; }
     void note(model_time& where, std::int64_t since_ps);
     void note_way(const pending_call& call, const offload::ended_call& ended);
@@ -226,6 +235,7 @@ private:
     std::uint64_t polls_ = 0;
     std::atomic<bool> is_wanted_ = false;
     bool are_killed_ = false;       ///< nobody takes the place of the workers
+    bool is_uneven_ = false;        ///< the last look for calls to take back has found one
     std::uint64_t most_taken_ = 0;  ///< calls of a worker before another takes its place; 0: all
     std::int64_t looked_ns_ = 0;    ///< when a poll has last looked for deaths
     pool_counts counts_;

@@ -18,7 +18,7 @@ namespace selion::offload {
 struct rank_request {
     static constexpr std::size_t bytes = 4096;
     std::uint32_t routine;
-    std::uint32_t words;
+    std::uint32_t measures;  ///< whether the host wants to know what the routine takes
     std::array<std::uint64_t, bytes / sizeof(std::uint64_t) - 1> content;
 };
 static_assert(sizeof(rank_request) == rank_request::bytes);

@@ -115,22 +115,23 @@ private:
         rank_reply reply{};
         std::string text;
         std::uint32_t result_words = 0;
+        const bool measures = request.measures != 0;  // this rank's own option may be another
         if (is_given_up()) {
             reply.head = rank_reply::head_of(machine::workers::call_outcome::cancelled, 0);
         } else {
-            std::uint64_t* const results = reply.results.data() + (memory_.measures ? 1 : 0);
+            std::uint64_t* const results = reply.results.data() + (measures ? 1 : 0);
             detail::routine_call_frame frame{request.content.data(), results,
                                              memory_.at(context_.rank, 0).local(), self};
             const detail::routine_entry* const which =
                 request.routine < routines_.size() ? routines_[request.routine] : nullptr;
-            const std::int64_t start = memory_.measures ? context_.clock->stamp_ps() : 0;
+            const std::int64_t start = measures ? context_.clock->stamp_ps() : 0;
             const auto outcome = run_outside_of_serving(which, frame, text);
             const auto begun = static_cast<std::uint64_t>(start);
             const bool is_told =
                 outcome == machine::workers::call_outcome::done && begun <= rank_reply::most_number;
             reply.head = rank_reply::head_of(outcome, is_told ? begun : 0);
             if (which != nullptr) result_words = words_of_results(*which);
-            if (memory_.measures) {
+            if (measures) {
                 *reply.results.begin() =
                     static_cast<std::uint64_t>(context_.clock->stamp_ps() - start);
                 ++result_words;

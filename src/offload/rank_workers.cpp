@@ -189,7 +189,7 @@ private:
     void post(std::uint32_t worker, std::uint64_t turn, std::uint32_t routine,
               std::span<const std::uint64_t> words) {
         staged_.routine = routine;
-        staged_.words = static_cast<std::uint32_t>(words.size());
+        staged_.measures = memory_.measures ? 1 : 0;
         std::ranges::copy(words, staged_.content.begin());
         const std::size_t bytes = packed_turn_ == turn
                                       ? packed_end_

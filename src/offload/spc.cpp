@@ -166,6 +166,7 @@ spc_server::spc_server(const std::string& program, std::uint64_t memory_bytes)
                                                               .program = {program}})) {}
 
 void spc_server::call(std::uint32_t routine, const spc_args& arguments) {
+    if (!pool_) refuse("an SPC server that has been moved away is called: use where it went to");
     if (call_ && !is_done_) {
         refuse("an SPC server has one call at a time: wait for the one before");
     }

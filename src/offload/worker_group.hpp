@@ -102,6 +102,13 @@ public:
     /// Of an exception: its type, a zero, what it says.
     virtual std::string text(std::uint32_t worker, std::uint64_t turn) = 0;
     virtual void cancel(std::uint32_t worker, std::uint64_t turn) = 0;
+    /// Whether calls can be taken back that have been sent.
+    virtual bool can_take_back() const { return false; }
+    /// Takes a call back that comes after another one. @pre `can_take_back`; it is not cancelled,
+    /// and the one before has not been taken.
+    /// @return whether it is the host's again: the worker will skip it, and never touch what it was
+    /// given. False: it runs, or has run, or is skipped nevertheless, which its end tells.
+    virtual bool take_back(std::uint32_t /*worker*/, std::uint64_t /*turn*/) { return false; }
 
     /// Waits a while: until there are news, or a moment passes.
     /// @param looks first stays awake for some time; who has done so sleeps at once.

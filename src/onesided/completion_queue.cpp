@@ -21,10 +21,17 @@ public:
           // The call that runs it may have looked at counters already.
           counts_alone_(std::exchange(context.own.counts_alone, false)),
           // Collectives are not allowed, which plain ones do not look at.
-          plain_caller_(std::exchange(context.own.plain_caller, &detail::no_plain_caller)) {
+          plain_caller_(std::exchange(context.own.plain_caller, &detail::no_plain_caller)),
+          // Those of the collective that waits: the handler is no part of it.
+          deadline_ns_(std::exchange(context.own.deadline_ns, machine::no_deadline)),
+          needs_(std::exchange(context.own.needs, nullptr)) {
+        context.own.outer_deadline_ns = deadline_ns_;
         machine::publish(context.call->in_completion, 1u);
     }
     ~completion_scope() {
+        context_.own.outer_deadline_ns = machine::no_deadline;
+        context_.own.needs = needs_;
+        context_.own.deadline_ns = deadline_ns_;
         context_.own.plain_caller = plain_caller_;
         context_.own.counts_alone = counts_alone_;
         machine::publish(context_.call->in_completion, 0u);
@@ -36,6 +43,8 @@ private:
     detail::rank_context& context_;
     bool counts_alone_;
     const void* plain_caller_;
+    std::int64_t deadline_ns_;
+    const needed_ranks* needs_;
 };
 
 void free_list(ripe_completion* first) {

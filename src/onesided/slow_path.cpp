@@ -258,4 +258,15 @@ bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::int64_t 
                            deadline_after(context, timeout_ns)});
 }
 
+bool test_signal(std::uint64_t signal, std::uint64_t at_least, std::source_location site) {
+    rank_context& context = context_of_caller(site);
+    const shared_word& word = own_word(context, signal, site);
+    if (word_load(word) >= at_least) return true;
+    const machine::call_scope scope(context, machine::operation::wait_signal, site);
+    make_progress(context);
+    if (word_load(word) >= at_least) return true;
+    onesided::expect_told_acknowledged(context, "test");
+    return false;
+}
+
 }  // namespace selion::detail

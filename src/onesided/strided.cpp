@@ -74,9 +74,16 @@ put_request counted_put(std::uint64_t target, const void* source, std::size_t by
     return {target, source, bytes, when.target.bits(), {1, true}, when.origin, when.completion};
 }
 
-get_request counted_get(void* target, std::uint64_t source, std::size_t bytes,
-                        const counters& when) {
-    return {target, source, bytes, when.target.bits(), when.origin, when.completion};
+/// @param is_told the last get of several has a target counter.
+get_request counted_get(void* target, std::uint64_t source, std::size_t bytes, const counters& when,
+                        bool is_told) {
+    return {target,
+            source,
+            bytes,
+            when.target.bits(),
+            when.origin,
+            when.completion,
+            is_told && !when.target};
 }
 
 /// Calls `start(place, bytes, when)` for each row of a block. Rows reach a rank in order, so the
@@ -132,11 +139,12 @@ void get_block(std::byte* target, std::uint64_t source, const block_shape& shape
     const bool waits = when.origin == nullptr && when.completion == nullptr;
     counters counted = when;
     if (waits) counted.completion = &all;
-    start_rows(
-        shape, counted, site, [&](const row_walk& row, std::size_t bytes, const counters& now) {
-            start_get(counted_get(target + row.target(), moved(source, row.source()), bytes, now),
-                      site);
-        });
+    start_rows(shape, counted, site,
+               [&](const row_walk& row, std::size_t bytes, const counters& now) {
+                   start_get(counted_get(target + row.target(), moved(source, row.source()), bytes,
+                                         now, static_cast<bool>(when.target)),
+                             site);
+               });
     if (waits) wait_for_last(all, 1, site);
 }
 
@@ -147,10 +155,10 @@ void put_pieces(std::span<const erased_piece> pieces, const counters& when,
     });
 }
 
-void get_pieces(std::span<const erased_piece> pieces, const counters& when,
+void get_pieces(std::span<const erased_piece> pieces, const counters& when, bool is_told,
                 std::source_location site) {
     start_pieces(pieces, when, site, [&](const erased_piece& piece, const counters& now) {
-        start_get(counted_get(piece.here, piece.there, piece.bytes, now), site);
+        start_get(counted_get(piece.here, piece.there, piece.bytes, now, is_told), site);
     });
 }
 

@@ -95,8 +95,10 @@ public:
         context_.own.needs = &team.state->members();
     }
     ~deadline_scope() {
+        const bool has_deadline = context_.own.deadline_ns != machine::no_deadline;
         context_.own.deadline_ns = machine::no_deadline;
         context_.own.needs = nullptr;
+        if (has_deadline && context_.started != nullptr) context_.started->go_on(context_);
         if (!is_done_) team_.state->set_broken();
     }
     deadline_scope(const deadline_scope&) = delete;
@@ -194,26 +196,24 @@ inline void synchronise_plainly(operation what, const team_view& team, std::sour
         wake_sleepers(context, *centre.word);
 }
 
-[[gnu::noinline]] void synchronise_as(operation what, const team_view& team,
-                                      std::source_location site) {
+/// A synchronisation that may have to take note, to compare, or to wait for messages. A barrier
+/// also completes: where everybody maps everything, arriving publishes all earlier stores.
+[[gnu::noinline]] void synchronise_in_full(operation what, const team_view& team,
+                                           std::source_location site) {
     rank_context& context = caller_for(team, what, site);
+    const bool is_to_complete = what == operation::barrier && !context.words_mapped;
     if (is_plain(context) && !team.state->has_arrived() && team.timeout_ns < 0) {
+        if (is_to_complete) team.context->transport->quiet(*team.context);
         const machine::call_scope call(context, what, site, team.size_in_report);
         team.state->meet();
         return;
     }
     deadline_scope deadline(context, team);
+    if (is_to_complete) team.context->transport->quiet(*team.context);
     release_writes(context, site);
     const collective_scope scope(context, team, signature_of(what), site);
     team.state->meet();
     deadline.set_done();
-}
-
-/// A barrier that may have to take note, to compare, or to wait for messages.
-[[gnu::noinline]] void synchronise_in_full(const team_view& team, std::source_location site) {
-    // Where everybody maps everything, arriving publishes all earlier stores.
-    if (!team.context->words_mapped) team.context->transport->quiet(*team.context);
-    synchronise_as(operation::barrier, team, site);
 }
 
 /// Whether a barrier may take its shortest way.
@@ -233,13 +233,13 @@ void expect_root(operation what, std::uint32_t root, const team_view& team,
 [[gnu::hot]] void sync(const team_view& team, std::source_location site) {
     if (meets_plainly(team)) [[likely]]
         return synchronise_plainly(operation::sync, team, site);
-    synchronise_as(operation::sync, team, site);
+    synchronise_in_full(operation::sync, team, site);
 }
 
 [[gnu::hot]] void barrier(const team_view& team, std::source_location site) {
     if (meets_plainly(team)) [[likely]]
         return synchronise_plainly(operation::barrier, team, site);
-    synchronise_in_full(team, site);
+    synchronise_in_full(operation::barrier, team, site);
 }
 
 void arrive(const team_view& team, std::source_location site) {
@@ -343,7 +343,10 @@ void run_block_call(const team_view& team, const block_call& call, std::source_l
     if (has_root(call.what)) expect_root(what, call.root, team, site);
     collectives::call_signature signature = signature_of(call, team.type);
     if (context.compares_calls) add_function(signature, call.how);
-    run_on_terms(context, team, signature, site, [&] { team.state->run(call); });
+    run_on_terms(context, team, signature, site, [&] {
+        team.state->run(call);
+        collectives::fill_first(team.state->members(), call);
+    });
 }
 
 future<> start_block_call(const team_view& team, started_call what, std::source_location site) {

@@ -8,9 +8,9 @@
 #include <array>
 #include <cmath>
 
-#include "base/text_hash.hpp"
-#include "machine/run_history.hpp"
+#include "machine/process/run_history.hpp"
 #include "meters/record/recorder.hpp"
+#include "selion/detail/hash.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "world/meter_source.hpp"
@@ -205,7 +205,7 @@ std::vector<meter_event_info> meter_events(std::source_location site) {
 }
 
 meter_summary summarise(const team& members, const meter& own, std::source_location site) {
-    const std::uint64_t event = base::text_hash(own.event());
+    const std::uint64_t event = detail::text_hash(own.event());
     SELION_EXPECT_AT(
         members.all_reduce(event, minimum, site) == members.all_reduce(event, maximum, site), site,
         fmt::format("summarise: the members' meters count different events, here {}", own.event()));

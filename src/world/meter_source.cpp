@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/nearest_name.hpp"
+#include "machine/host/processor_counter.hpp"
 #include "machine/machine.hpp"
-#include "machine/processor_counter.hpp"
 #include "meters/record/recorder.hpp"
 #include "selion/error.hpp"
 

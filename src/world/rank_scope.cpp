@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selion/rank_scope.hpp"
 
-#include "machine/crash_handler.hpp"
 #include "machine/machine.hpp"
+#include "machine/process/crash_handler.hpp"
 #include "selion/expect.hpp"
 
 namespace selion {

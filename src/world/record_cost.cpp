@@ -5,7 +5,7 @@
 #include <array>
 #include <memory>
 
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "meters/record/recorder.hpp"
 
 namespace selion::detail {

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,9 +16,10 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "machine/run_history.hpp"
+#include "machine/process/run_history.hpp"
 #include "meters/record/trace_text.hpp"
 #include "selion/error.hpp"
+#include "world/locked_file.hpp"
 #include "world/record_cost.hpp"
 
 namespace selion::detail {
@@ -30,6 +33,7 @@ constexpr std::uint64_t fewest_events = 16;
 /// Events of one rank, and of a job, that a trace takes: more is more than viewers can show.
 constexpr std::uint64_t most_traced_of_rank = 1'000'000;
 constexpr std::uint64_t most_traced = 20'000'000;
+constexpr int most_links = 40;  // one after another, as the kernel follows them
 
 /// What the first job of a program has written stays: "all.json", "all.2.json", …
 /// @pre the job has not begun: those before it are counted.
@@ -45,21 +49,11 @@ std::string file_of(base::knob which) {
     return path;
 }
 
-/// One write per call, at the end of the file, so that parts of ranks do not mix.
-bool write_to(const std::string& path, int flags, std::string_view text) {
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
-    if (file < 0) return false;
-    bool is_written = true;
-    while (!text.empty() && is_written) {
-        const ssize_t bytes = write(file, text.data(), text.size());
-        if (bytes < 0 && errno == EINTR) continue;
-        is_written = bytes > 0;
-        if (is_written) text.remove_prefix(static_cast<std::size_t>(bytes));
-    }
-    const int trouble = errno;
-    close(file);
-    errno = trouble;
-    return is_written;
+/// At its end, all or nothing: half a line would keep readers from all others.
+bool append_to(const std::string& path, int flags, std::string_view text) {
+    // O_APPEND, as not every file system knows locks.
+    const locked_file file(path, O_CREAT | O_APPEND | flags);
+    return file.is_open() && file.append(text);
 }
 
 [[noreturn]] void refuse(const std::string& path, base::knob which) {
@@ -68,10 +62,33 @@ bool write_to(const std::string& path, int flags, std::string_view text) {
                                                   std::strerror(errno)));
 }
 
+/// Where a file would be made under this name: also a link may lead to one that is not there yet.
+std::filesystem::path place_of(std::filesystem::path path) {
+    std::error_code trouble;
+    for (int link = 0; link < most_links && std::filesystem::is_symlink(path, trouble); ++link) {
+        path = path.parent_path() / std::filesystem::read_symlink(path, trouble);
+    }
+    const std::filesystem::path whole = std::filesystem::weakly_canonical(path, trouble);
+    return trouble ? path.lexically_normal() : whole;
+}
+
 bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
     std::error_code trouble;  // of one that is not there
-    return one.lexically_normal() == other.lexically_normal() ||
-           std::filesystem::equivalent(one, other, trouble);
+    return std::filesystem::equivalent(one, other, trouble) || place_of(one) == place_of(other);
+}
+
+/// The file is opened for each part, and a pipe with a name would wait for a reader each time. One
+/// without, which /dev/stdout may lead to, has its reader.
+void expect_no_pipe(const std::string& path, base::knob which) {
+    struct stat facts {};
+    struct statfs system {};
+    if (path.empty() || stat(path.c_str(), &facts) != 0) return;
+    const bool is_named_pipe = S_ISFIFO(facts.st_mode) && statfs(path.c_str(), &system) == 0 &&
+                               system.f_type != PIPEFS_MAGIC;
+    if (!is_named_pipe && !S_ISBLK(facts.st_mode) && !S_ISSOCK(facts.st_mode)) return;
+    throw error(status::bad_argument,
+                fmt::format("{}={}: neither a file nor a device such as /dev/stdout",
+                            base::knob_table()[static_cast<std::size_t>(which)].name, path));
 }
 
 /// A device takes anything from anybody; of a file one of them would be lost.
@@ -99,7 +116,9 @@ record_files::record_files(const machine_description& description)
     : meters_path_(file_of(base::knob::meters)),
       records_(base::knob_is_on(base::knob::trace) || base::knob_is_on(base::knob::meters)),
       most_(limits_of(description)) {
+    expect_no_pipe(meters_path_, base::knob::meters);
     if (std::string path = file_of(base::knob::trace); !path.empty()) {
+        expect_no_pipe(path, base::knob::trace);
         if (!meters_path_.empty()) expect_two_files(meters_path_, path);
         trace_.emplace(std::move(path));
         last_words_.emplace([this] { write_last(); });
@@ -120,7 +139,7 @@ void record_files::begin(const machine_description& description) const {
                                 .event_cost_ps = is_virtual ? 0 : measure_event_cost_ps()});
         if (!trace_->begin(head)) refuse(trace_->path(), base::knob::trace);
     }
-    if (!meters_path_.empty() && !write_to(meters_path_, O_TRUNC, "")) {
+    if (!meters_path_.empty() && !append_to(meters_path_, O_TRUNC, "")) {
         refuse(meters_path_, base::knob::meters);
     }
 }
@@ -176,7 +195,7 @@ void record_files::write_last() {
 
 /// What is lost is told once by each process.
 void record_files::append_meters(const std::string& lines) {
-    if (meters_path_.empty() || lines.empty() || write_to(meters_path_, 0, lines)) return;
+    if (meters_path_.empty() || lines.empty() || append_to(meters_path_, 0, lines)) return;
     const int trouble = errno;
     // relaxed: it guards nothing
     if (has_told_loss_.exchange(true, std::memory_order_relaxed)) return;

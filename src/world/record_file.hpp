@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "machine/last_words.hpp"
 #include "machine/machine.hpp"
+#include "machine/process/last_words.hpp"
 #include "meters/record/recorder.hpp"
 #include "world/trace_file.hpp"
 

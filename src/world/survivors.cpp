@@ -11,6 +11,7 @@
 #include "onesided/deaths.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
+#include "selion/detail/hash.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 #include "world/team_life.hpp"
@@ -24,8 +25,8 @@ using member_entry = collectives::team_members::entry;
 
 /// A name for a set of the dead that no team has.
 std::uint64_t name_of_set(const std::vector<std::uint32_t>& dead) {
-    std::uint64_t hash = 14695981039346656037ull;
-    for (const std::uint32_t rank : dead) hash = (hash ^ rank) * 1099511628211;  // FNV-1a
+    std::uint64_t hash = detail::empty_hash;
+    for (const std::uint32_t rank : dead) hash = detail::number_hash(rank, hash);
     return hash | std::uint64_t{1} << 63;
 }
 

@@ -3,9 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,67 +10,12 @@
 
 #include "base/log.hpp"
 #include "meters/record/trace_text.hpp"
+#include "world/locked_file.hpp"
 
 namespace selion::detail {
 namespace {
 
 const auto tail_bytes = static_cast<off_t>(meters::trace_tail().size());
-
-/// Opening a pipe for reading as well would not wait for its reader.
-int open_for_parts(const char* path, int flags) {
-    struct stat facts {};
-    const bool is_special = stat(path, &facts) == 0 && !S_ISREG(facts.st_mode);
-    return open(path, (is_special ? O_WRONLY : O_RDWR) | O_CLOEXEC | flags, 0666);
-}
-
-/// An open file, locked against other writers where that is possible, until it is closed.
-class locked_file {
-public:
-    locked_file(const std::string& path, int flags) : file_(open_for_parts(path.c_str(), flags)) {
-        if (file_ < 0) return;
-        while (flock(file_, LOCK_EX) != 0 && errno == EINTR) {
-        }
-        struct stat facts {};
-        is_regular_ = fstat(file_, &facts) == 0 && S_ISREG(facts.st_mode);
-        bytes_ = is_regular_ ? facts.st_size : 0;
-    }
-    ~locked_file() {
-        if (file_ >= 0) close(file_);
-    }
-    locked_file(const locked_file&) = delete;
-    locked_file& operator=(const locked_file&) = delete;
-
-    bool is_open() const { return file_ >= 0; }
-    bool is_regular() const { return is_regular_; }
-    off_t bytes() const { return bytes_; }
-
-    std::string read_at(off_t start, std::size_t bytes) const {
-        std::string text(bytes, '\0');
-        const ssize_t found = pread(file_, text.data(), bytes, start);
-        text.resize(found < 0 ? 0 : static_cast<std::size_t>(found));
-        return text;
-    }
-
-    bool cut(off_t bytes) const { return ftruncate(file_, bytes) == 0; }
-
-    /// @param start ignored unless the file is a regular one.
-    bool write_at(off_t start, std::string_view text) const {
-        while (!text.empty()) {
-            const ssize_t bytes = is_regular_ ? pwrite(file_, text.data(), text.size(), start)
-                                              : ::write(file_, text.data(), text.size());
-            if (bytes < 0 && errno == EINTR) continue;
-            if (bytes <= 0) return false;
-            text.remove_prefix(static_cast<std::size_t>(bytes));
-            start += bytes;
-        }
-        return true;
-    }
-
-private:
-    int file_;
-    bool is_regular_ = false;
-    off_t bytes_ = 0;
-};
 
 /// Where the next part belongs: in place of the last lines, or after the last whole line.
 off_t end_of_parts(const locked_file& file) {

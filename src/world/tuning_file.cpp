@@ -17,7 +17,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "selion/tuning.hpp"
 
 namespace selion {

@@ -5,7 +5,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/machine.hpp"
-#include "machine/run_history.hpp"
+#include "machine/process/run_history.hpp"
 #include "meters/record/recorder.hpp"
 #include "onesided/message_state.hpp"
 #include "world/world_state.hpp"

@@ -7,6 +7,7 @@
 
 #include <selion/cached_array.hpp>
 
+#include "conformance/memory_parts.hpp"
 #include "conformance/spmd.hpp"
 
 namespace {
@@ -80,6 +81,72 @@ SPMD_TEST(cached_calls, messages_that_leave_late_call_as_well) {
     world.barrier();
     selion::deallocate(world, go);
     selion::deallocate(world, space);
+}
+
+/// What a handler finds of its rank.
+struct own_numbers {
+    std::uintptr_t array;
+    selion::signal counted;
+};
+
+selion::arrival count_up(const selion::global_ptr<own_numbers>& where, selion::message_info) {
+    const auto& data = *reinterpret_cast<const numbers*>(where.local()->array);
+    for (std::size_t i = 0; i < in_block; ++i) data(where.rank() * in_block + i) += 1;
+    selion::notify(where.member(&own_numbers::counted), selion::signal_add(1));
+    return {};
+}
+
+/// More accesses than ranks of one thread make before others have their turn.
+SPMD_TEST(cached_calls, handlers_use_what_their_rank_has) {
+    if (world.progress() == selion::progress_kind::interrupt) return;
+    const numbers data(world, {world.size() * in_block}, selion::runs{in_block}, always);
+    spmd::symmetric_array<own_numbers> own(world, 1);
+    own.mine()->array = reinterpret_cast<std::uintptr_t>(&data);
+    world.barrier();
+    constexpr std::uint64_t messages = 50;
+    const selion::rank_id to = test.neighbour();
+    for (std::uint64_t i = 0; i < messages; ++i) selion::send(to, count_up, own.at(to));
+    selion::wait_until(own.own().member(&own_numbers::counted), messages);
+    for (std::size_t i = 0; i < in_block; ++i) {
+        test.equal(data(world.rank() * in_block + i).get(), messages);
+    }
+    world.barrier();
+    selion::deallocate(world, data);
+}
+
+/// Rank 1 computes while rank 0, which has more to send than there is room for, gives up a
+/// collective.
+SPMD_TEST(cached_calls, a_release_that_runs_out_of_time_loses_nothing) {
+    if (world.size() != 2 || !world.machine().capabilities.real_time) return;
+    constexpr std::size_t elements = std::size_t{1} << 20;
+    const selion::cached how{.block_bytes = 1024,
+                             .protocol = selion::cache_protocol::always,
+                             .consistency = selion::memory_consistency::release,
+                             .writes = selion::write_protocol::update};
+    const numbers data(world, {2 * elements}, selion::runs{elements}, how);
+    const selion::team alone = world.split(0, world.rank());
+    const selion::team limited = alone.with_timeout(std::chrono::milliseconds(100));
+    if (world.rank() == 0) {
+        std::vector<std::uint64_t> copies(elements);
+        data.read({{elements}, {elements}}, copies);
+    }
+    world.barrier();
+    if (world.rank() == 0) {
+        for (std::size_t i = elements; i < 2 * elements; ++i) data(i) = i;
+        try {
+            limited.barrier();
+        } catch (const selion::error& trouble) {
+            test.that(trouble.code() == selion::status::timed_out, trouble.what());
+        }
+    } else {
+        compute(world, 400);
+    }
+    world.barrier();
+    std::size_t wrong = 0;
+    for (std::size_t i = elements; i < 2 * elements; ++i) wrong += data(i).get() == i ? 0 : 1;
+    test.equal(wrong, std::size_t{0});
+    world.barrier();
+    selion::deallocate(world, data);
 }
 
 SPMD_TEST(cached_calls, hints_wait_for_no_room) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What LAPI's functions say to arguments that are wrong, and what they know of themselves.
+#include <cstdint>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -104,6 +105,12 @@ SPMD_TEST(lapi, wrong_arguments_of_transfers) {
     test.equal(rmw(LAST_RMW_OP, &value, &value), int{LAPI_ERR_RMW_OP});
     test.equal(rmw(SWAP, nullptr, &value), int{LAPI_ERR_TGT_VAR_NULL});
     test.equal(rmw(SWAP, &value, nullptr), int{LAPI_ERR_IN_VAL_NULL});
+    // Addresses of the target, where they are no more than numbers here.
+    const auto odd = reinterpret_cast<int*>(reinterpret_cast<std::uintptr_t>(&value) + 2);
+    test.equal(rmw(SWAP, odd, &value), int{LAPI_ERR_TGT_VAR_ALIGN});
+    const auto wide = reinterpret_cast<long long*>(std::uintptr_t{0x1004});
+    long long input = 0;
+    test.equal(LAPI_Rmw64(h, SWAP, 0, wide, &input, nullptr, nullptr), int{LAPI_ERR_TGT_VAR_ALIGN});
 
     const auto send = [&](void* handler, void* header, uint bytes, void* from, ulong length) {
         return LAPI_Amsend(h, 0, handler, header, bytes, from, length, nullptr, nullptr, nullptr);

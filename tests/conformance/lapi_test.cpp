@@ -68,6 +68,23 @@ SPMD_TEST(lapi, gets_of_all_sizes_and_their_counters) {
     own.meet();
 }
 
+SPMD_TEST(lapi, more_gets_than_may_be_under_way) {
+    constexpr std::uint32_t count = 50;
+    const lapi_task own(test, world);
+    std::vector<std::uint32_t> shown(count);
+    for (std::uint32_t i = 0; i < count; ++i) shown[i] = 100 * world.rank() + i;
+    const auto sources = own.exchange(shown.data());
+    std::vector<std::uint32_t> got(count);
+    lapi_cntr_t here{};
+    for (std::uint32_t i = 0; i < count; ++i) {
+        own.good(LAPI_Get(own.handle, own.next, sizeof got[i], sources[own.next] + i, &got[i],
+                          nullptr, &here));
+    }
+    own.good(LAPI_Waitcntr(own.handle, &here, count, nullptr));
+    for (std::uint32_t i = 0; i < count; ++i) test.equal(got[i], 100 * own.next + i);
+    own.meet();
+}
+
 SPMD_TEST(lapi, a_fence_waits_for_puts_and_gets_without_counters) {
     const lapi_task own(test, world);
     std::vector<std::uint32_t> inbox(world.size());

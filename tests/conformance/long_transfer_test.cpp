@@ -2,6 +2,7 @@
 /// Long puts and gets among short ones: machines take other ways for them, and their order with
 /// what comes before and after has to hold all the same.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -62,6 +63,34 @@ SPMD_TEST(long_transfer, a_signal_brings_its_long_data_and_a_long_get_sees_earli
         world.barrier();
     }
     selion::deallocate(world, arrived);
+    selion::deallocate(world, cells);
+}
+
+SPMD_TEST(long_transfer, of_a_list_that_is_told_all_has_been_read) {
+    // So long that its provider still moves it when the short piece is asked for.
+    const bool has_room = world.heap().reserved_bytes >= std::uint64_t{64} << 20;
+    const bool is_large = world.machine().capabilities.real_time && world.size() <= 8 && has_room;
+    const std::size_t size = is_large ? 32 * row_elements : 100;
+    const auto cells = selion::allocate<std::uint64_t>(world, size);
+    const auto read = selion::allocate<selion::counter>(world, 1);
+    const auto first = cells.on(test.neighbour(1));
+    const auto last = first + static_cast<std::ptrdiff_t>(size - 1);
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+        std::fill_n(cells.local(), size, round);
+        world.barrier();
+        std::vector<std::uint64_t> back(size);
+        const std::span into(back);
+        const std::array list{selion::get_piece<std::uint64_t>{into.first(size - 1), first},
+                              selion::get_piece<std::uint64_t>{into.last(1), last}};
+        selion::counter done;
+        selion::get_vector(list, {.target = read.on(test.neighbour(1)), .completion = &done});
+        read.local()->wait();
+        std::fill_n(cells.local(), size, ~round);
+        done.wait();
+        test.equal(std::count(back.begin(), back.end(), round), static_cast<std::ptrdiff_t>(size));
+        world.barrier();
+    }
+    selion::deallocate(world, read);
     selion::deallocate(world, cells);
 }
 

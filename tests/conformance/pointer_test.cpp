@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Global pointers: what they name, and what the calling rank may do with them directly.
+#include <unordered_map>
+
 #include "conformance/memory_parts.hpp"
 
 namespace {
@@ -78,6 +80,20 @@ SPMD_TEST(pointer, constant_elements_can_be_read) {
     std::array<std::uint32_t, 4> copy{};
     selion::get(std::span(copy), read_only);
     test.equal(copy[2], test.neighbour() * 10 + 2);
+}
+
+SPMD_TEST(pointer, pointers_step_and_are_keys) {
+    spmd::symmetric_array<std::uint32_t> cells(world, 4);
+    auto place = cells.at(test.neighbour());
+    const auto first = place;
+    test.that(place++ == first, "it steps afterwards");
+    test.that(place == first + 1 && ++place == first + 2, "it steps before");
+    test.that(place-- == first + 2, "back afterwards");
+    test.that(--place == first, "back before");
+    const std::unordered_map<selion::global_ptr<std::uint32_t>, int> names{{first, 1},
+                                                                           {first + 1, 2}};
+    test.equal(names.at(place + 1), 2);
+    world.barrier();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What may be called and passed, and futures in unusual places.
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -40,6 +41,18 @@ SPMD_TEST(rpc_forms, functions_that_do_not_throw_and_functions_as_arguments) {
     selion::send(selion::rank_id(world.rank()), take_quickly,
                  reinterpret_cast<std::uint64_t>(&came));
     came.wait(1);
+    world.barrier();
+}
+
+SPMD_TEST(rpc_forms, what_is_called_knows_where_it_runs) {
+    test.equal(std::uint32_t{selion::this_rank()}, std::uint32_t{world.rank()});
+    test.equal(selion::rank_count(), world.size());
+    const auto there =
+        selion::rpc(test.neighbour(), [] {
+            return std::array{std::uint32_t{selion::this_rank()}, selion::rank_count()};
+        }).get();
+    test.equal(there[0], test.neighbour());
+    test.equal(there[1], world.size());
     world.barrier();
 }
 

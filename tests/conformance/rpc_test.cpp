@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Calls of functions on other ranks, and futures.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <numeric>
@@ -51,9 +52,12 @@ SPMD_TEST(rpc, a_rank_that_others_keep_asking_gets_its_answers) {
         for (int i = 0; i < 20; ++i) {
             test.equal(selion::rpc(test.neighbour(), square, i).get(), i * i);
         }
-        is_over.mine()[0] = 1;
+        std::atomic_ref(is_over.mine()[0]).store(1);
     } else {
-        const auto ask = [](selion::global_ptr<std::uint64_t> own) { return *own.local(); };
+        // A thread of its own may serve the question.
+        const auto ask = [](selion::global_ptr<std::uint64_t> own) {
+            return std::atomic_ref(*own.local()).load();
+        };
         while (selion::rpc(0, ask, is_over.own().on(0)).get() == 0) continue;
     }
 }

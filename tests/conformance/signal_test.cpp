@@ -226,4 +226,20 @@ SPMD_TEST(signal, a_wait_asks_for_at_least) {
     world.barrier();
 }
 
+SPMD_TEST(signal, a_loop_of_tests_serves_others_and_comes_to_its_end) {
+    spmd::symmetric_array<selion::signal> bell(world, 2);
+    test.that(selion::test(bell.own(1), 0), "zero is there from the start");
+    test.that(!selion::test(bell.own(1), 1), "and no more");
+    // The neighbour looks for a signal as well, and rings only when it has been served a call.
+    const auto back = bell.at(world.rank());
+    selion::rpc_oneway(
+        test.neighbour(),
+        [](selion::global_ptr<selion::signal> to) { selion::notify(to, selion::signal_add(3)); },
+        back);
+    while (!selion::test(bell.own(), 3)) {
+    }
+    test.that(!selion::test(bell.own(), 4), "it is three");
+    world.barrier();
+}
+
 }  // namespace

@@ -3,10 +3,13 @@
 /// pass on what comes while they wait for something else.
 #include <selion/selion.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "spmd.hpp"
@@ -252,6 +255,81 @@ SPMD_TEST(split_phase_collectives, strict_ones_meet) {
     for (int turn = 0; turn < 10; ++turn) {
         test.equal(strict.split_phase().broadcast(world.rank() + 1, 0).get(), 1u);
     }
+}
+
+/// Until all have come, what a member gives may be changed.
+SPMD_TEST(split_phase_collectives, strict_ones_take_what_is_given_behind_the_entry) {
+    const selion::team strict = world.with(selion::strict);
+    spmd::symmetric_array<int> given(world, 1);
+    spmd::symmetric_array<selion::signal> bell(world, 1);
+    const std::uint32_t last = world.size() - 1;
+    std::vector<int> all(world.size());
+    *given.mine() = 1;
+    world.barrier();
+    if (world.rank() == last) selion::wait_until(bell.own(), last);
+    if (world.rank() == last) selion::put(given.at(0), 42);
+    selion::quiet();
+    auto gathered =
+        strict.split_phase().all_gather(std::span<const int>(given.mine(), 1), std::span(all));
+    if (world.rank() != last) selion::notify(bell.at(last), selion::signal_add(1));
+    gathered.wait();
+    for (std::uint32_t i = 0; i < world.size(); ++i) test.equal(all[i], i == 0 ? 42 : 1);
+    world.barrier();
+}
+
+/// Behind the exit, what a member has got is everybody's.
+SPMD_TEST(split_phase_collectives, strict_ones_write_nothing_behind_the_exit) {
+    const selion::team strict = world.with(selion::strict);
+    const std::uint32_t last = world.size() - 1;
+    constexpr std::size_t count = 5000;
+    spmd::symmetric_array<double> values(world, count);
+    const std::span<double> own(values.mine(), count);
+    std::vector<double> given(world.size() * count, 1.0);
+    const std::vector<double> later(count, -5.0);
+    const auto look = [&](double otherwise) {
+        if (world.rank() == last) selion::put(values.at(0), std::span<const double>(later));
+        world.barrier();
+        for (const std::size_t i : {std::size_t{0}, count - 1}) {
+            test.equal(own[i], world.rank() == 0 ? -5.0 : otherwise);
+        }
+        world.barrier();
+    };
+    for (int turn = 0; turn < 5; ++turn) {
+        strict.split_phase()
+            .reduce_scatter(std::span<const double>(given), own, selion::plus)
+            .wait();
+        look(world.size() == 1 ? -5.0 : world.size());
+        std::ranges::fill(own, 1.0);
+        strict.split_phase().exscan(own, selion::plus, 7.0).wait();
+        look(world.rank());
+        std::ranges::fill(own, 1.0);
+        strict.exscan(own, selion::plus, 7.0);
+        look(world.rank());
+    }
+}
+
+/// What passes on a message for others has no limit because the call has in which it does that.
+SPMD_TEST(split_phase_collectives, outlive_the_time_of_others) {
+    if (world.size() != 4 || !world.machine().capabilities.real_time) {
+        test.skip("for four ranks in real time");
+        return;
+    }
+    const selion::team other = world.split(0);
+    std::vector<double> data(4 << 20, world.rank() == 0 ? 1.0 : 0.0);  // no machine has such room
+    auto come = world.split_phase().broadcast(std::span(data), 0);
+    if (world.rank() == 3) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    if (world.rank() == 2) {
+        try {
+            other.with_timeout(std::chrono::milliseconds(50)).barrier();
+            test.fail("rank 3 has not come");
+        } catch (const selion::error& why) {
+            test.that(why.code() == selion::status::timed_out, why.what());
+        }
+    }
+    come.get();
+    test.equal(data.front(), 1.0);
+    test.equal(data.back(), 1.0);
+    world.barrier();
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/system_call_watch.hpp"
 
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 
 #if defined(__x86_64__)
 #include <signal.h>

@@ -28,6 +28,14 @@ int overflow(int depth) {
 
 int* volatile no_memory = nullptr;
 
+/// What the allocator finds when the block is given back.
+void overrun_heap() {
+    constexpr std::size_t bytes = 2000;
+    auto* const block = static_cast<volatile char*>(std::malloc(bytes));
+    for (std::size_t i = 0; i < bytes + 24; ++i) block[i] = 'A';
+    std::free(const_cast<char*>(block));
+}
+
 void die(std::string_view how) {
     if (how == "segv") *no_memory = 1;
     if (how == "abort") std::abort();
@@ -37,6 +45,7 @@ void die(std::string_view how) {
     if (how == "exit7") std::exit(7);
     if (how == "_exit3") _exit(3);
     if (how == "overflow") overflow(0);
+    if (how == "corrupt") overrun_heap();
 }
 
 /// Where the rank's own thread is not the one that dies.

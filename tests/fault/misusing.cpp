@@ -163,6 +163,11 @@ void mistake_with_messages(selion::world& world, selion::global_ptr<int> number,
         selion::send(0, handler, fail);
     }
     if (what == "oneway") selion::rpc_oneway(0, fail);
+    if (what == "oneway_later") {
+        selion::rpc_oneway(0, [] {
+            return selion::make_ready(1).then([](int) { throw std::runtime_error("no room"); });
+        });
+    }
     if (what == "unknown") {
         selion::detail::send_message({.target = 0, .function = 0x77770000000012, .arguments = {}},
                                      {});
@@ -280,6 +285,11 @@ void mistake_alone(selion::world& world, std::string_view what) {
             static_cast<void>(selion::read_signal(signal.on(0)));       // site: read_foreign
         if (what == "member") static_cast<void>(world.world_rank(99));  // site: member
         if (what == "charge") selion::charge({.picoseconds = INT64_MAX});
+        const auto waits_days = [&](int days) {
+            static_cast<void>(selion::wait_until(signal, 1, std::chrono::hours(24) * days));
+        };
+        if (what == "20_days") waits_days(20);
+        if (what == "120_days") waits_days(120);
         if (what == "negative_charge") selion::charge(selion::nanoseconds(-5));
         if (what == "nested") selion::run(0, nullptr, [](selion::world&) {});  // site: nested
         if (what == "foreign") {

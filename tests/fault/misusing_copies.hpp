@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ selion::cached copies_for(std::string_view what) {
                        .protocol = selion::cache_protocol::always};
     if (what.starts_with("cached_update")) how.writes = selion::write_protocol::update;
     if (what == "cached_update") how.consistency = selion::memory_consistency::release;
+    if (what == "cached_thrown_direct") how.protocol = selion::cache_protocol::where_needed;
     return how;
 }
 
@@ -50,6 +52,10 @@ void mistake_with_copies(selion::world& world, std::string_view what) {
         if (what == "cached_own") array.memory()(8) = 1;  // site: cached_own
         if (what == "cached_index") array(n + 3) = 1;     // site: cached_index
         if (what == "cached_update") array(3) += 1;       // site: cached_update
+        const auto refuse = [](int&) { throw std::runtime_error("has enough"); };
+        if (what == "cached_thrown") array(8).change(refuse);          // site: cached_thrown
+        if (what == "cached_thrown_direct") array(16).change(refuse);  // site: cached_thrown_direct
+        if (what == "cached_thrown_late") array(0).change(refuse);     // site: cached_thrown_late
         if (what == "cached_mixed") {
             array(0) = 1;
             std::printf("%d\n", int{array.memory()(0)});  // site: cached_mixed

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _limit = 60.0
-_programs = ("srun", "sinfo", "slurmctld", "slurmd", "slurmstepd")
+_programs = ("srun", "sinfo", "scancel", "slurmctld", "slurmd", "slurmstepd")
 
 _configuration = """
 ClusterName=selion-tests

@@ -45,6 +45,18 @@ int run_on_each(int argc, char** argv) {
     return 0;
 }
 
+/// The last rank has done with one job what the others do with two, and goes on with something
+/// else.
+int run_again_without_last() {
+    bool is_last = false;
+    selion::run(0, nullptr, {}, [&](selion::world& world) {
+        is_last = world.rank() + 1 == world.size();
+        say_rank(world, "first");
+    });
+    while (is_last) pause();
+    return run_on("", "second");
+}
+
 /// The first job is done once: whoever starts this program for a rank has told that it is over.
 int run_what_is_left() {
     if (std::getenv("FIRST_IS_OVER") == nullptr) {
@@ -145,6 +157,7 @@ int main(int argc, char** argv) {
     const bool is_rank = std::getenv("SELION_JOB_PLACE") != nullptr;
     const std::string given = argc > 2 ? argv[2] : "";
     if (what == "each") return run_on_each(argc, argv);
+    if (what == "again") return run_again_without_last();
     if (what == "left") return run_what_is_left();
     if (what == "copy") return run_in_copy(argc, argv);
     if (what == "at_once") return run_twice_at_once(argc, argv);

@@ -73,6 +73,16 @@ def test_a_death_is_told(machine: str, how: str):
 
 
 @pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
+@pytest.mark.parametrize("machine", ["threads:3", "threads:8@2", "processes:3"])
+def test_a_death_within_the_allocator_is_told(machine: str):
+    """It has its lock, and can give no memory for a sentence."""
+    outcome = run("dying", "corrupt", "1", machine=machine)
+    assert outcome.status in {-6, 134}
+    told = re.compile(r"rank 1 of \d .*signal 6\b")
+    assert any(map(told.match, outcome.sentences())), outcome.err
+
+
+@pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 @pytest.mark.parametrize(("how", "option"), [("overflow_in_handler", ",progress=interrupt"),
                                              ("overflow_joined", "")])

@@ -87,6 +87,17 @@ def test_a_death_is_told_and_ends_all(how: str):
     assert not wait_until_gone(processes.values(), soon)
 
 
+def test_a_death_is_told_whatever_networks_do_with_signals():
+    """Plugins of libfabric take fatal signals for themselves, if no launcher tells them not to."""
+    if is_sanitized:
+        pytest.skip("the sanitizer reports fatal signals itself")
+    before = ("env", "-u", "IPATH_NO_BACKTRACE", "-u", "HFI_NO_BACKTRACE")
+    with Launched(3, "test_dying", "segv", "1", "barrier", before=before) as job:
+        outcome = job.end(within=soon)
+    assert re.search(deaths["segv"], outcome.err), outcome.err
+    assert "called exit" not in outcome.err
+
+
 def test_a_rank_that_is_killed_ends_all():
     with Launched(3, "test_dying", "none", "1", "busy") as job:
         processes = job.processes(3)

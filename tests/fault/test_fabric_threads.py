@@ -161,3 +161,13 @@ def test_a_cut_cable_ends_all_ranks_in_time(hosts: TwoHosts):
     assert outcome.status != 0
     assert re.search(r"rank [02] of 4 on host host-[ab] has had no sign of life of rank [02] of 4",
                      outcome.err), outcome.err
+
+
+@pytest.mark.parametrize("what", ["barrier", "strict", "gather", "broadcast"])
+def test_a_collective_s_time_is_over_also_where_nobody_takes_what_was_sent(what: str,
+                                                                          tmp_path: Path):
+    """The other rank computes until this one has given up."""
+    with Launched(2, "test_waiting", "timeout", what, str(tmp_path / "over"),
+                  SELION_TEST_HOSTS="2") as job:
+        outcome = job.end(within=2 * soon)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "timed out\n", "")

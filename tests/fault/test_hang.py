@@ -81,10 +81,19 @@ def test_a_report_comes_once_and_the_job_goes_on(machine: str, timeout: str):
     assert sentence.startswith("hang: ")
 
 
+@pytest.mark.parametrize("how", ["serves", "tests"])
+@pytest.mark.parametrize("machine", ["threads:3", "threads:4@2", "processes:3", "processes:2x2"])
+def test_ranks_that_look_again_and_again_do_not_hang(machine: str, how: str):
+    outcome = run("waiting", how, "1500", machine=machine, SELION_HANG_TIMEOUT="0.4",
+                  SELION_HANG_ACTION="abort")
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("older", [(), ("thread",)], ids=["alone", "beside-an-older-thread"])
 @pytest.mark.parametrize("machine", machines)
-def test_a_signal_asks_for_the_state(machine: str):
+def test_a_signal_asks_for_the_state(machine: str, older: tuple[str, ...]):
     ranks = machines[machine]
-    with Job("waiting", "line", machine=machine) as job:
+    with Job("waiting", "line", *older, machine=machine) as job:
         job.wait_for("^ready$")
         lines = [f"  rank {rank} waits in wait_until at {site('waiting.cpp', 'signal')} for a "
                  "signal of at least 3; it is 1" for rank in range(1, ranks)]
@@ -111,7 +120,7 @@ def test_a_rank_that_has_returned_is_absent(machine: str, timeout: str):
     assert outcome.err.strip().split("\n")[1:-1] == [
         f"  ranks {waiting} wait in barrier #2 at {barrier}",
         "    absent: rank 1: its function has returned",
-        f"  rank 1 waits in the end of run #2 at {end}",
+        f"  rank 1 waits in the end of run at {end}",
         f"    absent: ranks {waiting}: in barrier #2 at {barrier}",
     ]
 

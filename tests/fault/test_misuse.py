@@ -290,6 +290,16 @@ def test_an_atomic_change_where_writes_are_updates(machine: str):
            r"write_protocol::invalidate$", f"rank 1 of {machines[machine]}")
 
 
+@pytest.mark.parametrize("what", ["cached_thrown", "cached_thrown_late", "cached_thrown_direct"])
+@pytest.mark.parametrize("machine", machines)
+def test_a_change_of_coherent_memory_that_throws(machine: str, what: str):
+    """Of an element that the rank has, of one that it has to ask for, and without the protocol."""
+    expect(machine, what,
+           r"a function that changes an element of coherent memory has thrown an exception of type "
+           r"std::runtime_error: has enough; it must not throw, because it may be called while the "
+           r"rank serves messages$", f"rank 1 of {machines[machine]}")
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_updates_want_release_consistency(machine: str):
     [line] = complaint(machine, "cached_update_alone")
@@ -323,6 +333,8 @@ of_handlers = {
                          r"of type std::runtime_error: no room; the job ends$",
     "oneway": r"a call that rank 1 had sent without waiting for an answer ended with an exception "
               r"of type std::runtime_error: no room; the job ends$",
+    "oneway_later": r"a call that rank 1 had sent without waiting for an answer ended with an "
+                    r"exception of type std::runtime_error: no room; the job ends$",
     "unknown": r"a message from rank 1 names the handler 0x77770000000012, which is not registered "
                r"here: all ranks must run the same program and load the same libraries; the job",
 }
@@ -353,12 +365,18 @@ def test_an_operation_that_throws(machine: str, what: str):
                     rf"wait for what it gives, ({where}); the job ends$", line), line
 
 
-def test_more_virtual_time_than_is_counted_is_told_where_it_is_spent():
-    outcome = run("misusing", "charge", machine="sim:crossbar,ranks=2")
+@pytest.mark.parametrize("what,machine,cure", [
+    ("charge", "sim:crossbar,ranks=2", "; charge less"),
+    ("charge", "sim:epiphany-iii,ranks=2", "; charge less"),  # whose tick is 833 ps
+    ("20_days", "sim:crossbar,ranks=2", ", in a wait; give that a limit that comes before"),
+    ("120_days", "sim:crossbar,ranks=2", ", in a wait; give that a limit that comes before"),
+])
+def test_more_virtual_time_than_is_counted_is_told_where_it_is_spent(what, machine, cure):
+    outcome = run("misusing", what, machine=machine)
     assert outcome.status == 1
     [sentence] = outcome.sentences()
-    assert re.search(r"rank 1 has spent more virtual time than is counted, 1\.15e\+06 s; charge ",
-                     sentence)
+    told = "rank 1 has spent more virtual time than is counted, 1.15e+06 s"
+    assert told + cure in sentence
 
 
 def test_a_charge_of_less_than_nothing_is_told():

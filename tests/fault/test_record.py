@@ -5,6 +5,7 @@ unless asked for."""
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,19 @@ def test_a_trace_of_a_job_that_dies_is_valid(machine: str, tmp_path: Path):
     path = tmp_path / "trace.json"
     assert run("dying", "throw", "1", machine=machine, SELION_TRACE=str(path)).status == 1
     assert json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("machine", ["threads:3", "sim:crossbar,ranks=3"])
+def test_a_full_disk_leaves_whole_lines_of_meters(machine: str, tmp_path: Path):
+    def prepare() -> None:
+        import resource
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    path = tmp_path / "meters.jsonl"
+    outcome = run("surroundings", "exchange", machine=machine, SELION_METERS=str(path),
+                  prepare=prepare)
+    assert outcome.status == 0 and "meters of ranks are lost" in outcome.err
+    text = path.read_text()
+    assert text.endswith("\n")
+    assert {json.loads(line).get("name") for line in text.splitlines()} >= {"put", "barrier"}

@@ -163,6 +163,33 @@ def test_one_file_for_trace_and_meters(machine: str, tmp_path):
 
 
 @pytest.mark.parametrize("machine", machines)
+def test_one_file_through_a_link_to_what_is_not_there(machine: str, tmp_path):
+    path = tmp_path / "file"
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "folder").symlink_to(".")
+    for other in ("link", "folder/link", "folder/file"):
+        assert "both name" in complaint(SELION_MACHINE=machine, SELION_TRACE=str(path),
+                                        SELION_METERS=str(tmp_path / other))
+        assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["SELION_TRACE", "SELION_METERS"])
+@pytest.mark.parametrize("machine", machines)
+def test_a_pipe_whose_reader_may_have_gone(machine: str, name: str, tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    sentence = complaint(SELION_MACHINE=machine, **{name: str(path)})
+    assert sentence == f"selion: {name}={path}: neither a file nor a device such as /dev/stdout"
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_meters_on_standard_output(machine: str):
+    """Which is a pipe here."""
+    outcome = run("surroundings", "exchange", machine=machine, SELION_METERS="/dev/stdout")
+    assert outcome.status == 0 and '"name":"barrier"' in outcome.out
+
+
+@pytest.mark.parametrize("machine", machines)
 def test_a_device_takes_trace_and_meters(machine: str):
     outcome = run("surroundings", "arguments", machine=machine, SELION_TRACE="/dev/null",
                   SELION_METERS="/dev/null")

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 import shutil
 import signal
+import subprocess
 from collections.abc import Sequence
 
 import pytest
@@ -100,6 +102,9 @@ def test_ranks_do_not_outlive_their_launcher(cluster):
         left = wait_until_gone(processes.values(), soon)
         for one in left:
             os.kill(one, signal.SIGKILL)
+    # Slurm may think of its job for minutes, as nobody has told it that the launcher is no more.
+    subprocess.run(["scancel", "--state=RUNNING", f"--user={getpass.getuser()}"],
+                   env={**os.environ, **cluster}, check=True, timeout=soon)
     assert not left
 
 

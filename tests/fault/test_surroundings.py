@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 
 import pytest
@@ -73,7 +74,8 @@ def test_programs_that_a_rank_starts(machine: str):
 @pytest.mark.skipif(is_sanitized, reason="a sanitizer looks for leaks in the copy, in vain")
 @pytest.mark.parametrize("machine", machines)
 @pytest.mark.parametrize(("how", "status"),
-                         [("exits", 9), ("returns", 7), ("meets", 1), ("puts", 1), ("throws", 1)])
+                         [("exits", 9), ("returns", 7), ("runs", 7), ("meets", 1), ("puts", 1),
+                          ("throws", 1)])
 def test_a_process_that_a_rank_forks_is_no_rank(machine: str, how: str, status: int):
     outcome = run("surroundings", "fork", how, machine=machine)
     assert outcome.status == 0
@@ -84,6 +86,17 @@ def test_a_process_that_a_rank_forks_is_no_rank(machine: str, how: str, status: 
             "throws": "has forked ended with an exception of type std::runtime_error: lost; "
                       "the rank goes on"}.get(how)
     assert outcome.err.count(said) == machines[machine] if said else outcome.err == ""
+
+
+def test_a_limit_of_files_is_told():
+    """By which the system would end the process, without a word."""
+    def narrow():
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))
+
+    outcome = run("surroundings", "status", "0", machine="processes:2", prepare=narrow)
+    assert outcome.status not in (0, -25, 153)
+    assert "raise `ulimit -f`" in outcome.err
 
 
 @pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])

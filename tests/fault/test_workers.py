@@ -172,8 +172,8 @@ def test_pools_that_cannot_be():
         "large": "the workers' program has no routine \"nothing\"; it has announce, "
         "chatter, complain, computing, for_ever, id, length_of, never_looking, report, rest, "
         "shout, three, total, until_cancelled",
-        "padded": "the arguments of routine \"three\" are 4.1 KiB long; a worker's memory has "
-        "4 KiB: send them in parts, or set memory_bytes",
+        "padded": "the arguments of routine \"three\" are 4160 bytes long; a worker's memory "
+        "has 4096: send them in parts, or set memory_bytes",
     }
 
 

@@ -9,7 +9,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -161,11 +164,52 @@ void meet_often(selion::world& world, std::chrono::milliseconds duration) {
     }
 }
 
+/// Rank 1 computes until the file is there, which rank 0 makes when its own time is over.
+/// @param what rank 0 calls that needs rank 1.
+void time_out(selion::world& world, std::string_view what, const char* file) {
+    const auto place = selion::allocate<int>(world, 1);
+    const selion::team limited = world.split(0).with_timeout(std::chrono::milliseconds(200));
+    world.barrier();
+    if (world.rank() == 1) {
+        while (access(file, F_OK) != 0) usleep(10'000);
+        return;
+    }
+    try {
+        selion::put(place.on(1), 1);
+        const selion::team strict = limited.with(selion::strict);
+        if (what == "barrier") limited.barrier();
+        if (what == "strict") static_cast<void>(strict.all_reduce(1, selion::plus));
+        for (int i = 0; what == "gather" && i < 100; ++i) static_cast<void>(limited.gather(1, 1));
+        std::vector<char> much(1 << 19);
+        for (int i = 0; what == "broadcast" && i < 100; ++i) limited.broadcast(std::span(much), 0);
+        std::puts("it did not need rank 1");
+    } catch (const selion::error& late) {
+        std::puts(late.code() == selion::status::timed_out ? "timed out" : late.what());
+    }
+    std::fclose(std::fopen(file, "w"));
+}
+
+/// Looks for what never comes, as a program does that computes in between.
+void look_often(selion::world& world, signal_ptr mine, std::string_view how,
+                std::chrono::milliseconds duration) {
+    const std::int64_t end_ns = world.now() + std::chrono::nanoseconds(duration).count();
+    while (world.now() < end_ns) {
+        if (how == "serves") selion::progress();
+        if (how == "tests" && selion::test(mine, 1)) std::puts("a signal that nobody sent");
+    }
+    world.barrier();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::string_view how = argc > 1 ? argv[1] : "";
     const std::chrono::milliseconds duration(argc > 2 ? std::atoi(argv[2]) : 0);
+    if (how == "line" && argc > 2) {  // a thread that is older than the job
+        std::thread([] {
+            while (true) pause();
+        }).detach();
+    }
     return selion::run(argc, argv, [&](selion::world& world) {         // site: run
         const auto mine = selion::allocate<selion::signal>(world, 1);  // site: allocate
         if (how == "skip") skip_a_barrier(world, mine);
@@ -174,9 +218,11 @@ int main(int argc, char** argv) {
         if (how == "return") return_early(world);
         if (how == "work") work_for_ever(world);
         if (how == "line") wait_for_line(world, mine);
+        if (how == "serves" || how == "tests") look_often(world, mine, how, duration);
         if (how == "long") wait_long(world, mine, duration);
         if (how == "rounds") pass_round(world, mine, std::atoi(argv[2]));
         if (how == "often") meet_often(world, duration);
+        if (how == "timeout") time_out(world, argv[2], argv[3]);
         if (how == "vain") call_in_vain(world, argv[2]);
     });
 }

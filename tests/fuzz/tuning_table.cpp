@@ -3,6 +3,7 @@
 // Any bytes are either a table, whose rows are in order and possible, or the rest of a sentence.
 // They are tried as a whole file, and as the rows of a file whose check sum is right.
 #include "collectives/tuning/tuning_table.hpp"
+#include <selion/detail/hash.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -10,8 +11,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-
-#include "base/text_hash.hpp"
 
 namespace {
 
@@ -32,14 +31,14 @@ std::string hexadecimal(std::uint64_t number) {
 
 /// Each line of the input is a row.
 std::string file_of(std::string_view lines) {
-    std::uint64_t hash = selion::base::text_hash(host);
+    std::uint64_t hash = selion::detail::text_hash(host);
     std::string rows;
     while (!lines.empty()) {
         const std::size_t end = std::min(lines.find('\n'), lines.size());
         const std::string_view row = lines.substr(0, end);
         lines.remove_prefix(std::min(end + 1, lines.size()));
         if (row.empty()) continue;
-        hash = selion::base::text_hash(row, selion::base::text_hash("\n", hash));
+        hash = selion::detail::text_hash(row, selion::detail::text_hash("\n", hash));
         rows += (rows.empty() ? "\"" : ",\n\"") + std::string(row) + "\"";
     }
     return "\"format\": \"selion tuning 1\",\n\"host\": \"" + std::string(host) +

@@ -7,7 +7,8 @@
 
 /// Checks the slots of src/offload/calls.md: each call is run once, in its order, with its own
 /// arguments; its own results come back; and no slot is written while the other side reads it (a
-/// data race for the checker). With any ordering or rule taken away, a failure must be found. How
+/// data race for the checker). Some calls are taken back: they are run once as well, by the worker
+/// or by the host. With any ordering or rule taken away, a failure must be found. How
 /// host and worker sleep is checked in sleep_protocol.cpp, where a flag stands in the place of a
 /// mark.
 namespace {
@@ -20,6 +21,10 @@ enum class fault {
     reply_acquire,  ///< and read without acquiring them
     depth,          ///< more calls are under way than there are slots
     comparison,     ///< the worker takes any turn for its own
+    host_fence,     ///< the host may look at the reply before its notice is there
+    worker_fence,   ///< the worker may look at the notice before its reply is there
+    second_look,    ///< the host looks at the reply before it writes the notice, and not after
+    notice,         ///< the worker does not look at the notice
 };
 fault without = fault::none;
 
@@ -33,27 +38,38 @@ constexpr std::uint64_t calls = 4;
 
 struct request {
     rl::atomic<std::uint64_t> turn{0};
+    rl::atomic<std::uint32_t> notice{0};
     rl::var<std::uint64_t> argument;
 };
 struct reply {
     rl::atomic<std::uint64_t> turn{0};
+    rl::var<bool> is_skipped;
     rl::var<std::uint64_t> result;
 };
 
 std::uint64_t answer_to(std::uint64_t argument) { return 10 * argument + 1; }
 
-struct pool : rl::test_suite<pool, 2> {
+void full_fence() { rl::atomic_thread_fence(rl::mo_seq_cst, $); }
+
+template <bool TakesBack>
+struct pool : rl::test_suite<pool<TakesBack>, 2> {
     request requests[slots];
     reply replies[slots];
+    bool is_taken_back[calls + 1];  // of the host
 
     void before() {
         for (request& each : requests) each.argument($) = 0;
-        for (reply& each : replies) each.result($) = 0;
+        for (reply& each : replies) {
+            each.is_skipped($) = false;
+            each.result($) = 0;
+        }
+        std::fill_n(is_taken_back, calls + 1, false);
     }
 
     void send(std::uint64_t turn) {
         request& slot = requests[turn % slots];
         slot.argument($) = turn;
+        if (TakesBack) slot.notice.store(0, rl::mo_relaxed, $);
         slot.turn.store(turn, unless(fault::call_release, rl::mo_release), $);
     }
 
@@ -62,7 +78,22 @@ struct pool : rl::test_suite<pool, 2> {
                turn;
     }
 
-    void take(std::uint64_t turn) { RL_ASSERT(replies[turn % slots].result($) == answer_to(turn)); }
+    /// Once the host has a call again it would run it at once; here that is counted only.
+    void take_back(std::uint64_t turn) {
+        if (has_ended(turn - 1)) return;
+        requests[turn % slots].notice.store(1, rl::mo_relaxed, $);
+        if (!lacks(fault::host_fence)) full_fence();
+        is_taken_back[turn] = lacks(fault::second_look) || !has_ended(turn - 1);
+    }
+
+    void take(std::uint64_t turn) {
+        reply& back = replies[turn % slots];
+        if (TakesBack) {
+            if (is_taken_back[turn]) RL_ASSERT(back.is_skipped($));
+            if (back.is_skipped($)) return;
+        }
+        RL_ASSERT(back.result($) == answer_to(turn));
+    }
 
     void host() {
         std::uint64_t sent = 0;
@@ -71,6 +102,7 @@ struct pool : rl::test_suite<pool, 2> {
         while (taken < calls) {
             if (sent < calls && sent - taken < depth) {
                 send(++sent);
+                if (TakesBack && sent - taken == slots) take_back(sent);
             } else if (has_ended(taken + 1)) {
                 take(++taken);
             } else {
@@ -90,8 +122,12 @@ struct pool : rl::test_suite<pool, 2> {
                 rl::yield(1, $);
             }
             reply& back = replies[turn % slots];
-            back.result($) = answer_to(slot.argument($));
+            const bool skips =
+                TakesBack && !lacks(fault::notice) && slot.notice.load(rl::mo_relaxed, $) != 0;
+            if (TakesBack) back.is_skipped($) = skips;
+            if (!skips) back.result($) = answer_to(slot.argument($));
             back.turn.store(turn, unless(fault::reply_release, rl::mo_release), $);
+            if (TakesBack && !lacks(fault::worker_fence)) full_fence();
         }
     }
 
@@ -113,10 +149,15 @@ const char* name_of(fault what) {
         case fault::reply_acquire: return "results not acquired";
         case fault::depth: return "more calls than slots";
         case fault::comparison: return "turns not compared";
+        case fault::host_fence: return "no fence of the host";
+        case fault::worker_fence: return "no fence of the worker";
+        case fault::second_look: return "no second look";
+        case fault::notice: return "notices not read";
     }
     return "";
 }
 
+template <bool TakesBack>
 bool is_sound(rl::scheduler_type_e kind, rl::iteration_t schedules) {
     rl::ostringstream story;
     rl::test_params settings;
@@ -124,18 +165,20 @@ bool is_sound(rl::scheduler_type_e kind, rl::iteration_t schedules) {
     settings.context_bound = 3;
     settings.iteration_count = schedules;
     settings.output_stream = settings.progress_stream = &story;
-    rl::simulate<pool>(settings);
-    std::printf("%s: %s after %llu schedules (%s)\n", name_of(without),
-                rl::test_result_str(settings.test_result),
+    rl::simulate<pool<TakesBack>>(settings);
+    std::printf("%s%s: %s after %llu schedules (%s)\n", TakesBack ? "calls taken back, " : "",
+                name_of(without), rl::test_result_str(settings.test_result),
                 static_cast<unsigned long long>(settings.stop_iteration), rl::format(kind));
     const bool is_fine = settings.test_result == rl::test_result_success;
     if (!is_fine && without == fault::none) std::printf("%s\n", story.str().c_str());
     return is_fine;
 }
 
+template <bool TakesBack>
 bool is_needed(fault what) {
     without = what;
-    const bool is_found = !is_sound(rl::sched_random, 100'000) || !is_sound(rl::sched_bound, 0);
+    const bool is_found =
+        !is_sound<TakesBack>(rl::sched_random, 100'000) || !is_sound<TakesBack>(rl::sched_bound, 0);
     without = fault::none;
     if (!is_found) std::printf("    NOT FOUND\n");
     return is_found;
@@ -147,7 +190,11 @@ int main() {
     using enum fault;
     const std::initializer_list<fault> parts{call_release,  call_acquire, reply_release,
                                              reply_acquire, depth,        comparison};
-    const bool is_fine = is_sound(rl::sched_random, 300'000) && is_sound(rl::sched_bound, 0) &&
-                         std::all_of(parts.begin(), parts.end(), is_needed);
+    const std::initializer_list<fault> of_notices{host_fence, worker_fence, second_look, notice};
+    const bool is_fine =
+        is_sound<false>(rl::sched_random, 300'000) && is_sound<false>(rl::sched_bound, 0) &&
+        is_sound<true>(rl::sched_random, 300'000) && is_sound<true>(rl::sched_bound, 0) &&
+        std::all_of(parts.begin(), parts.end(), is_needed<false>) &&
+        std::all_of(of_notices.begin(), of_notices.end(), is_needed<true>);
     return is_fine ? 0 : 1;
 }

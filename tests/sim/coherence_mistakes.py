@@ -77,7 +77,7 @@ mistakes = {
     # A release does not wait for those who have copies.
     "early_end": Mistake(
         "part_updates.cpp",
-        "    await_at_most(0, missing_answers_, site);\n",
+        " && missing_answers_ == 0",
         "",
         ("releases",),
     ),
@@ -98,8 +98,8 @@ mistakes = {
     # What has been written goes with the copy that has to make room.
     "lost_with_copy": Mistake(
         "copy_store.cpp",
-        "    host_.send_changes(which.first, which.second.data);\n",
-        "    static_cast<void>(written_->close(which.first, which.second.data, {}));\n",
+        "    host_.send_changes(block, which.second.data);\n",
+        "    static_cast<void>(written_->close(block, which.second.data, {}));\n",
         ("releases",),
     ),
     # Who asks for a block gets what its home is still writing.

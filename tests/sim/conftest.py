@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -12,13 +13,15 @@ root = Path(__file__).resolve().parents[2]
 programs = Path(os.environ.get("TEST_BIN_DIR", root / "build/dev/bin"))
 
 
-def run(machine: str, *command: str, **variables: str) -> subprocess.CompletedProcess:
+def run(machine: str, *command: str, address_space: int = resource.RLIM_INFINITY,
+        **variables: str) -> subprocess.CompletedProcess:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SELION_")}
     environment |= {"SELION_MACHINE": machine, "XDG_CACHE_HOME": "/proc/none", **variables}
     path = programs / command[0]
     assert path.exists(), f"{path} is missing: build first, or set TEST_BIN_DIR"
     return subprocess.run([str(path), *command[1:]], env=environment, capture_output=True,
-                          text=True, timeout=500)
+                          text=True, timeout=500, preexec_fn=lambda: resource.setrlimit(
+                              resource.RLIMIT_AS, (address_space, address_space)))
 
 
 def checking_build() -> bool:

@@ -99,6 +99,12 @@ def test_the_release_of_a_collective_has_its_time_out():
     assert (done.returncode, done.stdout) == (0, "given up after 100 us\n"), done.stderr
 
 
+def test_a_release_waits_also_while_a_handler_sends_changes():
+    done = run("sim:crossbar,ranks=5,reception.kind=polling,slow=3x20", "test_handled_release")
+    assert (done.returncode, done.stdout) == (
+        0, "the release has ended after rank 2 has looked\n"), done.stderr
+
+
 @pytest.mark.parametrize("mistake,check,mode", cases)
 def test_a_mistake_is_found_and_replayed(mistake, check, mode):
     program = f"test_mistaken_{mistake}"

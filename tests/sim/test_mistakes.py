@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong machines and options: one sentence, exit status 2."""
 
+import re
+
 import pytest
 
 from conftest import checking_build
@@ -30,7 +32,15 @@ from conftest import checking_build
     ("sim:multispert,boards=17", ["16 boards", "network.most_boards=17"]),
     ("sim:multispert,boards=9999", ["16 boards", "network.most_boards=9999"]),
     ("sim:multispert,ranks=18", ["16 boards", "network.most_boards=17"]),
-    ("sim:sp-lapi,loss=1", ["loss=1", "below 1"]),
+    ("sim:sp-lapi,loss=1", ["loss=1", "at most 0.999"]),
+    ("sim:sp-lapi,loss=0.9999999999", ["loss=0.9999999999", "at most 0.999"]),
+    ("sim:crossbar,seed=18446744073709551616", ["seed=18446744073709551616", "below 2^64"]),
+    ("sim:crossbar,memory.each_rank_gib=99999999999",
+     ["each_rank_gib = 99999999999 must be a whole number of bytes, at most 4294967296"]),
+    ("sim:clovertown,node.cores_per_cache=3", ["cores_per_cache = 3 must divide", "= 4"]),
+    ("sim:multispert,network.write_us_per_byte=6000000,network.expander_us_per_byte=6000000",
+     ["write or read, and expander, are too long together"]),
+    ("sim:epiphany-iii,network.hop_s=1000001", ["hop_s", "too long"]),
     ("sim:crossbar,loss=0.1", ["loss", "retransmission"]),
     ("sim:crossbar,compute=fast", ["compute=fast", "measured"]),
     ("sim:crossbar,compute=measuredx1e16", ["measuredx1e16", "at most 1000000"]),
@@ -47,6 +57,30 @@ def test_a_sentence_names_the_mistake(on_machine, machine, words):
     assert done.stderr.count("\n") == 1
     for word in words:
         assert word in done.stderr
+
+
+@pytest.mark.parametrize("machine", [
+    "sim:epiphany-iii,network.hop_s=1000000",
+    "sim:epiphany-iii,network.slot_s=1000000",
+    "sim:epiphany-iii,granularity=messages,network.remainder_store_s=1000000",
+    "sim:crossbar,network.packet_bytes=1,network.packet_gap_s=1000000",
+    "sim:bluegene-p,nodes=8,network.hop_s=1000000",
+    "sim:clovertown,node.far_s=1000000",
+])
+def test_time_does_not_run_backwards_on_a_machine_that_takes_for_ever(on_machine, machine):
+    done = on_machine(machine, "em3d", "--random")
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"rank \d+ (has spent|has begun would take) more virtual time than is "
+                     r"counted, 1\.15e\+06 s", done.stderr), done.stderr
+
+
+@pytest.mark.skipif(not checking_build(), reason="sanitizers need all addresses")
+def test_threads_that_cannot_be_started_are_told(on_machine):
+    done = on_machine("sim:crossbar,ranks=400,context=threads", "em3d", "--random",
+                      address_space=1 << 30, SELION_HEAP="1M")
+    assert done.returncode == 1
+    assert re.match(r"selion: cannot start the thread of rank \d+ \(.*\); use "
+                    r"context=fibers or fewer ranks", done.stderr), done.stderr
 
 
 @pytest.mark.skipif(not checking_build(), reason="only the checking build looks")

@@ -27,6 +27,8 @@ struct block_call {
     std::size_t element_bytes = 1;
     const reduction* how = nullptr;  ///< null: blocks are moved
     std::uint32_t root = 0;
+    /// Of an exscan: the element that member 0 gets in all places, while the call lasts.
+    const std::byte* first = nullptr;
     /// Carried out in this way instead of as the team thinks best. A schedule that does not keep
     /// the order of the ranks needs an operation that commutes.
     const collective_choice* chosen = nullptr;
@@ -98,6 +100,13 @@ block_call reducing(collective_kind what, std::span<const std::type_identity_t<T
             sizeof(T),
             &how,
             root};
+}
+/// In place. @param first lives until the call is done.
+template <class T>
+block_call exscanning(std::span<T> data, const reduction& how, const T& first) {
+    block_call call = reducing(collective_kind::exscan, data, data.data(), how, 0);
+    call.first = reinterpret_cast<const std::byte*>(&first);
+    return call;
 }
 
 }  // namespace selion::detail

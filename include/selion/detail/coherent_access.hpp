@@ -26,6 +26,8 @@ SELION_API void change_coherent(block_view& view, std::uint64_t bits, std::size_
                                 std::source_location site);
 /// Ends the job: others have copies that a change would not reach at once.
 [[noreturn]] SELION_API void end_for_change(std::source_location site);
+/// Ends the job where an exception is caught: whoever waits may not be whom it would reach.
+[[noreturn]] SELION_API void end_for_thrown_change(std::source_location site);
 /// Start. @return how often `done` will count, once for each block that is waited for.
 SELION_API std::uint64_t start_read_coherent(block_view& view, std::uint64_t bits, void* into,
                                              std::size_t bytes, counter& done,

@@ -30,16 +30,20 @@ protected:
                      T* target, const Operation& operation, team_rank root,
                      std::source_location site,
                      std::optional<std::size_t> block = std::nullopt) const {
-        started_call call;
-        if constexpr (std::is_function_v<Operation>) {
-            call.how = erase_reduction<T>(operation);
-        } else {
-            auto kept = std::make_shared<const Operation>(operation);
-            call.how = erase_reduction<T>(*kept);
-            call.kept = std::move(kept);
-        }
+        started_call call = combining<T>(operation);
         call.call = reducing(what, source, target, call.how, root);
         call.call.count = block.value_or(source.size());
+        return start(std::move(call), site);
+    }
+    /// In place.
+    template <class T, class Operation>
+    future<> start_exscan(std::span<T> data, const Operation& operation, const T& first,
+                          std::source_location site) const {
+        started_call call = combining<T>(operation);
+        auto both = std::make_shared<const std::pair<T, std::shared_ptr<const void>>>(
+            first, std::move(call.kept));
+        call.call = exscanning(data, call.how, both->first);
+        call.kept = std::move(both);
         return start(std::move(call), site);
     }
     future<> start(started_call call, std::source_location site) const {
@@ -48,6 +52,19 @@ protected:
     }
 
 private:
+    template <class T, class Operation>
+    static started_call combining(const Operation& operation) {
+        started_call call;
+        if constexpr (std::is_function_v<Operation>) {
+            call.how = erase_reduction<T>(operation);
+        } else {
+            auto kept = std::make_shared<const Operation>(operation);
+            call.how = erase_reduction<T>(*kept);
+            call.kept = std::move(kept);
+        }
+        return call;
+    }
+
     std::shared_ptr<void> life_;
 };
 

@@ -66,7 +66,8 @@ struct thread_state {
     std::int64_t deadline_ns = INT64_MAX;  ///< of the clock: of waits of the collective in progress
     bool counts_alone = false;  ///< nobody else counts on this rank's counters within a call
     bool in_handler = false;
-    bool has_ripe = false;  ///< completion handlers are there that its own stack runs
+    bool has_ripe = false;          ///< completion handlers are there that its own stack runs
+    bool announces_writes = false;  ///< somebody observes releases (`release_writes`)
     /// The context, while a collective is its bare steps: nothing is recorded or compared, and this
     /// is the rank's own thread, outside of handlers.
     const void* plain_caller = &no_plain_caller;
@@ -74,7 +75,8 @@ struct thread_state {
                                      ///< while something is to be done before each
     /// Ranks that the collective in progress needs; null: all, or there is none.
     const onesided::needed_ranks* needs = nullptr;
-    bool announces_writes = false;  ///< that is so: somebody observes releases (`release_writes`)
+    /// Of the wait in which a completion handler runs, which has no deadline itself.
+    std::int64_t outer_deadline_ns = INT64_MAX;
     /// Where the program has sent its last short message: such a message does not carry it.
     std::source_location send_site = {};
     turn_record turns = {};

@@ -59,6 +59,8 @@ struct get_request {
     std::uint64_t signal = null_address;  ///< target counter: the source has been read
     counter* origin = nullptr;
     counter* completion = nullptr;
+    bool is_told_later = false;  ///< the signal of a later one says that this one's source has been
+                                 ///< read as well
 };
 
 SELION_API void put_slow(std::uint64_t target, const void* source, std::size_t bytes,

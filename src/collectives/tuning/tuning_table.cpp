@@ -8,9 +8,9 @@
 #include <optional>
 #include <tuple>
 
-#include "base/text_hash.hpp"
 #include "base/units.hpp"
 #include "collectives/collective_plan.hpp"
+#include "selion/detail/hash.hpp"
 #include "selion/tuning.hpp"
 
 namespace selion::collectives {
@@ -59,9 +59,9 @@ tuning_file take_apart(std::string_view text) {
 }
 
 std::uint64_t check_of(const tuning_file& file) {
-    std::uint64_t hash = base::text_hash(file.host);
+    std::uint64_t hash = detail::text_hash(file.host);
     for (const std::string_view row : file.rows) {
-        hash = base::text_hash(row, base::text_hash("\n", hash));
+        hash = detail::text_hash(row, detail::text_hash("\n", hash));
     }
     return hash;
 }

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "machine/crash_handler.hpp"
 #include "machine/node/run_soon.hpp"
+#include "machine/process/crash_handler.hpp"
 
 namespace selion::machine::fabric {
 namespace {

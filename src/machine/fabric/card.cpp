@@ -10,8 +10,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/text_hash.hpp"
-#include "machine/program_images.hpp"
+#include "machine/process/program_images.hpp"
+#include "selion/detail/hash.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::fabric {
@@ -38,7 +38,7 @@ struct library_row {
 };
 
 std::uint64_t code_of(const dl_phdr_info& info) {
-    std::uint64_t hash = 14695981039346656037ull;
+    std::uint64_t hash = detail::empty_hash;
     for (int i = 0; i < info.dlpi_phnum; ++i) {
         const auto& part = info.dlpi_phdr[i];
         if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
@@ -47,7 +47,7 @@ std::uint64_t code_of(const dl_phdr_info& info) {
         for (std::size_t at = 0; at + word_bytes <= part.p_filesz; at += word_bytes) {
             std::uint64_t word = 0;
             std::memcpy(&word, code + at, word_bytes);
-            hash = (hash ^ word) * 1099511628211;  // FNV-1a, by words
+            hash = detail::number_hash(word, hash);
             hash ^= hash >> 29;
         }
     }
@@ -104,7 +104,7 @@ std::vector<library_card> library_cards() {
         found.push_back({library.tag, wanted.code, library.path});
     }
     for (const detail::script_module& one : script_of_program().modules) {
-        found.push_back({base::text_hash(one.name), one.fingerprint, one.name, true});
+        found.push_back({detail::text_hash(one.name), one.fingerprint, one.name, true});
     }
     return found;
 }

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <utility>
 
@@ -128,6 +129,15 @@ struct endpoint::parts {
     void give_back(move_place* place) {
         const std::lock_guard lock(returned_mutex);
         free_moves.push_back(place);
+    }
+    /// What an entry of the queue is about is told by its place: of a read that has not left, `net`
+    /// says in an error neither that it is one, nor anything else.
+    bool is_move(const void* place) const { return lies_in(move_places, place); }
+    bool is_receive(const void* place) const { return lies_in(*incoming, place); }
+    template <class Places>
+    static bool lies_in(const Places& places, const void* place) {
+        return !std::less<>()(place, static_cast<const void*>(places.data())) &&
+               std::less<>()(place, static_cast<const void*>(places.data() + places.size()));
     }
     static void* memory_of(const owned<fid_mr>& region) {
         return region == nullptr ? nullptr : fi_mr_desc(region.get());
@@ -360,20 +370,21 @@ bool endpoint::has_event() const { return parts_->entry != parts_->entry_count; 
 
 bool endpoint::read_completion(endpoint_event& event) {
     const fi_cq_data_entry& entry = parts_->found[parts_->entry++];
-    if ((entry.flags & FI_RMA) != 0) {
+    if (parts_->is_move(entry.op_context)) {
         event = {.what = endpoint_event::kind::moved};
         end_move(entry.op_context, event);
         return true;
     }
-    if ((entry.flags & FI_SEND) != 0) {
-        auto* const buffer = reinterpret_cast<send_buffer*>(entry.op_context);
-        event = {.what = endpoint_event::kind::sent, .peer = buffer->peer};
-        parts_->give_back(buffer);
+    if (parts_->is_receive(entry.op_context)) {
+        auto* const buffer = reinterpret_cast<receive_buffer*>(entry.op_context);
+        parts_->used_up = buffer;
+        event = {.what = endpoint_event::kind::received,
+                 .frame = {buffer->bytes.data(), entry.len}};
         return true;
     }
-    auto* const buffer = reinterpret_cast<receive_buffer*>(entry.op_context);
-    parts_->used_up = buffer;
-    event = {.what = endpoint_event::kind::received, .frame = {buffer->bytes.data(), entry.len}};
+    auto* const buffer = reinterpret_cast<send_buffer*>(entry.op_context);
+    event = {.what = endpoint_event::kind::sent, .peer = buffer->peer};
+    parts_->give_back(buffer);
     return true;
 }
 
@@ -399,8 +410,8 @@ void endpoint::read_error(endpoint_event& event) {
         event.why += fmt::format(", {}", more);
     }
     if (trouble.op_context == nullptr) return;
-    if ((trouble.flags & FI_RMA) != 0) return end_move(trouble.op_context, event);
-    if ((trouble.flags & FI_SEND) == 0) {
+    if (parts_->is_move(trouble.op_context)) return end_move(trouble.op_context, event);
+    if (parts_->is_receive(trouble.op_context)) {
         event.is_receive = true;
         parts_->used_up = reinterpret_cast<receive_buffer*>(trouble.op_context);
         return;

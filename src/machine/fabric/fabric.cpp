@@ -12,13 +12,13 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "machine/crash_handler.hpp"
-#include "machine/exit_watch.hpp"
 #include "machine/fabric/fabric_machine.hpp"
 #include "machine/fabric/fabric_spec.hpp"
 #include "machine/fabric/job_watch.hpp"
 #include "machine/fabric/limits.hpp"
-#include "machine/program_images.hpp"
+#include "machine/process/crash_handler.hpp"
+#include "machine/process/exit_watch.hpp"
+#include "machine/process/program_images.hpp"
 #include "selion/machines.hpp"
 
 namespace selion::machine {

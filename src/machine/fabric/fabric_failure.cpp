@@ -15,8 +15,9 @@
 #include "base/knobs.hpp"
 #include "machine/call_record.hpp"
 #include "machine/fabric/fabric_machine.hpp"
-#include "machine/failure.hpp"
-#include "machine/last_words.hpp"
+#include "machine/process/bounded_end.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/last_words.hpp"
 
 /// How the process hears that others are gone, and ends the job: "Failure" and "Silence" in
 /// protocol.md.
@@ -136,7 +137,7 @@ void fabric_machine::watch_deaths() {
         .end_self =
             [] {
                 say_last_words();
-                alarm(longest_end_s);
+                leave_within(longest_end_s, 1);
                 std::fflush(nullptr);
                 _exit(1);
             }});
@@ -188,7 +189,7 @@ void fabric_machine::end_job(const failure& why) {
     }
     say_last_words();
     // Another thread may hold a stream's lock, and the launcher be slow; then the alarm ends it.
-    alarm(longest_end_s);
+    leave_within(longest_end_s, 1);
     std::fflush(nullptr);
     if (!deaths_) launched_.abort(1);
     _exit(1);

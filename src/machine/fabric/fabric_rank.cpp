@@ -91,12 +91,18 @@ std::unique_ptr<port> fabric_rank::make_port() {
             },
         .deaths = deaths_ ? &deaths_->list() : nullptr,
         .lose = around_.lose,
-        .own_message =
-            [this] {
-                const auto& serving = sleeping_.attention;
-                if (serving && !serving->is_attended()) serving->ring();
-            },
+        .own_message = [this] { wake_for_own_message(); },
         .batch_begun = batch_begun()});
+}
+
+/// Nothing comes from outside that would wake who is to serve it: a thread that sleeps may wait for
+/// another word than that of the rank's news.
+void fabric_rank::wake_for_own_message() {
+    const auto& serving = sleeping_.attention;
+    if (serving && !serving->is_attended()) return serving->ring();
+    // seq_cst: the count of messages before the look for sleepers [word.sleep]
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    wake_all(sleeping_);
 }
 
 std::function<void()> fabric_rank::batch_begun() const {

@@ -92,6 +92,7 @@ public:
 private:
     sleeping_place place_to_sleep() const;
     std::unique_ptr<port> make_port();
+    void wake_for_own_message();
     std::function<void()> batch_begun() const;
     std::uint32_t most_brief_looks() const;
     void prepare();

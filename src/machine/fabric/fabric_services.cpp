@@ -8,7 +8,7 @@
 #include <cstring>
 #include <source_location>
 
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/node/element_atomic.hpp"
 #include "meters/record/recorder.hpp"
 #include "selion/counter.hpp"
@@ -148,12 +148,13 @@ void fabric_transport::post_gets(detail::rank_context& context, const detail::ge
     }
 }
 
-/// The provider reads, or the peer's answers bring it.
+/// The provider reads, or the peer's answers bring it: what the target is to be told of, itself or
+/// by a later one, the target's processor reads.
 void fabric_transport::post_reads(detail::rank_context& context, const detail::get_request& request,
                                   pending_operation& what) {
     port_.note_sent(meters::sent_kind::get, request.bytes);
-    const bool is_moved =
-        request.signal == detail::null_address && can_move(request.source, request.bytes);
+    const bool is_told = request.signal != detail::null_address || request.is_told_later;
+    const bool is_moved = !is_told && can_move(request.source, request.bytes);
     what.pieces_left = is_moved ? port::moves_of(request.bytes) : pieces_of(request.bytes);
     if (!is_moved) return post_gets(context, request, what);
     port_.start_read(context,

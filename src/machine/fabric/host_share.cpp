@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "machine/memory_file.hpp"
+#include "machine/host/memory_file.hpp"
+#include "machine/host/process_memory.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/mail_area.hpp"
-#include "machine/process_memory.hpp"
 
 namespace selion::machine::fabric {
 namespace {

@@ -7,9 +7,9 @@
 #include <array>
 #include <utility>
 
-#include "machine/crash_handler.hpp"
 #include "machine/node/run_soon.hpp"
 #include "machine/node/turns.hpp"
+#include "machine/process/crash_handler.hpp"
 
 namespace selion::machine::fabric {
 namespace {

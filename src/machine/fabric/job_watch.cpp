@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "machine/failure.hpp"
 #include "machine/node/doorbell.hpp"
+#include "machine/process/failure.hpp"
 
 namespace selion::machine::fabric {
 namespace {
@@ -62,7 +62,8 @@ std::string job_watch::explanation_of(const watched_rank& rank) {
 void job_watch::look_at_wait(const watched_rank& rank, wait_seen& seen, std::int64_t now_ns) const {
     const std::int64_t timeout_ns = setting_.hang_timeout_ns;
     const std::uint64_t entries = look_at(rank.record.entries);
-    if (std::exchange(seen.entries, entries) != entries || look_at(rank.record.is_waiting) == 0) {
+    const bool is_waiting = entries % 2 == 1 && look_at(rank.record.is_waiting) != 0;
+    if (std::exchange(seen.entries, entries) != entries || !is_waiting) {
         seen.since_ns = now_ns;
         seen.was_reported = false;
     }
@@ -81,7 +82,8 @@ void job_watch::watch() {
     const std::int64_t timeout_ns = setting_.hang_timeout_ns;
     const auto sample_ms =
         static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 4'000'000, 1, longest_sample_ms));
-    std::vector<wait_seen> seen(ranks_.size(), {.since_ns = node::steady_now_ns()});
+    node::watched_time time;
+    std::vector<wait_seen> seen(ranks_.size(), {.since_ns = time.at(node::steady_now_ns())});
     while (true) {
         int most_ms = timeout_ns == 0 ? -1 : sample_ms;
         if (others_ != nullptr) {
@@ -95,9 +97,8 @@ void job_watch::watch() {
         }
         if (deaths_ != nullptr) deaths_->look();
         if (others_ != nullptr) others_->look(node::steady_now_ns());
-        for (std::size_t i = 0; i < ranks_.size(); ++i) {
-            look_at_wait(ranks_[i], seen[i], node::steady_now_ns());
-        }
+        const std::int64_t now_ns = time.at(node::steady_now_ns());
+        for (std::size_t i = 0; i < ranks_.size(); ++i) look_at_wait(ranks_[i], seen[i], now_ns);
     }
 }
 

@@ -251,7 +251,7 @@ result<launch_place> launcher_link::ask_place() {
 
 result<launcher_link*> launcher_link::connect() {
     static launcher_link only;
-    if (connected_process == getpid()) return &only;
+    if (connected_process == getpid()) return only.with_place();
     const result<const pmix_calls*> loaded = load_pmix();
     if (!loaded) return loaded.trouble();
     pmix_proc_t self{};
@@ -268,13 +268,19 @@ result<launcher_link*> launcher_link::connect() {
     std::atexit(say_goodbye);
     only.job_name_ = self.nspace;
     only.place_.process = self.rank;
-    const result<launch_place> place = only.ask_place();
+    return only.with_place();
+}
+
+/// Asks for the place once: a launcher that has not told it is asked again.
+result<launcher_link*> launcher_link::with_place() {
+    if (place_.processes != 0) return this;
+    const result<launch_place> place = ask_place();
     if (!place) return place.trouble();
-    only.place_ = place.value();
-    connected_job = only.job_name_;
-    connected_place = only.place_;
+    place_ = place.value();
+    connected_job = job_name_;
+    connected_place = place_;
     register_for_losses();
-    return &only;
+    return this;
 }
 
 /// Launcher's numbers, host by host; empty: the launcher does not say where they are.

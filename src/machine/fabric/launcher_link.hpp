@@ -66,6 +66,7 @@ public:
 
 private:
     launcher_link() = default;
+    result<launcher_link*> with_place();
     result<launch_place> ask_place();
     std::vector<std::uint32_t> ask_order();
     std::vector<std::optional<std::vector<std::byte>>> ask(std::span<const std::uint32_t> processes,

@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string>
+
+#include "machine/fabric/kept_signals.hpp"
 
 namespace selion::machine::fabric {
 namespace {
@@ -39,10 +42,20 @@ error cannot_load(const char* name, const std::string& why, const char* package)
                         why, package)};
 }
 
+/// Provider `udp;ofi_rxd` has 128 packets on their way to a peer unless it is told otherwise, and
+/// the kernel drops what is more than some 90 at a receiver (`net.core.rmem_default`, 208 KiB); of
+/// what is dropped it sends nearly all again, but loses a message of some ten thousand (libfabric
+/// 1.17). Eight of each peer leave room for eleven peers at once, and are as quick. A receiver that
+/// stands still is sent the same ones again, after 1, 2, 4, … ms, until its buffer overflows with
+/// repetitions; of the first ones it has all.
+void bound_packets_under_way() { setenv("FI_OFI_RXD_MAX_UNACKED", "8", /*overwrite=*/0); }
+
 struct loaded_libfabric {
     libfabric_calls calls{};
     std::string trouble;
     loaded_libfabric() {
+        const kept_signals kept;
+        bound_packets_under_way();
         library found(libfabric_name, false);
         found.find(calls.getinfo, "fi_getinfo");
         found.find(calls.freeinfo, "fi_freeinfo");

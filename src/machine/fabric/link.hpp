@@ -106,6 +106,7 @@ struct peer_link {
     std::uint64_t key = 0;        ///< of its memory; 0: it offers none
     std::uint32_t buffers = 0;    ///< send buffers on their way to it
     std::uint32_t reads = 0;      ///< moves from its memory under way
+    std::uint32_t writes = 0;     ///< moves to its memory under way
     bool owes_account = false;    ///< it has asked, or is far behind
     bool is_early_asked = false;  ///< it has asked before what it asks about was taken
     bool wants_account = false;   ///< to be asked, once
@@ -120,8 +121,9 @@ struct peer_link {
     class_account& replies() { return of(frame_class::reply); }
 
     bool is_quiet() { return requests().is_quiet() && replies().is_quiet() && reads == 0; }
-    /// Whether it is not known to have taken all, fleeting frames too.
+    /// Whether it is not known to have taken all, fleeting frames too, or memory is being moved.
     bool is_owed() const {
+        if (reads != 0 || writes != 0) return true;
         return std::ranges::any_of(classes, [](const class_account& one) {
             return one.acked != one.sent || one.has_waiting();
         });

@@ -341,11 +341,18 @@ std::string no_sign_text(const std::string& why) {
 
 std::string silence_text(const std::string& speaker, const std::string& silent, bool is_own,
                          const std::string& why) {
+    if (!is_own) {  // they say themselves what it was
+        return fmt::format(
+            "{} hears of others that have not reached {} for {} s: that host, or the way to it, is "
+            "gone; the job ends",
+            speaker, silent == speaker ? "it" : silent,
+            base::knob_seconds(base::knob::fabric_timeout));
+    }
     return fmt::format(
-        "{} {} no sign of life of {} for {} s{}: that host, or the way to it, is gone; the job "
-        "ends",
-        speaker, is_own ? "has had" : "hears of others that have had", silent,
-        base::knob_seconds(base::knob::fabric_timeout), why.empty() ? "" : " (" + why + ")");
+        "{} has had no sign of life of {} for {} s{}: that host, or the way to it, is gone; the "
+        "job ends",
+        speaker, silent, base::knob_seconds(base::knob::fabric_timeout),
+        why.empty() ? "" : " (" + why + ")");
 }
 
 }  // namespace selion::machine::fabric

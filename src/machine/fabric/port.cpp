@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/fabric/port.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "machine/call_record.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/word_access.hpp"
+#include "selion/error.hpp"
 
 namespace selion::machine::fabric {
 namespace {
@@ -108,7 +111,7 @@ void port::post(detail::rank_context& context, std::uint32_t peer, const outgoin
     if (!is_over) {
         const call_scope scope(*detail::current_context, operation::send,
                                std::source_location::current());
-        wait_to(context, attempt);
+        wait_to(context, attempt, deadline_of_collective());
     }
     if (!is_posted) lose_frame(context, peer, frame.head, completion);
 }
@@ -145,7 +148,7 @@ void port::post_message(detail::rank_context& context, const message_request& re
         if (attempt()) return expect_alive(context, request.target);
     }
     const call_scope scope(*detail::current_context, operation::send, request.site);
-    wait_to(context, attempt);
+    wait_to(context, attempt, deadline_of_collective());
     expect_alive(context, request.target);
 }
 
@@ -160,8 +163,7 @@ void port::post_to_self(detail::rank_context& context, const message_request& re
         own_count_.store(own_messages_.size(), std::memory_order_relaxed);
         return true;
     };
-    wait_to(context, attempt);
-    // Another thread of the rank may sleep: nothing comes from outside that would wake it.
+    wait_to(context, attempt, deadline_of_collective());
     detail::word_add(context, news_, 1);
     if (around_.own_message) around_.own_message();
 }
@@ -245,12 +247,23 @@ void port::add_goal(std::uint32_t peer, std::vector<quiet_goal>& goals) {
     goals.push_back({peer, link.requests().goal(), link.replies().goal(), true});
 }
 
-void port::await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals) {
+void port::await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals,
+                       std::int64_t until) {
     if (goals.empty()) return;
-    wait_to(context, [&] {
+    const auto attempt = [&] {
         ask_for_accounts(goals);
         return goals.empty();
-    });
+    };
+    wait_to(context, attempt, until);
+}
+
+std::int64_t port::deadline_of_collective() { return detail::current_context->own.deadline_ns; }
+
+void port::throw_late(const detail::rank_context& context) {
+    throw error(status::timed_out,
+                fmt::format("rank {} has waited too long for others to take what it has sent",
+                            context.rank),
+                {.rank = context.rank, .operation = "send"});
 }
 
 void port::quiet(detail::rank_context& context, std::uint32_t peer) {
@@ -259,7 +272,7 @@ void port::quiet(detail::rank_context& context, std::uint32_t peer) {
         const std::lock_guard lock(mutex_);
         add_goal(peer, goals);
     }
-    await_goals(context, goals);
+    await_goals(context, goals, deadline_of_collective());
 }
 
 void port::quiet(detail::rank_context& context) {
@@ -268,7 +281,7 @@ void port::quiet(detail::rank_context& context) {
         const std::lock_guard lock(mutex_);
         for (const std::uint32_t peer : known_) add_goal(peer, goals);
     }
-    await_goals(context, goals);
+    await_goals(context, goals, deadline_of_collective());
 }
 
 std::vector<std::uint32_t> port::debtors() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -198,7 +199,9 @@ private:
     void note_refusal(std::uint32_t peer, const std::string& why);
     void check_trouble();
     template <class Attempt>
-    void wait_to(detail::rank_context& context, Attempt attempt);
+    void wait_to(detail::rank_context& context, Attempt attempt, std::int64_t until);
+    static std::int64_t deadline_of_collective();
+    [[noreturn]] static void throw_late(const detail::rank_context& context);
     void post_to_self(detail::rank_context& context, const message_request& request);
     static bool may_overtake(peer_link& link, bool is_read);
     void await_overtaken(detail::rank_context& context, std::uint32_t peer, bool is_read);
@@ -207,7 +210,8 @@ private:
     void end_move(detail::rank_context& server, const endpoint_event& event);
     void add_goal(std::uint32_t peer, std::vector<quiet_goal>& goals);
     void ask_for_accounts(std::vector<quiet_goal>& goals);
-    void await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals);
+    void await_goals(detail::rank_context& context, std::vector<quiet_goal>& goals,
+                     std::int64_t until);
 
     bool serve_all(detail::rank_context& server);
     void receive(detail::rank_context& server, std::span<const std::byte> frame);
@@ -271,9 +275,11 @@ private:
     std::atomic_flag serving_;  ///< one thread at a time
 };
 
-/// Serves until the attempt, made with the lock held, succeeds.
+/// Serves until the attempt, made with the lock held, succeeds. An attempt that fails has done
+/// nothing.
+/// @param until of the collective in progress: then it ends in an error.
 template <class Attempt>
-void port::wait_to(detail::rank_context& context, Attempt attempt) {
+void port::wait_to(detail::rank_context& context, Attempt attempt, std::int64_t until) {
     while (true) {
         const std::uint64_t seen = detail::word_load(news_);
         bool is_to_be_tried_again = false;
@@ -283,8 +289,10 @@ void port::wait_to(detail::rank_context& context, Attempt attempt) {
             is_to_be_tried_again = is_stuck();
         }
         check_trouble();
-        const std::int64_t deadline_ns =
+        if (until != no_deadline && context.clock->now_ns() >= until) throw_late(context);
+        const std::int64_t again_ns =
             is_to_be_tried_again ? context.clock->now_ns() + retry_ns : no_deadline;
+        const std::int64_t deadline_ns = std::min(again_ns, until);
         context.clock->wait(context, {.word = news_,
                                       .at_least = seen + 1,
                                       .reason = wait_reason::message,

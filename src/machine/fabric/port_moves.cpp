@@ -42,7 +42,7 @@ void port::await_overtaken(detail::rank_context& context, std::uint32_t peer, bo
                          .replies = link.replies().acked,
                          .with_reads = false});
     }
-    await_goals(context, goals);
+    await_goals(context, goals, no_deadline);  // the move has been promised
 }
 
 /// @param after the frame that comes next, or null.
@@ -64,7 +64,7 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
         }
         has_begun = true;
         operations_.begin_move(what);
-        if (move.is_read) ++link.reads;
+        ++(move.is_read ? link.reads : link.writes);
         if (after != nullptr) post_or_queue(move.peer, *after, completion);
         return true;
     };
@@ -76,7 +76,7 @@ void port::begin_move(detail::rank_context& context, memory_move move, const out
             return operations_.end_piece(context, what, true);
         }
         await_overtaken(context, move.peer, move.is_read);
-        wait_to(context, attempt);
+        wait_to(context, attempt, no_deadline);
     }
 }
 
@@ -125,9 +125,10 @@ void port::start_read(detail::rank_context& context, const long_transfer& what,
 }
 
 void port::end_move(detail::rank_context& server, const endpoint_event& event) {
-    if (event.is_read) {
+    {
         const std::lock_guard lock(mutex_);
-        --links_[event.peer]->reads;
+        peer_link& link = *links_[event.peer];
+        --(event.is_read ? link.reads : link.writes);
     }
     operations_.end_move(server, *static_cast<pending_operation*>(event.moved),
                          event.what == endpoint_event::kind::failed);

@@ -109,10 +109,12 @@ void port::receive(detail::rank_context& server, std::span<const std::byte> fram
     switch (its_turn) {
         case turn::over: repeated_.fetch_add(1, std::memory_order_relaxed); return;
         case turn::now: break;
-        case turn::later:
-            account.early[head.number].assign(frame.begin(), frame.end());
-            early_count_.fetch_add(1, std::memory_order_relaxed);
+        case turn::later: {
+            const auto [place, is_new] = account.early.try_emplace(head.number);
+            if (is_new) place->second.assign(frame.begin(), frame.end());
+            (is_new ? early_count_ : repeated_).fetch_add(1, std::memory_order_relaxed);
             return;
+        }
         case turn::never:
             around_.end_job(head.origin, fmt::format("frame {} came where frame {} was to come",
                                                      head.number, account.taken + 1));

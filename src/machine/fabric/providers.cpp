@@ -19,6 +19,7 @@
 
 #include "base/knobs.hpp"
 #include "machine/fabric/completion_queue.hpp"
+#include "machine/fabric/kept_signals.hpp"
 #include "selion/machines.hpp"
 
 namespace selion::machine::fabric {
@@ -153,6 +154,7 @@ error nothing_found(const fi_info* first, const endpoint_wish& wish) {
 info_list offers_with(std::uint64_t more) {
     const info_list wanted = hints(more);
     fi_info* found = nullptr;
+    const kept_signals kept;  // the first question has it load its plugins
     const int code =
         libfabric().getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, wanted.get(), &found);
     return info_list(code == 0 ? found : nullptr);

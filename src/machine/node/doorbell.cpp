@@ -10,7 +10,7 @@
 #include <atomic>
 
 #include "base/knobs.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/machine.hpp"
 
 namespace selion::machine::node {

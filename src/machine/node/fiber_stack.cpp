@@ -8,7 +8,7 @@
 
 #include "base/units.hpp"
 #include "machine/fiber/sanitizer_fiber.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::node {

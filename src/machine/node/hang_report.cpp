@@ -125,7 +125,11 @@ std::string absentees_text(const shared_mapping& mapping, operation what, std::u
 std::string wait_text(const shared_mapping& mapping, std::string_view who,
                       const call_record& record) {
     const rank_state state = state_of(record);
-    if (state.what != operation::wait_signal) {
+    // What is read of a rank that runs may be of two waits.
+    const bool is_there =
+        state.word_offset <= mapping.control().total_bytes - sizeof(detail::shared_word) &&
+        state.word_offset % alignof(detail::shared_word) == 0;
+    if (state.what != operation::wait_signal || !is_there) {
         return fmt::format("\n  {} waits {}", who, last_call_text(record));
     }
     const auto& word =
@@ -163,12 +167,21 @@ std::string explain_waits(const shared_mapping& mapping, bool compares_calls) {
     std::string text;
     for (const auto& [call, ranks] : groups) {
         const auto& [instance, what, site] = call;
-        text += fmt::format("\n  {} {} in {} #{} at {}", ranks_text(ranks),
-                            ranks.size() == 1 ? "waits" : "wait", name_of(what), instance, site);
+        const std::string number =
+            has_shown_number(what) ? fmt::format(" #{}", instance) : std::string();
+        text += fmt::format("\n  {} {} in {}{} at {}", ranks_text(ranks),
+                            ranks.size() == 1 ? "waits" : "wait", name_of(what), number, site);
         text += absentees_text(mapping, what, instance, compares_calls);
     }
     text += others;
     return text.empty() ? "\n  no rank waits" : text;
+}
+
+std::int64_t watched_time::at(std::int64_t now_ns) {
+    constexpr std::int64_t longest_step_ns = 1'000'000'000;  // between looks: a quarter of that
+    if (last_ns_ != 0) time_ns_ += std::min(now_ns - last_ns_, longest_step_ns);
+    last_ns_ = now_ns;
+    return time_ns_;
 }
 
 hang_watch::hang_watch(const shared_mapping& mapping, std::int64_t timeout_ns)
@@ -176,12 +189,14 @@ hang_watch::hang_watch(const shared_mapping& mapping, std::int64_t timeout_ns)
 
 bool hang_watch::sample(std::int64_t now_ns) {
     if (timeout_ns_ == 0) return false;
+    now_ns = time_.at(now_ns);
     bool is_news = false;
     for (std::uint32_t rank = 0; rank < seen_.size(); ++rank) {
         const call_record& record = mapping_.record(rank);
         const std::uint64_t entries = look_at(record.entries);
         observation& seen = seen_[rank];
-        if (entries != seen.entries || look_at(record.is_waiting) == 0 || seen.since_ns == 0) {
+        const bool is_waiting = entries % 2 == 1 && look_at(record.is_waiting) != 0;
+        if (entries != seen.entries || !is_waiting || seen.since_ns == 0) {
             seen = {entries, now_ns, false};
         } else if (!seen.was_reported && now_ns - seen.since_ns >= timeout_ns_) {
             is_news = true;

@@ -26,7 +26,10 @@ public:
     void restore_mask() const;
 
 private:
+    void hand_on_from_others(bool is_wanted);
+
     unsigned char old_mask_[128];
+    bool hands_on_ = false;
     int file_;
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/knobs.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/node/binding.hpp"
 
 namespace selion::machine::node {

@@ -5,7 +5,7 @@
 
 #include "base/log.hpp"
 #include "base/units.hpp"
-#include "machine/failure.hpp"
+#include "machine/process/failure.hpp"
 
 namespace selion::machine::node {
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "machine/crash_handler.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/run_soon.hpp"
 #include "machine/node/sleep_protocol.hpp"
 #include "machine/node/turns.hpp"
+#include "machine/process/crash_handler.hpp"
 
 namespace selion::machine::node {
 namespace {

@@ -10,12 +10,12 @@
 #include <system_error>
 #include <thread>
 
-#include "machine/crash_handler.hpp"
-#include "machine/failure.hpp"
-#include "machine/last_words.hpp"
 #include "machine/node/binding.hpp"
 #include "machine/node/fiber_carrier.hpp"
 #include "machine/node/notifier.hpp"
+#include "machine/process/crash_handler.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/last_words.hpp"
 
 namespace selion::machine::node {
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "machine/failure.hpp"
-#include "machine/host.hpp"
-#include "machine/memory_file.hpp"
+#include "machine/host/host.hpp"
+#include "machine/host/memory_file.hpp"
+#include "machine/process/failure.hpp"
 
 namespace selion::machine::node {
 namespace {
@@ -30,17 +30,12 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-std::uint64_t default_reserve(std::uint32_t ranks) {
-    const std::uint64_t share = std::bit_floor(default_total_reserve / ranks);
-    return std::clamp(std::bit_ceil(memory_limit_bytes()), smallest_reserve,
-                      std::max(share, smallest_reserve));
-}
-
 /// The distance of two ranks is an odd number of pages: equal offsets of many ranks, which
 /// collectives touch one after another, then spread over the sets of the caches.
 control_block lay_out(const mapping_plan& plan) {
     const std::uint32_t ranks = plan.shape.ranks();
-    const std::uint64_t wanted = plan.heap_bytes != 0 ? plan.heap_bytes : default_reserve(ranks);
+    const std::uint64_t wanted =
+        plan.heap_bytes != 0 ? plan.heap_bytes : default_reserve(ranks, memory_limit_bytes());
     control_block control{};
     control.magic = control_magic;
     control.ranks = ranks;
@@ -108,6 +103,13 @@ std::byte* map(std::uint64_t bytes, int file) {
 
 }  // namespace
 
+std::uint64_t default_reserve(std::uint32_t ranks, std::uint64_t memory_bytes) {
+    const std::uint64_t share = std::bit_floor(default_total_reserve / ranks);
+    const std::uint64_t most = std::min(share, detail::offset_mask + 1);
+    return std::clamp(std::bit_ceil(memory_bytes), smallest_reserve,
+                      std::max(most, smallest_reserve));
+}
+
 result<std::uint64_t> shared_mapping::reserve_of(const mapping_plan& plan) {
     const std::uint64_t bytes = lay_out(plan).reserve_bytes;
     if (bytes <= detail::offset_mask + 1) return bytes;
@@ -139,7 +141,7 @@ result<shared_mapping> shared_mapping::create_in(int file, const mapping_plan& p
     const result<std::uint64_t> reserve = reserve_of(plan);
     if (!reserve) return reserve.trouble();
     const control_block control = lay_out(plan);
-    if (file >= 0 && ftruncate(file, static_cast<off_t>(control.total_bytes)) != 0) {
+    if (file >= 0 && set_memory_bytes(file, control.total_bytes) != 0) {
         return failure("make a memory file of", control);
     }
     std::byte* start = map(control.total_bytes, file);

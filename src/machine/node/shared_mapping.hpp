@@ -28,6 +28,10 @@ struct mapping_plan {
     bell_layout bells() const { return {shape, joined_threads, has_notifier}; }
 };
 
+/// Address space of a rank when nobody says how much: as much as the host has memory, but not more
+/// than its part of what a process may have, nor than an address reaches.
+std::uint64_t default_reserve(std::uint32_t ranks, std::uint64_t memory_bytes);
+
 /// One range of addresses: the control block, then every rank's memory at equal distances. Pages
 /// cost nothing until they are touched.
 class shared_mapping {

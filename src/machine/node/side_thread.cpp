@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "machine/crash_handler.hpp"
 #include "machine/node/run_soon.hpp"
+#include "machine/process/crash_handler.hpp"
 
 namespace selion::machine::node {
 

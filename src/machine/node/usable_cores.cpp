@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "machine/control_group.hpp"
+#include "machine/host/control_group.hpp"
 #include "machine/node/binding.hpp"
 #include "selion/machines.hpp"
 

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/units.hpp"
-#include "machine/control_group.hpp"
-#include "machine/host.hpp"
+#include "machine/host/control_group.hpp"
+#include "machine/host/host.hpp"
 
 namespace selion::machine {
 namespace {

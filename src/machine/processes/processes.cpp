@@ -14,16 +14,16 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "machine/crash_handler.hpp"
-#include "machine/exit_watch.hpp"
-#include "machine/failure.hpp"
-#include "machine/job_environment.hpp"
+#include "machine/host/process_memory.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/node_machine.hpp"
-#include "machine/process_memory.hpp"
+#include "machine/process/crash_handler.hpp"
+#include "machine/process/exit_watch.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/job_environment.hpp"
+#include "machine/process/run_history.hpp"
 #include "machine/processes/process_limit.hpp"
 #include "machine/processes/supervisor.hpp"
-#include "machine/run_history.hpp"
 
 namespace selion::machine {
 namespace {

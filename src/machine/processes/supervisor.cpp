@@ -18,10 +18,10 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "machine/failure.hpp"
-#include "machine/job_environment.hpp"
 #include "machine/node/doorbell.hpp"
-#include "machine/program_start.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/job_environment.hpp"
+#include "machine/process/program_start.hpp"
 
 namespace selion::machine {
 namespace {

@@ -11,6 +11,7 @@
 #include "machine/node/job_monitor.hpp"
 #include "machine/node/job_setting.hpp"
 #include "machine/node/shared_mapping.hpp"
+#include "machine/process/job_environment.hpp"
 #include "machine/processes/child_output.hpp"
 
 namespace selion::machine {

@@ -13,6 +13,10 @@ namespace {
 /// Mark of a word on which several ranks wait; else it is the number of one + 1.
 constexpr std::uint32_t several = UINT32_MAX;
 
+/// What helps against too much virtual time, where the program has said how much.
+constexpr std::string_view charge_less = "; charge less";
+constexpr std::string_view give_shorter_limit = ", in a wait; give that a limit that comes before";
+
 /// A rank waits for the word, too, of which it may have said so before.
 void note_sleeper(detail::shared_word& word, std::uint32_t rank) {
     word.sleeper = word.sleeper == 0 || word.sleeper == rank + 1 ? rank + 1 : several;
@@ -32,9 +36,15 @@ void simulation::poll(rank_state& rank) {
     const std::uint32_t number = rank.context.rank;
     ticks& now = rank.self->now;
     if (follower_ != nullptr) follower_->rank_is_idle(engine_, number, now);
-    time_of(rank) += std::max<ticks>(stretched(rank, processor_of(number).poll), 1);
+    spend_poll(rank);
     engine_.catch_up();
     if (follower_ != nullptr) now = follower_->rank_computes(number, now);
+}
+
+void simulation::spend_poll(rank_state& rank) {
+    ticks& now = time_of(rank);
+    now += std::max<ticks>(stretched(rank, processor_of(rank.context.rank).poll), 1);
+    check_time(rank, now);
 }
 
 /// Interrupts lengthen what a rank has computed, which it learns when it falls in with the others.
@@ -46,7 +56,12 @@ bool simulation::takes_time_unseen() const {
 std::int64_t simulation::now_ps() {
     rank_state& rank = calling_rank();
     const call entered(*this, rank.context, false);
-    if (handler_ != nullptr) return model_.tick.to_ps(handler_->now);
+    if (handler_ != nullptr) {
+        // Its time passes when nothing else does, as a rank's own.
+        if (handler_->looked_at == handler_->now) spend_poll(rank);
+        handler_->looked_at = handler_->now;
+        return model_.tick.to_ps(handler_->now);
+    }
     if (rank.polled_just_now || takes_time_unseen()) {
         poll(rank);
     } else {
@@ -72,12 +87,25 @@ std::optional<meters::router_events> simulation::router_events(detail::rank_cont
     return network_->router_events(context.rank, time_of(looked.rank));
 }
 
-void simulation::end_beyond_time(rank_state& rank) {
+double simulation::latest_seconds() const {
+    return static_cast<double>(latest_) * model_.tick.in_ps() * 1e-12;
+}
+
+void simulation::end_beyond_time(rank_state& rank, std::string_view cure) {
+    owner_.launcher().end_job(
+        rank.context, fmt::format("rank {} has spent more virtual time than is counted, {:.3g} s{}",
+                                  rank.context.rank, latest_seconds(), cure));
+}
+
+/// @param cause the rank that has caused it; beyond all ranks if the wires have.
+void simulation::end_beyond_time(const event& what, std::uint64_t cause) {
+    if (cause >= ranks_.size()) cause = engine_.current().number;
+    rank_state& rank = ranks_[cause];
+    if (&what == rank.self) end_beyond_time(rank, "");
     owner_.launcher().end_job(
         rank.context,
-        fmt::format("rank {} has spent more virtual time than is counted, {:.3g} s; charge less",
-                    rank.context.rank,
-                    static_cast<double>(longest_time) * model_.tick.in_ps() * 1e-12));
+        fmt::format("what rank {} has begun would take more virtual time than is counted, {:.3g} s",
+                    rank.context.rank, latest_seconds()));
 }
 
 void simulation::charge(detail::rank_context& context, const work& amount) {
@@ -96,18 +124,28 @@ void simulation::charge(detail::rank_context& context, const work& amount) {
         now = node_of(context.rank)
                   .compute(thread_of(context.rank), stretched(rank, costs.flop.of(amount.flops)),
                            now);
-        spend(rank, 0);
+        check_time(rank, now, charge_less);
     } else {
-        spend(rank, costs.flop.of(amount.flops));
+        spend(rank, costs.flop.of(amount.flops), charge_less);
     }
-    spend(rank, costs.int_op.of(amount.int_ops) + costs.load.of(amount.loads) +
-                    costs.store.of(amount.stores) + costs.copied_byte.of(amount.copied_bytes) +
-                    std::min(model_.tick.from_ps(amount.picoseconds), longest_time));
+    spend(rank,
+          costs.int_op.of(amount.int_ops) + costs.load.of(amount.loads) +
+              costs.store.of(amount.stores) + costs.copied_byte.of(amount.copied_bytes) +
+              std::min(model_.tick.from_ps(amount.picoseconds), longest_time),
+          charge_less);
 }
 
 void simulation::fall_in(detail::rank_context& context) {
     const call entered(*this, context, false);
     catch_up();
+}
+
+/// One beyond the end of time is that: a wait that is over before needs no more.
+ticks simulation::deadline_of(const wait_request& request) const {
+    if (request.deadline_ns == no_deadline) return end_of_time;
+    constexpr std::int64_t ps_in_ns = 1000;
+    if (request.deadline_ns > INT64_MAX / ps_in_ns) return latest_;
+    return std::min(model_.tick.from_ps(request.deadline_ns * ps_in_ns), latest_);
 }
 
 bool simulation::wait(detail::rank_context& context, const wait_request& request) {
@@ -123,10 +161,7 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
         if (is_alone) word.sleeper = 0;
         return true;
     }
-    constexpr std::int64_t ps_in_ns = 1000;
-    const bool is_in_reach = request.deadline_ns <= INT64_MAX / ps_in_ns;  // else 106 days away
-    const ticks deadline =
-        is_in_reach ? model_.tick.from_ps(request.deadline_ns * ps_in_ns) : end_of_time;
+    const ticks deadline = deadline_of(request);
     if (deadline <= rank.self->now) {
         poll(rank);
         if (is_alone) word.sleeper = 0;
@@ -144,6 +179,8 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
         rank.deadline.rank = &rank;
         rank.deadline.act = [](engine& host, event& due) {
             rank_state& late = *static_cast<rank_event&>(due).rank;
+            auto& all = static_cast<simulation&>(*late.context.clock);
+            if (host.now() == all.latest_) all.end_beyond_time(late, give_shorter_limit);
             late.has_timed_out = true;
             host.resume_at(*late.self, host.now());
         };

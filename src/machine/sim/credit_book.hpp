@@ -19,7 +19,12 @@ public:
         ++with.under_way;
         return true;
     }
-    /// Lets a message wait for its target's next credit. @pre `take` has failed.
+    /// Whether something waits for a credit of that target.
+    bool has_queue(std::uint32_t target) const {
+        const auto with = accounts_.find(target);
+        return with != accounts_.end() && with->second.first != nullptr;
+    }
+    /// Lets a message wait for its target's next credit. @pre `take` has failed, or others wait.
     void enqueue(message& what) {
         account& with = accounts_[what.to];
         what.next = nullptr;

@@ -4,7 +4,7 @@
 /// Credits: so many operations of one rank on another's memory may be under way, from the moment in
 /// which the first message leaves until the origin knows that it is done (where puts are not
 /// acknowledged, until they have taken effect). Answers travel on the credit of their request. What
-/// handlers send, and what needs no network, takes none.
+/// needs no network takes none, and what handlers send neither, unless something waits before it.
 namespace selion::machine::sim {
 
 /// @return whether the rank has a credit now; else the message waits for one, and the call need
@@ -21,6 +21,14 @@ bool simulation::obtain_credit(rank_state& origin, transfer& what) {
         engine_.catch_up();
     }
     what.has_credit = true;
+    return true;
+}
+
+/// What leaves by an event needs no credit, but must not pass what its rank has sent before to the
+/// same target and what waits for one. @return whether it waits, too.
+bool simulation::queues_behind_others(rank_state& origin, transfer& what) {
+    if (origin.credits == nullptr || !origin.credits->has_queue(what.to)) return false;
+    origin.credits->enqueue(what);
     return true;
 }
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "machine/failure.hpp"
-#include "machine/last_words.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/last_words.hpp"
 #include "machine/rank_list.hpp"
 #include "machine/sim/simulation.hpp"
 

@@ -118,7 +118,7 @@ void simulation::defer(transfer& what) {
 void simulation::run_handler(transfer& what) {
     rank_state& rank = ranks_[what.to];
     detail::rank_context& context = rank.context;
-    running_handler here{rank, what, engine_.now(), {}, {}, {}};
+    running_handler here{rank, what, engine_.now(), -1, {}, {}, {}};
     running_handler* const outer_handler = std::exchange(handler_, &here);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context);
     const bool counts_alone = std::exchange(context.own.counts_alone, false);

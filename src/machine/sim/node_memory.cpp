@@ -49,7 +49,7 @@ ticks node_memory::fetch(std::uint32_t thread, line& which, access_kind kind, ti
     if (which.sharers == 0) {
         ticks& memory = memory_free_at_[place.socket];
         const ticks begin = std::max(start, memory);
-        memory = begin + model_.memory_per_byte.of(model_.line_bytes);
+        memory = later(begin, model_.memory_per_byte.of(model_.line_bytes));
         taken = begin - start + model_.from_memory;
     } else if (kind == access_kind::read) {
         taken = which.owner != nobody ? way(which.owner, place.core)
@@ -107,7 +107,7 @@ ticks node_memory::stream(std::uint32_t thread, std::uintptr_t start, std::uint6
     ticks asked = now;
     for (std::uintptr_t index = first; index <= last; ++index) {
         done = std::max(done, access(thread, index * model_.line_bytes, kind, asked));
-        asked += model_.core_per_byte.of(model_.line_bytes);
+        asked = later(asked, model_.core_per_byte.of(model_.line_bytes));
     }
     return std::max(done, now + model_.core_per_byte.of(bytes));
 }

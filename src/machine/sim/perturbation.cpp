@@ -37,7 +37,8 @@ std::uint64_t perturbation::draw() {
 }
 
 ticks perturbation::explored_lateness(ticks flight) {
-    flight = std::max<ticks>(flight, 1);
+    // Beyond that, what follows from it would not fit.
+    flight = std::clamp<ticks>(flight, 1, longest_time / 1024);
     ticks late = 0;
     if (how_ == exploration::random) {
         // Mostly a little, sometimes much: 2^-k of them are late by up to 2^k times the usual.
@@ -56,9 +57,10 @@ ticks perturbation::explored_lateness(ticks flight) {
 /// which all ranks count from the start of the run.
 ticks perturbation::arrival_by_wires(ticks now, ticks flight) {
     while (happens(loss_threshold_)) {
-        now = ((now - flight) / retransmission_ + 1) * retransmission_ + flight;
+        const ticks last_round = (now - flight) / retransmission_ * retransmission_;
+        now = later(later(last_round, retransmission_), flight);
     }
-    return happens(delay_threshold_) ? now + delay_ : now;
+    return happens(delay_threshold_) ? later(now, delay_) : now;
 }
 
 perturbation::arrival_time perturbation::arrival(const passage& what) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/units.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/sim/engine/stack_region.hpp"
 #include "selion/error.hpp"
 

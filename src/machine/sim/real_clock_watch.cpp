@@ -9,7 +9,7 @@
 #include <atomic>
 
 #include "base/log.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::machine::sim {

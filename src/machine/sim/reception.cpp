@@ -100,7 +100,7 @@ void simulation::be_worked_on(transfer& what) {
     ticks& until = ranks_[what.to].hardware_until;
     const ticks now = engine_.now();
     const bool is_first = until < now;
-    until = std::max(now, until) + what.cost;
+    until = later(std::max(now, until), what.cost);
     if (is_first && until == now) return what.then(engine_, what);
     what.act = what.then;
     engine_.schedule(what, until, engine_.rank(what.from));
@@ -123,11 +123,11 @@ void simulation::notice(transfer& what) {
         const bool is_new_entry = start > rank.processor_until;
         if (is_new_entry) rank.is_interrupts = false;
         const ticks entry = is_new_entry ? stretched(rank, model_.reception.dispatch) : 0;
-        rank.processor_until = start + entry + what.cost;
+        rank.processor_until = later(start + entry, what.cost);
         return serve_at(what, rank.processor_until);
     }
     if (!rank.dispatches && rank.is_interrupts && now <= rank.processor_until) {
-        rank.processor_until += what.cost;
+        rank.processor_until = later(rank.processor_until, what.cost);
         if (!model_.reception.has_own_processor) engine_.steal(*rank.self, what.cost);
         return serve_at(what, rank.processor_until);
     }
@@ -175,7 +175,7 @@ void simulation::interrupt(rank_state& rank) {
     while (rank.inbox != nullptr) {
         transfer& next = static_cast<transfer&>(*rank.inbox);
         rank.inbox = next.next;
-        until += next.cost;
+        until = later(until, next.cost);
         serve_at(next, until);
     }
     rank.processor_until = until;
@@ -196,7 +196,7 @@ void simulation::serve_inbox(rank_state& rank) {
         while (rank.inbox != nullptr) {
             transfer& next = static_cast<transfer&>(*rank.inbox);
             rank.inbox = next.next;
-            now += next.cost;
+            now = later(now, next.cost);
             serve_at(next, now);
         }
         engine_.catch_up();
@@ -230,6 +230,8 @@ void simulation::end_call(rank_state& rank) {
     engine_.catch_up();
     if (rank.inbox != nullptr) serve_inbox(rank);
     rank.is_in_call = false;
+    // It may have left some: others never left it alone.
+    if (rank.inbox != nullptr) set_alarm(rank);
 }
 
 /// Every call of a rank comes by here first.
@@ -243,10 +245,10 @@ simulation::call::call(simulation& host, detail::rank_context& context, bool ser
         const auto passed_ns = static_cast<double>(thread_time_ns() - rank.left_ns);
         const double passed_ps = passed_ns * host.setting_.host_time_scale * 1000;
         constexpr double most_ps = 1e18;
-        if (passed_ps >= most_ps) host.end_beyond_time(rank);
+        if (passed_ps >= most_ps) host.end_beyond_time(rank, "");
         ticks& now = rank.self->now;
         now += host.model_.tick.from_ps(static_cast<std::int64_t>(passed_ps));
-        if (now >= longest_time) host.end_beyond_time(rank);
+        host.check_time(rank, now);
     }
     if (serves) host.begin_call(rank);
 }

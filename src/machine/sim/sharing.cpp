@@ -42,6 +42,7 @@ void simulation::spend_access(rank_state& rank, const void* place, access_kind k
     now = node_of(number).access(thread_of(number), reinterpret_cast<std::uintptr_t>(place), kind,
                                  now);
     now += perturbation_.explored_lateness(now - begun);
+    check_time(rank, now);
     catch_up();
 }
 
@@ -67,10 +68,12 @@ std::uint64_t simulation::add(detail::rank_context& context, detail::shared_word
 void simulation::touch(detail::rank_context& context, const void* place, std::size_t bytes,
                        bool writes) {
     catch_up();
-    ticks& now = time_of(ranks_[context.rank]);
+    rank_state& rank = ranks_[context.rank];
+    ticks& now = time_of(rank);
     now = node_of(context.rank)
               .stream(thread_of(context.rank), reinterpret_cast<std::uintptr_t>(place), bytes,
                       writes ? access_kind::write : access_kind::read, now);
+    check_time(rank, now);
 }
 
 /// Data and signal of a rank's own process.

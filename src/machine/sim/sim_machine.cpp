@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/sim/sim_machine.hpp"
-#include "machine/crash_handler.hpp"
-#include "machine/exit_watch.hpp"
+#include "machine/process/crash_handler.hpp"
+#include "machine/process/exit_watch.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "machine/failure.hpp"
-#include "machine/last_words.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/last_words.hpp"
 #include "machine/sim/description/machine_file.hpp"
 #include "machine/sim/simulation.hpp"
 

@@ -6,19 +6,21 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
-#include "machine/failure.hpp"
-#include "machine/host.hpp"
-#include "machine/last_words.hpp"
+#include "machine/host/host.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/last_words.hpp"
 #include "machine/sim/real_clock_watch.hpp"
 #include "machine/sim/wires/make_network.hpp"
 
 namespace selion::machine::sim {
 namespace {
 
-std::unique_ptr<execution> make_execution(std::uint32_t ranks, const run_setting& setting) {
-    return setting.has_threads ? make_thread_execution()
-                               : make_fiber_execution(ranks, setting.stack_bytes_of(ranks));
+std::unique_ptr<execution> make_execution(std::uint32_t ranks, const run_setting& setting,
+                                          rank_trouble on_trouble) {
+    if (setting.has_threads) return make_thread_execution(std::move(on_trouble));
+    return make_fiber_execution(ranks, setting.stack_bytes_of(ranks), std::move(on_trouble));
 }
 
 }  // namespace
@@ -29,12 +31,18 @@ simulation::simulation(const machine_model& model, const run_setting& setting, m
       owner_(owner),
       segments_(model.ranks, setting.heap_bytes),
       ranks_(model.ranks),
-      engine_(model.ranks, make_execution(model.ranks, setting),
+      engine_(model.ranks,
+              make_execution(model.ranks, setting,
+                             [this](std::uint32_t rank, const std::string& sentence) {
+                                 owner_.launcher().end_job(ranks_[rank].context, sentence);
+                             }),
               [this] { end_in_deadlock(*this); }),
       network_(make_network(model_)),
       perturbation_(setting, model.tick, model.reception.retransmission),
       limit_bytes_(setting.has_payload ? memory_limit_bytes() : UINT64_MAX),
       most_moved_bytes_(setting.has_payload ? UINT64_MAX : least_payload_bytes) {
+    engine_.limit_time(
+        latest_, [this](const event& what, std::uint64_t cause) { end_beyond_time(what, cause); });
     if (model_.node) {
         ranks_per_process_ = model_.ranks_per_process();
         ranks_per_node_ = model_.ranks_per_node();

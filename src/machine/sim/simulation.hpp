@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -137,13 +138,21 @@ private:
         bool serves_;
     };
     /// Lets the rank's processor work.
-    void spend(rank_state& rank, ticks work) {
+    /// @param cure what to do if that is more time than there is.
+    void spend(rank_state& rank, ticks work, std::string_view cure = "") {
         ticks& now = time_of(rank);
         now += stretched(rank, work);
-        if (now >= longest_time) [[unlikely]]  // what is beyond may have been cut down to it
-            end_beyond_time(rank);
+        check_time(rank, now, cure);
     }
-    [[noreturn]] void end_beyond_time(rank_state& rank);
+    /// A time that a rank's clock gets, unless it is later than time can be.
+    void check_time(rank_state& rank, ticks at, std::string_view cure = "") {
+        if (at >= latest_) [[unlikely]]  // what is beyond may have been cut down to it
+            end_beyond_time(rank, cure);
+    }
+    [[noreturn]] void end_beyond_time(rank_state& rank, std::string_view cure);
+    [[noreturn]] void end_beyond_time(const event& what, std::uint64_t cause);
+    double latest_seconds() const;
+    ticks deadline_of(const wait_request& request) const;
     bool is_in_deadlock() const;
     /// The clock of what a rank does now: its own, or its handler's.
     ticks& time_of(rank_state& rank) {
@@ -161,6 +170,7 @@ private:
         return rank.slowness.of(static_cast<std::uint64_t>(work));
     }
     void poll(rank_state& rank);
+    void spend_poll(rank_state& rank);
     bool takes_time_unseen() const;
     std::uint64_t& own_committed_bytes();
     void kill(const run_setting::kill& whom);
@@ -173,6 +183,7 @@ private:
     void make_late_calls(rank_state& rank);
     void rest(rank_state& rank);
     bool obtain_credit(rank_state& origin, transfer& what);
+    static bool queues_behind_others(rank_state& origin, transfer& what);
     void return_credit(rank_state& origin, std::uint32_t target);
     std::byte* address_of(std::uint64_t bits) const;
 
@@ -252,6 +263,7 @@ private:
         rank_state& rank;
         transfer& message;
         ticks now;              ///< its clock
+        ticks looked_at;        ///< when it looked at that last; -1: never
         message_request reply;  ///< if the message has one
         std::vector<std::byte> reply_arguments;
         std::vector<std::byte> reply_data;
@@ -263,6 +275,7 @@ private:
     };
 
     machine_model model_;
+    const ticks latest_ = model_.tick.latest();
     run_setting setting_;
     machine& owner_;
     rank_memory segments_;

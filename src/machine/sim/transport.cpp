@@ -218,6 +218,7 @@ void simulation::quiet(detail::rank_context& context) {
     const ticks begun = origin.self->now;
     while (origin.under_way != 0) stand_still(origin, standstill::quiet);
     origin.self->now = std::max(origin.self->now, origin.acknowledged_at);
+    check_time(origin, origin.self->now);
     if (context.recorder != nullptr) note_quiet(origin, begun);
 }
 
@@ -263,6 +264,7 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
     departs(what);
     const ticks free_at = network_->inject(engine_, what);
     origin.self->now = std::max(origin.self->now, free_at);
+    check_time(origin, origin.self->now);
     if (origin.self->now > begun) origin.polled_just_now = false;
 }
 
@@ -283,7 +285,9 @@ void simulation::leave_by_event(rank_state& origin, transfer& what) {
     ++origin.leaving;
     what.act = [](engine& now, event& due) {
         transfer& leaving = static_cast<transfer&>(due);
-        --leaving.host->ranks_[leaving.origin].leaving;
+        rank_state& from = leaving.host->ranks_[leaving.origin];
+        --from.leaving;
+        if (queues_behind_others(from, leaving)) return;
         leaving.host->departs(leaving);
         leaving.host->network_->inject_from_event(now, leaving);
     };

@@ -10,13 +10,13 @@
 #include <system_error>
 #include <thread>
 
-#include "machine/crash_handler.hpp"
-#include "machine/exit_watch.hpp"
-#include "machine/failure.hpp"
-#include "machine/last_words.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/job_monitor.hpp"
 #include "machine/node/node_machine.hpp"
+#include "machine/process/crash_handler.hpp"
+#include "machine/process/exit_watch.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/last_words.hpp"
 
 namespace selion::machine {
 namespace {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -43,6 +44,9 @@ std::shared_ptr<pool_memory> make_memory(const group_plan& plan) {
     return std::make_shared<pool_memory>(std::move(made).value());
 }
 
+/// The routines of a worker that is ready, encoded.
+std::string_view list_of(const worker_area& area) { return {area.list.data(), area.list_bytes}; }
+
 bool is_ready(const worker_area& area) {
     // acquire: the list of routines is there with the flag [worker.ready]
     return std::atomic_ref(const_cast<std::uint32_t&>(area.is_ready))
@@ -69,9 +73,7 @@ local_group::local_group(group_plan plan)
         stop_all();
         throw;
     }
-    const worker_area& first = area(0);
-    routines_ =
-        plan_.are_processes ? decode_list({first.list.data(), first.list_bytes}) : shapes_of(own_);
+    routines_ = plan_.are_processes ? decode_list(list_of(area(0))) : shapes_of(own_);
 }
 
 local_group::~local_group() { stop_all(); }
@@ -110,7 +112,10 @@ void local_group::await_start(std::uint32_t worker) {
 
 /// @error system_failure: it has ended instead, or the time is over.
 bool local_group::has_started(std::uint32_t worker, std::int64_t deadline_ns) {
-    if (is_ready(area(worker))) return true;
+    if (is_ready(area(worker))) {
+        expect_same_routines(worker);
+        return true;
+    }
     if (const auto end = processes_[worker]->ending()) {
         throw error(status::system_failure,
                     fmt::format("worker {} {} before it was ready; a worker's program calls "
@@ -121,6 +126,17 @@ bool local_group::has_started(std::uint32_t worker, std::int64_t deadline_ns) {
     throw error(status::system_failure,
                 fmt::format("worker {} was not ready within a minute; a worker's program calls "
                             "selion::run or selion::serve_as_worker",
+                            worker));
+}
+
+/// Calls name routines by their place in the list. @error system_failure
+void local_group::expect_same_routines(std::uint32_t worker) {
+    const std::string_view list = list_of(area(worker));
+    if (list_.empty()) list_ = list;
+    if (list == list_) return;
+    throw error(status::system_failure,
+                fmt::format("worker {} has other routines than those before it: its program has "
+                            "changed since the pool was made; make another pool",
                             worker));
 }
 

@@ -108,6 +108,7 @@ private:
     void start(std::uint32_t worker);
     void await_start(std::uint32_t worker);
     bool has_started(std::uint32_t worker, std::int64_t deadline_ns);
+    void expect_same_routines(std::uint32_t worker);
     void take_step(std::uint32_t worker);
     void stop_all();
 
@@ -119,6 +120,7 @@ private:
     std::shared_ptr<pool_memory> memory_;
     std::vector<const detail::routine_entry*> own_;
     std::vector<routine_shape> routines_;
+    std::string list_;  ///< of the first process, encoded
     std::vector<std::thread> threads_;
     std::vector<std::unique_ptr<worker_process>> processes_;
     std::vector<std::uint64_t> last_turns_;

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "machine/host.hpp"
-#include "machine/memory_file.hpp"
+#include "machine/host/host.hpp"
+#include "machine/host/memory_file.hpp"
 
 namespace selion::machine::workers {
 namespace {

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 
 namespace selion::machine::workers {
 

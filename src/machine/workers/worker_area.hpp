@@ -23,6 +23,14 @@ enum class call_outcome : std::uint32_t { done, thrown, cancelled, unknown_routi
 /// Instead of a routine's number: the worker ends.
 inline constexpr std::uint32_t stop_routine = ~std::uint32_t{0};
 
+/// What a host has to say of a call that it has sent. Whatever it is, a worker that has not begun
+/// the call skips it.
+enum class call_notice : std::uint32_t {
+    none,
+    given_up,    ///< the routine may ask for that
+    taken_back,  ///< another worker is to have it: a routine that runs goes on
+};
+
 /// Calls that may be under way on one worker.
 inline constexpr std::uint64_t ring_slots = 64;
 inline constexpr std::size_t most_error_text = 1000;
@@ -31,7 +39,7 @@ inline constexpr std::size_t most_error_text = 1000;
 struct alignas(detail::line_bytes) call_request {
     std::uint64_t turn;  ///< number of the call, from 1; written last
     std::uint32_t routine;
-    std::uint32_t is_cancelled;  ///< may change later
+    call_notice notice;  ///< may change later
     std::array<std::uint64_t, detail::most_frame_words> words;
 };
 

@@ -25,7 +25,9 @@ public:
 
 /// After something was written that the bell's owner may sleep for.
 inline void ring_bell(node::doorbell& bell, bool is_shared) {
-    // seq_cst: value before flag; pairs with the sleeper's flag before value [pool.sleep]
+    // seq_cst: value before flag; pairs with the sleeper's flag before value [pool.sleep]. And a
+    // worker's reply before its look at the notice of its next call; pairs with the host's notice
+    // before its look at the reply [call.back]
     std::atomic_thread_fence(std::memory_order_seq_cst);
     pool_bell_access access(is_shared, no_deadline);
     sleep_protocol::ring_if_asleep(access, bell);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/workers/worker_environment.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -93,6 +94,8 @@ std::optional<worker_environment> worker_environment::take() {
                                 "itself: let the program that the pool starts `exec` it",
                                 found.worker));
     }
+    // What the host's pool has is not for the programs that routines start.
+    for (const int file : {found.memory_file, found.lifeline}) fcntl(file, F_SETFD, FD_CLOEXEC);
     return found;
 }
 

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/exception_text.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/machine.hpp"
 #include "machine/node/patience.hpp"
 #include "machine/workers/worker_bell.hpp"
@@ -45,17 +45,20 @@ public:
     local_services(std::uint32_t number, int file) : number_(number), file_(file) {}
 
     std::uint32_t number() const override { return number_; }
-    bool is_cancelled() const override {
-        return std::atomic_ref(request_->is_cancelled).load(std::memory_order_relaxed) != 0;
-    }
+    bool is_cancelled() const override { return notice() == call_notice::given_up; }
     void print(std::string_view text) override {
         const turn_to_print mine(file_);
         print_here(text);
     }
     std::string read_file(const std::string& path) override { return read_here(path); }
     void take(call_request& request) { request_ = &request; }
+    bool is_to_be_skipped() const { return notice() != call_notice::none; }
 
 private:
+    call_notice notice() const {
+        return std::atomic_ref(request_->notice).load(std::memory_order_relaxed);
+    }
+
     std::uint32_t number_;
     int file_;
     call_request* request_ = nullptr;
@@ -131,7 +134,7 @@ void serve_calls(const worker_place& place,
         await_turn(place, yields, request, turn);
         if (request.routine == stop_routine) return;
         services.take(request);
-        if (services.is_cancelled()) {
+        if (services.is_to_be_skipped()) {
             reply.outcome = call_outcome::cancelled;
         } else {
             std::atomic_ref(place.area.begun).store(turn, std::memory_order_relaxed);
@@ -148,6 +151,7 @@ void serve_calls(const worker_place& place,
             }
         }
         write_turn(reply.turn, turn);
+        // Its fence also keeps the look at the next call's notice behind the reply.
         ring_bell(place.head.host_bell, place.is_process);
     }
 }

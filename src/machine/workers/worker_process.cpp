@@ -14,8 +14,8 @@
 #include <cstring>
 #include <thread>
 
-#include "machine/memory_file.hpp"
-#include "machine/program_start.hpp"
+#include "machine/host/memory_file.hpp"
+#include "machine/process/program_start.hpp"
 #include "machine/workers/worker_environment.hpp"
 #include "selion/error.hpp"
 

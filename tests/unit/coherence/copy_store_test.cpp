@@ -30,7 +30,9 @@ public:
     void show(std::uint64_t, detail::own_state) override {}
     bool was_used(std::uint64_t) override { return false; }
     void begin_write(std::uint64_t, const std::byte*) override {}
-    void send_changes(std::uint64_t, const std::byte*) override {}
+    void send_changes(std::uint64_t block, const std::byte*) override {
+        send(1, {message_kind::written, block});
+    }
     void finish(block_access&) override { ++finished; }
 
     std::vector<std::pair<message_kind, std::uint64_t>> sent;
@@ -107,6 +109,47 @@ TEST_F(copy_store_test, a_block_may_be_asked_for_again_while_it_goes_home) {
     EXPECT_TRUE(has(block(3)));
     for (std::uint64_t next = 5; next < 9; ++next) fetch(block(next), access_kind::read);
     EXPECT_FALSE(has(block(1)));
+}
+
+TEST_F(copy_store_test, a_block_may_have_come_again_while_it_went_home) {
+    fetch(block(1), access_kind::write);
+    fetch(block(2), access_kind::read);
+    host.during_next_send = [&] { fetch(block(1), access_kind::write); };
+    host.sent.clear();
+    ask(block(3), access_kind::read);
+    grant(block(3), message_kind::grant_shared);
+    // It has been written again, and is here or has been sent again.
+    const auto gone = std::pair{message_kind::write_back, block(1)};
+    EXPECT_EQ(std::ranges::count(host.sent, gone), has(block(1)) ? 1 : 2);
+    EXPECT_TRUE(has(block(3)));
+}
+
+TEST_F(copy_store_test, a_block_may_have_come_and_gone_again_meanwhile) {
+    written_blocks written(block_bytes);
+    copy_store updated(host, block_bytes, 2, false, &written);
+    const std::vector<std::byte> data(block_bytes);
+    block_access all[3];
+    std::byte room[8] = {};
+    const auto bring = [&](std::uint64_t which, block_access& one) {
+        one.bytes = sizeof room;
+        one.address = which;
+        one.data = room;
+        updated.ask(updated.find_or_make(which), one);
+        updated.receive(1, {message_kind::grant_shared, which, data});
+    };
+    bring(block(1), all[0]);
+    written.open(block(1), data.data());
+    bring(block(2), all[1]);
+    block_access again;
+    host.during_next_send = [&] {
+        written.close(block(1), data.data(), {});
+        bring(block(1), again);
+        updated.receive(1, {message_kind::invalidate, block(1)});
+    };
+    bring(block(3), all[2]);
+    EXPECT_EQ(host.finished, 4);
+    EXPECT_EQ(updated.find(block(1)), nullptr);
+    EXPECT_EQ(updated.entries(), 2u);
 }
 
 TEST_F(copy_store_test, all_that_is_kept_may_be_waited_for_meanwhile) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text_hash.hpp"
+#include <selion/detail/hash.hpp>
 #include "selion/tuning.hpp"
 
 namespace selion::collectives {
@@ -20,11 +20,11 @@ constexpr const char* own_host = "0123456789abcdef";
 
 /// As `selion tune` writes it.
 std::string file_of(const std::vector<std::string>& rows, const std::string& host = own_host) {
-    std::uint64_t hash = base::text_hash(host);
+    std::uint64_t hash = detail::text_hash(host);
     std::string text = fmt::format(
         "{{\n \"format\": \"selion tuning 1\",\n \"host\": \"{}\",\n \"rows\": [\n", host);
     for (const std::string& row : rows) {
-        hash = base::text_hash(row, base::text_hash("\n", hash));
+        hash = detail::text_hash(row, detail::text_hash("\n", hash));
         text += fmt::format("  \"{}\"{}\n", row, &row == &rows.back() ? "" : ",");
     }
     return text + fmt::format(" ],\n \"check\": \"{:016x}\"\n}}\n", hash);

@@ -164,6 +164,30 @@ TEST_F(hang_report_test, a_watch_lets_short_waits_pass) {
     }
 }
 
+TEST_F(hang_report_test, a_watch_counts_no_time_in_which_its_process_stood_still) {
+    constexpr std::int64_t second = 1'000'000'000;
+    hang_watch watch(mapping_, 3 * second);
+    begin(0, operation::barrier, std::source_location::current());
+    EXPECT_FALSE(watch.sample(second));
+    EXPECT_FALSE(watch.sample(1000 * second));
+    EXPECT_FALSE(watch.sample(1001 * second));
+    EXPECT_TRUE(watch.sample(1002 * second));
+}
+
+TEST_F(hang_report_test, who_lets_others_run_outside_of_calls_does_not_wait) {
+    hang_watch watch(mapping_, 100);
+    mapping_.record(0).is_waiting = 1;
+    for (std::int64_t now = 1; now < 2000; now += 60) EXPECT_FALSE(watch.sample(now));
+}
+
+TEST_F(hang_report_test, a_place_that_is_of_another_wait_is_not_looked_at) {
+    wait_for_signal(2, 4, 7);
+    mapping_.record(2).word_offset = ~std::uint64_t{0} - 7;
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("rank 2 waits in wait_until at"));
+    mapping_.record(2).word_offset = 4097;
+    EXPECT_THAT(explain_waits(mapping_), Not(HasSubstr("it is 4")));
+}
+
 TEST_F(hang_report_test, a_watch_without_time_never_reports) {
     hang_watch watch(mapping_, 0);
     begin(0, operation::barrier, std::source_location::current());

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "machine/memory_file.hpp"
+#include "machine/host/memory_file.hpp"
 #include "unit/machine/mapping_parts.hpp"
 
 namespace selion::machine::node {
@@ -90,6 +90,16 @@ TEST(shared_mapping, slices_are_zeroed_page_aligned_and_equally_far_apart) {
         EXPECT_EQ(mapping.slice(rank) - mapping.slice(0),
                   static_cast<std::ptrdiff_t>(rank * control.stride_bytes));
     }
+}
+
+TEST(shared_mapping, the_reserve_that_nobody_asked_for_can_be_addressed) {
+    constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+    for (const std::uint32_t ranks : {1u, 2u, 8u, 9u, 64u, 1000u}) {
+        for (const std::uint64_t memory : {gib, 24 * gib, 1024 * gib, 1536 * gib, 65536 * gib}) {
+            EXPECT_LE(default_reserve(ranks, memory), detail::offset_mask + 1) << ranks;
+        }
+    }
+    EXPECT_GE(default_reserve(1, 24 * gib), gib);
 }
 
 TEST(shared_mapping, the_reserve_is_what_was_asked_for_in_whole_pages) {

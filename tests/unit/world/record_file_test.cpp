@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "machine/run_history.hpp"
+#include "machine/process/run_history.hpp"
 #include "selion/selion.hpp"
 #include "unit/environment.hpp"
 

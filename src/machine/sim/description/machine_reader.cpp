@@ -15,9 +15,9 @@
 namespace selion::machine::sim {
 namespace {
 
-/// Beyond these a sum of costs might not fit into 64 bits: a million seconds, a second each.
-constexpr double most_ticks = 1e18;
-constexpr double most_ticks_each = 8e12;
+/// Beyond these a sum of costs might not fit into 64 bits: a million seconds, eight seconds each.
+constexpr double most_ps = 1e18;
+constexpr double most_ps_each = 8e12;
 
 bool is_free(std::string_view path) {
     return std::ranges::find(free_tables(), path) != free_tables().end();
@@ -53,6 +53,7 @@ public:
         if (find("node") != nullptr) draft_.model.node = draft_.node;
         set_kinds();
         check_ticks();
+        check_expander();
         for (const std::string_view each : operation_classes()) check_regimes(each);
         return std::move(draft_);
     }
@@ -242,7 +243,7 @@ private:
     }
 
     double measured(quantity kind, std::string_view unit, const written_value& value,
-                    double most) const {
+                    double limit_ps) const {
         const double amount = number_of(value);
         if (time_base::counts_cycles(unit) && base_.frequency_hz == 0) {
             reject(value.place,
@@ -253,18 +254,18 @@ private:
                    fmt::format("{} is a speed, and must be greater than 0", value.key));
         }
         const double result = in_ticks(kind, amount, unit, base_);
-        if (!(result <= most)) {
+        if (!(result <= limit_ps / base_.tick.in_ps())) {
             reject(value.place, fmt::format("{} = {} is too long", value.key, value.text));
         }
         return result;
     }
 
     ticks to_ticks(quantity kind, std::string_view unit, const written_value& value) const {
-        return static_cast<ticks>(std::llround(measured(kind, unit, value, most_ticks)));
+        return static_cast<ticks>(std::llround(measured(kind, unit, value, most_ps)));
     }
 
     rate to_rate(quantity kind, std::string_view unit, const written_value& value) const {
-        return rate::from_ticks(measured(kind, unit, value, most_ticks_each));
+        return rate::from_ticks(measured(kind, unit, value, most_ps_each));
     }
 
     static void check_least(const machine_key& key, double number, const written_value& value) {
@@ -278,8 +279,11 @@ private:
                                   const written_value& value, std::uint64_t most) {
         const double number = number_of(value) * scale_of(key.kind, unit);
         if (number != std::floor(number) || number > static_cast<double>(most)) {
-            reject(value.place, fmt::format("{} = {} must be a whole number, at most {}", value.key,
-                                            value.text, most));
+            // The limit in the unit of the key.
+            const auto scale = static_cast<std::uint64_t>(scale_of(key.kind, unit));
+            reject(value.place,
+                   fmt::format("{} = {} must be a whole number{}, at most {}", value.key,
+                               value.text, scale > 1 ? " of bytes" : "", most / scale));
         }
         check_least(key, number, value);
         return static_cast<std::uint64_t>(number);
@@ -334,6 +338,16 @@ private:
 
     void require_ticks(std::string_view what, ticks amount) const {
         if (amount == 0) reject(document_.file, fmt::format("{} must be at least a tick", what));
+    }
+
+    /// A byte through an expander box takes both.
+    void check_expander() const {
+        const bus_model& bus = draft_.model.bus;
+        const wide slowest = std::max(bus.write_per_byte.scaled, bus.read_per_byte.scaled);
+        if (slowest + bus.expander_per_byte.scaled <= INT64_MAX) return;
+        reject(document_.file,
+               "[network] write or read, and expander, are too long together: a "
+               "byte takes at most eight seconds");
     }
 
     void check_regimes(std::string_view operation) {

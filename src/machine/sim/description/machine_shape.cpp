@@ -123,6 +123,11 @@ private:
             reject(file_, fmt::format("a line of {} bytes is none: it must divide a page of {}",
                                       node.line_bytes, page_bytes));
         }
+        if (node.sockets > 1 && node.cores % node.cores_per_cache != 0) {
+            reject(file_, fmt::format("cores_per_cache = {} must divide cores_per_socket = {}: a "
+                                      "cache lies in one socket",
+                                      node.cores_per_cache, node.cores));
+        }
         const auto limit = static_cast<std::uint32_t>(places);
         std::uint32_t processes = draft_.processes;
         std::uint32_t threads = draft_.threads;
@@ -200,7 +205,11 @@ private:
             draft_.threads == 0 ? "" : fmt::format("threads={}", draft_.ranks);
         if (draft_.ranks <= places) return threads;
         const std::uint64_t of_one_core = std::uint64_t{node.sockets} * node.threads;
-        const std::uint64_t cores = (draft_.ranks + of_one_core - 1) / of_one_core;
+        std::uint64_t cores = (draft_.ranks + of_one_core - 1) / of_one_core;
+        if (node.sockets > 1) {  // whole caches
+            const std::uint64_t each = node.cores_per_cache;
+            cores = (cores + each - 1) / each * each;
+        }
         if (cores * node.sockets > most_cores) return "a [network] that joins several nodes";
         return fmt::format("node.cores_per_socket={}{}{}", cores, threads.empty() ? "" : ",",
                            threads);

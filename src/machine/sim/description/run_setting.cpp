@@ -10,7 +10,7 @@
 
 #include "base/knobs.hpp"
 #include "base/units.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "machine/sim/engine/stack_region.hpp"
 
 namespace selion::machine::sim {
@@ -92,7 +92,8 @@ bool set_delay(run_setting& setting, std::string_view value) {
 
 bool set_loss(run_setting& setting, std::string_view value) {
     const auto probability = plain_number(value);
-    if (!probability || *probability >= 1) return false;
+    // Nearly all lost is a message that never comes, by a loop without an end.
+    if (!probability || *probability > 0.999) return false;
     setting.loss_probability = *probability;
     return true;
 }
@@ -137,10 +138,10 @@ constexpr run_option run_options[] = {
     {"delay", "PROBABILITY@TIME, for example 0.01@50us; the time is less than 1000000s", set_delay},
     {"explore", "off, random or delays", set_exploration},
     {"kill", "RANK@TIME, for example 3@5us; the time is less than 1000000s", add_kill, true},
-    {"loss", "a probability below 1, for example 0.001", set_loss},
+    {"loss", "a probability of at most 0.999, for example 0.001", set_loss},
     {"payload", "bytes or none (times alone: long puts and gets do not move their data)",
      set_payload},
-    {"seed", "a whole number", set_seed},
+    {"seed", "a whole number below 2^64", set_seed},
     {"slow",
      "RANKxFACTOR, for example 2x1.5; the factor is from 0.001 to 1000000, and each rank has one",
      add_slow, true},

@@ -91,7 +91,8 @@ void engine::resume_at(task& rank, ticks at) {
 }
 
 void engine::steal(task& rank, ticks amount) {
-    (is_armed(rank) ? rank.stolen : rank.now) += amount;
+    ticks& longer = is_armed(rank) ? rank.stolen : rank.now;
+    longer = later(longer, amount);
 }
 
 [[gnu::always_inline]] inline void engine::fetch_ahead() const {
@@ -125,6 +126,8 @@ task* engine::next_rank() {
             --cancelled_;
             continue;
         }
+        if (is_beyond(next.due.at)) [[unlikely]]
+            on_beyond_(what, next.due.order >> count_bits);
         what.armed_order = 0;
         now_ = next.due.at;
         ++happened_;

@@ -55,6 +55,15 @@ public:
     engine(const engine&) = delete;
     engine& operator=(const engine&) = delete;
 
+    /// Called with an event, or a rank, whose time would be later than time may become, and the
+    /// number of the rank that caused it (some number beyond all ranks: none did).
+    using beyond_time = std::function<void(const event&, std::uint64_t)>;
+    /// @param on_beyond must not return.
+    void limit_time(ticks latest, beyond_time on_beyond) {
+        latest_ = latest;
+        on_beyond_ = std::move(on_beyond);
+    }
+
     /// Runs `body(rank)` of every rank to its end, rank 0 first.
     void run(const std::function<void(std::uint32_t)>& body);
 
@@ -71,7 +80,11 @@ public:
         const task& self = *current_;
         const bool is_first =
             queue_.empty() || due_time{self.now, order_of(self)} < queue_.top().due;
-        if (is_first) now_ = self.now;
+        if (is_first) {
+            if (is_beyond(self.now)) [[unlikely]]
+                on_beyond_(self, self.number);
+            now_ = self.now;
+        }
         return is_first;
     }
     /// Lets everything happen that is due before the current rank's time. Afterwards the rank may
@@ -114,6 +127,10 @@ public:
 private:
     static constexpr std::size_t most_cancelled = 1024;  ///< that are never looked for
 
+    /// Also of a time that is no sum any more, which is negative.
+    bool is_beyond(ticks at) const {
+        return static_cast<std::uint64_t>(at) > static_cast<std::uint64_t>(latest_);
+    }
     static std::uint64_t order_of(const task& rank) { return rank.next_order + 1; }
     stack_of_rank& run_body(task& rank);
     stack_of_rank& stack_of(task& rank);
@@ -124,6 +141,8 @@ private:
 
     std::unique_ptr<execution> execution_;
     std::function<void()> on_deadlock_;
+    beyond_time on_beyond_;
+    ticks latest_ = end_of_time;
     std::vector<task> tasks_;
     event_queue queue_;
     std::size_t cancelled_ = 0;  ///< entries of the queue

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace selion::machine::sim {
 
@@ -28,12 +29,17 @@ public:
     virtual void change(stack_of_rank& from, stack_of_rank& to) = 0;
 };
 
+/// Called when a rank cannot run, or not go on, with a sentence that says why. Must not return.
+using rank_trouble = std::function<void(std::uint32_t rank, const std::string& sentence)>;
+
 /// Fibers on one thread.
 /// @param stack_bytes of each rank, a multiple of the page size.
-std::unique_ptr<execution> make_fiber_execution(std::uint32_t ranks, std::size_t stack_bytes);
+/// @param on_trouble for a stack that was too short, where no guard page has told of it.
+std::unique_ptr<execution> make_fiber_execution(std::uint32_t ranks, std::size_t stack_bytes,
+                                                rank_trouble on_trouble = {});
 
 /// One thread for each rank, for debuggers, sanitizers and interpreters whose stacks must not be
 /// exchanged.
-std::unique_ptr<execution> make_thread_execution();
+std::unique_ptr<execution> make_thread_execution(rank_trouble on_trouble);
 
 }  // namespace selion::machine::sim

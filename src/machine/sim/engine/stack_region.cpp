@@ -9,7 +9,7 @@
 
 #include "base/units.hpp"
 #include "machine/fiber/sanitizer_fiber.hpp"
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 #include "selion/error.hpp"
 
 namespace selion::machine::sim {
@@ -48,6 +48,20 @@ stack_region::stack_region(std::uint32_t ranks, std::size_t stack_bytes) : ranks
 stack_region::~stack_region() {
     forget_frames(start_, stride_ * ranks_);
     munmap(start_, stride_ * ranks_);
+}
+
+std::size_t stack_region::stack_bytes() const { return stride_ - page_bytes(); }
+
+/// The lines next to its own stack and next to its neighbour's. A frame may leave out either.
+bool stack_region::is_overrun(std::uint32_t rank) const {
+    if (rank < guarded_) return false;
+    constexpr std::size_t words = 8;
+    const std::byte* const low = start_ + rank * stride_;
+    const auto* const first = reinterpret_cast<const std::uint64_t*>(low);
+    const auto* const last = reinterpret_cast<const std::uint64_t*>(low + page_bytes()) - words;
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < words; ++i) seen |= first[i] | last[i];
+    return seen != 0;
 }
 
 std::span<std::byte> stack_region::stack(std::uint32_t rank) const {

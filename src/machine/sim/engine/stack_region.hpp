@@ -12,7 +12,8 @@ constexpr std::uint32_t many_ranks = 1024;
 
 /// Stacks of all ranks in one mapping. Pages appear when touched. Below a stack lies a page that
 /// nobody may touch; each such page splits the mapping, and the kernel limits mappings
-/// (vm.max_map_count), so only the first `guarded()` ranks have one.
+/// (vm.max_map_count), so only the first `guarded()` ranks have one. The others have a page that
+/// nobody writes to as long as their stack is long enough.
 class stack_region {
 public:
     /// @param stack_bytes of each rank, rounded up to whole pages.
@@ -26,6 +27,10 @@ public:
     /// ranks that stop at the same depth do not meet in one set of the first-level cache.
     std::span<std::byte> stack(std::uint32_t rank) const;
     std::uint32_t guarded() const { return guarded_; }
+    /// Whether a rank without a guard has written below its stack, as far as two lines of that page
+    /// show it. @cost reads of a page that all such ranks have in common as long as it is empty.
+    bool is_overrun(std::uint32_t rank) const;
+    std::size_t stack_bytes() const;  ///< of each, at most
 
 private:
     std::byte* start_;

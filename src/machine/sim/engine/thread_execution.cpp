@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <semaphore>
-#include <thread>
+#include <fmt/format.h>
 
-#include "machine/crash_handler.hpp"
+#include <semaphore>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "machine/process/crash_handler.hpp"
 #include "machine/sim/engine/execution.hpp"
 
 namespace selion::machine::sim {
@@ -21,18 +25,26 @@ public:
 
 class thread_execution final : public execution {
 public:
+    explicit thread_execution(rank_trouble on_trouble) : on_trouble_(std::move(on_trouble)) {}
+
     std::unique_ptr<stack_of_rank> adopt_caller() override {
         return std::make_unique<thread_of_rank>();
     }
 
-    std::unique_ptr<stack_of_rank> make(std::uint32_t,
+    std::unique_ptr<stack_of_rank> make(std::uint32_t rank,
                                         std::function<stack_of_rank&()> body) override {
         auto made = std::make_unique<thread_of_rank>();
-        made->thread_ = std::thread([self = made.get(), body = std::move(body)] {
-            const signal_stack stack_for_signals;
-            self->turn_.acquire();
-            static_cast<thread_of_rank&>(body()).turn_.release();
-        });
+        try {
+            made->thread_ = std::thread([self = made.get(), body = std::move(body)] {
+                const signal_stack stack_for_signals;
+                self->turn_.acquire();
+                static_cast<thread_of_rank&>(body()).turn_.release();
+            });
+        } catch (const std::system_error& trouble) {
+            on_trouble_(rank, fmt::format("cannot start the thread of rank {} ({}); use "
+                                          "context=fibers or fewer ranks",
+                                          rank, trouble.code().message()));
+        }
         return made;
     }
 
@@ -40,10 +52,15 @@ public:
         static_cast<thread_of_rank&>(to).turn_.release();
         static_cast<thread_of_rank&>(from).turn_.acquire();
     }
+
+private:
+    rank_trouble on_trouble_;
 };
 
 }  // namespace
 
-std::unique_ptr<execution> make_thread_execution() { return std::make_unique<thread_execution>(); }
+std::unique_ptr<execution> make_thread_execution(rank_trouble on_trouble) {
+    return std::make_unique<thread_execution>(std::move(on_trouble));
+}
 
 }  // namespace selion::machine::sim

@@ -45,12 +45,14 @@ ticks copy_loop(const mesh_model& mesh, std::uint64_t bytes) {
     const ticks unrolled_later = std::max<ticks>(unrolled - 1, 0);
     const ticks rest_later = unrolled != 0 ? rest : rest - 1;
     const ticks slot = slot_of(mesh);
-    return mesh.loop_entry + first + unrolled_later * std::max(mesh.unrolled_store, slot) +
-           rest_later * std::max(mesh.remainder_store, slot);
+    return mesh.loop_entry + first +
+           multiple(static_cast<std::uint64_t>(unrolled_later),
+                    std::max(mesh.unrolled_store, slot)) +
+           multiple(static_cast<std::uint64_t>(rest_later), std::max(mesh.remainder_store, slot));
 }
 
 ticks mesh_way(const machine_model& model, const route& way) {
-    return model.mesh.entry + model.mesh.hop * hops(model, way.from, way.to);
+    return model.mesh.entry + multiple(hops(model, way.from, way.to), model.mesh.hop);
 }
 
 ticks bus_transfer(const machine_model& model, const route& way, std::uint64_t bytes) {
@@ -65,10 +67,10 @@ ticks wires(const machine_model& model, const route& way, std::uint64_t bytes) {
             const crossbar_model& bar = model.crossbar;
             const std::uint64_t more =
                 bar.packet_bytes == 0 || bytes == 0 ? 0 : (bytes - 1) / bar.packet_bytes;
-            return bar.latency + bar.per_byte.of(bytes) + static_cast<ticks>(more) * bar.packet_gap;
+            return bar.latency + bar.per_byte.of(bytes) + multiple(more, bar.packet_gap);
         }
         case network_kind::torus:
-            return model.torus.entry + model.torus.hop * hops(model, way.from, way.to) +
+            return model.torus.entry + multiple(hops(model, way.from, way.to), model.torus.hop) +
                    model.torus.per_byte.of(bytes);
         case network_kind::mesh: return mesh_way(model, way);
         case network_kind::bus: return bus_transfer(model, way, bytes);
@@ -124,11 +126,11 @@ journey answered_journey(const machine_model& model, const route& way,
     if (model.network == network_kind::mesh) {
         // Loads, one after another, each waiting for its word.
         const std::uint64_t width = model.mesh.store_bytes;
-        const auto words = static_cast<ticks>((way.bytes + width - 1) / width);
+        const std::uint64_t words = (way.bytes + width - 1) / width;
         const ticks word =
-            model.mesh.read_entry + model.mesh.read_hop * hops(model, way.from, way.to);
+            model.mesh.read_entry + multiple(hops(model, way.from, way.to), model.mesh.read_hop);
         made.there = word / 2;
-        made.back = words * word - made.there;
+        made.back = multiple(words, word) - made.there;
         return made;
     }
     const route back{.from = way.to, .to = way.from};

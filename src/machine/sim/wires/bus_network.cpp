@@ -160,6 +160,7 @@ private:
     void look_again(engine& host, ticks at) {
         if (engine::is_armed(look_) && look_at_ <= at) return;
         look_at_ = at;
+        host.cancel(look_);
         look_.owner = this;
         look_.act = [](engine& later, event& due) {
             static_cast<look&>(due).owner->start_next(later);

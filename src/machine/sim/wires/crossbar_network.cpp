@@ -63,7 +63,7 @@ private:
     /// Gaps between the packets of one message.
     ticks packets(std::uint64_t bytes) const {
         if (model_.packet_bytes == 0 || bytes == 0) return 0;
-        return static_cast<ticks>((bytes - 1) / model_.packet_bytes) * model_.packet_gap;
+        return multiple((bytes - 1) / model_.packet_bytes, model_.packet_gap);
     }
 
     ticks occupancy(std::uint64_t bytes) const {

@@ -16,10 +16,10 @@ namespace {
 /// does the last one wait than the first, if it waits at all. @return the time that all of them
 /// wait.
 ticks waits_of_all(ticks count, ticks wait, ticks gain) {
-    if (wait >= gain) return count * wait - count * gain / 2;
-    const ticks waiting = static_cast<ticks>(wide{wait} * (count - 1) / gain) + 1;
-    return waiting * wait -
-           static_cast<ticks>(wide{waiting} * (waiting - 1) * gain / (count - 1) / 2);
+    const wide waiting = wait >= gain ? wide{count} : wide{wait} * (count - 1) / gain + 1;
+    const wide gained =
+        wait >= gain ? wide{count} * gain / 2 : waiting * (waiting - 1) * gain / (count - 1) / 2;
+    return static_cast<ticks>(std::min<wide>(waiting * wait - gained, longest_time));
 }
 
 /// While a message is on its way its event is that of its head, at a router; `at` is the first link
@@ -96,8 +96,8 @@ void mesh_messages::start_first(engine& host, std::uint32_t port) {
     link& taken = links_[port];
     mesh_train train(model(), what, static_cast<mesh_link>(port % links_per_node));
     train.begin(start_of_work(port));
-    const ticks room_at = taken.empty_at - static_cast<ticks>(places_ - taken.pending - 1) * slot();
-    const ticks first = std::max({train.ready(), queue.free_at, room_at});
+    const ticks room_at = taken.empty_at - multiple(places_ - taken.pending - 1, slot());
+    const ticks first = std::min(std::max({train.ready(), queue.free_at, room_at}), out_of_reach);
     const ticks last = first + train.work_of_rest(slot());
     taken.count.transactions += what.slots_left;
     taken.count.bytes += what.bytes;
@@ -133,9 +133,9 @@ void mesh_messages::leave_port(engine& host, message& what) {
     const mesh_link output = mesh_way(std::bit_cast<mesh_way>(what.step)).advance();
     const ticks start = std::max(host.now(), links_[left.router + output].free_at);
     left.pending -= count;
-    left.empty_at = std::max(left.empty_at, start + static_cast<ticks>(count) * slot());
+    left.empty_at = std::max(left.empty_at, later(start, multiple(count, slot())));
     if (count > places_) {
-        const ticks room_at = left.empty_at - static_cast<ticks>(places_) * slot();
+        const ticks room_at = left.empty_at - multiple(places_, slot());
         end_first(host, port, std::max(what.entered, room_at));
     }
     what.at = left.router;
@@ -160,7 +160,7 @@ void mesh_messages::move(engine& host, message& what) {
     }
     what.step = std::bit_cast<std::uint32_t>(way);
     what.at = next.router;
-    what.entered += model().hop;
+    what.entered = later(what.entered, model().hop);
     host.schedule(what, start + model().hop, cause);
 }
 
@@ -169,12 +169,13 @@ void mesh_messages::move(engine& host, message& what) {
 ticks mesh_messages::take(link& taken, message& what, ticks now) const {
     const auto count = static_cast<ticks>(what.slots_left);
     const ticks start = std::max(now, taken.free_at);
-    const ticks gain = what.entered - now - (count - 1) * slot();
-    taken.free_at = start + count * slot();
+    const ticks of_rest = multiple(what.slots_left - 1, slot());
+    const ticks gain = what.entered - now - of_rest;
+    taken.free_at = later(start, of_rest + slot());
     taken.count.transactions += what.slots_left;
     taken.count.bytes += what.bytes;
     taken.count.waiting += waits_of_all(count, start - now, gain);
-    what.entered = std::max(what.entered, start + (count - 1) * slot());
+    what.entered = std::max(what.entered, start + of_rest);
     return start;
 }
 

@@ -74,7 +74,7 @@ ticks mesh_network::send(engine& host, std::uint32_t port, ticks now) {
                 switches_.await_room(port);
                 return end_of_time;
             }
-            gone = std::max({train.ready(), queue.free_at, now});
+            gone = std::min(std::max({train.ready(), queue.free_at, now}), out_of_reach);
             switches_.enter(port, {&what, 0, train.bytes(), way}, gone, {train.ready(), now});
             queue.free_at = gone + slot();
             train.go_on(gone);
@@ -112,6 +112,7 @@ void mesh_network::schedule_step(engine& host) {
     const ticks next = switches_.next();
     if (next == end_of_time || (engine::is_armed(step_) && step_at_ <= next)) return;
     step_at_ = next;
+    host.cancel(step_);
     host.schedule(step_, next, wires_);
 }
 

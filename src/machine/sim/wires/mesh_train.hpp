@@ -34,19 +34,18 @@ public:
     }
     /// Work for all but the first, each of which takes at least so long. @pre begin.
     ticks work_of_rest(ticks least) const {
-        const auto count = static_cast<ticks>(transactions());
+        const std::uint32_t count = transactions();
         if (source_ == from_core) {
-            const auto unrolled = static_cast<ticks>(what_.at);
-            const ticks first = std::min<ticks>(unrolled, 1);
-            return (unrolled - first) * std::max(model_.unrolled_store, least) +
-                   (count - 1 - (unrolled - first)) * std::max(model_.remainder_store, least);
+            const std::uint32_t unrolled = what_.at - std::min(what_.at, 1U);
+            return multiple(unrolled, std::max(model_.unrolled_store, least)) +
+                   multiple(count - 1 - unrolled, std::max(model_.remainder_store, least));
         }
-        if (source_ == from_events || count == 1) return (count - 1) * least;
+        if (source_ == from_events || count == 1) return multiple(count - 1, least);
         // Whole transactions of DMA differ by at most a tick, so all or none of them take longer
         // than `least`; the last one may be a short one.
         const rate& pace = model_.dma_per_byte;
-        const std::uint64_t before_last = std::uint64_t{transactions() - 1} * width();
-        const ticks whole = pace.of(width()) < least ? (count - 2) * least
+        const std::uint64_t before_last = std::uint64_t{count - 1} * width();
+        const ticks whole = pace.of(width()) < least ? multiple(count - 2, least)
                                                      : pace.of(before_last) - pace.of(width());
         return whole + std::max(pace.of(what_.bytes) - pace.of(before_last), least);
     }

@@ -56,13 +56,13 @@ ticks mesh_wires::start_of_work(std::uint32_t port) {
 /// A load stops its core until its word is there, so several words take several times as long: the
 /// answer brings the time of all but the first. A core takes its answers one after another.
 void mesh_wires::read(engine& host, message& what) {
-    const auto hops = static_cast<ticks>(layout_.way(what.from, what.to).hops());
-    const ticks word = model_.read_entry + model_.read_hop * hops;
+    const ticks word =
+        model_.read_entry + multiple(layout_.way(what.from, what.to).hops(), model_.read_hop);
     ticks taken = word / 2;
     if (what.kind == message_class::read_reply) {
         const std::uint64_t width = mesh_train::bytes_of_store(model_, what);
         const std::uint64_t words = std::max<std::uint64_t>((what.bytes + width - 1) / width, 1);
-        taken = word - taken + static_cast<ticks>(words - 1) * word;
+        taken = word - taken + multiple(words - 1, word);
     }
     ticks at = host.now() + taken;
     if (what.kind == message_class::read_reply) {
@@ -78,7 +78,7 @@ std::vector<link_use> mesh_wires::links() const {
     for (std::uint32_t link = 0; link < layout_.nodes() * links_per_node; ++link) {
         if (!layout_.exists(link / links_per_node, link % links_per_node)) continue;
         const mesh_link_count& carried = count(link);
-        const ticks busy = static_cast<ticks>(carried.transactions) * slot_;
+        const ticks busy = multiple(carried.transactions, slot_);
         // One transaction after another: not before that is it free for good.
         all.push_back({.name = layout_.name(link),
                        .messages = carried.transactions,

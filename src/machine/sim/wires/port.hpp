@@ -23,9 +23,9 @@ struct port {
     /// @return when that begins.
     ticks take(std::uint64_t message_bytes, ticks ready, ticks taken) {
         const ticks start = std::max(ready, free_at);
-        free_at = start + taken;
-        busy += taken;
-        waiting += start - ready;
+        free_at = later(start, taken);
+        busy = later(busy, taken);
+        waiting = later(waiting, start - ready);
         ++messages;
         bytes += message_bytes;
         return start;

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "machine/program_images.hpp"
+#include "machine/process/program_images.hpp"
 #include "selion/detail/message_function.hpp"
 #include "selion/detail/script_place.hpp"
 

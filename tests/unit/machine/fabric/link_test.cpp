@@ -32,6 +32,16 @@ TEST(link, a_window_opens_as_frames_are_taken) {
     EXPECT_TRUE(link.is_quiet());
 }
 
+TEST(link, who_moves_memory_wants_something_of_the_peer) {
+    peer_link link;
+    EXPECT_FALSE(link.is_owed());
+    link.reads = 1;
+    EXPECT_TRUE(link.is_owed());
+    link.reads = 0;
+    link.writes = 1;
+    EXPECT_TRUE(link.is_owed());
+}
+
 TEST(link, quiet_does_not_wait_for_fleeting_frames) {
     peer_link link;
     link.requests().sent = 3;

@@ -230,5 +230,62 @@ TEST(credits, ranks_that_have_none_serve_each_other) {
     EXPECT_GT(run.ended(), 4 * 2 * flight);
 }
 
+/// A rank that others never leave alone ends its call, and what has come by then is served by an
+/// interrupt, not in its next call.
+TEST(big_lock, what_a_call_leaves_in_the_dispatcher_is_served_when_it_is_over) {
+    constexpr std::uint64_t signals = 1001;
+    machine_model model = locked(false);
+    model.reception.dispatch = 0;
+    set_costs(model, {.target = 10});
+    model.put.regimes[0].origin = 5;
+    model_run run(model);
+    std::uint64_t served = 0;
+    run.run_each({[&](model_rank& self) {
+                      for (std::uint64_t i = 0; i < signals; ++i) {
+                          self.raise(1, 0);
+                          self.compute(10);
+                      }
+                  },
+                  [&](model_rank& self) {
+                      self.compute(flight - 2);
+                      self.put(2, 64, 8);
+                      self.compute(100 * signals);
+                      self.fall_in();
+                      served = self.own(0);
+                  }});
+    EXPECT_EQ(served, signals);
+}
+
+/// What the handler of a rank sends comes behind what the rank has sent, also if that has to wait.
+TEST(credits, a_message_of_a_handler_waits_behind_those_of_its_rank) {
+    machine_model model = free_model(3, network_kind::crossbar);
+    model.crossbar.latency = flight;
+    model.reception.credits = 1;
+    model.reception.queues_without_credit = true;
+    static std::uint64_t* word = nullptr;
+    static std::vector<std::uint64_t> seen;
+    seen.clear();
+    model_run run(model);
+    run.run_each({[](model_rank& self) {
+                      for (std::uint64_t i = 1; i <= 3; ++i) self.put_word(1, 64, i);
+                      self.compute(100 * flight);
+                      self.fall_in();
+                  },
+                  [](model_rank& self) { word = &self.own(64); },
+                  [](model_rank& self) {
+                      self.compute(50);
+                      self.send(0);
+                  }},
+                 [](detail::rank_context& here, const incoming_message&) {
+                     if (here.rank == 0) {
+                         here.transport->send(
+                             here, {.target = 1, .kind = 0, .handler = 0, .arguments = {}});
+                     } else {
+                         seen.push_back(*word);
+                     }
+                 });
+    EXPECT_EQ(seen, std::vector<std::uint64_t>{3});
+}
+
 }  // namespace
 }  // namespace selion::machine::sim

@@ -62,6 +62,23 @@ TEST(cancelled_events, are_those_of_ranks_that_are_resumed_again) {
     });
 }
 
+TEST(cancelled_events, are_counted_where_a_mesh_steps_sooner_than_it_was_to) {
+    machine_model model = free_model(4, network_kind::mesh);
+    model.mesh.rows = 1;
+    model.mesh.columns = 4;
+    model.mesh.entry = 10;
+    model.mesh.hop = 1000;
+    model_run run(model);
+    run.run([&](model_rank& rank) {
+        rank.compute(15 * (3 - rank.number()));
+        rank.put((rank.number() + 2) % 4, 64, 8);
+        rank.compute(1'000'000);
+        rank.fall_in();
+    });
+    EXPECT_EQ(run.all().events().entries(), 0u);
+    EXPECT_EQ(run.all().events().pending(), 0u);
+}
+
 TEST(cancelled_events, the_others_keep_their_order) {
     event_queue queue;
     std::mt19937_64 random(7);

@@ -38,6 +38,17 @@ TEST(loss, what_got_lost_arrives_a_flight_after_its_senders_timer) {
     EXPECT_NEAR(lost_again, 250, 70);
 }
 
+TEST(loss, and_lateness_never_leave_the_numbers) {
+    run_setting setting = losing(0.999);
+    setting.explore = exploration::random;
+    constexpr ticks second = 1'000'000'000'000;
+    perturbation link(setting, tick_length{}, 1'000'000 * second);
+    for (std::uint32_t to = 1; to <= 300; ++to) {
+        const ticks at = link.arrival({0, to, longest_time / 2, longest_time / 4, true}).at;
+        EXPECT_GE(at, longest_time / 2);
+    }
+}
+
 TEST(loss, and_delays_are_the_networks) {
     run_setting setting = losing(0.5);
     setting.delay_probability = 1;

@@ -435,5 +435,25 @@ TEST(retransmission, has_nothing_to_do_after_a_call) {
     EXPECT_EQ(run.ended(1), 300 + dispatch + target + 1000);
 }
 
+TEST(reception, a_handler_that_looks_at_the_clock_again_sees_time_pass) {
+    machine_model model = model_with(reception_kind::hardware);
+    model.processor.poll = 70;
+    static std::vector<std::int64_t> seen;
+    seen.clear();
+    model_run run(model);
+    run.run_each({[](model_rank& self) {
+                     self.send(1);
+                     self.compute(100 * flight);
+                     self.fall_in();
+                 }},
+                 [](detail::rank_context& here, const incoming_message&) {
+                     seen.push_back(here.clock->now_ps());
+                     seen.push_back(here.clock->now_ps());
+                     here.clock->charge(here, {.picoseconds = 5});
+                     seen.push_back(here.clock->now_ps());
+                 });
+    EXPECT_EQ(seen, (std::vector<std::int64_t>{flight, flight + 70, flight + 75}));
+}
+
 }  // namespace
 }  // namespace selion::machine::sim

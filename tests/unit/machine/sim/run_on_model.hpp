@@ -117,6 +117,12 @@ public:
                            {address(number(), place), 0, 0, detail::atomic_operation::load, 8});
     }
     void quiet() { all_.quiet(context_); }
+    /// Makes the target call what the run delivers messages to.
+    void send(std::uint32_t target) {
+        all_.send(context_, {.target = target, .kind = 0, .handler = 0, .arguments = {}});
+    }
+    /// Lets everything happen until its own time, and serves nothing.
+    void fall_in() { all_.fall_in(context_); }
 
     /// A word of the rank's own memory.
     std::uint64_t& own(std::uint64_t place) {
@@ -145,21 +151,29 @@ public:
         owner_.memory_ = &all_;
     }
 
+    using delivery = void (*)(detail::rank_context&, const incoming_message&);
+
     /// Runs `body` on every rank.
-    void run(const std::function<void(model_rank&)>& body) {
-        all_.run({.rank_main = [&](detail::rank_context& context) {
-            model_rank rank(all_, context);
-            body(rank);
-            ended_[context.rank] = rank.now();
-            return 0;
-        }});
+    /// @param deliver called for each message.
+    void run(const std::function<void(model_rank&)>& body, delivery deliver = nullptr) {
+        all_.run({.rank_main =
+                      [&](detail::rank_context& context) {
+                          model_rank rank(all_, context);
+                          body(rank);
+                          ended_[context.rank] = rank.now();
+                          return 0;
+                      },
+                  .deliver = deliver});
     }
 
     /// Runs a program of its own on each rank; ranks beyond the last one do nothing.
-    void run_each(const std::vector<std::function<void(model_rank&)>>& programs) {
-        run([&](model_rank& rank) {
-            if (rank.number() < programs.size()) programs[rank.number()](rank);
-        });
+    void run_each(const std::vector<std::function<void(model_rank&)>>& programs,
+                  delivery deliver = nullptr) {
+        run(
+            [&](model_rank& rank) {
+                if (rank.number() < programs.size()) programs[rank.number()](rank);
+            },
+            deliver);
     }
 
     simulation& all() { return all_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/crash_handler.hpp"
+#include "machine/process/crash_handler.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -13,8 +13,9 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "machine/call_record.hpp"
-#include "machine/host.hpp"
-#include "machine/last_words.hpp"
+#include "machine/host/host.hpp"
+#include "machine/process/bounded_end.hpp"
+#include "machine/process/last_words.hpp"
 
 namespace selion::machine {
 namespace {
@@ -46,15 +47,22 @@ bool is_beyond_stack([[maybe_unused]] std::uint64_t address,
 }
 
 void print_death(const detail::rank_context& rank, int number, const void* address) {
-    // Building the sentence allocates; if the crash happened inside the allocator, the alarm ends
-    // the process instead.
-    alarm(1);
+    // Building the sentence allocates, and the crash may have happened inside the allocator.
+    static std::array<char, 200> short_text;
+    const auto text = fmt::format_to_n(
+        short_text.data(), short_text.size() - 1,
+        "selion: rank {} of {} died of signal {}, and more could not be told within a second, as "
+        "where it has written beyond a block of the heap; it ends\n",
+        rank.rank, rank.ranks, number);
+    *text.out = '\0';
+    die_within(1, number, short_text.data());
     std::string place;
     if (rank.call->crash_was_a_fault != 0) place = fmt::format(" at address {}", address);
     place += overrun_text(*rank.call);
     base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; {}", rank.rank, rank.ranks,
                           strsignal(number), number, place, last_call_text(*rank.call),
                           rank.deaths != nullptr ? "the others go on" : "the job ends"));
+    die_within(1, number, "");  // it is told
 }
 
 /// Ranks that make the same mistake die at the same time, and the first to end the process would

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/control_group.hpp"
+#include "machine/host/control_group.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

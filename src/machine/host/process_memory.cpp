@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/process_memory.hpp"
+#include "machine/host/process_memory.hpp"
 
 #include <fmt/format.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/exit_watch.hpp"
+#include "machine/process/exit_watch.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include <string>
 
 #include "machine/call_record.hpp"
-#include "machine/failure.hpp"
-#include "machine/last_words.hpp"
+#include "machine/process/failure.hpp"
+#include "machine/process/last_words.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::machine {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "machine/job_environment.hpp"
+#include "machine/process/job_environment.hpp"
 
 /// The calls of `run` that this process makes, on whatever machine, one at a time.
 namespace selion::machine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/failure.hpp"
+#include "machine/process/failure.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/log.hpp"
+#include "machine/process/bounded_end.hpp"
 
 namespace selion {
 namespace {
@@ -63,7 +64,7 @@ error cannot_open(std::string_view what) {
 }
 
 void flush_and_leave(int status) noexcept {
-    alarm(1);
+    leave_within(1, status);
     std::fflush(nullptr);
     _exit(status);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/processor_counter.hpp"
+#include "machine/host/processor_counter.hpp"
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 #include <cstring>
 #include <string>
 
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 
 namespace selion::machine {
 namespace {

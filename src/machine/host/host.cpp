@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -16,8 +16,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/text_hash.hpp"
-#include "machine/control_group.hpp"
+#include "machine/host/control_group.hpp"
+#include "selion/detail/hash.hpp"
 
 namespace selion::machine {
 namespace {
@@ -48,7 +48,7 @@ std::string fingerprint_of(unsigned processors) {
     utsname system{};
     uname(&system);
     const std::string text = fmt::format("{} {} {}", system.machine, processor_name(), processors);
-    return fmt::format("{:016x}", base::text_hash(text));
+    return fmt::format("{:016x}", detail::text_hash(text));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/program_start.hpp"
+#include "machine/process/program_start.hpp"
 
 #include <algorithm>
 #include <fstream>

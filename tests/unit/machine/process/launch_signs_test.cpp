@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/launch_signs.hpp"
+#include "machine/process/launch_signs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,6 +15,9 @@ int beyond_standard_streams(int file);
 /// executed.
 /// @return its descriptor; -1: it cannot be had, and `errno` says why.
 int make_memory_file(const char* name);
+/// @return as `ftruncate`; also where `ulimit -f` allows less, by which the system would end the
+/// process.
+int set_memory_bytes(int file, std::uint64_t bytes);
 /// From now on nobody can resize or unseal it any more. @return false: `errno` says why.
 bool seal_memory_file(int file);
 /// The same who has not made it: whether it has been sealed.

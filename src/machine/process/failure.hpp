@@ -15,8 +15,8 @@ void announce(const failure& why) noexcept;
 /// Whether the calling thread is in the program's error handler, and so has claimed already.
 bool is_in_error_handler() noexcept;
 
-/// Ends the process, but first writes out what its streams hold. Another thread may hold a stream's
-/// lock for ever: then an alarm ends it.
+/// Ends the process, but first writes out what its streams hold: for a second at most, since
+/// another thread may hold a stream's lock for ever.
 [[noreturn]] void flush_and_leave(int status) noexcept;
 
 /// After a call of the system that makes a file descriptor for `what`, in vain.

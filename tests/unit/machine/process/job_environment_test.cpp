@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/job_environment.hpp"
+#include "machine/process/job_environment.hpp"
 
 #include "unit/environment.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/program_images.hpp"
+#include "machine/process/program_images.hpp"
 
 #include <fmt/format.h>
 #include <link.h>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "selion/detail/hash.hpp"
 #include "selion/detail/message_function.hpp"
 #include "selion/detail/script_place.hpp"
 #include "selion/expect.hpp"
@@ -46,9 +47,7 @@ struct entry {
 std::uint64_t tag_of(std::string_view path) {
     if (path.empty()) return program_tag;
     const std::string_view name = path.substr(path.rfind('/') + 1);
-    std::uint64_t hash = 14695981039346656037ull;  // FNV-1a
-    for (const char letter : name)
-        hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211;
+    const std::uint64_t hash = detail::text_hash(name);
     const std::uint64_t folded = (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48) & 0xffff;
     return (folded < 2 ? folded + 2 : folded) << tag_shift;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/run_history.hpp"
+#include "machine/process/run_history.hpp"
 
 #include <unistd.h>
 

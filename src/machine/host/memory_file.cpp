@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/memory_file.hpp"
+#include "machine/host/memory_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,10 +32,19 @@ bool is_sealed_memory_file(int file) {
     return seals >= 0 && (seals & F_SEAL_SEAL) != 0;
 }
 
+int set_memory_bytes(int file, std::uint64_t bytes) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {
+        errno = EFBIG;  // the system would end the process by SIGXFSZ
+        return -1;
+    }
+    return ftruncate(file, static_cast<off_t>(bytes));
+}
+
 int make_sealed_file(const char* name, std::uint64_t bytes) {
     const int file = make_memory_file(name);
     if (file < 0) return -1;
-    if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || !seal_memory_file(file)) {
+    if (set_memory_bytes(file, bytes) != 0 || !seal_memory_file(file)) {
         close(file);
         return -1;
     }

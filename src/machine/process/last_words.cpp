@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/last_words.hpp"
+#include "machine/process/last_words.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +15,8 @@
 #include <system_error>
 #include <utility>
 
-#include "machine/host.hpp"
+#include "machine/host/host.hpp"
+#include "machine/process/bounded_end.hpp"
 
 namespace selion::machine {
 namespace {
@@ -38,15 +39,6 @@ handler_state state;
 void note(int file, unsigned char what) {
     while (write(file, &what, 1) < 0 && errno == EINTR) {
     }
-}
-
-void die_of(int number) {
-    sigset_t own;
-    sigemptyset(&own);
-    sigaddset(&own, number);
-    ::signal(number, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
-    raise(number);
 }
 
 void on_interrupt(int number) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/spare_memory.hpp"
+#include "machine/host/spare_memory.hpp"
 
 #include <new>
 
