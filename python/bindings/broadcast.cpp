@@ -6,9 +6,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "buffer.hpp"
 #include "caller.hpp"
@@ -157,12 +159,22 @@ nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t roo
     using kind = announcement::kind;
     const auto from = static_cast<std::uint32_t>(root);
     announcement head{};
-    const nb::object array = array_of(value, all.rank() == from);
-    if (all.rank() == from) head = announce(array.is_valid() ? nb::handle(array) : value);
+    const bool is_root = all.rank() == from;
+    nb::object array;
+    std::optional<nb::python_error> refusal;
+    try {
+        array = array_of(value, is_root);
+        if (is_root) head = announce(array.is_valid() ? nb::handle(array) : value);
+    } catch (nb::python_error& mistake) {
+        if (!is_root) throw;
+        refusal.emplace(std::move(mistake));  // others wait for what comes
+    }
+    if (refusal) head = {kind::unknown, 0, 0};
     {
         const nb::gil_scoped_release free;
         head = all.broadcast(head, from);
     }
+    if (refusal) throw std::move(*refusal);
     switch (head.what) {
         case kind::none: return nb::none();
         case kind::truth: return nb::bool_(head.bits != 0);
@@ -171,6 +183,11 @@ nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t roo
         case kind::bytes: return broadcast_string(all, value, head.bits, from);
         case kind::array: return broadcast_array(all, value, array, head, from);
         case kind::unknown: break;
+    }
+    if (!is_root) {
+        const std::string sentence =
+            "The root, member " + std::to_string(from) + ", has nothing that can be broadcast.";
+        throw nb::value_error(sentence.c_str());
     }
     throw nb::type_error(
         "broadcast sends None, a bool, int, float, bytes or a NumPy array "

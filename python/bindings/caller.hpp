@@ -125,7 +125,8 @@ private:
     std::optional<nanobind::gil_scoped_release> free_;
 };
 
-/// Gives the GIL away around an access, unless it takes less time than that.
+/// Gives the GIL away around an access, unless it takes less time than that. Reports of hangs know
+/// where such an access is made.
 class yield_unless_quick {
 public:
     // Below this a copy within mapped memory takes less time than giving the GIL away.
@@ -135,10 +136,13 @@ public:
     yield_unless_quick(selion::global_ptr<T> place, std::size_t bytes) {
         const bool is_quick = bytes < short_bytes && place.local() != nullptr &&
                               !selion::detail::current_context->spends_time;
-        if (!is_quick) free_.emplace();
+        if (is_quick) return;
+        place_.emplace();
+        free_.emplace();
     }
 
 private:
+    std::optional<place_of_start> place_;
     std::optional<nanobind::gil_scoped_release> free_;
 };
 

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <chrono>
 #include <cstdint>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include <selion/detail/script_exception.hpp>
 #include <selion/future.hpp>
@@ -14,6 +20,7 @@
 
 #include "buffer.hpp"
 #include "caller.hpp"
+#include "calling_apart.hpp"
 #include "global_array.hpp"
 #include "module.hpp"
 #include "under_way.hpp"
@@ -23,6 +30,8 @@ namespace bindings {
 
 namespace {
 
+enum class kind : std::uint32_t { wanted, unwanted, returned, raised };  // as in selion.calls
+
 /// What goes before the bytes. Long ones go in several messages, which come in order.
 struct head {
     std::uint64_t number;  ///< of the call, at who made it
@@ -30,21 +39,121 @@ struct head {
     std::uint32_t kind;
 };
 
-/// The function that gets all messages; see `set_receiver`.
-nb::object& receiver() {
-    static nb::object* const own = new nb::object();  // outlives the interpreter
+/// An answer that has not come yet.
+class promise : public under_way {
+public:
+    promise()
+        : state_(selion::detail::make_state(0, std::source_location::current())), done_(state_) {}
+
+    bool is_over() const override { return done_.is_ready(); }
+    /// Once, by the rank that waits.
+    void fulfil(kind what, nb::object answer) {
+        what_ = what;
+        answer_ = std::move(answer);
+        selion::detail::fulfil(state_);
+    }
+    std::pair<std::uint32_t, nb::object> take() {
+        return {static_cast<std::uint32_t>(what_), std::exchange(answer_, nb::none())};
+    }
+
+private:
+    bool wait(std::optional<std::chrono::nanoseconds> time) override {
+        if (time) return done_.wait(*time);
+        done_.wait();
+        return true;
+    }
+
+    selion::detail::future_state& state_;
+    selion::future<> done_;
+    kind what_ = kind::returned;
+    nb::object answer_ = nb::none();
+};
+
+/// What has come of a long message.
+struct parts {
+    nb::object bytes;
+    std::uint64_t total = 0;
+    std::uint64_t filled = 0;
+};
+
+/// What one rank waits for. In a simulation a process has several ranks.
+struct mail {
+    std::map<std::uint64_t, promise*> waiting;  ///< each stays until it is fulfilled
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, parts> begun;
+};
+
+/// By job and rank. @pre the GIL is held
+std::map<std::pair<std::uint32_t, std::uint32_t>, mail>& all_mail() {
+    static auto* const all = new std::map<std::pair<std::uint32_t, std::uint32_t>, mail>;
+    return *all;  // outlives the interpreter
+}
+
+nb::object bytes_of(const std::byte* data, std::size_t bytes) {
+    nb::object made = nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(data),
+                                                          static_cast<Py_ssize_t>(bytes)));
+    if (!made.is_valid()) throw nb::python_error();
+    return made;
+}
+
+/// The whole message; null while more of it is to come.
+nb::object joined(mail& own, const head& came, const selion::message_info& about) {
+    const std::span<const std::byte> piece = about.data;
+    if (piece.size() >= came.total) return bytes_of(piece.data(), piece.size());
+    const auto place = own.begun.try_emplace({about.origin, came.kind, came.number}).first;
+    parts& all = place->second;
+    // One that its sender could not send to its end has begun anew.
+    if (all.total != came.total || piece.size() > came.total - all.filled) {
+        all = {bytes_of(nullptr, came.total), came.total, 0};
+    }
+    std::memcpy(PyBytes_AS_STRING(all.bytes.ptr()) + all.filled, piece.data(), piece.size());
+    all.filled += piece.size();
+    if (all.filled < came.total) return {};
+    nb::object whole = std::move(all.bytes);
+    own.begun.erase(place);
+    return whole;
+}
+
+/// A function of selion.calls.
+nb::object of_calls(const char* name) { return nb::module_::import_("selion.calls").attr(name); }
+
+/// selion.calls.take, which each call goes through.
+const nb::object& taker() {
+    static const auto* const own = new nb::object(of_calls("take"));  // outlives the interpreter
     return *own;
 }
 
-void deliver(const head& came, selion::message_info about) {
+void take_call(const head& came, std::uint32_t origin, const nb::object& message) {
+    const calling_apart apart;
+    try {
+        taker()(came.kind, origin, came.number, message);
+    } catch (nb::python_error& trouble) {
+        if (static_cast<kind>(came.kind) != kind::wanted) throw;
+        // Outside of the function: a handler of a signal has raised, say.
+        of_calls("give_up")(origin, came.number, trouble.value());
+        apart.keep(trouble);
+    }
+}
+
+/// Answers are taken without a step of Python's, between which it runs handlers of signals: what
+/// those raise would be raised here, and the answer be lost.
+void deliver(const head& came, const selion::message_info& about) {
     const nb::gil_scoped_acquire python;
     try {
-        if (!receiver().is_valid()) receiver() = nb::module_::import_("selion.calls").attr("take");
-        const nb::bytes data(about.data.data(), about.data.size());
-        receiver()(came.kind, std::uint32_t{about.origin}, came.number, came.total, data);
+        mail& own = all_mail()[caller()];
+        nb::object message = joined(own, came, about);
+        if (!message.is_valid()) return;
+        const auto what = static_cast<kind>(came.kind);
+        if (what == kind::wanted || what == kind::unwanted) {
+            return take_call(came, about.origin, message);
+        }
+        const auto found = own.waiting.find(came.number);
+        if (found == own.waiting.end()) return;  // who asked has been interrupted
+        promise& answered = *found->second;
+        own.waiting.erase(found);
+        answered.fulfil(what, std::move(message));
     } catch (const nb::python_error& trouble) {
-        const nb::object words = nb::module_::import_("selion.calls").attr("words_of");
-        throw selion::detail::script_exception(nb::cast<std::string>(words(trouble.value())));
+        throw selion::detail::script_exception(
+            nb::cast<std::string>(of_calls("words_of")(trouble.value())));
     }
 }
 
@@ -73,37 +182,34 @@ void send_message(std::int64_t rank, std::uint32_t kind, std::uint64_t number, s
                  std::span<const std::byte>(data.data(), data.bytes()));
 }
 
-/// An answer that has not come yet.
-class promise : public under_way {
-public:
-    promise()
-        : state_(selion::detail::make_state(0, std::source_location::current())), done_(state_) {}
-
-    bool is_over() const override { return done_.is_ready(); }
-    /// Once, by the rank that waits.
-    void fulfil() { selion::detail::fulfil(state_); }
-
-private:
-    bool wait(std::optional<std::chrono::nanoseconds> time) override {
-        if (time) return done_.wait(*time);
-        done_.wait();
-        return true;
-    }
-
-    selion::detail::future_state& state_;
-    selion::future<> done_;
-};
-
-started make_promise() {
+/// @param number of the call
+started make_promise(std::uint64_t number) {
     expect_rank();
-    return started(std::make_unique<promise>());
+    auto made = std::make_unique<promise>();
+    all_mail()[caller()].waiting.emplace(number, made.get());
+    return started(std::move(made));
 }
 
-void fulfil(const started& which) { which.as<promise>().fulfil(); }
+/// Nobody waits for it any more.
+void cancel(std::uint64_t number) {
+    const auto found = all_mail().find(caller());
+    if (found == all_mail().end()) return;
+    const auto awaited = found->second.waiting.extract(number);
+    if (awaited) awaited.mapped()->fulfil(kind::returned, nb::none());
+}
+
+std::pair<std::uint32_t, nb::object> take_answer(const started& which) {
+    return which.as<promise>().take();
+}
+
+void forget_mail(std::uint32_t but) {
+    std::erase_if(all_mail(), [but](const auto& each) { return each.first.first != but; });
+}
 
 bool progress(const selion::world& all) {
     expect_may_wait("progress");
     expect_member(all);
+    const place_of_start place;
     const nb::gil_scoped_release free;
     return selion::progress();
 }
@@ -115,15 +221,19 @@ void add_calls(nb::module_& module, documented<selion::world, selion::team>& wor
                nb::arg("total"), nb::arg("bytes"), "Sends bytes to selion.calls on another rank.");
     module.def("most_message_bytes", &selion::detail::most_message_bytes,
                "Bytes that one message may have.");
-    module.def("make_promise", &make_promise, "An answer that somebody will have come.");
-    module.def("fulfil", &fulfil, nb::arg("promise"), "It has come.");
+    module.def("make_promise", &make_promise, nb::arg("number"),
+               "The answer to the call of that number, which is to be made.");
+    module.def("cancel", &cancel, nb::arg("number"),
+               "Nobody waits for that answer any more, whether it has come or not.");
+    module.def("take_answer", &take_answer, nb::arg("promise"),
+               "Kind and bytes of an answer that has come; the bytes once.");
+    module.def("forget_mail", &forget_mail, nb::arg("but"), "All jobs are over, or all but one.");
     world.def("progress", &progress);
     const auto pass_on = [](const char* name) {
         return [name](nb::handle all, nb::handle rank, nb::handle function, const nb::args& args,
                       const nb::kwargs& named) {
             expect_member(nb::cast<const selion::world&>(all));
-            return nb::module_::import_("selion.calls")
-                .attr(name)(all, rank, function, args, named);
+            return of_calls(name)(all, rank, function, args, named);
         };
     };
     world.def("call", pass_on("call")).def("send", pass_on("send"));

@@ -28,6 +28,11 @@ bytes_ptr allocate(const selion::world& all, std::size_t count, std::size_t item
     return selion::allocate<std::byte>(all, bytes == 0 ? 1 : bytes, line);
 }
 
+/// What a function of selion.arrays makes of it, or refuses.
+nb::object checked(const char* check, nb::handle given) {
+    return nb::module_::import_("selion.arrays").attr(check)(given);
+}
+
 void read_apart(const element_memory& target, bytes_ptr source) {
     const yield_unless_quick free(source, target.bytes);
     selion::get(std::span(target.data, target.bytes), source);
@@ -60,7 +65,10 @@ void read_into(const element_memory& target, bytes_ptr source) {
 }
 
 global_array::global_array(const selion::world& all, nb::object shape, nb::object dtype)
-    : all_(all), shape_(std::move(shape)), dtype_(std::move(dtype)), ranks_(all.size()) {
+    : all_(all),
+      shape_(checked("shape_of", shape)),
+      dtype_(checked("movable_dtype", dtype)),
+      ranks_(all.size()) {
     enter_call("Allocating an array");
     expect_member(all);
     item_bytes_ = nb::cast<std::size_t>(dtype_.attr("itemsize"));

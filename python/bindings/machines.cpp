@@ -58,6 +58,8 @@ void add_machines(nb::module_& module) {
     module.def("explain_machine", &selion::explain_machine, nb::arg("machine"),
                "What a simulated machine is, in words, with all constants and their sources.");
     module.def("knobs", &selion::knobs, "All variables that the runtime reads, sorted by name.");
+    module.def("knob_trouble", &selion::knob_trouble,
+               "Why no job would start, if a variable has a value that makes no sense, or \"\".");
     module.def("usable_cores", &selion::usable_cores,
                "Processors that this process may use: affinity and cgroup quota respected.");
     module.def("tuning_path_in_use", &selion::tuning_path_in_use,

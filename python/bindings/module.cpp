@@ -25,6 +25,8 @@ PyObject* exception_for(selion::status code) {
 
 NB_MODULE(_core, module) {
     module.attr("__doc__") = "The compiled part of selion.";
+    // What the library keeps outlives the interpreter by intent.
+    nanobind::set_leak_warnings(false);
     nanobind::register_exception_translator([](const std::exception_ptr& thrown, void*) {
         try {
             std::rethrow_exception(thrown);

@@ -14,6 +14,7 @@
 #include <selion/detail/script_place.hpp>
 #include <selion/run.hpp>
 
+#include "caller.hpp"
 #include "living.hpp"
 #include "module.hpp"
 
@@ -44,6 +45,11 @@ selion::thread_level level_named(std::string_view name) {
 }
 
 int run(nb::callable rank_main, const std::string& machine, const std::string& thread_level) {
+    if (selion::detail::current_context->ranks != 0) {
+        refuse_now(
+            "A rank cannot run the program again: name the machine of the job that it is to have, "
+            "as in selion.run(f, machine='processes:4').");
+    }
     const selion::run_options options{machine, level_named(thread_level)};
     const lasting_job lasts;
     const nb::gil_scoped_release free;

@@ -67,6 +67,12 @@ public:
         return true;
     }
 
+    bool test(std::uint64_t at_least, std::int64_t index) const {
+        expect_alive(index);
+        const nb::gil_scoped_release free;
+        return selion::test(own_ + index, at_least);
+    }
+
     std::uint64_t value(std::int64_t index) const {
         expect_alive(index);
         const yield_to_simulated_ranks free;
@@ -125,6 +131,7 @@ void add_signals(nb::module_& module) {
              nb::arg("index") = 0)
         .def("wait_until", &signals::wait_until, nb::arg("at_least"), nb::arg("index") = 0,
              nb::arg("timeout").none() = nb::none())
+        .def("test", &signals::test, nb::arg("at_least"), nb::arg("index") = 0)
         .def("value", &signals::value, nb::arg("index") = 0)
         .def("free",
              [](nb::handle self) {

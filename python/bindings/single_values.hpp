@@ -10,7 +10,8 @@ namespace bindings {
 
 /// NumPy's numbers as Python's. Its dates and times stay, of which some would become integers.
 inline nanobind::object plain(nanobind::handle value) {
-    if (!nanobind::hasattr(value, "dtype")) return nanobind::borrow(value);
+    const bool is_value = nanobind::hasattr(value, "dtype") && nanobind::hasattr(value, "item");
+    if (!is_value || PyType_Check(value.ptr())) return nanobind::borrow(value);
     static const nanobind::handle times = [] {  // never given back: it may outlive the interpreter
         const auto numpy = nanobind::module_::import_("numpy");
         return nanobind::make_tuple(numpy.attr("datetime64"), numpy.attr("timedelta64")).release();

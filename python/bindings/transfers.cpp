@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -29,25 +32,54 @@ public:
     selion::counter& counter() { return done_; }
     nb::object result() const { return result_; }
 
-    /// Also when a death has ended it, once a wait has told so.
-    bool is_over() const override { return done_.value() > 0; }
+    /// Also when a death has ended it, once a wait has told so. While a thread waits, nobody else
+    /// looks at the counter.
+    bool is_over() const override {
+        const std::lock_guard lock(mutex_);
+        return was_taken_ || (!is_awaited_ && done_.value() > 0);
+    }
 
 private:
+    /// One thread at a time waits for the counter; others wait for that one.
     bool wait(std::optional<std::chrono::nanoseconds> time) override {
-        if (is_over()) return true;  // a handler may ask, but not wait
-        // Stays counted: it may be asked for again.
-        if (time) {
-            if (!done_.wait(1, *time)) return false;
-        } else {
-            done_.wait();
+        using clock = std::chrono::steady_clock;
+        const clock::time_point end = clock::now() + time.value_or(std::chrono::nanoseconds(0));
+        std::unique_lock lock(mutex_);
+        const auto may_go_on = [this] { return was_taken_ || !is_awaited_; };
+        if (!time) {
+            nobody_waits_.wait(lock, may_go_on);
+        } else if (!nobody_waits_.wait_until(lock, end, may_go_on)) {
+            return false;
         }
-        done_.set(1);
-        return true;
+        if (was_taken_) return true;
+        is_awaited_ = true;
+        lock.unlock();
+        bool has_come = false;
+        try {
+            if (!time) done_.wait();
+            has_come = !time || done_.wait(1, std::max(end - clock::now(), clock::duration(0)));
+        } catch (...) {
+            leave(false);
+            throw;
+        }
+        leave(has_come);
+        return has_come;
+    }
+
+    void leave(bool has_come) {
+        const std::lock_guard lock(mutex_);
+        is_awaited_ = false;
+        was_taken_ = has_come;
+        nobody_waits_.notify_all();
     }
 
     nb::object keeps_;
     nb::object result_;
     selion::counter done_;
+    mutable std::mutex mutex_;  ///< of what follows, and of the counter while nobody waits for it
+    std::condition_variable nobody_waits_;
+    bool is_awaited_ = false;
+    bool was_taken_ = false;
 };
 
 started start_put(const global_array& array, nb::handle values, std::int64_t rank,
@@ -92,6 +124,7 @@ void quiet(const selion::world& all, std::optional<std::uint32_t> rank) {
         raise_index("The rank is " + std::to_string(*rank) + "; legal: 0 to " +
                     std::to_string(all.size() - 1) + ".");
     }
+    const place_of_start place;
     const nb::gil_scoped_release free;
     rank ? selion::quiet(*rank) : selion::quiet();
 }

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -167,7 +169,10 @@ public:
     std::uint32_t size() const { return pool_->size(); }
 
     std::uint64_t allocate(std::uint64_t bytes) {
-        for (const std::uint64_t place : freed_->take()) free(place);
+        for (const std::uint64_t place : freed_->take()) {
+            results_.erase(place);
+            free(place);
+        }
         return static_cast<std::uint64_t>(pool_->shared_array<std::byte>(bytes).data() - start());
     }
     void free(std::uint64_t place) { pool_->free_shared(std::span(start() + place, 1)); }
@@ -179,6 +184,14 @@ public:
         const std::span<std::byte> all = pool_->shared_memory();
         if (from < all.data() || from + bytes.bytes() > all.data() + all.size()) return -1;
         return from - all.data();
+    }
+    /// The same of the user's arrays; -1 of results as well.
+    std::int64_t place_of_array(nb::handle source) const {
+        const std::int64_t place = place_of(source);
+        const auto behind = results_.upper_bound(static_cast<std::uint64_t>(place));
+        const bool is_in_result = place >= 0 && behind != results_.begin() &&
+                                  static_cast<std::uint64_t>(place) < std::prev(behind)->second;
+        return is_in_result ? -1 : place;
     }
     /// Copies it. @return its length.
     std::uint64_t write(std::uint64_t place, nb::handle source) {
@@ -195,6 +208,7 @@ public:
         auto* const keeps = new array_owner{pool_->shared_life(), freed_, place, bytes,
                                             static_cast<block_use>(use)};
         freed_->had[use] += bytes;
+        if (use == results) results_[place] = place + bytes;
         const nb::capsule owner(keeps, [](void* own) noexcept {
             auto* const done = static_cast<array_owner*>(own);
             done->freed->had[done->use] -= done->bytes;
@@ -245,6 +259,7 @@ private:
 
     unlocked<selion::worker_pool> pool_;
     std::shared_ptr<garbage> freed_ = std::make_shared<garbage>();
+    std::map<std::uint64_t, std::uint64_t> results_;  ///< blocks that are: first byte, and end
 };
 
 std::tuple<std::uint64_t, std::uint64_t, std::uint64_t> reply_of(const pool_call& which) {
@@ -319,6 +334,7 @@ void add_workers(nb::module_& module) {
         .def("allocate", &process_pool::allocate, nb::arg("bytes"))
         .def("free", &process_pool::free, nb::arg("place"))
         .def("place_of", &process_pool::place_of, nb::arg("source"))
+        .def("place_of_array", &process_pool::place_of_array, nb::arg("source"))
         .def("write", &process_pool::write, nb::arg("place"), nb::arg("source"))
         .def("read", &process_pool::read, nb::arg("place"), nb::arg("bytes"))
         .def("own", &process_pool::own, nb::arg("place"), nb::arg("bytes"), nb::arg("use") = 0)

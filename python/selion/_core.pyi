@@ -139,6 +139,9 @@ def explain_machine(machine: str) -> str:
 def knobs() -> list[Knob]:
     """All variables that the runtime reads, sorted by name."""
 
+def knob_trouble() -> str:
+    """Why no job would start, if a variable has a value that makes no sense, or ""."""
+
 def usable_cores() -> int:
     """Processors that this process may use: affinity and cgroup quota respected."""
 
@@ -287,7 +290,7 @@ class Team:
         """At `root` every member's value, in order: a list, or of arrays one array; elsewhere None.
 
         Values are None, bools, ints, floats, or arrays of one dtype and shape; so in all_gather,
-        scatter and exchange. Bytes are taken for an array of uint8. `out`, at the root, is a
+        scatter and exchange. Bytes go by gatherv and its like. `out`, at the root, is a
         contiguous array with room for all.
         """
     @overload
@@ -466,6 +469,8 @@ class Started:
 class World(Team):
     """The team of all ranks, seen from one of them."""
 
+    def __getattr__(self, name: str) -> Any: ...  # what the program has set
+    def __setattr__(self, name: str, value: Any) -> None: ...
     @property
     def rank(self) -> int:
         """This rank's number, 0 .. size - 1. @error RuntimeError when the job is over."""
@@ -658,7 +663,9 @@ class GlobalArray:
     them against other ranks' accesses with a barrier.
     """
 
-    def __init__(self, world: World, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None: ...
+    def __init__(
+        self, world: World, shape: SupportsIndex | tuple[SupportsIndex, ...], dtype: DTypeLike
+    ) -> None: ...  # as `World.allocate`, but calls on other ranks cannot be given it
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of each rank's part."""
@@ -791,8 +798,11 @@ class Signal:
 
         Returns whether it is.
         """
+    def test(self, at_least: int, index: int = 0) -> bool:
+        """Whether this rank's signal is at least so much; serves messages if it is not, so that a
+        loop of tests comes to its end."""
     def value(self, index: int = 0) -> int:
-        """This rank's signal as it is now."""
+        """This rank's signal as it is now: a bare look, which serves nobody."""
     def free(self) -> None:
         """Gives the memory back; all ranks call it."""
 
@@ -869,11 +879,17 @@ def send_message(rank: int, kind: int, number: int, total: int, bytes: Buffer) -
 def most_message_bytes() -> int:
     """Bytes that one message may have."""
 
-def make_promise() -> Started:
-    """An answer that will come."""
+def make_promise(number: int) -> Started:
+    """The answer to the call of that number, which is to be made."""
 
-def fulfil(promise: Started) -> None:
-    """It has come."""
+def cancel(number: int) -> None:
+    """Nobody waits for that answer any more, whether it has come or not."""
+
+def take_answer(promise: Started) -> tuple[int, bytes]:
+    """Kind and bytes of an answer that has come; the bytes once."""
+
+def forget_mail(but: int) -> None:
+    """All jobs are over, or all but one."""
 
 def move_blocks(
     team: Team,
@@ -943,6 +959,9 @@ class ProcessPool:
         """Gives a block back."""
     def place_of(self, source: Any) -> int:
         """Where a buffer lies in shared memory; -1: it does not."""
+    def place_of_array(self, source: Any) -> int:
+        """The same of arrays that the user has made there, and of parts of them; -1 of results, too.
+        """
     def write(self, place: int, source: Any) -> int:
         """Copies a buffer to a place; its length."""
     def read(self, place: int, bytes: int) -> bytes:

@@ -51,8 +51,7 @@ def movable_dtype(dtype: Any) -> np.dtype[Any]:
 
 def allocate(world: World, shape: Any, dtype: Any) -> GlobalArray:
     """What `World.allocate` does."""
-    kind = movable_dtype(dtype)
-    made: GlobalArray = registry.note(GlobalArray(world, shape_of(shape), kind))
+    made: GlobalArray = registry.note(GlobalArray(world, shape, dtype))
     return made
 
 
@@ -69,10 +68,37 @@ def conform(values: Any, dtype: np.dtype[Any]) -> _Array:
     lose more than precision otherwise.
     """
     found = as_array(values)
-    array = np.asarray(values) if found is None else found
+    if found is None and dtype.names is not None and isinstance(values, (list, tuple)):
+        return _records(values, dtype)
+    array = _numbers(values, dtype) if found is None else found
     if array.dtype != dtype:
         array = _converted(array, dtype)
     return np.asarray(array, order="C")  # which leaves a scalar without extents
+
+
+def _numbers(values: Any, dtype: np.dtype[Any]) -> _Array:
+    """As NumPy makes an array, but exact: of large ints it makes floats."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f" or dtype.kind not in "iu":
+        return array
+    exact = np.asarray(values, object)
+    for place, each in enumerate(exact.flat):
+        if not isinstance(each, (int, np.integer)) and not float(each).is_integer():
+            return array
+        exact.flat[place] = int(each)
+    return exact
+
+
+def _records(values: Any, dtype: np.dtype[Any]) -> _Array:
+    """Tuples as elements with fields, each of which is converted as any value is."""
+    names = dtype.names or ()
+    objects = np.array(values, np.dtype([(name, object) for name in names]))
+    records = np.empty(objects.shape, dtype)
+    for name in names:
+        kind = dtype[name]
+        field = conform(objects[name].ravel().tolist(), kind.base)
+        records[name] = field.reshape(objects.shape + kind.shape)
+    return records
 
 
 def _converted(array: _Array, dtype: np.dtype[Any]) -> _Array:

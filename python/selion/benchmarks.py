@@ -16,6 +16,20 @@ class Benchmark(NamedTuple):
 
 
 benchmarks = {
+    "operations": Benchmark(
+        "run",
+        "bench_pair",
+        ("--busy",),
+        "puts, gets, atomics, signals, messages and calls of two ranks, and starts of jobs; beside "
+        "the same written by hand, and the goals",
+    ),
+    "network": Benchmark(
+        "run_network",
+        "bench_network",
+        (),
+        "the same between two hosts, which are network namespaces of this one (takes root); beside "
+        "Open MPI, MPICH and the stream of iperf3, where these are installed",
+    ),
     "simulator": Benchmark(
         "run_simulator",
         "bench_simulator",

@@ -28,15 +28,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from selion import answers, job, record_names, sending
+from selion import answers, job, output, record_names, sending
 from selion.mistake import Mistake
 from selion.output import Forwarded
 from selion.rank_failed import RankFailed
 
-_start = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from selion.rank import main; main()"
-)
 _grace_seconds = 3.0
 _most_s = 1e9  # decades: a clock has room for them
 _of_a_rank = re.compile(r"selion: (rank (\d+) of \d+(?:\b.*; the job ends|: .*))$")
@@ -147,10 +143,7 @@ def _started(payload: bytes, options: Options) -> Iterator[_Job]:
         with there:
             child = subprocess.Popen(
                 [
-                    sys.executable,
-                    "-c",
-                    _start,
-                    job.import_path(),
+                    *job.interpreter("selion.rank"),
                     str(given),
                     str(there.fileno()),
                     str(os.getpid()),
@@ -182,18 +175,20 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: Options) -
     if limit is not None and not 0 < limit < math.inf:
         raise Mistake(f"The time limit is {limit} seconds; legal: finite, above 0.")
     payload = sending.pack(function, args)
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    output.flush(sys.stdout)
     with _started(payload, options) as running:
         deadline = math.inf if limit is None else time.monotonic() + min(limit, _most_s)
         if not running.watch(deadline):
-            raise TimeoutError(f"The time limit of {limit:g} s is over; the job was ended.")
+            raise TimeoutError(
+                f"The time limit of {float(min(limit or 0, _most_s)):g} s is over; the job was "
+                "ended."
+            )
         running.child.wait()
     status = job.exit_status(running.child.returncode)
     if status:
         raise _failure(running, status)
     running.streams[0].show_kept()
-    return _results(running.answers)
+    return _results(running.answers, status)
 
 
 def _failure(running: _Job, status: int) -> Exception:
@@ -225,9 +220,16 @@ def _as_exception(trouble: answers.Answer, status: int) -> Exception:
     return failed
 
 
-def _results(told: dict[int, answers.Answer]) -> list[Any]:
+def _results(told: dict[int, answers.Answer], status: int) -> list[Any]:
     ranks = max((each.ranks for each in told.values()), default=0)
-    values: list[Any] = [None] * ranks  # of a rank that has left with sys.exit() there is none
+    if ranks == 0 or len(told) < ranks:  # os._exit, say, of the process that holds them all
+        missing = next((rank for rank in range(ranks) if rank not in told), None)
+        which = "any rank" if missing is None else f"rank {missing} of {ranks}"
+        raise RankFailed(
+            f"The job ended with exit status {status} before {which} had returned.", missing,
+            status=status,
+        )
+    values: list[Any] = [None] * ranks
     for rank, answer in sorted(told.items()):
         try:
             values[rank] = pickle.loads(answer.payload)

@@ -8,8 +8,9 @@
 The target runs a function in its own calls that wait, or in `World.progress`, one at a time, with
 the GIL. The function may put, add, notify and call further; it may get what is mapped, and there
 use atomics that answer, such as fetch_add; it must not wait. Arguments that are arrays, signals or
-worlds of the job become the target's own; everything else is pickled. The function is pickled when
-it is first called for a target: changes of what it refers to are not seen later.
+worlds of the job become the target's own; everything else is pickled. A function or a class is
+pickled when it is first called for a target: changes of what it refers to are not seen later. Other
+callables, and what is long when it is pickled, go with each call.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import threading
+import types
 from collections.abc import Callable
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -28,12 +30,14 @@ from selion.remote_exception import Raised
 
 _Result = TypeVar("_Result")
 
-_wanted, _unwanted, _returned, _raised = range(4)  # kinds of messages: calls, and answers
+# Kinds of messages, as in the bindings: calls, and answers.
+_wanted, _unwanted, _returned, _raised = range(4)
 
 # That a rank keeps for another one. The target keeps some more: what a handler or a thread sends
 # while a call is on its way may come before it or after it.
 _most_functions = 256
 _most_functions_of_others = _most_functions + 64
+_most_kept_bytes = 1 << 16  # of a function that is kept: with what it has captured
 _most_piece_bytes = 1 << 20
 
 
@@ -42,9 +46,11 @@ class Future(Generic[_Result]):
 
     def __init__(self, promise: Started) -> None:
         self._promise = promise
+        self._reading = threading.RLock()  # several threads of a rank may ask
         self._kind = _returned
         self._answer: bytes | None = None
         self._value: Any = None
+        self._has_come = False
 
     @property
     def is_ready(self) -> bool:
@@ -64,9 +70,13 @@ class Future(Generic[_Result]):
         """
         if not self._promise.wait(timeout):
             raise TimeoutError(f"The call has taken longer than {timeout} s; it goes on.")
-        if self._answer is not None:
-            self._value = pickle.loads(self._answer)
-            self._answer = None
+        with self._reading:
+            if not self._has_come:
+                self._kind, self._answer = _core.take_answer(self._promise)
+                self._has_come = True
+            if self._answer is not None:
+                self._value = pickle.loads(self._answer)
+                self._answer = None
         if self._kind == _raised:
             raise self._value
         result: _Result = self._value
@@ -78,12 +88,10 @@ class _Mail:
 
     def __init__(self) -> None:
         self.count = itertools.count(1)
-        self.waiting: dict[int, Future[Any]] = {}
-        self.numbers: dict[Any, int] = {}  # of functions
+        self.numbers: dict[int, tuple[Any, int]] = {}  # of functions, by identity
         self.known: dict[int, dict[int, None]] = {}  # of those that each target has
         self.change = threading.RLock()  # of the two above
         self.functions: dict[int, dict[int, Callable[..., Any]]] = {}  # from each origin
-        self.pieces: dict[tuple[int, int, int], bytearray] = {}
 
 
 _mail: dict[tuple[int, int], _Mail] = {}
@@ -97,6 +105,7 @@ def forget(but: int = 0) -> None:
     """All jobs are over, or all but one."""
     for place in [place for place in _mail if place[0] != but or not but]:
         del _mail[place]
+    _core.forget_mail(but)
 
 
 class _Ends(RuntimeError):
@@ -114,14 +123,12 @@ def call(
     """What `World.call` does."""
     own = _own()
     request = _request(own, rank, function, args, named)
-    future: Future[Any] = Future(_core.make_promise())
     number = next(own.count)
-    own.waiting[number] = future
     try:
+        future: Future[Any] = Future(_core.make_promise(number))
         _send_request(own, rank, _wanted, number, request)
-    except BaseException:
-        del own.waiting[number]
-        _core.fulfil(future._promise)  # which nothing else will do
+    except BaseException:  # also of a handler of a signal, when the answer may have come
+        _core.cancel(number)
         raise
     return future
 
@@ -135,7 +142,10 @@ def send(
     _send_request(own, rank, _unwanted, next(own.count), request)
 
 
-_Request = tuple[int, bytes | None, bytes]  # number of a function, the function, arguments
+# Number of a function, or 0; the function, where it is new to the target; arguments.
+_Request = tuple[int, bytes | None, bytes]
+# What is the same while it is itself; two other callables may be equal, and not do the same.
+_kept_types = (types.FunctionType, types.BuiltinFunctionType, type)
 
 
 def _request(
@@ -145,10 +155,15 @@ def _request(
     if not callable(function):
         raise TypeError(f"A rank is asked to call a function; this is {type(function).__name__}.")
     arguments = dumps((args, named))
-    number = _number_of(own, function)
+    is_kept = isinstance(function, _kept_types)
     with own.change:
-        is_known = number != 0 and number in own.known.get(rank, ())
-    return number, None if is_known else dumps(function), arguments
+        _, number = own.numbers.get(id(function), (None, 0)) if is_kept else (None, 0)
+        if number and number in own.known.get(rank, ()):
+            return number, None, arguments
+    pickled = dumps(function)
+    if not is_kept or len(pickled) > _most_kept_bytes:
+        return 0, pickled, arguments
+    return number or _number_of(own, function), pickled, arguments
 
 
 def _send_request(own: _Mail, rank: int, kind: int, number: int, request: _Request) -> None:
@@ -160,21 +175,18 @@ def _send_request(own: _Mail, rank: int, kind: int, number: int, request: _Reque
 
 
 def _number_of(own: _Mail, function: Any) -> int:
-    """0: it has no hash, and is sent each time."""
-    try:
-        hash(function)
-    except TypeError:
-        return 0
     with own.change:
-        number = own.numbers.get(function, 0)
+        _, number = own.numbers.get(id(function), (None, 0))
         if not number:
             number = next(own.count)
-            _keep(own.numbers, function, number, _most_functions)
+            _keep(own.numbers, id(function), (function, number), _most_functions)
     return number
 
 
 def _keep(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
-    """Both sides forget the oldest ones, which are the same, because messages come in order."""
+    """Both sides forget the oldest ones, which are the same: messages come in order, and what comes
+    once more counts from then on."""
+    known.pop(key, None)
     while len(known) >= most:
         del known[next(iter(known))]
     known[key] = value
@@ -202,24 +214,18 @@ def _send(rank: int, kind: int, number: int, message: bytes) -> None:
         _core.send_message(rank, kind, number, len(message), view[start : start + piece])
 
 
-def take(kind: int, origin: int, number: int, total: int, piece: bytes) -> None:
-    """A message has come, or a piece of one. Called where handlers run."""
+def take(kind: int, origin: int, number: int, message: bytes) -> None:
+    """A call has come. Called where handlers run."""
     own = _own()
-    if len(piece) < total:
-        key = (origin, kind, number)
-        pieces = own.pieces.setdefault(key, bytearray())
-        pieces += piece
-        if len(pieces) < total:
-            return
-        piece = bytes(own.pieces.pop(key))
-    if kind in (_returned, _raised):
-        future = own.waiting.pop(number)
-        future._kind, future._answer = kind, piece
-        _core.fulfil(future._promise)
-        return
     # Before the rank's own function has begun there is nothing that a call could refer to.
-    if registry.has_begun(lambda: _run(own, kind, origin, number, piece)):
-        _run(own, kind, origin, number, piece)
+    if registry.has_begun(lambda: _run(own, kind, origin, number, message)):
+        _run(own, kind, origin, number, message)
+
+
+def give_up(origin: int, number: int, exception: BaseException) -> None:
+    """A call has ended outside of its function. Of two answers the first one counts."""
+    told = RuntimeError(f"The call was interrupted there by {outcome.failure_of(exception)}.")
+    _send(origin, _raised, number, Raised.pickled(told))
 
 
 def _run(own: _Mail, kind: int, origin: int, number: int, message: bytes) -> None:

@@ -7,6 +7,7 @@ import ast
 import operator as operators
 import pickle
 import struct
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,7 +133,9 @@ def room_for_all(team: Team, block: _Array) -> _Array:
 def description_of(dtype: np.dtype[Any]) -> Any:
     """A dtype as a literal of Python's, for other ranks."""
     try:
-        return np.lib.format.dtype_to_descr(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its metadata stay behind
+            return np.lib.format.dtype_to_descr(dtype)
     except ValueError:  # fields in another order than in memory, or that overlap
         return pickle.dumps(dtype)
 

@@ -23,6 +23,7 @@ _set_death_signal = 1  # PR_SET_PDEATHSIG
 # Variables that only this package reads; the runtime would warn about them.
 _package_variables = ("SELION_BIN", "SELION_HOSTS", "SELION_STUDIES")
 _of_a_rank = "SELION_JOB_"
+_ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 longest_wait_s = 1.0
 """Of a wait in the kernel that a signal's handler is to end: the interpreter does not call it for
@@ -43,6 +44,20 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
 def import_path() -> str:
     """Where modules are looked for, as JSON, for another interpreter. As here, only texts count."""
     return json.dumps([entry for entry in sys.path if isinstance(entry, str)])
+
+
+def interpreter(module: str, *, first: str = "pass") -> list[str]:
+    """The command of a Python process that runs a module's `main`, with modules found as here. The
+    folder that it is started in is none to import from: its files would stand in for the standard
+    library's.
+
+    :param first: a statement before all imports but that of `sys`
+    """
+    text = (
+        f"import sys; sys.path[:] = filter(None, sys.path); {first}; "
+        f"import json; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
+    )
+    return [sys.executable, "-c", text, import_path()]
 
 
 def find_program(name: str) -> str:
@@ -86,8 +101,15 @@ def start(
     @error Mistake if the file cannot be executed.
     """
     parent = os.getpid()
+    # A signal to our group finds the child in it still: it is to die of that, and not to run what
+    # we have set up.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ending)
 
     def prepare() -> None:
+        for each in _ending:
+            if callable(signal.getsignal(each)):
+                signal.signal(each, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.setpgid(0, 0)
         _libc.prctl(_set_death_signal, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:  # the parent died before the death signal was set
@@ -103,6 +125,8 @@ def start(
                 f"'{command[0]}' is neither a binary of this machine nor a script with a '#!' line."
             ) from None
         raise Mistake(f"'{command[0]}' cannot be started: {problem.strerror}.") from None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def kill_group(group: int, number: int = signal.SIGKILL) -> None:

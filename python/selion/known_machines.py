@@ -44,6 +44,20 @@ def expect_form(machine: str, forms: Iterable[str]) -> None:
                   "ranks.")
 
 
+def expect_counts(machine: str) -> None:
+    """Judges how many ranks a spec asks for, before any are started.
+
+    @error Mistake for a spec of a real machine that has none of its kind's forms.
+    """
+    module, _ = native.try_load()
+    kind = spec.parse(machine).kind
+    if module is None or kind == "sim" or machine.partition(",")[0] == kind:
+        return
+    for one in module.machine_kinds():
+        if one.name == kind:
+            expect_form(machine, one.forms)
+
+
 def explain(machine: str) -> str:
     """What a simulated machine is.
 

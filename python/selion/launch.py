@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import inspect
 import io
 import numbers
 import os
@@ -14,7 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from selion import native, record_names, script_texts, spec
+from selion import native, output, record_names, script_texts, spec
 from selion.mistake import Mistake, listing
 from selion.outcome import Printing, failure_of
 
@@ -61,6 +63,8 @@ def _check_argument(machine: str) -> None:
             f"machine is {machine!r}, of type {type(machine).__name__}; legal: a str such as "
             "'processes:2'."
         )
+    if not machine:
+        raise Mistake("machine is empty; legal: a machine such as 'processes:2', or None.")
     check_machine(machine, _cure_of_argument(machine))
     if spec.parse(machine).kind == "fabric":
         raise Mistake(
@@ -98,8 +102,43 @@ def _check_options(time_limit: object, environment: Mapping[str, str]) -> None:
             )
 
 
+def _check_level(level: str) -> None:
+    if level not in _levels:
+        raise ValueError(f"thread_level is '{level}'; legal: {listing(_levels)}.")
+
+
+def _check_function(function: object) -> None:
+    """@error TypeError for what does nothing when it is called."""
+    if not callable(function):
+        raise TypeError(f"selion.run calls a function; this is {type(function).__name__}.")
+    runs_later = (inspect.iscoroutinefunction, inspect.isgeneratorfunction,
+                  inspect.isasyncgenfunction)
+    if any(is_such(function) for is_such in runs_later):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise TypeError(
+            f"A call of '{name}' only makes a coroutine or a generator, which nobody runs: pass a "
+            "function that runs it, by asyncio.run, say."
+        )
+
+
+_spawned = "__mp_main__"  # what multiprocessing calls the main module there
+
+
+def _is_spawned() -> bool:
+    """Whether multiprocessing has started this process, or is just starting it."""
+    starting = sys.modules.get("multiprocessing.process")
+    is_starting = starting and getattr(starting.current_process(), "_inheriting", False)
+    return bool(is_starting) or getattr(sys.modules.get("__main__"), "__name__", "") == _spawned
+
+
 def _check_script() -> None:
     """Ranks are started by running the same command again, which must lead to the same call."""
+    if _is_spawned():
+        raise Mistake(
+            "selion.run was reached in a process of multiprocessing, which runs the program's file "
+            "once more as a module: put the call below if __name__ == '__main__', or name the "
+            "machine, selion.run(f, machine='processes:4')."
+        )
     is_from_standard_input = sys.argv[:1] in (["-"], [""])
     script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     is_from_pipe = os.path.exists(script) and not os.path.isfile(script)
@@ -132,8 +171,16 @@ _start_variable = "SELION_JOB_FOLDER"  # where processes of ranks are started
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
+        output.flush(stream)
+
+
+def _flush_at_end() -> None:
+    """@error OSError with a sentence: it is raised where no line of the program is."""
+    try:
+        _flush()
+    except OSError as trouble:
+        why = f"What was printed cannot be written: {trouble.strerror}"
+        raise OSError(trouble.errno, why) from None
 
 
 def _finish() -> None:
@@ -144,10 +191,11 @@ def _finish() -> None:
     # A rank is the main thread of its process, or one of the threads that the main one waits for.
     ranks = (threading.current_thread(), threading.main_thread())
     for thread in threading.enumerate():
-        if thread not in ranks and not thread.daemon:
+        is_rank = thread in ranks or isinstance(thread, threading._DummyThread)
+        if not is_rank and not thread.daemon:
             thread.join()
     atexit._run_exitfuncs()
-    _flush()
+    _flush_at_end()
 
 
 def _end_early(code: object) -> None:
@@ -155,7 +203,8 @@ def _end_early(code: object) -> None:
     if code is None or code == 0:
         return
     status = code if isinstance(code, int) else 1
-    _finish()
+    with contextlib.suppress(OSError):  # the status tells of trouble in any case
+        _finish()
     os._exit(status & 0xFF or 1)
 
 
@@ -185,6 +234,13 @@ def _called(function: Callable[[World], Any], world: World) -> Any:
     return value
 
 
+def _join_lines() -> None:
+    """So that the lines of ranks do not mix."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and output.is_open(stream):
+            stream.reconfigure(line_buffering=True, write_through=False)
+
+
 def _rank_main(
     function: Callable[[World], Any], outcome: Printing, *, has_own_process: bool
 ) -> Callable[[World], str]:
@@ -192,23 +248,26 @@ def _rank_main(
 
     def rank_main(world: World) -> str:
         os.environ.pop(_start_variable, None)
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # so that the lines of ranks do not mix
-                stream.reconfigure(line_buffering=True, write_through=False)
+        if not has_own_process:  # threads that a simulated rank starts are the program's, as others
+            threading.current_thread()._daemonic = False  # type: ignore[attr-defined]
         from selion import registry
 
         try:
+            _join_lines()
             registry.enter(world)
             outcome.returned(world, _called(function, world))
+            if has_own_process and spec.parse(world.machine).kind != "fabric":
+                _finish()
+            elif has_own_process:  # there the program goes on in all processes
+                _flush_at_end()
         except SystemExit as end:
             outcome.left(world, end.code)
             _end_early(end.code)
         except BaseException as raised:
             outcome.raised(world, raised)
-            _flush()
+            with contextlib.suppress(OSError):  # which is what was raised, or hides it
+                _flush()
             return failure_of(raised)
-        if has_own_process:
-            _finish()
         return ""
 
     return rank_main
@@ -302,9 +361,9 @@ def run(
     Without `machine` the environment variable SELION_MACHINE names it, by default one process per
     usable core, and ranks are started by running this program again: each runs up to this call,
     calls the function, and ends. Code after the call happens once, in the process that was started
-    by hand. What the function returns is ignored. A rank that raises prints its traceback and ends
-    the job, as does one that calls sys.exit with a status that is not 0. This call then raises
-    SystemExit with the job's status; so do variables that are not legal, with status 2.
+    by hand; on `fabric`, in all processes. What the function returns is ignored. A rank that raises
+    prints its traceback and ends the job, as does one that calls sys.exit with a status not 0. This
+    call then raises SystemExit with the job's status, 2 for variables that are not legal.
 
     Ranks of a simulated machine (`sim:NAME`) are threads of one process, of which one runs at a
     time: they share what they import and, in the form without `machine`, global variables. Time is
@@ -325,9 +384,9 @@ def run(
         raised, exited or died, TimeoutError when the time is over.
     """
     native.load()
+    _check_function(function)
     if machine is not None:
-        if thread_level not in _levels:
-            raise ValueError(f"thread_level is '{thread_level}'; legal: {listing(_levels)}.")
+        _check_level(thread_level)
         _check_argument(machine)
         from selion import by_value
 

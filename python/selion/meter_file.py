@@ -15,7 +15,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,8 @@ class Recorded:
     """Length of the run; None where nobody has written it down."""
     unit: str
     """Of the times of links and of the run: "ps" or "ticks"."""
+    note: str = ""
+    """A sentence on what was left out."""
 
     def percent(self, time: float) -> float | None:
         """Of the run."""
@@ -138,14 +140,16 @@ def _no_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-def _lines(path: Path) -> list[tuple[str, _Row]]:
-    """The objects of a file, each with its place, FILE:LINE."""
+def _lines(path: Path) -> tuple[list[tuple[str, _Row]], str]:
+    """The objects of a file, each with its place, FILE:LINE; and a sentence if the last line was
+    cut off, as on a full disk, and is none of them."""
     try:
         content = path.read_bytes()
     except OSError as problem:
         raise Mistake(f"'{path}' cannot be read: {problem.strerror}.") from None
-    found = []
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    found: list[tuple[str, _Row]] = []
+    lines = content.split(b"\n")
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         where = f"{path}:{number}"
@@ -153,13 +157,15 @@ def _lines(path: Path) -> list[tuple[str, _Row]]:
             row = json.loads(line, parse_constant=_no_constant)
             text = json.dumps(row, ensure_ascii=False)
         except (ValueError, RecursionError):
+            if found and number == len(lines):
+                return found, f"{where} is cut off; left out, and more may be missing."
             raise Mistake(f"{where} is not JSON; legal is one JSON object a line.") from None
         if not isinstance(row, dict):
             raise Mistake(f"{where} is no JSON object; legal is one JSON object a line.")
         if _half_pair.search(text):
             raise Mistake(f"{where} holds half a surrogate pair; legal are whole characters.")
         found.append((where, row))
-    return found
+    return found, ""
 
 
 def _value(row: _Row, key: str, kind: type, where: str) -> Any:
@@ -374,7 +380,8 @@ def read(path: Path, select: Sequence[str] = ()) -> Recorded:
     """
     readings, links, study = [], [], []
     run = None
-    for where, row in _lines(path):
+    lines, note = _lines(path)
+    for where, row in lines:
         if "link" in row:
             links.append(_link(row, where))
             run = _amount(row, "run_ps", int, where) if "run_ps" in row else run
@@ -385,14 +392,14 @@ def read(path: Path, select: Sequence[str] = ()) -> Recorded:
         elif "selion" not in row:  # the header of a study's results
             raise Mistake(f"{where} is no line of meters: it has neither 'name' nor 'link'.")
     if study and not readings and not links:
-        return of_study(path, study, select)
+        return replace(of_study(path, study, select), note=note)
     if not readings and not links:
         raise Mistake(f"{path} holds no meters: with SELION_METERS={path} the ranks of a job write "
                       "them when they end; those of one that fails may not.")
     if select:
         raise Mistake(f"{path} holds the meters of one job; --select chooses among the runs of a "
                       "study's results.jsonl.")
-    return Recorded(readings, links, run, "ps")
+    return Recorded(readings, links, run, "ps", note)
 
 
 def aggregate(readings: Iterable[Reading]) -> list[Summary]:

@@ -7,6 +7,8 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from selion import output
+
 if TYPE_CHECKING:
     from selion._core import World
 
@@ -34,6 +36,12 @@ def traceback_of(raised: BaseException) -> str:
     return "".join(traceback.format_exception(raised))
 
 
+def _say(text: str) -> None:
+    """On standard error, where the program has not closed it."""
+    if output.is_open(sys.stderr):
+        sys.stderr.write(text)
+
+
 class Printing:
     """What becomes of how a rank ends: results are dropped, exceptions are printed."""
 
@@ -43,9 +51,9 @@ class Printing:
     def left(self, world: World, code: object) -> None:
         """The rank has called sys.exit; None and 0 end it as a return does."""
         if not isinstance(code, int) and code is not None:
-            print(code, file=sys.stderr)
+            _say(f"{code}\n")
 
     def raised(self, world: World, exception: BaseException) -> None:
         """Prints a traceback, each line after the rank's number."""
         lines = traceback_of(exception).rstrip().split("\n")
-        sys.stderr.write("".join(f"[rank {world.rank}] {line}\n" for line in lines))
+        _say("".join(f"[rank {world.rank}] {line}\n" for line in lines))

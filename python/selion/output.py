@@ -12,6 +12,16 @@ _piece_bytes = 1 << 16
 _mark = "selion: "
 
 
+def is_open(stream: TextIO | None) -> bool:
+    """Whether it can be written to; what has been put in the place of a stream may only `write`."""
+    return stream is not None and not getattr(stream, "closed", False)
+
+
+def flush(stream: TextIO | None) -> None:
+    if stream is not None and is_open(stream) and hasattr(stream, "flush"):
+        stream.flush()
+
+
 class Forwarded:
     """A pipe whose text goes to a stream as it comes, except lines that are kept."""
 
@@ -65,6 +75,6 @@ class Forwarded:
 
     def _show(self, text: str) -> None:
         stream = self._stream()
-        if text and stream is not None:
+        if text and stream is not None and is_open(stream):
             stream.write(text)
-            stream.flush()
+            flush(stream)

@@ -71,7 +71,7 @@ class Answering(outcome.Printing):
 
     def left(self, world: World, code: object) -> None:
         if code is None or code == 0:
-            return
+            return self._tell(world, None, is_trouble=False)
         if isinstance(code, int):
             self._tell_trouble(world, f"left with exit status {code}.")
         else:

@@ -9,6 +9,8 @@ from typing import Any
 
 import cloudpickle
 
+from selion.outcome import failure_of
+
 
 class Raised:
     """An exception with the text of where it was raised."""
@@ -30,7 +32,7 @@ class Raised:
     @staticmethod
     def told(exception: BaseException) -> Raised:
         """A RuntimeError that tells of an exception which cannot be pickled."""
-        text = f"{type(exception).__name__}: {exception} (which cannot be pickled)"
+        text = f"{failure_of(exception)} (which cannot be pickled)"
         replacement = Raised(RuntimeError(text))
         replacement.text = "".join(traceback.format_exception(exception))
         return replacement

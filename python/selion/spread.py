@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import operator
 import sys
 from collections.abc import Iterator
@@ -63,7 +64,7 @@ class SpreadArray:
         self._how = _layout_of(shape, dealt, world.size)
         self._rank = world.rank
         if not isinstance(parts, GlobalArray):
-            _expect_alike(world, self._how)
+            _expect_alike(world, self._how, arrays.movable_dtype(parts))
             parts = arrays.allocate(world, self._how.local_size, parts)
         self._parts: GlobalArray = parts
 
@@ -262,6 +263,7 @@ def _layout_of(shape: tuple[int, ...], dealt: layout.Layout, ranks: int) -> _cor
         numbers = [operator.index(n) for n in dealt.extents]
         grid = [0] * len(numbers)
     elif isinstance(dealt, layout.Grid):
+        _expect_along(dealt)
         numbers = [operator.index(each.tile) for each in dealt.dimensions]
         grid = [operator.index(each.ranks) for each in dealt.dimensions]
     else:
@@ -274,9 +276,23 @@ def _layout_of(shape: tuple[int, ...], dealt: layout.Layout, ranks: int) -> _cor
     return _core.make_layout(shape, numbers, grid, -1, ranks)
 
 
-def _expect_alike(world: World, how: _core.Layout) -> None:
+def _expect_along(dealt: layout.Grid) -> None:
+    for each in dealt.dimensions:
+        if not isinstance(each, layout.Along):
+            raise TypeError(
+                f"A grid's dimensions are made by block, cyclic, block_cyclic or whole; this is "
+                f"{type(each).__name__}."
+            )
+        if operator.index(each.ranks) == 0:
+            raise ValueError(f"A dimension is dealt out to 1 or more ranks; this has {each}.")
+
+
+def _expect_alike(world: World, how: _core.Layout, dtype: np.dtype[Any]) -> None:
     """@error ValueError, on all ranks, where they have asked for different arrays."""
-    own = how.fingerprint & (2**63 - 1)
+    elements = hashlib.blake2b(str(dtype).encode(), digest_size=8).digest()
+    own = (how.fingerprint ^ int.from_bytes(elements, "little")) & (2**63 - 1)
     least, most = world.all_reduce(own, "minimum"), world.all_reduce(own, "maximum")
     if least != most:
-        raise ValueError("Ranks have asked for spread arrays of different shapes or layouts.")
+        raise ValueError(
+            "Ranks have asked for spread arrays of different shapes, layouts or dtypes."
+        )

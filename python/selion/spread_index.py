@@ -38,8 +38,10 @@ class Part:
 def part_of(index: Any, shape: tuple[int, ...]) -> Part:
     """@error IndexError, TypeError"""
     given = list(index) if isinstance(index, tuple) else [index]
-    if any(each is ... for each in given):
-        at = next(i for i, each in enumerate(given) if each is ...)
+    all_dots = [i for i, each in enumerate(given) if each is ...]
+    if len(all_dots) > 1:
+        raise IndexError(f"An index has only one '...'; this has {len(all_dots)}.")
+    for at in all_dots:
         missing = len(shape) - (len(given) - 1)
         given[at : at + 1] = [slice(None)] * max(missing, 0)
     given += [slice(None)] * (len(shape) - len(given))

@@ -53,8 +53,37 @@ def test_broadcast(job):
     )
 
 
+def test_metadata_of_a_dtype_stay_behind(job):
+    job.expect_no_fault(
+        """
+        marked = np.arange(4, dtype=np.dtype("f8", metadata={"unit": "m"}))
+        assert world.all_gatherv(marked)[1].tolist() == [0, 1, 2, 3]
+        assert world.scatter(marked).tolist() == [2 * world.rank, 2 * world.rank + 1]
+        """
+    )
+
+
+def test_a_mistake_at_the_root_of_a_broadcast(job):
+    """Nobody waits for it."""
+    out = job.expect_no_fault(
+        """
+        try:
+            world.broadcast(2**70 if world.rank == 0 else None)
+        except (OverflowError, ValueError) as error:
+            print(f"{world.rank} {type(error).__name__}: {error}")
+        world.barrier()
+        """
+    )
+    assert sorted(out.splitlines()) == [
+        "0 OverflowError: Integers that ranks exchange must fit 64 bits.",
+        "1 ValueError: The root, member 0, has nothing that can be broadcast.",
+    ]
+
+
 _mistakes = [
     ("world.all_reduce('a')", "TypeError: all_reduce combines"),
+    ("world.all_reduce(np.float64)", "TypeError: all_reduce combines"),
+    ("world.all_reduce(world.spread(4))", "TypeError: all_reduce combines"),
     ("world.all_reduce(True)", "TypeError: all_reduce combines"),
     ("world.all_reduce(1, 'xor')", "ValueError: The operation is 'xor'; legal: plus, times"),
     ("world.all_reduce(2**63)", "OverflowError: Integers that ranks exchange"),
@@ -241,6 +270,49 @@ def test_what_is_refused(job):
             "part.get(0, -2**63)": "IndexError: Offset -9223372036854775808 and 0 elements reach ",
             "part.get(0, -2**63, 1)": "IndexError: Offset -9223372036854775808 and 1 elements rea",
             "part.get(0, 2, 3)": "IndexError: Offset 2 and 3 elements reach beyond the array; each",
+        },
+    )
+
+
+def test_sequences_are_stored_as_they_are(job):
+    """NumPy makes floats of ints that no signed and no unsigned type holds together."""
+    job.expect_no_fault(
+        """
+        part, spread = world.allocate(3, "u8"), world.spread(4, "u8")
+        part.put([0, 2**63 + 1, 1.0], 0)
+        assert part.get(0).tolist() == [0, 2**63 + 1, 1]
+        spread[1:3] = [7, 2**63 + 12345]
+        assert spread[1:3].tolist() == [7, 2**63 + 12345]
+        kind = np.dtype([("name", "S4"), ("at", "i2", (2,)), ("large", "u8")])
+        records = world.allocate(2, kind)
+        records.put([(b"one", (1, 2), 3), (b"two", (3, 4), 2**63 + 1)], 0)
+        assert (records.get(0) == np.array(
+            [(b"one", (1, 2), 3), (b"two", (3, 4), 2**63 + 1)], kind)).all()
+        """,
+        "processes:1",
+    )
+    job.expect_refusals(
+        """
+        part, records = world.allocate(3, "u8"), world.allocate(2, [("a", "i1"), ("b", "f8")])
+        """,
+        {
+            "part.put([-1, 2**63 + 1], 0)": "OverflowError: -1 does not fit",
+            "part.put([0.5, 2**63 + 1], 0)": "TypeError: Values of dtype float64 do not fit",
+            "records.put([(300, 1.0)], 0)": "OverflowError: 300 does not fit",
+            "records.put([(1.5, 1.0)], 0)": "TypeError: Values of dtype float64 do not fit",
+            "records.put([(1, 2, 3)], 0)": "ValueError: could not assign tuple of length 3",
+        },
+    )
+
+
+def test_an_array_that_is_made_by_hand_is_checked(job):
+    job.expect_refusals(
+        "",
+        {
+            "selion.GlobalArray(world, (2,), object)": "TypeError: dtype object holds references",
+            "selion.GlobalArray(world, (2,), 'S0')": "TypeError: dtype |S0 has no size",
+            "selion.GlobalArray(world, -1, 'f8')": "ValueError: The shape (-1,) has a negative",
+            "selion.GlobalArray(world, 'ab', 'f8')": "TypeError: 'str' object cannot be",
         },
     )
 

@@ -86,7 +86,7 @@ offload = script("run_offload", "--bin", "bin")
 all_scripts = [
     offload,
     script("run_simulator", "--bin", "bin", "--only", "events"),
-    script("run", "--build", ".", "--program", "interrupt"),
+    script("run", "--bin", "bin", "--program", "interrupt"),
 ]
 
 

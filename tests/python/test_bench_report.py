@@ -138,8 +138,9 @@ def test_what_was_measured_is_printed_if_its_file_cannot_be_written(tmp_path):
     row_ = json.dumps(row("selion", [10.0]))
     program.write_text(f"#!/bin/sh\necho '{row_}'\n")
     program.chmod(0o755)
-    done = subprocess.run([sys.executable, bench / "run", "--build", tmp_path, "--program", "pair",
-                           "--json", "/dev/full"], capture_output=True, text=True, timeout=60)
+    line = [sys.executable, bench / "run", "--bin", program.parent, "--program", "pair",
+            "--json", "/dev/full"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "| barrier | threads:2 | 10 ns |" in done.stdout
     assert done.stderr.endswith("\n/dev/full could not be written: No space left on device\n")
 

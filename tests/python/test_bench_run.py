@@ -36,9 +36,16 @@ def run(tmp_path: Path):
         write_script(tmp_path / "bin" / program, _fake)
 
     def start(*options: str) -> subprocess.CompletedProcess[str]:
-        return call(sys.executable, root / "bench" / "run", "--build", tmp_path, *options)
+        return call(sys.executable, root / "bench" / "run", "--bin", tmp_path / "bin", *options)
 
     return start
+
+
+def test_the_command_shows_what_was_typed(run):
+    done = run("--quick", "--program", "pair", "--only", "barr", "--shown-as", "selion bench x")
+    assert done.returncode == 0, done.stderr
+    assert "selion bench x" in done.stdout
+    assert "| barrier | threads:2 | 50 ns | | | (50 ns to 50 ns, 2) |" in done.stdout
 
 
 def test_a_part_is_measured(run):

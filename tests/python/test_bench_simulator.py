@@ -124,7 +124,7 @@ def test_a_line_that_is_not_json_is_a_failure(programs):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("simulators",), "legal: simulator, collectives, offload, python."),
+        (("simulators",), "legal: operations, network, simulator, collectives, offload, python."),
         (("--quick",), "These options need the name of a benchmark"),
         (("simulator", "--repeat", "0"), "'--repeat'"),
         (("simulator", "--most-ranks", "few"), "'--most-ranks'"),
@@ -178,7 +178,7 @@ def test_programs_that_are_not_built(programs):
 
 def test_without_a_name_the_benchmarks_are_listed(selion):
     done = selion("bench")
-    assert done.returncode == 0 and done.stdout.startswith("simulator: ")
+    assert done.returncode == 0 and done.stdout.startswith("operations: ")
     assert "\ncollectives: " in done.stdout
 
 

@@ -350,6 +350,9 @@ _mistakes = [
         "pass machine='processes:4'.",
     ),
     ("f, machine=2", "TypeError: machine is 2, of type int; legal: a str such as 'processes:2'."),
+    ("f, machine=''", "Mistake: machine is empty; legal: a machine such as 'processes:2', or Non"),
+    ("later, machine='processes:2'", "TypeError: A call of 'later' only makes a coroutine or a ge"),
+    ("later", "TypeError: A call of 'later' only makes a coroutine or a generator, which nobody"),
     ("f, machine='processes:x'", 'Mistake: machine "processes:x": "" is not a number'),
     ("f, machine='cray'", 'Mistake: machine "cray"'),
     ("f, machine='fabric:2'", "Mistake: Ranks of the machine 'fabric:2' are started by a launcher"),
@@ -383,6 +386,7 @@ def test_mistakes_are_told_in_a_sentence(program):
         f"""
         lock = threading.Lock()
         def f(world, *args): pass
+        async def later(world): pass
         def make():
             held = (i for i in range(3))
             def inner(world): return held

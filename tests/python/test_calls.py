@@ -63,6 +63,24 @@ def test_what_all_ranks_have_becomes_the_targets_own(job, machine):
 
 
 @pytest.mark.parametrize("machine", machines)
+def test_a_loop_of_tests_serves_calls(job, machine):
+    job.expect_no_fault(
+        """
+        bell = world.signal(2)
+        assert bell.test(0, 1) and not bell.test(1, index=1)
+        def ring(there, signal, back):
+            signal.notify(back, add=3)
+        world.send((world.rank + 1) % world.size, ring, world, bell, world.rank)
+        while not bell.test(3):
+            pass
+        assert not bell.test(4)
+        world.barrier()
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
 def test_calls_that_want_no_answer(job, machine):
     """They come in the order in which they were sent."""
     job.expect_no_fault(
@@ -104,6 +122,16 @@ def test_exceptions_come_back(job, machine):
                 assert "which a function must not do that another rank has called" in str(error)
             else:
                 raise AssertionError(how)
+        class Wordless(Exception):
+            def __init__(self): self.lock = threading.Lock()
+            def __str__(self): raise ValueError("no words")
+        def wordless(): raise Wordless
+        try:
+            world.call(right, wordless).result()
+        except RuntimeError as error:
+            assert str(error).endswith("<exception str() failed> (which cannot be pickled)")
+        else:
+            raise AssertionError
         def closes(): return threading.Lock()
         try:
             world.call(right, closes).result()
@@ -162,32 +190,6 @@ def test_handlers_may_call_further(job):
         assert world.all_reduce(int(part.local[0])) == 11
         """,
         "processes:3",
-    )
-
-
-def test_a_function_travels_once(job):
-    job.expect_no_fault(
-        """
-        class Counted:
-            def __init__(self): self.times = 0
-            def __reduce__(self):
-                self.times += 1
-                return int, (7,)
-        big = Counted()
-        def f(x): return x + held
-        held = big
-        import cloudpickle
-        whole = world.call(0, lambda x: (x, held), 1)
-        assert whole.result() == (1, 7) and big.times == 1
-        again = lambda x: (x, held)
-        for i in range(5):
-            assert world.call(0, again, i).result() == (i, 7)
-        assert big.times == 2
-        for i in range(600):  # more than are kept
-            assert world.call(0, lambda i=i: i).result() == i
-        assert world.call(0, again, 9).result() == (9, 7)
-        """,
-        "processes:1",
     )
 
 
@@ -308,46 +310,6 @@ def test_what_is_refused(job):
     )
 
 
-def test_a_function_whose_first_call_was_not_sent(job):
-    job.expect_no_fault(
-        """
-        from selion import calls
-        def double(x): return 2 * x
-        real = calls._core.send_message
-        def fail(*arguments): raise MemoryError("no room")
-        calls._core.send_message = fail
-        try:
-            world.call(0, double, 1)
-        except MemoryError:
-            calls._core.send_message = real
-        assert world.call(0, double, 2).result() == 4
-        """,
-        "processes:1",
-    )
-
-
-def test_calls_do_not_overtake_the_function(job):
-    """One that a thread makes while the first one is on its way brings the function as well."""
-    job.expect_no_fault(
-        """
-        from selion import calls
-        def double(x): return 2 * x
-        sent, real = [], calls._core.send_message
-        def nested(*arguments):
-            sent.append(len(arguments[4]))
-            if len(sent) == 1:
-                inner.append(world.call(0, double, 3))
-            real(*arguments)
-        inner = []
-        calls._core.send_message = nested
-        outer = world.call(0, double, 2)
-        calls._core.send_message = real
-        assert (outer.result(), inner[0].result()) == (4, 6)
-        """,
-        "processes:1",
-    )
-
-
 def test_results_are_kept(job):
     job.expect_no_fault(
         """
@@ -388,10 +350,10 @@ def test_calls_that_cannot_be_made_leave_nothing(job):
     """No promise: a weak reference tells, because what is never fulfilled stays."""
     job.expect_no_fault(
         """
-        from selion import _core, calls
+        from selion import _core
         made = []
         make = _core.make_promise
-        _core.make_promise = lambda: made.append(make()) or made[-1]
+        _core.make_promise = lambda number: made.append(make(number)) or made[-1]
         for arguments in ((0, print, threading.Lock()), (7, print), (0, 3)):
             try:
                 world.call(*arguments)
@@ -400,7 +362,6 @@ def test_calls_that_cannot_be_made_leave_nothing(job):
             else:
                 raise AssertionError
         assert len(made) == 1 and made[0].is_ready
-        assert not calls._own().waiting
         """,
         "processes:1",
     )

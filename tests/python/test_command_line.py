@@ -99,7 +99,7 @@ def test_the_version_and_what_was_built_how(selion):
         ),
         (
             ("bench", "simulatr"),
-            "'simulatr' is not a benchmark (did you mean 'simulator'?); legal: simulator, ",
+            "'simulatr' is not a benchmark (did you mean 'simulator'?); legal: operations, ",
         ),
         (
             ("run", "-np", "4", "true"),

@@ -135,6 +135,29 @@ def test_the_time_limit_ends_a_run_with_its_children(selion, tmp_path):
         wait_for_end(pid)
 
 
+def test_of_much_output_two_ends_are_kept(selion):
+    """Also of the kernel's memory no more is taken, however much is printed."""
+    script = "echo first; yes the same line | head -c 28000000; echo last; exit 3"
+    done = selion("explore", "--seeds", "1", "sh", "-c", script)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert (lines[0], lines[-3]) == ("first", "last")
+    [told] = [line for line in lines if line.endswith(" bytes left out]")]
+    left_out = int(told[1:].split()[0].replace(",", ""))
+    kept = sum(len(line) + 1 for line in lines[:-2] if line != told)
+    assert left_out + kept == len("first\n") + 28_000_000 + len("last\n")
+    assert 256 * 1024 < kept <= 512 * 1024
+
+
+def test_who_has_left_the_group_keeps_nobody_waiting(selion, tmp_path):
+    """It still has the pipe, and prints for ever."""
+    script = "setsid sh -c 'echo $$ >pid; exec yes' & while ! [ -s pid ]; do :; done; exit 3"
+    done = selion("explore", "--seeds", "1", "sh", "-c", script)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-2] == "seed 1 fails with status 3 after 1 run."
+    wait_for_end(int((tmp_path / "pid").read_text()))  # nobody reads what it prints
+
+
 def test_children_do_not_outlive_a_run_that_ends(selion, tmp_path):
     write_script(tmp_path / "parent", _sleeper.replace("while", "    raise SystemExit\nwhile"))
     done = selion("explore", "--seeds", "1", "./parent")

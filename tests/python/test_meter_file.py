@@ -371,7 +371,8 @@ def test_files_that_are_no_meters(selion, tmp_path):
         "they end; those of one that fails may not.\n")
     for content, sentence in {
         good + "rank 0\n": "x:2 is not JSON; legal is one JSON object a line.",
-        good + "\n" + good[:40]: "x:3 is not JSON; legal is one JSON object a line.",
+        good[:40]: "x:1 is not JSON; legal is one JSON object a line.",
+        good + "\n" + good[:40] + "\n": "x:3 is not JSON; legal is one JSON object a line.",
         "[" * 100_000: "x:1 is not JSON; legal is one JSON object a line.",
         "[]": "x:1 is no JSON object; legal is one JSON object a line.",
         '{"ph":"X"}': "x:1 is no line of meters: it has neither 'name' nor 'link'.",
@@ -401,6 +402,16 @@ def test_files_that_are_no_meters(selion, tmp_path):
             "x has links of a mesh of 1,000,000,001 cores; legal are at most 16,384.",
     }.items():
         assert refused(content) == f"selion meters: {sentence}\n", content[:60]
+
+
+def test_a_last_line_that_was_cut_off(selion, tmp_path):
+    good = json.dumps(some[0])
+    (tmp_path / "x").write_text(f"{good}\n{good[:40]}")
+    done = selion("meters", "x")
+    assert done.returncode == 0 and some[0]["name"] in done.stdout
+    assert done.stderr == "selion meters: x:2 is cut off; left out, and more may be missing.\n"
+    (tmp_path / "x").write_text(good)  # without a line's end, and whole
+    assert selion("meters", "x").stderr == ""
 
 
 def test_a_core_of_the_largest_row_is_listed(selion, tmp_path):

@@ -21,8 +21,7 @@ import pytest
 from conftest import needs_module
 from selion.mistake import Mistake
 from selion.offload import Pool, WorkerDied, predict, verdict
-from selion.offload import messages
-from selion.offload.pool import _start as pool_start
+from selion.offload import messages, start
 
 pytestmark = needs_module
 
@@ -415,7 +414,8 @@ def test_an_interrupt_does_not_reach_workers_that_are_still_starting(tmp_path):
     )
     path = json.dumps([str(tmp_path), *sys.path])
     worker = subprocess.run(
-        [sys.executable, "-S", "-c", pool_start, path],  # -S: no hooks that find the true package
+        # -S: no hooks that find the true package
+        [sys.executable, "-S", "-c", start.command()[2], path],
         capture_output=True, text=True, timeout=60,
     )
     assert (worker.returncode, worker.stdout, worker.stderr) == (0, "on\n", "")

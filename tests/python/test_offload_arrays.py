@@ -139,3 +139,25 @@ def test_arrays_of_all_kinds_begin_as_zeros(shared_pool):
 def test_memory_that_no_process_has():
     with pytest.raises(ValueError, match="at most 140737488355328 are possible"):
         Pool(workers=1, shared_bytes=(1 << 64) - 1)
+
+
+def write_first(array):
+    try:
+        array[0] = 5
+    except ValueError:
+        return "read-only"
+    return "written"
+
+
+def test_what_is_read_only_stays_so(shared_pool):
+    array = shared_pool.array(100)
+    for part in (array[:50], array[::2]):
+        part.flags.writeable = False
+        assert shared_pool.submit(write_first, part).result(60) == "read-only"
+    assert shared_pool.submit(write_first, array[::2]).result(60) == "written"
+    assert array[0] == 5
+
+
+def test_a_dtype_with_sizes_of_its_own():
+    with Pool(workers=1, shared_bytes=1 << 20) as pool:
+        assert pool.array((2,), ("f8", (3,))).shape == (2, 3)

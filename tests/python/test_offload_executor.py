@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import os
 import signal
 import subprocess
@@ -111,9 +112,10 @@ def test_exceptions_that_cannot_be_pickled_tell_where_they_come_from(shared_pool
     assert "in raise_what_cannot_be_pickled" in str(raised.value.__cause__)
 
 
-def test_what_cannot_be_pickled_is_told_at_once(shared_pool):
-    with pytest.raises(TypeError, match="generator"):
-        shared_pool.submit(sum, (number for number in range(3)))
+def test_what_cannot_be_pickled_is_what_the_call_has_raised(shared_pool):
+    assert "generator" in str(shared_pool.submit(sum, (number for number in range(3))).exception())
+    with pytest.raises(TypeError, match="lock"):
+        shared_pool.submit(print, threading.Lock()).result()
     with pytest.raises(TypeError, match="lock"):
         shared_pool.submit(threading.Lock).result()
 
@@ -340,3 +342,35 @@ def test_an_interrupt_is_no_result_of_a_call():
         with pytest.raises(KeyboardInterrupt):
             call.result(20)
         assert call.result(20) == "read" and reads == [os.getpid()] * 2
+
+
+def test_calls_of_a_pool_that_nobody_has_are_called_back():
+    found = []
+
+    def start():
+        pool = Pool(workers=1)
+        for i in range(4):
+            call = pool.submit(slow, 0.1 * (i == 0), i)
+            call.add_done_callback(lambda done: found.append(done.result()))
+
+    start()
+    gc.collect()
+    end = time.monotonic() + 60
+    while len(found) < 4 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert found == [0, 1, 2, 3]
+
+
+def slow(seconds, value):
+    time.sleep(seconds)
+    return value
+
+
+def test_many_calls_are_given_up_from_either_end():
+    with Pool(workers=1) as pool:
+        first = pool.submit(slow, 1, 0)
+        calls = [pool.submit(abs, -i) for i in range(4000)]
+        given_up = sum(call.cancel() for call in calls[:1000] + calls[:2000:-1])
+        assert given_up >= 2990  # but those that a worker has
+        assert first.result(60) == 0
+        assert [call.result(60) for call in calls[1100:1900]] == list(range(1100, 1900))

@@ -212,3 +212,33 @@ def test_parts_of_a_result_make_the_whole(part):
     for first in range(0, result.bytes, part):
         result.write_part(memoryview(whole)[first : first + part], first)
     assert are_equal(messages.load_result(np.frombuffer(whole, np.uint8)), value)
+
+
+def test_functions_leave_room():
+    """Each is a new one of 2 MiB, and there is room for eight."""
+    with Pool(workers=1, shared_bytes=16 * mib) as pool:
+        for i in range(20):
+            held = np.full(mib // 4, i)
+            assert pool.submit(lambda held=held: int(held[0])).result(60) == i
+        assert pool.array(mib).shape == (mib,)
+
+
+def test_calls_that_are_done_leave_room():
+    with Pool(workers=1, shared_bytes=4 * mib) as pool:
+        calls = [pool.submit(abs, -i) for i in range(900)]
+        assert [call.result(60) for call in calls] == list(range(900))
+        assert pool.submit(total, np.ones(mib // 4, int)).result(60) == mib // 4
+
+
+def add_one(array):
+    array += 1
+    return int(array[0])
+
+
+def test_results_as_arguments_are_copied():
+    with Pool(workers=1) as pool:
+        for count in (10, 1000, 100_000):
+            made = pool.submit(np.zeros, count, int).result(60)
+            assert pool.submit(add_one, made).result(60) == 1
+            assert pool.submit(add_one, made[::2]).result(60) == 1
+            assert not made.any()

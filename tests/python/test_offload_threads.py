@@ -237,3 +237,59 @@ def test_short_calls_beside_a_long_one():
         for waiter in waiters:
             waiter.join()
     assert count > 10, "each in its turn"
+
+
+class Guarded:
+    """Pickled with a lock that another thread may have, which waits for the pool."""
+
+    def __init__(self, lock, begun):
+        self.lock, self.begun = lock, begun
+
+    def __getstate__(self):
+        self.begun.set()
+        with self.lock:
+            return {"lock": None, "begun": None}
+
+
+def test_arguments_are_pickled_without_the_lock_of_the_pool(shared_pool):
+    lock, begun = threading.Lock(), threading.Event()
+    with lock:
+        thread = threading.Thread(
+            target=lambda: shared_pool.submit(type, Guarded(lock, begun)).result(60))
+        thread.start()
+        assert begun.wait(60)
+        assert shared_pool.submit(abs, -3).result(20) == 3
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+class Halting:
+    """Is read, in the process that has made the pool, when the test says so."""
+
+    begun, may_end = threading.Event(), threading.Event()
+
+    def __init__(self, maker):
+        self.maker = maker
+
+    def __reduce__(self):
+        return read_halting, (self.maker,)
+
+
+def read_halting(maker):
+    if os.getpid() == maker:
+        Halting.begun.set()
+        assert Halting.may_end.wait(60)
+    return Halting(maker)
+
+
+def test_results_are_read_without_the_lock_of_the_pool(shared_pool):
+    call = shared_pool.submit(Halting, os.getpid())
+    reader = threading.Thread(target=call.result)
+    reader.start()
+    try:
+        assert Halting.begun.wait(60)
+        assert shared_pool.submit(abs, -3).result(20) == 3
+    finally:
+        Halting.may_end.set()
+        reader.join(60)
+    assert call.result(0).maker == os.getpid()

@@ -75,7 +75,7 @@ def test_every_plan_of_a_study_makes_a_plot(name):
 def test_the_source_is_answered_from_usual_and_from_quick_runs(name, quick):
     study = studies()[name]
     conclusion = read_contents(study.folder).conclusion
-    text, missing = answer(rows_of(study, quick=quick), conclusion)
+    text, missing = answer(rows_of(study, quick=quick), conclusion, study.experiments)
     assert missing == []
     assert re.search(r"\d", text)
 
@@ -112,6 +112,27 @@ def test_a_value_over_another_one():
                    params={"block_bytes": block, "remote": 16})
     assert find_value([at(0, 300.0), at(8, 150.0)], gain) == 2.0
     assert find_value([at(0, 300.0)], gain) is None
+
+
+def test_the_answer_is_that_of_the_machines_that_the_study_is_about():
+    """Whatever else has been measured, and in whichever order."""
+    study = studies()["software-cache"]
+    conclusion = read_contents(study.folder).conclusion
+    usual = rows_of(study, quick=True)
+    others = [{**each, "machine": "processes:2", "value": 0.01 * each["value"]} for each in usual]
+    text, _ = answer(usual, conclusion, study.experiments)
+    assert answer([*others, *usual], conclusion, study.experiments) == (text, [])
+    assert answer(others, conclusion, study.experiments)[0] is None
+
+
+def test_what_a_value_is_divided_by_is_of_the_same_machine():
+    contents = read_contents(studies()["software-cache"].folder)
+    gain = contents.conclusion.values["gain"]
+    def at(block, value, machine):
+        return row(experiment="figure-11", metric="time_per_iteration_ms", unit="ms", value=value,
+                   params={"block_bytes": block, "remote": 16}, machine=machine)
+    rows = [at(8, 1.0, "threads:2"), at(0, 300.0, "sim:a"), at(8, 150.0, "sim:a")]
+    assert find_value(rows, gain) == 2.0
 
 
 def test_cells_that_the_source_leaves_open_stay_open(section):
@@ -181,6 +202,12 @@ def test_without_results_it_says_how_to_get_some(selion: Selion):
                                    "'selion study all --quick' makes selion-out with results.")
 
 
+def test_a_device_is_no_place_of_results(selion: Selion):
+    assert selion("report", "/dev/null").stderr == (
+        "selion report: '/dev/null' is neither a folder nor a file; legal are folders of 'selion "
+        "study', and results.jsonl in them.\n")
+
+
 def test_an_empty_folder_has_no_results(selion: Selion, tmp_path: Path):
     (tmp_path / "empty").mkdir()
     done = selion("report", "empty")
@@ -210,6 +237,19 @@ def test_a_file_has_the_form_that_was_asked_for_and_its_folder_is_made(selion, t
         assert done.returncode == 0, done.stderr
         text = (tmp_path / "new" / form / "r.txt").read_text(encoding="utf-8")
         assert text.lower().startswith(begin.lower())
+
+
+@needs_module
+def test_results_are_not_replaced_by_their_report(selion: Selion, tmp_path: Path):
+    write(tmp_path / "out", "s", [header, row(), row(params={"ints": 2})])
+    results = tmp_path / "out" / "s" / "results.jsonl"
+    before = results.read_bytes()
+    for named in ("out/s/results.jsonl", "out/../out/s/results.jsonl"):
+        done = selion("report", "out", "--format", "html", "-o", named)
+        assert (done.returncode, done.stderr) == (2, (
+            f"selion report: '{named}' holds results that the report is made of, which it would "
+            "replace; choose another --out.\n"))
+    assert results.read_bytes() == before
 
 
 @needs_module

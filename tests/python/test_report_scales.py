@@ -134,3 +134,16 @@ def test_the_legend_shows_published_figures_as_the_drawing_does(kind, shape):
     chart = _chart(kind, Dot(1, 2, published=3), Dot(2, 4))
     assert f'<path class="published" d="{shape}' in chart_svg.published_mark(kind)
     assert f'<path class="published" d="{shape}' in chart_svg.alone(chart, "")
+
+
+@pytest.mark.parametrize("kind", ["bars", "curves"])
+def test_the_spread_is_drawn_within_the_frame(kind):
+    drawn = chart_svg.body(_chart(kind, Dot(1, 20, low=1, high=400), Dot(2, 40)), "key")
+    found = re.findall(r'<path class="spread[^"]*" transform="[^"]*" '
+                       r'd="M0 ([-\d.]+)V([-\d.]+)"/>', drawn)
+    frame = re.search(r'<rect class="frame" x="[^"]*" y="([^"]*)" width="[^"]*" height="([^"]*)"',
+                      drawn)
+    top, tall = float(frame[1]), float(frame[2])
+    assert len(found) == 2  # one of each curve
+    for low, high in found:  # what is more is further up
+        assert top <= float(high) < float(low) <= top + tall

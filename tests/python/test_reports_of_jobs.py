@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import clean_environment, needs_module, seconds
+from conftest import clean_environment, command, needs_module, seconds
 
 pytestmark = needs_module
 
@@ -54,6 +54,31 @@ def test_a_hang_is_told_with_lines_of_the_program(job, tmp_path, call, name):
     assert status == 1
     for each in told:
         assert each in errors
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="mpirun is not installed")
+@pytest.mark.parametrize("call", ["part.item(1)", "part.fetch_add(1, 0, 1)"])
+def test_a_hang_of_an_access_is_told_with_its_line(job, tmp_path, for_mpirun, call):
+    """Where ranks do not map each other, it waits for the target."""
+    program = job.write(f"""
+        import time
+        from pathlib import Path
+        part = world.allocate(40000)
+        away = Path({str(tmp_path / "away")!r})
+        world.barrier()
+        if world.rank == 0:
+            while not away.exists(): time.sleep(0.01)
+            {call}  # waits
+        else:
+            away.touch()
+            while True: time.sleep(1)
+    """)
+    done = subprocess.run(
+        [*command, "run", "-m", "fabric:2,direct=off", str(program)],
+        env=clean_environment(SELION_HANG_TIMEOUT="2", SELION_HANG_ACTION="abort", **for_mpirun),
+        capture_output=True, text=True, timeout=seconds)
+    [waits] = _places(tmp_path, "waits")
+    assert f"at {waits}" in done.stdout + done.stderr
 
 
 def test_a_death_is_told_with_a_line_of_the_program(job, tmp_path):

@@ -203,6 +203,8 @@ def test_without_a_collective_the_usage_is_shown(selion):
         ("barrier --algorithm flat --ranks 100001 --rank 0", "100,001 ranks are too many; at "),
         ("exchange --algorithm bruck --ranks 1000",
          "To play exchange by bruck on 1,000 ranks takes 29.8 GiB; at most 0.5 GiB are used, so "),
+        ("broadcast --algorithm k_nomial --ranks 1024 --segments 4096",
+         "broadcast by k_nomial on 1,024 ranks sends more than "),
         ("exchange --algorithm flat --ranks 150 --svg a.svg",
          "A picture of 22,350 messages shows nothing; at most 20,000 are drawn."),
     ],

@@ -136,12 +136,15 @@ refused = {
     "world.spread(5, layout=runs(2**70))": "ValueError: A run has 1180591620717411303424 elements;",
     "world.spread(5, layout=tiles(-1))": "ValueError: Numbers of a layout are 0 to 92",
     "world.spread(5, layout=tiles(2**70))": "ValueError: Numbers of a layout are 0 to 92",
+    "world.spread(5, layout=on_grid(cyclic(0)))": "ValueError: A dimension is dealt out to 1 or mo",
+    "world.spread(5, layout=on_grid(3))": "TypeError: A grid's dimensions are made by block, cyc",
     "world.spread(2**70)": "ValueError: The shape (1180591620717411303424,) has more elements than",
     "world.spread(4, np.dtype(('i4', (3,))))": "TypeError: dtype ('<i4', (3,)) is an array itself;",
     "b[[1, 2]]": "TypeError: Indices of a spread array are integers, slices and '...'; this is li",
     "b[np.ones(4, bool)]": "TypeError: Indices of a spread array are integers, slices and '...'; t",
     "b[None]": "TypeError: Indices of a spread array are integers, slices and '...'; this is None",
     "b[1.0]": "TypeError: Indices of a spread array are integers, slices and '...'; this is float.",
+    "b[..., ...]": "IndexError: An index has only one '...'; this has 2.",
     "b[True]": "TypeError: Indices of a spread array are integers, slices and '...'; this is bool.",
     "b.__setitem__(0, None)": "TypeError: Values of dtype object do not fit an array of dtype floa",
     "world.spread(5, object)": "TypeError: dtype object holds references",
@@ -166,7 +169,7 @@ refused = {
 def test_what_is_refused(job):
     job.expect_refusals(
         """
-        from selion.layout import tiles, runs
+        from selion.layout import cyclic, on_grid, runs, tiles
         a, b, gone = world.spread((4, 4)), world.spread(4), world.spread(4)
         gone.free()
         """,
@@ -198,13 +201,15 @@ def test_what_overlaps_is_as_with_numpy(job):
 def test_ranks_that_ask_for_different_ones(job):
     out = job.expect_no_fault(
         """
-        try:
-            world.spread((4 + world.rank, 4))
-        except ValueError as error:
-            print(error)
+        for wish in ((4 + world.rank, 4),), ((8,), ("f8", "i8")[world.rank]):
+            try:
+                world.spread(*wish)
+            except ValueError as error:
+                print(error)
         """
     )
-    assert out == "Ranks have asked for spread arrays of different shapes or layouts.\n" * 2
+    line = "Ranks have asked for spread arrays of different shapes, layouts or dtypes.\n"
+    assert out == line * 4
 
 
 def test_all_of_it_as_an_array_of_numpy(job):

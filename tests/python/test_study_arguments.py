@@ -10,6 +10,11 @@ import pytest
     ("arguments", "sentence"),
     [
         (
+            ("--machine", "threads:0"),
+            "'threads:0' is not a machine; legal: threads, threads:N, threads:N@C, of 1 to 1048575 "
+            "ranks.",
+        ),
+        (
             ("--experiment", "sped"),
             "'sped' is not an experiment of the study 'fake' (did you mean 'speed'?); "
             "legal: speed, links.",
@@ -57,7 +62,8 @@ def test_a_mistake_writes_nothing(fake, arguments, sentence):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--repetitions", "0"), ("--seed", "-1"), ("--repetitions", "two"), ("--sett",)]
+    "arguments", [("--repetitions", "0"), ("--repetitions", "1" + 20 * "0"),
+                  ("--repetitions", "two"), ("--seed", "-1"), ("--seed", str(2**64)), ("--sett",)]
 )
 def test_bad_options(fake, arguments):
     done = fake.run(*arguments)

@@ -16,6 +16,7 @@ import pytest
 from conftest import needs_module, root
 from selion import native, places
 from selion.study import conditions, header
+from selion.study.crew import goes_alone
 
 _speed = ("--experiment", "speed")
 _one = (*_speed, "--set", "op=put", "--set", "bytes=8")
@@ -152,6 +153,28 @@ def test_tables_of_collectives_are_told_apart(tmp_path, monkeypatch):
     first, second = found[1], found[2]
     assert len({"none", first, second}) == 3
     assert found == ["none", first, second, second, first, "none", second, "none"]
+
+
+@pytest.mark.parametrize(("machine", "alone"), [
+    ("sim:crossbar", False), ("sim:crossbar,compute=measured", True), ("threads:2", True)])
+def test_what_a_clock_measures_runs_alone(machine, alone):
+    assert goes_alone(SimpleNamespace(machine=machine)) is alone
+
+
+def test_unknown_changes_are_never_the_same():
+    then = {"commit": "abc-dirty", "changes": "unknown", "constants": {}}
+    [said] = conditions.differences(then, ["sim:a"], then, ["sim:a"])
+    assert "not known" in said
+
+
+def test_variables_of_the_networks_library_are_conditions_of_real_machines(monkeypatch):
+    monkeypatch.setenv("FI_PROVIDER", "sockets")
+    now = header.header(["fabric:2"])
+    monkeypatch.delenv("FI_PROVIDER")
+    then = header.header(["fabric:2"])
+    told = "FI_PROVIDER was not set, is sockets"
+    assert told in conditions.differences(then, ["fabric:2"], now, ["fabric:2"])
+    assert told not in conditions.differences(then, ["sim:a"], now, ["sim:a"])
 
 
 def test_files_that_are_no_code_are_no_condition():

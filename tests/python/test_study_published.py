@@ -108,10 +108,23 @@ def test_a_figure_that_is_none_of_the_studys_is_named_and_left_out(fake, line, c
 def test_a_figure_that_is_no_number_is_not_compared_with_one(fake, value):
     publish(fake, f"fake,speed,{_put},latency_ns,{value},ns")
     done = fake.run("--quick", "--compare")
-    assert "line 2: the value '" in done.stderr
-    assert "' is no number, and 'latency_ns' is measured as one; left out." in done.stderr
+    assert "line 2: 'latency_ns' is published as " in done.stderr
+    assert ("(speed op=put bytes=8 on 'threads:2', repetition 0); only one of them is a number, "
+            "so they are left out.") in done.stderr
     assert last_line(done) == ("fake: 0 of 0 cells within tolerance, one figure of published.csv "
                                "left out.")
+
+
+def test_what_is_measured_as_a_text_is_not_compared_with_a_number(fake):
+    """The figure may be right: nobody is blamed."""
+    publish(fake, f"fake,speed,{_put},latency_ns,41.5,ns")
+    assert fake.run("--quick").returncode == 0
+    rows = [{**row, "value": "fast"} if row.get("metric") == "latency_ns" else row
+            for row in map(json.loads, fake.results.read_text().splitlines())]
+    fake.results.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = fake.run("--quick", "--compare")
+    told = "'latency_ns' is published as 41.5 and measured as \"fast\" (speed"
+    assert told in done.stderr
 
 
 def test_a_figure_that_stands_twice_is_named(fake):

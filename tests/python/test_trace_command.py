@@ -102,6 +102,34 @@ def test_a_job_that_was_interrupted(tmp_path, selion):
     assert "The job did not come to its end" in selion("trace", "trace.json").stdout
 
 
+def test_the_last_line_alone_is_no_end(tmp_path, selion):
+    """It stands behind each part."""
+    write(tmp_path, [each for each in _whole if each["name"] != "end_of_rank"])
+    lines = selion("trace", "trace.json").stdout.splitlines()
+    assert lines[0] == "threads:2: 2 ranks, 6 events, real time"
+    assert lines[2] == ("The job did not come to its end, or the file took no more: the last "
+                        "events may be missing.")
+    write(tmp_path, [each for each in _whole if each != end_of(1, 1)])
+    lines = selion("trace", "trace.json").stdout.splitlines()
+    assert lines[2].endswith("the last events of 1 of 2 ranks may be missing.")
+
+
+def test_slices_that_adjoin(tmp_path):
+    """Not exactly, as sums of fractions of microseconds."""
+    step = 1.008
+    slices = [piece(0, "wait", "wait: collective", 0, 0) | {"ts": round(n * step, 6), "dur": step}
+              for n in range(3000)]
+    around = piece(0, "collective", "barrier", 0, round(3000 * step, 6))
+    first = trace_file.read(write(tmp_path, [_head, *slices, around, _tail])).ranks[0]
+    assert (first.time, first.waiting, first.collectives) == (3024, 3024, 0)
+
+
+def test_names_that_would_move_the_cursor(tmp_path, selion):
+    write(tmp_path, [_head, piece(0, "timer", "\x1b]0;title\x07\n\x7f\u009b", 0, 1), _tail])
+    out = selion("trace", "trace.json").stdout
+    assert "\n\\u001b]0;title\\u0007\\n\\u007f\\u009b  timer" in out
+
+
 def test_events_that_were_not_kept(tmp_path, selion):
     write(tmp_path, [_head, end_of(0, 1_000_000, 77), _tail])
     assert "77 events were beyond what a trace keeps." in selion("trace", "trace.json").stdout
@@ -111,7 +139,7 @@ def test_events_that_were_not_kept(tmp_path, selion):
     ("", " is no trace of Selion; a job writes one if SELION_TRACE names it."),
     ("[]", " is no trace of Selion; a job writes one if SELION_TRACE names it."),
     ("[\n7,\n", ":2 is no event of a trace."),
-    ('[\n{"ph":"X"},\n', ":2 is no event of a trace of Selion: 'tid'."),
+    ('[\n{"ph":"X"},\n', ":2 is no event of a trace of Selion: it has no 'tid'."),
     (json.dumps({**_head, "args": {"format": 9}}), ":1 is no event of a trace of Selion: traces of "
                                                    "format 9 are not known."),
 ])  # fmt: skip
@@ -121,6 +149,41 @@ def test_what_is_none(tmp_path, text, sentence):
     with pytest.raises(Mistake) as raised:
         trace_file.read(path)
     assert str(raised.value) == f"{path}{sentence}"
+
+
+@pytest.mark.parametrize("damage, told", [
+    ('"dur":NaN', ""),
+    ('"ts":1e999', " of Selion: 'ts' is 1E+999; legal are 0 to 9223372036854"),
+    ('"ts":1e9999999999999999999999', ""),
+    ('"dur":-0.5', " of Selion: 'dur' is -0.5; legal are 0 to 9223372036854"),
+    ('"ts":null', " of Selion: 'ts' is null; legal are 0 to 9223372036854"),
+    ('"ts":9e12,"dur":9e12', " of Selion: it ends beyond 9223372036854775808 picoseconds"),
+    ('"tid":"1"', " of Selion: 'tid' is \"1\"; legal are 1 to 4194308"),
+    ('"tid":5', " of Selion: 'tid' is 5, the track of rank 2; there are 2 ranks"),
+    ('"name":7', " of Selion: 'name' is 7; legal is a text"),
+])  # fmt: skip
+def test_a_slice_that_no_job_writes(tmp_path, damage, told):
+    path = tmp_path / "x.json"
+    line = json.dumps(piece(0, "wait", "wait", 0, 1))[:-1]
+    path.write_text(f"[\n{json.dumps(_head)},\n{line}, {damage}}},\n")
+    with pytest.raises(Mistake) as raised:
+        trace_file.read(path)
+    assert str(raised.value) == f"{path}:3 is no event of a trace{told}."
+
+
+def test_half_a_character(tmp_path, selion):
+    (tmp_path / "x.json").write_text(f"[\n{json.dumps(_head)},\n"
+                                     + json.dumps(piece(0, "wait", "\ud800", 0, 1)) + ",\n")
+    done = selion("trace", "x.json")
+    assert (done.returncode, done.stderr) == (2, "selion trace: x.json:3 holds half a surrogate "
+                                                 "pair; legal are whole characters.\n")
+
+
+@pytest.mark.parametrize("ranks", [0, 2**20, 100_000_000])
+def test_a_head_with_ranks_that_no_job_has(tmp_path, ranks):
+    path = write(tmp_path, [{**_head, "args": {**_head["args"], "ranks": ranks}}])
+    with pytest.raises(Mistake, match=f"'ranks' is {ranks}; legal are 1 to 1048575"):
+        trace_file.read(path)
 
 
 def test_a_file_that_is_not_there(selion):

@@ -118,6 +118,34 @@ def test_a_transfer_belongs_to_its_rank(job):
     assert out == "This future belongs to another rank, or to a job that has ended.\n"
 
 
+@pytest.mark.parametrize("ending", ["started.wait()", "started.wait(1000)"])
+def test_threads_of_a_rank_may_wait_for_one_transfer(job, ending):
+    job.expect_no_fault(
+        f"""
+        part = world.allocate(2**18, np.int64)
+        part.local[:] = world.rank
+        world.barrier()
+        for _ in range(200 if world.rank == 0 else 0):
+            started = part.start_get(1)
+            found = []
+            def wait():
+                with world.joined_thread():
+                    found.append({ending})
+            threads = [threading.Thread(target=wait) for _ in range(3)]
+            for one in threads:
+                one.start()
+            found.append({ending})
+            for one in threads:
+                one.join()
+            assert found == [True] * 4 and started.is_ready
+            assert started.result().min() == 1
+        world.barrier()
+        """,
+        "processes:2,direct=off",
+        options=", thread_level='multiple'",
+    )
+
+
 refused = {
     "part.start_put(np.zeros(4), 0, 1)": "IndexError: Offset 1 and 4 elements reach beyond",
     "part.start_get(1)": "IndexError: The rank is 1; legal: 0 to 0.",

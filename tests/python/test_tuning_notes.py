@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -196,7 +197,7 @@ def test_two_at_a_time_for_a_table_are_one_too_many(tmp_path: Path, selion, at_w
                            "'table.json.part'; wait for its end, or choose another --output.\n")
     at_work.terminate()
     _, errors = at_work.communicate(timeout=seconds)
-    assert at_work.returncode == 130
+    assert at_work.returncode == 128 + signal.SIGTERM
     assert "'selion tune --resume' goes on with it" in errors
 
 

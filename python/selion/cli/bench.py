@@ -69,8 +69,8 @@ def command(
     busy: Annotated[
         int | None,
         typer.Option(min=0, max=1024, metavar="N",
-                     help="Collectives: programs that compute meanwhile on the same processors "
-                          "(default: 0)."),
+                     help="Operations, collectives: programs that compute meanwhile on the same "
+                          "processors (default: 0)."),
     ] = None,
     only: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Part of the names of the operations.")

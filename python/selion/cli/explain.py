@@ -16,16 +16,19 @@ from selion.mistake import Mistake, did_you_mean, listing
 from selion.tuning import program
 
 
-_most_digits = 20  # of 64 bits; the library judges whether it is too much
+_most_bytes = 2**63 - 1  # less may be too much as well: the library judges that
 
 
 def _size(text: str) -> int:
     factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     factor = factors.get(text[-1:].upper(), 1)
     number = text[:-1] if factor > 1 else text
-    if not number.isdecimal() or len(number) > _most_digits:
+    if not number.isdecimal():
         raise Mistake(f"'{text}' is no size; legal are 64, 4K, 1M and their like.")
-    return int(number) * factor
+    digits = number.lstrip("0") or "0"
+    if len(digits) > len(str(_most_bytes)) or int(digits) * factor > _most_bytes:
+        raise Mistake(f"{text} is more than there can be; at most {_most_bytes:,} bytes.")
+    return int(digits) * factor
 
 
 @answers_mistakes("explain")

@@ -19,6 +19,7 @@ from selion import job
 from selion.cli import completion
 from selion.cli.options import Program, ProgramArguments, before_a_program, program_line
 from selion.cli.output import answers_mistakes, complain
+from selion.kept_output import KeptOutput
 from selion.mistake import Mistake
 
 context_settings = before_a_program
@@ -62,18 +63,18 @@ class _Runs:
         """Exit status and output. All processes have ended by then. @error _Interrupted"""
         for number in signal.sigpending().intersection(self._heard):  # while none was waited for
             raise _Interrupted(number)
-        with open(os.memfd_create("output"), "w+b") as output:
+        with KeptOutput() as output:
             child = job.start(
                 self._line, job.environment({"SELION_MACHINE": machine}), in_child=self._in_child,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+                stdin=subprocess.DEVNULL, stdout=output.writer, stderr=subprocess.STDOUT)
             try:
+                output.begin()
                 has_ended = self._wait(child.pid)
             finally:
                 # The group's number cannot be given to others before its leader is reaped.
                 job.kill_group(child.pid)
                 status = job.exit_status(child.wait())
-            output.seek(0)
-            return status if has_ended else _time_is_over, output.read()
+            return status if has_ended else _time_is_over, output.end()
 
     def _in_child(self) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)

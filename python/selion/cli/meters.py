@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from selion import meter_file
-from selion.cli.output import answers_mistakes, print_json_lines, print_table
+from selion.cli.output import answers_mistakes, complain, print_json_lines, print_table
 from selion.drawing import heat_map, heat_map_picture
 from selion.drawing.heat_map import HeatMap
 from selion.meter_file import Link, Reading, Recorded, Summary
@@ -208,6 +208,8 @@ def command(
         raise Mistake(f"--most is {most}; legal is 0 or more." if links else
                       "--most is for --links, which is not there.")
     recorded = meter_file.read(file, select or [])
+    if recorded.note:
+        complain("meters", recorded.note)
     heat = heat_map.make(recorded, by)
     shown = heat if heat is not None and not heat.is_too_large else None
     if links and not recorded.links:

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import textwrap
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -22,6 +23,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
+_not_shown = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, and what breaks or turns a line
 # Why what is printed cannot be written. A closed pipe is none of them: who reads has had enough.
 _no_output = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -85,6 +87,20 @@ def print_json_lines(rows: Iterable[Any]) -> None:
         print(json.dumps(row, ensure_ascii=False), flush=True)
 
 
+def printable(text: str) -> str:
+    """With escapes in place of what would move the cursor, set the title or end the line: names in
+    files may be anything. As JSON has them, so that none is mistaken for another name.
+    """
+    if text.isprintable():
+        return text
+    return "".join(_escape(each) if unicodedata.category(each) in _not_shown else each
+                   for each in text)
+
+
+def _escape(character: str) -> str:
+    return json.dumps(character)[1:-1] if character != "\x7f" else "\\u007f"
+
+
 def _print_paragraphs(
     columns: Sequence[str], lines: Sequence[Sequence[str]], width: int
 ) -> None:
@@ -97,6 +113,8 @@ def _print_paragraphs(
 
 def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     """Columns apart by two spaces; numbers to the right. Plain, so that it can be piped."""
+    columns = [printable(name) for name in columns]
+    lines = [[printable(cell) for cell in line] for line in lines]
     widths = [max(len(line[i]) for line in (columns, *lines)) for i in range(len(columns))]
     room = shutil.get_terminal_size().columns
     if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > room:

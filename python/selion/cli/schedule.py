@@ -19,11 +19,12 @@ from selion.drawing import schedule_picture, schedule_text
 from selion.mistake import Mistake
 from selion.schedules import BlockRange, Message, Played, Request
 
-# Every rank is played, with a list of ranks for each of its blocks.
+# Every rank is played, with a list of ranks for each of its blocks; messages are kept.
 _most_ranks = 1024
 _most_bytes = 2**29
 _most_ranks_alone = 100_000
 _most_drawn = 20_000
+_most_messages = 2**20
 
 
 @contextlib.contextmanager
@@ -52,6 +53,21 @@ def _check_size(request: Request) -> None:
             f"takes {need / 2**30:.1f} GiB; at most {_most_bytes / 2**30:.1f} GiB are used, so "
             "choose fewer ranks."
         )
+    if _sends_more_than(_most_messages, request):
+        raise Mistake(
+            f"{request.collective} by {request.algorithm} on {request.ranks:,} ranks sends more "
+            f"than {_most_messages:,} messages: choose fewer ranks"
+            + (" or segments." if request.segments > 1 else ".")
+        )
+
+
+def _sends_more_than(most: int, request: Request) -> bool:
+    sent = 0
+    for rank in range(request.ranks):
+        sent += sum(len(step.sends) for step in schedules.make(request, rank).steps)
+        if sent > most:
+            return True
+    return False
 
 
 def _play(request: Request) -> Played:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated
 import typer
 
 from selion import launcher, native, places
-from selion.cli import completion
+from selion.cli import completion, interruption
 from selion.cli import study_output as output
 from selion.cli.options import Hosts
 from selion.cli.output import answers_mistakes, complain
@@ -22,8 +21,9 @@ from selion.study.compare import Verdict, compare
 from selion.study.rows import Row
 from selion.study.session import Others, Session
 
-_interrupted = 130
 _all = "all"
+_most_repetitions = 10**6
+_most_seed = 2**64 - 1  # the programs take 64 bits
 
 
 @dataclass
@@ -202,8 +202,11 @@ def command(
     machines: Machines = None,
     hosts: Hosts = None,
     out: Folder = None,
-    repetitions: Annotated[int, typer.Option(min=1, help="Times each point is measured.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="For whatever is random.")] = 1,
+    repetitions: Annotated[
+        int,
+        typer.Option(min=1, max=_most_repetitions, help="Times each point is measured."),
+    ] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=_most_seed, help="For whatever is random.")] = 1,
     jobs: Jobs = None,
     as_json: Annotated[bool, typer.Option("--json", help="Rows on standard output.")] = False,
     resume: Annotated[
@@ -243,12 +246,10 @@ def command(
         comparing,
         as_json,
     )
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
+    with interruption.answered(
+        "study", "Interrupted; what was measured is kept, --resume goes on."
+    ):
         run.carry_out()
-    except KeyboardInterrupt:
-        complain("study", "Interrupted; what was measured is kept, --resume goes on.")
-        raise typer.Exit(_interrupted) from None
     _show(run)
     if run.failures or run.lacks_machines:
         raise typer.Exit(1)

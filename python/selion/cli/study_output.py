@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from selion.cli.output import complain, print_json, print_json_lines, print_table
+from selion.cli.output import complain, print_json, print_json_lines, print_table, printable
 from selion.study.catalog import Study
 from selion.study.compare import Comparison, Verdict
 from selion.study.pace import Pace
@@ -255,7 +255,7 @@ def print_comparisons(comparisons: Sequence[Comparison]) -> None:
         if len(lines) == 1:
             same = {key: same[key] for key in ("machine",) if key in same}
         told = "  ".join(f"{key}={value}" for key, value in same.items() if value)
-        print(f"{comparisons[0].study} {experiment}  {told}")
+        print(f"{comparisons[0].study} {experiment}  {printable(told)}")
         shown = [key for key in columns if key not in same]
         print_table(shown, [[line.get(key, "") for key in shown] for line in lines])
         print()

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from selion import trace_file
-from selion.cli.output import answers_mistakes, print_json_lines, print_table
+from selion.cli.output import answers_mistakes, print_json_lines, print_table, printable
 from selion.drawing.heat_map import length
 from selion.mistake import Mistake
 from selion.trace_file import NameTotal, RankTime, Trace
@@ -47,13 +47,20 @@ def _gaps(trace: Trace) -> list[str]:
     if dropped:
         sentences.append(f"{dropped:,} events were beyond what a trace keeps.")
     if not trace.is_whole:
-        sentences.append("The job did not come to its end; events are missing there.")
+        sentences.append(_early_end(trace))
     return sentences
+
+
+def _early_end(trace: Trace) -> str:
+    some = sum(not rank.has_ended for rank in trace.ranks)
+    whose = f" of {some:,} of {len(trace.ranks):,} ranks" if 0 < some < len(trace.ranks) else ""
+    return ("The job did not come to its end, or the file took no more: the last events"
+            f"{whose} may be missing.")
 
 
 def _print_head(trace: Trace) -> None:
     events = sum(rank.events for rank in trace.ranks)
-    print(f"{trace.machine}: {len(trace.ranks):,} ranks, {events:,} events, "
+    print(f"{printable(trace.machine)}: {len(trace.ranks):,} ranks, {events:,} events, "
           f"{'virtual' if trace.is_virtual else 'real'} time")
     for sentence in (_overhead(trace), *_gaps(trace)):
         print(sentence)

@@ -8,7 +8,6 @@ import datetime
 import os
 import re
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,9 +18,9 @@ from typing import Annotated, Any
 import typer
 
 from selion import launcher, native, schedules, spec
-from selion.cli import completion
+from selion.cli import completion, interruption
 from selion.cli.options import Hosts
-from selion.cli.output import answers_mistakes, complain, print_table
+from selion.cli.output import answers_mistakes, print_table
 from selion.mistake import Mistake, did_you_mean, listing
 from selion.study.header import header
 from selion.tuning import cells as all_cells
@@ -30,7 +29,6 @@ from selion.tuning.cells import Cell
 from selion.tuning.notes import Notes
 from selion.tuning.session import Found, Search
 
-_interrupted = 130
 _most_shown = 10  # contradictions
 _units = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -254,10 +252,6 @@ def command(
         output=output,
     )
     place = program.place()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
+    again = "" if check_only else "; 'selion tune --resume' goes on with it"
+    with interruption.answered("tune", f"Interrupted{again}."):
         (_check if check_only else _tune)(wanted, place)
-    except KeyboardInterrupt:
-        again = "" if check_only else "; 'selion tune --resume' goes on with it"
-        complain("tune", f"Interrupted{again}.")
-        raise typer.Exit(_interrupted) from None

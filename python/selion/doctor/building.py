@@ -7,9 +7,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
-from selion.doctor.check import Check, judged
+from selion.doctor.check import Check, judged, looked_at
 
 _headers = {
     "boost/context/fiber.hpp": "libboost-context-dev",
@@ -76,14 +77,19 @@ def _has_header(compiler: str, header: str) -> bool:
         return done.returncode == 0
 
 
+def _library(compiler: str, header: str, package: str) -> Check:
+    present = _has_header(compiler, header)
+    return judged(
+        f"header {header}",
+        present,
+        "found" if present else "missing",
+        ("warn", f"sudo apt-get install {package}; needed to build only"),
+    )
+
+
 def _libraries(compiler: str) -> list[Check]:
     return [
-        judged(
-            f"header {header}",
-            present := _has_header(compiler, header),
-            "found" if present else "missing",
-            ("warn", f"sudo apt-get install {package}; needed to build only"),
-        )
+        looked_at(f"header {header}", partial(_library, compiler, header, package))
         for header, package in _headers.items()
     ]
 

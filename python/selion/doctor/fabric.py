@@ -9,13 +9,13 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from selion import native
+from selion import launcher, native
 from selion.doctor.check import Check, judged, passed
+from selion.mistake import Mistake
 
 if TYPE_CHECKING:
     from selion._core import FabricOffer
 
-_launchers = ("mpirun", "prterun", "srun")
 _limit_seconds = 20
 _good_files = 4096  # connections to two thousand ranks
 #: Providers that what strangers send ends or hangs, within libfabric 1.17 itself.
@@ -26,13 +26,11 @@ _good_locked_bytes = 8 << 20  # buffers of an endpoint, and as much for the prov
 
 
 def _launcher_check() -> Check:
-    found = [name for name in _launchers if shutil.which(name)]
-    return judged(
-        "launcher",
-        bool(found),
-        ", ".join(found) or f"none of {', '.join(_launchers)} is there",
-        ("warn", "install one with a PMIx server, for example Open MPI (Debian: openmpi-bin)"),
-    )
+    try:
+        return passed("launcher", launcher.find().path)
+    except Mistake as problem:
+        return Check("launcher", "warn", str(problem),
+                     "install one with a PMIx server, for example Open MPI (Debian: openmpi-bin)")
 
 
 def _slurm_check() -> list[Check]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import difflib
 import os
+from types import ModuleType
 
-from selion import native, places
-from selion.doctor.check import Check, judged, passed
+from selion import known_machines, native, places
+from selion.doctor.check import Check, judged, looked_at, passed
 from selion.mistake import Failure, Mistake
 from selion.study import catalog
 from selion.version import version
@@ -66,7 +67,23 @@ def _variables() -> list[Check]:
     known = sorted({*(knob.name for knob in module.knobs()), *_package_knobs})
     present = sorted(name for name in os.environ if name.startswith("SELION_"))
     said = ", ".join(f"{name}={os.environ[name]}" for name in present) or "none of SELION_* is set"
-    return unknown_variables(present, known) or [passed("variables", said)]
+    return [*unknown_variables(present, known), *_senseless_values(module)] \
+        or [passed("variables", said)]
+
+
+def _senseless_values(module: ModuleType) -> list[Check]:
+    """With these no job would start."""
+    if trouble := module.knob_trouble():
+        return [Check("variables", "fail", trouble, "set it to one of those, or unset it")]
+    machine = os.environ.get("SELION_MACHINE")
+    if not machine:
+        return []
+    try:
+        known_machines.check(machine)
+        known_machines.expect_counts(machine)
+    except Mistake as problem:
+        return [Check("SELION_MACHINE", "fail", str(problem), "'selion machines' lists all")]
+    return []
 
 
 def _machines() -> list[Check]:
@@ -85,4 +102,4 @@ def _machines() -> list[Check]:
 
 
 def checks() -> list[Check]:
-    return [_module(), *_machines(), _studies(), *_variables()]
+    return [_module(), *_machines(), looked_at("studies", _studies), *_variables()]

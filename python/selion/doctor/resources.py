@@ -7,7 +7,7 @@ import os
 import resource
 from pathlib import Path
 
-from selion.doctor.check import Check, judged, passed
+from selion.doctor.check import Check, judged, looked_at, passed
 
 _gib = 1 << 30
 _unlimited_above = 1 << 60  # cgroup v1 writes "no limit" as a huge number
@@ -110,9 +110,9 @@ def _limit(name: str, which: int, at_least: int, cure: str) -> Check:
 def checks() -> list[Check]:
     return [
         _processors(),
-        _quota(),
-        _memory(),
-        _overcommit(),
+        looked_at("cpu quota", _quota),
+        looked_at("memory", _memory),
+        looked_at("overcommit", _overcommit),
         _limit(
             "address space (ulimit -v)",
             resource.RLIMIT_AS,

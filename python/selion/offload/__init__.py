@@ -15,6 +15,7 @@ NumPy arrays are never pickled: those from `pool.array()` are not even copied.
 from __future__ import annotations
 
 from selion.offload.model import Prediction, predict, verdict
-from selion.offload.pool import Pool, WorkerDied
+from selion.offload.broken import WorkerDied
+from selion.offload.pool import Pool
 
 __all__ = ["Pool", "Prediction", "WorkerDied", "predict", "verdict"]

@@ -47,12 +47,11 @@ class Collector:
                 raise
 
     def _collect(self) -> None:
-        """Looks again and again, at growing intervals, until nothing is left."""
+        """Looks again and again, at growing intervals, until nothing is left: a pool that nobody
+        else has any more stays for that long, so that all are called back."""
         pause = 0.0
-        while True:
-            pool = self._pool()
-            if pool is None:
-                return
+        pool = self._pool()
+        while pool is not None:
             try:
                 has_news = pool._collect_once() != 0
             except BaseException:
@@ -61,7 +60,6 @@ class Collector:
                 raise
             if self._may_end(pool):
                 return
-            del pool
             pause = 0.0 if has_news else min(_longest_pause_s, pause + 2e-5)
             time.sleep(pause)
 

@@ -4,6 +4,11 @@
 from __future__ import annotations
 
 
+class WorkerDied(ConnectionError):
+    """A worker ended while it ran a function, or with a long result (more than 4 KiB) that had not
+    been fetched; another one has taken its place."""
+
+
 def broken(cause: BaseException) -> RuntimeError:
     """What the standard library raises of pools whose initializer has raised: BrokenProcessPool.
 

@@ -30,6 +30,9 @@ def extent(
     sizes = tuple(map(operator.index, (shape,) if hasattr(shape, "__index__") else shape))
     if any(size < 0 for size in sizes):
         raise Mistake(f"an array of shape {sizes}; no size can be negative.")
+    if kind.subdtype is not None:  # its sizes come behind, as NumPy has it
+        kind, inner = kind.subdtype
+        sizes += inner
     length = math.prod(sizes) * kind.itemsize
     if length > sys.maxsize:
         raise MemoryError(f"an array of shape {sizes} has {length} bytes: no memory has them")

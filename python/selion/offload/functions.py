@@ -10,29 +10,32 @@ from typing import Any
 import cloudpickle
 
 
+class Text:
+    """A function, pickled, and what keeps whatever it is known by."""
+
+    def __init__(self, fn: Any) -> None:
+        self.pickled = cloudpickle.dumps(fn, protocol=5)
+        self.name = name_of(fn)
+        self.fn = fn
+
+
 class Function:
     """A function in shared memory, as long as somebody has this."""
 
-    def __init__(self, core: Any, number: int, fn: Any) -> None:
-        pickled = cloudpickle.dumps(fn, protocol=5)
-        block = core.allocate(len(pickled))
-        self._memory = core.own(block, len(pickled))
-        core.write(block, pickled)
-        self.number, self.part = number, (block, len(pickled))
-        self.name = name_of(fn)
+    def __init__(self, core: Any, number: int, text: Text) -> None:
+        self.bytes = len(text.pickled)
+        block = core.allocate(self.bytes)
+        self._memory = core.own(block, self.bytes)
+        core.write(block, text.pickled)
+        self.number, self.part = number, (block, self.bytes)
+        self.name, self.fn = text.name, text.fn
 
 
 class Chunk:
-    """A function over several tuples of arguments. As good as any other of the same function."""
+    """A function over several tuples of arguments."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.function = fn
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Chunk) and self.function == other.function
-
-    def __hash__(self) -> int:
-        return hash((Chunk, self.function))
 
     def __call__(self, chunk: list[tuple[Any, ...]]) -> list[Any]:
         return [self.function(*each) for each in chunk]
@@ -45,14 +48,18 @@ def name_of(fn: Any) -> str:
     return str(getattr(fn, "__qualname__", type(fn).__qualname__))
 
 
-def is_fixed(fn: Any) -> bool:
-    """Whether pickling it once is enough: a function or a class, without an object that may change
-    from call to call, as a method or a `functools.partial` has one."""
-    if isinstance(fn, (FunctionType, type)):
-        return True
-    if isinstance(fn, BuiltinFunctionType):
-        return fn.__self__ is None or isinstance(fn.__self__, ModuleType)
-    return isinstance(fn, Chunk) and is_fixed(fn.function)
+Key = tuple[bool, int]
+
+
+def key_of(fn: Any) -> Key | None:
+    """What a function is known by as long as somebody has it, if pickling it once is enough: one or
+    a class, without an object that may change from call to call, as a method or a
+    `functools.partial` has one. None: it is pickled each time."""
+    inner = fn.function if isinstance(fn, Chunk) else fn
+    is_fixed = isinstance(inner, (FunctionType, type))
+    if isinstance(inner, BuiltinFunctionType):
+        is_fixed = inner.__self__ is None or isinstance(inner.__self__, ModuleType)
+    return (inner is fn, id(inner)) if is_fixed else None
 
 
 def chunks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:

@@ -41,7 +41,9 @@ no_function: Part = (0, 0)
 
 nowhere = 2**64 - 1  # instead of a result's place: it is not wanted any more
 
-most_functions = 256  # that host and workers keep
+# Of functions that host and workers keep. A longer one is kept alone.
+most_functions = 256
+most_function_bytes = 16 << 20
 
 _alignment = 64
 
@@ -106,7 +108,10 @@ def _reduce(array: NDArray[Any], is_shared: Shares) -> Any:
     ways = [(count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True)]
     low = start + sum(way for way in ways if way < 0)
     high = start + sum(way for way in ways if way > 0) + array.itemsize
-    return _restride, (whole[low:high], array.dtype, array.shape, start - low, array.strides)
+    memory = whole[low:high]
+    if not array.flags.writeable:
+        memory.flags.writeable = False
+    return _restride, (memory, array.dtype, array.shape, start - low, array.strides)
 
 
 def _address(array: NDArray[Any]) -> int:

@@ -8,11 +8,9 @@ import itertools
 import math
 import operator
 import os
-import sys
-import threading
 import time
 import weakref
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import CancelledError, Executor, Future
@@ -22,33 +20,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from selion import job, native
-from selion.offload import background, messages
-from selion.offload.broken import broken
+from selion import native
+from selion.offload import background, messages, start
+from selion.offload.broken import WorkerDied, broken
 from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
 from selion.offload.functions import Chunk, chunks
 from selion.offload.options import expect_legal, expect_tasks, number_of_workers
 from selion.offload.outcomes import Outcomes
-from selion.offload.requests import Requests
-from selion.offload.results import Results
+from selion.offload.requests import Requests, Written
+from selion.offload.results import Answer, Results
 from selion.offload.turns import Turns
 
-# Ctrl-C reaches workers too; what it means the host decides, also while they still import. It is
-# not ignored: programs that a function starts would ignore it as well.
-_start = (
-    "import signal; signal.getsignal(signal.SIGINT) == signal.SIG_IGN or "
-    "signal.signal(signal.SIGINT, lambda *_: None); "
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from selion.offload.worker import main; main()"
-)
-
-
 _longest_fetch_s = 0.05  # for which who submits waits where there is no room
-
-
-class WorkerDied(ConnectionError):
-    """A worker ended while it ran a function; another one has taken its place."""
 
 
 class Pool(Executor):
@@ -56,9 +40,10 @@ class Pool(Executor):
 
     :param workers: processes; None: one for each processor
     :param shared_bytes: memory that host and workers share, for arrays and messages; it is taken
-        from the host only as it is used. Results that somebody has fill half of it at most: what
-        comes beyond is copied to the process's own memory. A call that is not done has 4 KiB of
-        it, and what copies of its arrays take; `submit` raises MemoryError if that is not there
+        from the host as it is first used, and kept until the pool ends. Results that somebody has
+        fill half of it at most: what comes beyond is copied to the process's own memory. A call
+        that is not done has 4 KiB of it, and what copies of its arrays take; `submit` raises
+        MemoryError if that is not there
     :param depth: calls under way on one worker: with 2 the next one's arguments are there when it
         is done
     :param spin: seconds that host and workers look for news before they sleep; None: 200 µs where
@@ -91,16 +76,15 @@ class Pool(Executor):
         most_tasks = expect_tasks(max_tasks_per_child)
         if initializer is not None and not callable(initializer):
             raise TypeError(f"initializer is {initializer!r}; legal is a function, or None")
-        command = [sys.executable, "-c", _start, job.import_path()]
         arguments = tuple(initargs)
         self._core = native.load().ProcessPool(
-            count, command, shared_bytes, depth, -1.0 if spin is None else spin
+            count, start.command(), shared_bytes, depth, -1.0 if spin is None else spin
         )
         self._core.limit_calls(most_tasks)
         self._renews = most_tasks != 0  # its workers, who stay as long as calls of theirs are left
         self._maker = os.getpid()
         self._turns = Turns(self._core)
-        self._pending: deque[Call] = deque()
+        self._pending: OrderedDict[Call, None] = OrderedDict()
         self._outcomes = Outcomes()
         self._requests = Requests(self._core, initializer, arguments)
         self._results = Results(self._core, self._requests, shared_bytes)
@@ -119,17 +103,21 @@ class Pool(Executor):
         copied, and what the function writes to them is seen here; others are copied once. A
         function or a class is pickled when it is first called: changes of what it refers to are
         not seen later. Methods of objects, and others that have a state, are pickled each time. A
-        function must not keep an argument's memory: it is used again when the call is done.
+        function must not keep an argument's memory: it is used again when the call is done. What
+        cannot be pickled is what the call has raised.
         """
-        self._expect_maker()
+        self._expect_accepts()
         call = Call(self)
+        try:
+            written = self._requests.written(fn, args, kwargs)
+        except Exception as unpicklable:
+            call.set_exception(unpicklable)
+            return call
         has_enough = False
         try:
             with self._turns, self._turns.lock:
-                self._expect_unbroken()
-                if self._is_shut:
-                    raise RuntimeError("cannot schedule new futures after shutdown")
-                self._send(call, fn, args, kwargs)
+                self._expect_accepts()
+                self._send(call, written)
                 has_enough = len(self._pending) > self._most_in_work or self._awaits_worker(call)
         finally:
             # Somebody has to send the rest, and to tell what was found when there was no room.
@@ -177,7 +165,7 @@ class Pool(Executor):
             return
         while True:
             with self._turns, self._turns.lock:
-                first = self._pending[0] if self._pending else None
+                first = next(iter(self._pending), None)
             if first is None:
                 break
             self._drive(first, None)
@@ -275,6 +263,12 @@ class Pool(Executor):
         if self._broken_by is not None:
             raise broken(self._broken_by)
 
+    def _expect_accepts(self) -> None:
+        self._expect_maker()
+        self._expect_unbroken()
+        if self._is_shut:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+
     def _own(self) -> Any:
         self._expect_maker()
         self._expect_unbroken()
@@ -282,15 +276,15 @@ class Pool(Executor):
             raise RuntimeError("the pool has been shut down")
         return self._core
 
-    def _send(self, call: Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _send(self, call: Call, written: Written) -> None:
         try:
-            self._with_room(lambda: self._requests.send(call, fn, args, kwargs))
+            self._with_room(lambda: self._requests.send(call, written))
         except BaseException:
             if call._started is not None:  # interrupted, and on its way already
                 call._started.cancel()
-                self._pending.append(call)
+                self._pending[call] = None
             raise
-        self._pending.append(call)
+        self._pending[call] = None
 
     def _awaits_worker(self, call: Call) -> bool:
         """Whether a call that fits in waits all the same: its worker has had enough, and the next
@@ -299,22 +293,27 @@ class Pool(Executor):
 
     def _held(self, fn: Any) -> Any:
         """A function as it is now, for several calls."""
+        if self._is_shut:
+            return fn  # `submit` refuses it
+        text = self._requests.text(fn)
         with self._turns, self._turns.lock:
-            if self._is_shut:
-                return fn  # `submit` refuses it
-            return self._with_room(lambda: self._requests.held(fn))
+            return fn if self._is_shut else self._with_room(lambda: self._requests.held(text))
 
     def _with_room(self, attempt: Callable[[], Any]) -> Any:
         """Makes room in shared memory, if there is none, by settling calls that are done."""
-        end = None
+        end, keeps_functions = None, True
         while True:
             try:
                 return attempt()
             except MemoryError:
+                if self._requests.shed_blocks():
+                    continue
                 now = time.monotonic()
                 end = now + _longest_fetch_s if end is None else end
                 if now > end or not self._gets_memory_back(end):
-                    raise
+                    if not (keeps_functions and self._requests.shed_functions()):
+                        raise
+                    keeps_functions = False
                 self._expect_unbroken()
 
     def _gets_memory_back(self, end: float) -> bool:
@@ -414,15 +413,12 @@ class Pool(Executor):
         """
         if call._started is None or not call._started.is_done():
             return  # somebody who was told of another one has been here
-        status = messages.raised
-        value: Any = None
+        answer: Answer | None = None
         trouble: BaseException | None = None
         try:
-            found = self._results.take(call)
-            if found is None:
+            answer = self._results.take(call)
+            if answer is None:
                 return
-            status, value = found
-            trouble = None if status == messages.returned else value
         except ValueError as refused:
             if call._fetched is not None:  # it has run: only its result cannot be had any more
                 trouble = self._why(WorkerDied(call._told(refused)))
@@ -434,14 +430,15 @@ class Pool(Executor):
             raise
         except BaseException as other:
             trouble = other
-        breaks = status == messages.unready and self._broken_by is None
-        if breaks:
-            self._broken_by = value
-        if status == messages.unready:
-            trouble = self._why(value)
-        with contextlib.suppress(ValueError):  # an interrupt had come behind this
-            self._pending.remove(call)
-        self._outcomes.add(call, value, trouble)
+        breaks = answer is not None and answer.status == messages.unready
+        if answer is not None and breaks:
+            cause = answer.read()[1] or RuntimeError("the initializer has failed")
+            breaks = self._broken_by is None
+            if breaks:
+                self._broken_by = cause
+            answer, trouble = None, self._why(cause)
+        self._pending.pop(call, None)  # else an interrupt had come behind this
+        self._outcomes.add(call, answer, trouble)
         self._requests.give_back(call)
         if breaks:
             self._end_at_once()

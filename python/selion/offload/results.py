@@ -46,6 +46,30 @@ class _Fetch:
     passage: NDArray[np.uint8] | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a function has returned or raised, as bytes that nobody has read yet.
+
+    :param memory: of the value; or why there is none
+    """
+
+    status: int
+    memory: Any
+
+    def read(self) -> tuple[Any, BaseException | None]:
+        """Value, and what was raised instead. Without the pool's lock: reading calls whatever the
+        program has for its objects."""
+        if isinstance(self.memory, Exception):
+            return None, self.memory
+        try:
+            value = messages.load_result(self.memory)
+        except KeyboardInterrupt:  # of whoever reads a long result: it is no outcome of the call
+            raise
+        except BaseException as trouble:
+            return None, trouble
+        return (value, None) if self.status == messages.returned else (None, value)
+
+
 class Results:
     """Takes them, and has long ones fetched from the workers that keep them. With the pool's lock.
     """
@@ -59,8 +83,8 @@ class Results:
         """Lets go of the pool."""
         self._core = None
 
-    def take(self, call: Call) -> tuple[int, Any] | None:
-        """Status and value of a call that is done; None: a long value is being fetched now.
+    def take(self, call: Call) -> Answer | None:
+        """What has come of a call that is done; None: a long value is being fetched now.
 
         ConnectionError: its worker has died. ValueError: it was cancelled, or nobody is left.
         """
@@ -68,11 +92,11 @@ class Results:
         if call._fetched is not None:
             return self._go_on(call, call._fetched, is_lost=status == messages.lost)
         if not length:
-            return status, None
+            return Answer(status, b"")
         if not ticket:
             # The block is used again: arrays get a copy, which can be written.
             own_bytes = bytearray(self._core.read(self._requests.block_of(call), length))
-            return _loaded(status, memoryview(own_bytes))
+            return Answer(status, memoryview(own_bytes))
         self._requests.give_back_arguments(call)
         self._fetch(call, self._first_part(call, status, length, ticket))
         return None
@@ -80,15 +104,15 @@ class Results:
     def _fetch(self, call: Call, part: _Fetch) -> None:
         self._core.fetch(part.place, (part.ticket, part.first, part.bytes), call, part)
 
-    def _go_on(self, call: Call, part: _Fetch, *, is_lost: bool) -> tuple[int, Any] | None:
+    def _go_on(self, call: Call, part: _Fetch, *, is_lost: bool) -> Answer | None:
         """A part has come. Taking it again, behind an interrupt, does no harm."""
         memory = part.memory
         if isinstance(memory, Exception):
-            return _failed(part.status), memory
+            return Answer(part.status, memory)
         if is_lost:
             raise ConnectionError("the worker ended before its result was fetched")
         if part.stays:
-            return _loaded(part.status, memory)
+            return Answer(part.status, memory)
         end = part.first + part.bytes
         memory[part.first : end] = (
             np.frombuffer(self._core.read(part.place, part.bytes), np.uint8)
@@ -96,7 +120,7 @@ class Results:
             else part.passage
         )[: part.bytes]
         if end == memory.nbytes:
-            return _loaded(part.status, memory)
+            return Answer(part.status, memory)
         bytes_ = min(part.bytes, memory.nbytes - end)
         self._fetch(call, dataclasses.replace(part, first=end, bytes=bytes_))
         return None
@@ -128,19 +152,7 @@ class Results:
         try:
             place = self._core.allocate(length)
         except MemoryError:
-            return None
+            if not self._requests.shed_blocks():
+                return None
+            return self._own(length, use, most)
         return place, self._core.own(place, length, use)
-
-
-def _loaded(status: int, memory: Any) -> tuple[int, Any]:
-    try:
-        return status, messages.load_result(memory)
-    except KeyboardInterrupt:  # of whoever reads a long result: it is no outcome of the call
-        raise
-    except BaseException as trouble:
-        return _failed(status), trouble
-
-
-def _failed(status: int) -> int:
-    """Where a value cannot be had; that a worker could not begin stays true."""
-    return status if status == messages.unready else messages.raised

@@ -26,7 +26,7 @@ class Server:
     """Handles messages; keeps functions that it has loaded and results that were too long."""
 
     def __init__(self) -> None:
-        self._functions: dict[int, Callable[..., Any]] = {}
+        self._functions: dict[int, tuple[Callable[..., Any], int]] = {}  # with their lengths
         self._kept: dict[int, messages.Result] = {}
         self._is_new = True
         self._trouble: BaseException | None = None  # that keeps it from calling any function
@@ -101,16 +101,21 @@ class Server:
 
     def _function(self, memory: memoryview, request: messages.Request) -> Callable[..., Any]:
         known = self._functions.get(request.number)
-        if known is None:
-            known = _load(memory, request.function)
-            if request.number:
-                self._keep(request.number, known)
-        return known
+        if known is not None:
+            return known[0]
+        function = _load(memory, request.function)
+        if request.number:
+            self._keep(request.number, function, request.function[1])
+        return function
 
-    def _keep(self, number: int, function: Callable[..., Any]) -> None:
-        while len(self._functions) >= messages.most_functions:
+    def _keep(self, number: int, function: Callable[..., Any], length: int) -> None:
+        while self._functions and (
+            len(self._functions) >= messages.most_functions
+            or sum(each for _, each in self._functions.values()) + length
+            > messages.most_function_bytes
+        ):
             del self._functions[next(iter(self._functions))]
-        self._functions[number] = function
+        self._functions[number] = function, length
 
 
 def _load(memory: memoryview, part: messages.Part) -> Callable[..., Any]:

@@ -53,6 +53,7 @@ def rules(colour: Mapping[str, str]) -> str:
         parts.append(f".{name} .mark,.{name} .bar{{fill:{own}}}.{name} .spread{{stroke:{own}}}")
         if number in (5, 6):  # marks that are strokes
             parts.append(f".{name} .mark{{stroke:{own};stroke-width:1.8}}")
+    parts.append(f".curve .on-bar{{stroke:{colour['ink']}}}")
     return "".join(parts)
 
 

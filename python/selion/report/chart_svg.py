@@ -95,15 +95,14 @@ class _Frame:
         return _usual_height + (self._longest * math.sin(_lean) if self.leans else 0)
 
 
-def _heights(chart: Chart, dot: Dot) -> list[float]:
+def _heights(dot: Dot) -> list[float]:
     """What there must be room for."""
-    spread = () if chart.kind == "bars" else (dot.low, dot.high)
-    return [value for value in (dot.y, dot.published, *spread) if value is not None]
+    return [value for value in (dot.y, dot.published, dot.low, dot.high) if value is not None]
 
 
 def _frame(chart: Chart) -> _Frame:
     dots = [dot for curve in chart.curves for dot in curve.dots]
-    heights = [value for dot in dots for value in _heights(chart, dot)]
+    heights = [value for dot in dots for value in _heights(dot)]
     is_binary = chart.x_unit == "bytes"
     if _is_of_words(chart):
         x = scale_of_words(_places(chart))
@@ -181,14 +180,18 @@ def _mark(kind: str, x: float, y: float, shape: str, tip: str = "") -> str:
     return f'<path class="{kind}" transform="{place}" d="{shape}">{title}</path>'
 
 
+def _spread(frame: _Frame, dot: Dot, x: float, kind: str) -> Iterator[str]:
+    if dot.low is not None and dot.high is not None and dot.high > dot.low:
+        yield (f'<path class="{kind}" transform="translate({_number(x)} 0)" '
+               f'd="M0 {_number(frame.up(dot.low))}V{_number(frame.up(dot.high))}"/>')
+
+
 def _line_of(chart: Chart, frame: _Frame, curve: Curve, shape: str) -> Iterator[str]:
     places = [(_where(chart, frame, dot), frame.up(dot.y)) for dot in curve.dots]
     points = " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
     yield f'<polyline class="line" points="{points}"/>'
     for dot, (x, y) in zip(curve.dots, places, strict=True):
-        if dot.low is not None and dot.high is not None and dot.high > dot.low:
-            yield (f'<path class="spread" transform="translate({_number(x)} 0)" '
-                   f'd="M0 {_number(frame.up(dot.low))}V{_number(frame.up(dot.high))}"/>')
+        yield from _spread(frame, dot, x, "spread")
         yield _mark("mark", x, y, shape, _tip(chart, curve, dot))
     for dot, (x, _) in zip(curve.dots, places, strict=True):
         if dot.published is not None:
@@ -208,6 +211,7 @@ def _bars_of(chart: Chart, frame: _Frame, curve: Curve, number: int) -> Iterator
         yield (f'<rect class="bar" x="{_number(left)}" y="{_number(min(top, foot))}" '
                f'width="{_number(max(wide - 1, 1))}" height="{_number(high)}">'
                f"<title>{escape(_tip(chart, curve, dot))}</title></rect>")
+        yield from _spread(frame, dot, left + wide / 2, "spread on-bar")
         if dot.published is not None:
             at = _number(frame.up(dot.published))
             yield (f'<path class="published" d="M{_number(left - 1)} {at}H'

@@ -67,6 +67,8 @@ class Collected:
     studies: dict[str, Results] = field(default_factory=dict)
     fields: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    """All that have been looked at, as absolute paths."""
 
 
 def _no_constant(name: str) -> Any:
@@ -287,10 +289,14 @@ def collect(places: Sequence[Path]) -> Collected:
             collected.fields += _inside(place, field_name)
         elif place.is_file():
             files.append(place)
+        elif place.exists():
+            raise Failure(f"'{place}' is neither a folder nor a file; legal are folders of "
+                          f"'selion study', and {file_name} in them.")
         else:
             raise Failure(f"There is no folder or file '{place}'; 'selion study all --quick' "
                           "makes selion-out with results.")
-    for path in dict.fromkeys(file.resolve() for file in files):
+    collected.files = list(dict.fromkeys(file.resolve() for file in files))
+    for path in collected.files:
         _take(_shown(path), collected)
     if not collected.studies:
         where = ", ".join(str(place) for place in places)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -39,6 +40,8 @@ class Report:
     sections: Sequence[Section]
     fields: Sequence[FieldPicture]
     notes: Sequence[str]
+    #: Files that it is made of.
+    sources: Sequence[Path] = ()
 
 
 def _template(name: str) -> str:

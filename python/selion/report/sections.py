@@ -18,7 +18,7 @@ from selion.report.names import contents_of
 from selion.report.pictures import Picture, picture_of
 from selion.report.runs import Run, only_where_several, told
 from selion.report.select import answer, machine_name
-from selion.study.catalog import Study
+from selion.study.catalog import Experiment, Study
 from selion.study.published import Published
 from selion.study.rows import Row
 
@@ -80,11 +80,12 @@ def _basis_of(study: Study) -> str:
     return found[2].strip() if found else ""
 
 
-def _conclude(section: Section, contents: Contents, rows: Sequence[Row]) -> None:
+def _conclude(section: Section, contents: Contents, rows: Sequence[Row],
+              experiments: Mapping[str, Experiment]) -> None:
     if contents.conclusion is None:
         return
     section.concluded = contents.conclusion.source
-    text, missing = answer(rows, contents.conclusion)
+    text, missing = answer(rows, contents.conclusion, experiments)
     section.answer = text or (
         "Not answered by these results: run "
         + " and ".join(f"'selion study {section.name} --experiment {name}'" for name in missing)
@@ -111,7 +112,7 @@ def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
         section.charts += charts_of(results.study, experiments.get(plan.experiment), plan, rows)
     section.pictures = [picture_of(results.study, plan, rows) for plan in contents.pictures]
     section.machines = _machine_texts(rows, results.headers)
-    _conclude(section, contents, rows)
+    _conclude(section, contents, rows, experiments)
     if study:
         section.source = study.source
         section.basis_markdown = _basis_of(study)

@@ -10,6 +10,7 @@ from typing import Any
 from selion import spec
 from selion.mistake import Mistake
 from selion.report.contents import Conclusion, Value
+from selion.study.catalog import Experiment
 from selion.study.rows import Row
 
 
@@ -58,8 +59,10 @@ def is_number(value: Any) -> bool:
 def find_value(rows: Iterable[Row], wanted: Value) -> float | None:
     """The median over repetitions; None if it was not measured, or is no number.
 
-    Where rows differ in what is not asked for, the first such point counts.
+    Where rows differ in what is not asked for, the first such point counts; what it is divided by
+    is then of the same machine and run.
     """
+    rows = list(rows)
     where = {key: (value,) for key, value in wanted.where.items()}
     found = [
         row for row in rows
@@ -73,13 +76,31 @@ def find_value(rows: Iterable[Row], wanted: Value) -> float | None:
     value = statistics.median(same)
     if wanted.over is None:
         return float(value)
+    if "machine" not in wanted.over.where:
+        rows = [row for row in rows if machine_name(row) == machine_name(found[0])
+                and row.get("origin") == found[0].get("origin")]
     below = find_value(rows, wanted.over)
     return value / below if below else None
 
 
-def answer(rows: Sequence[Row], conclusion: Conclusion) -> tuple[str | None, list[str]]:
-    """The sentence with its numbers, or None and the experiments that it lacks."""
-    values = {name: find_value(rows, value) for name, value in conclusion.values.items()}
+def _is_of_study(row: Row, experiments: Mapping[str, Experiment]) -> bool:
+    """Whether it was measured on a machine that its experiment is about, and not on one that
+    somebody has asked for as well."""
+    experiment = experiments.get(row["experiment"])
+    return experiment is None or machine_name(row) in {
+        machine_name({"machine": machine}) for machine in experiment.machines}
+
+
+def answer(rows: Sequence[Row], conclusion: Conclusion,
+           experiments: Mapping[str, Experiment]) -> tuple[str | None, list[str]]:
+    """The sentence with its numbers, or None and the experiments that it lacks. Where a value names
+    no machine, its experiment's own ones are meant.
+
+    @param experiments of the study, by name.
+    """
+    own = [row for row in rows if _is_of_study(row, experiments)]
+    values = {name: find_value(rows if "machine" in value.where else own, value)
+              for name, value in conclusion.values.items()}
     missing = [conclusion.values[name].experiment for name, value in values.items()
                if value is None]
     if missing:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selion import places
+from selion.mistake import Mistake
 from selion.report import markdown, page, pictures_of_plots
 from selion.report.collect import collect
 from selion.report.field_picture import draw_fields
@@ -33,7 +34,8 @@ def make(folders: Sequence[Path], title: str) -> Report:
     fields, notes = draw_fields(collected.fields)
     several = warning({section.name: section.runs for section in sections})
     figures = [note for section in sections for note in section.notes]
-    return Report(title, sections, fields, [*several, *collected.notes, *figures, *notes])
+    return Report(title, sections, fields, [*several, *collected.notes, *figures, *notes],
+                  collected.files)
 
 
 def _counted(number: int, one: str, many: str) -> str:
@@ -45,7 +47,11 @@ def write(report: Report, form: str, out: Path | None) -> Written:
 
     @param out the file, or for png the folder; None: a name of its own in this folder.
     @error Failure if it cannot be written, or if a library for this form is missing.
+    @error Mistake if the file is one of those that the report is made of.
     """
+    if out is not None and out.resolve() in report.sources:
+        raise Mistake(f"'{out}' holds results that the report is made of, which it would replace; "
+                      "choose another --out.")
     plots = sum(len(section.charts) for section in report.sections)
     studies = _counted(len(report.sections), "study", "studies")
     words = f"{studies}, {_counted(plots, 'plot', 'plots')}"

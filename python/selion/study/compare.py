@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -110,9 +111,12 @@ def _compare_cell(study: Study, cell: Cell, machine: str, rows: Sequence[Row]) -
 
 
 def _unsuited(cell: Cell, row: Row) -> str:
-    wrong, right = ("a number", "none") if is_number(cell.value) else ("no number", "one")
-    return (f"{cell.place}: the value '{cell.value}' is {wrong}, and '{cell.metric}' is measured "
-            f"as {right}; left out.")
+    """Which of the two is wrong nobody here can know."""
+    params = "".join(f" {key}={value}" for key, value in row["params"].items())
+    return (f"{cell.place}: '{cell.metric}' is published as {json.dumps(cell.value)} and measured "
+            f"as {json.dumps(row['value'])} ({row['experiment']}{params} on '{row['machine']}', "
+            f"repetition {row.get('repetition', 0)}); only one of them is a number, so they are "
+            "left out.")
 
 
 def compare(study: Study, request: Request, rows: Sequence[Row]) -> Verdict:

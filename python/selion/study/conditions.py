@@ -25,6 +25,7 @@ _of_real_machines = frozenset({
     "SELION_BIND", "SELION_FABRIC_BATCHES", "SELION_FABRIC_INTERFACE", "SELION_FABRIC_PROVIDER",
     "SELION_FABRIC_TIMEOUT", "SELION_HOSTS", "SELION_MEMBARRIER", "SELION_METERS",
     "SELION_PROCESS_MEMORY", "SELION_SPIN", "SELION_TRACE"})  # fmt: skip
+_of_networks = "FI_"  # their library's begin so
 _programs = "SELION_BIN"
 _of_host = {
     "host": "the host",
@@ -48,6 +49,10 @@ def specs_of(machine: str, params: Mapping[str, Any]) -> set[str]:
     """The machines that a row depends on: its own, and simulated ones that its params name."""
     named = (each for each in params.values() if isinstance(each, str))
     return {machine, *(each for each in named if each.startswith("sim:"))}
+
+
+def _is_of_real_machines(variable: str) -> bool:
+    return variable in _of_real_machines or variable.startswith(_of_networks)
 
 
 def settings(header: Header) -> dict[str, str]:
@@ -78,6 +83,9 @@ def _of_code(then: Header, now: Header) -> list[str]:
         found.append(_changed("the commit", then.get("commit"), now.get("commit")))
     elif str(then.get("commit")).endswith(_dirty) and "changes" not in then:
         found.append("which changes there were to the commit was not noted")
+    elif "unknown" in (then.get("changes"), now.get("changes")):
+        found.append("which changes there are to the commit is not known: sources are newer than "
+                     "what was compiled")
     elif then.get("changes") != now.get("changes"):
         found.append("the changes to the commit were others")
     return found
@@ -92,7 +100,7 @@ def _of_settings(then: Header, now: Header, are_measured: bool) -> list[str]:
     unset = "not set"
     return [f"{name} was {old.get(name, unset)}, is {new.get(name, unset)}"
             for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)
-            and (are_measured or name not in _of_real_machines)]
+            and (are_measured or not _is_of_real_machines(name))]
 
 
 def differences(then: Header, old: Iterable[str], now: Header, new: Iterable[str]) -> list[str]:

@@ -10,14 +10,15 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from typing import IO, cast
 
-from selion import job, spec
+from selion import job
+from selion.study import conditions
 from selion.study.plan import Point
 from selion.study.runner import PointRun
 
 
 def goes_alone(point: Point) -> bool:
     """Whether what else runs meanwhile would change what is measured."""
-    return spec.parse(point.machine).kind != "sim"
+    return conditions.is_measured(point.machine)
 
 
 class Crew:

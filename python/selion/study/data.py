@@ -7,7 +7,7 @@ import gzip
 import importlib.metadata
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from selion.mistake import Failure
@@ -22,11 +22,18 @@ def file_of(name: str) -> Iterator[Path]:
     `digits`: 1797 rows of 64 pixels, 0 to 16, and the digit that they show, with commas (the UCI
     machine learning repository's handwritten digits, as scikit-learn ships them).
 
-    @error Failure: the package that ships them is not there.
+    @error Failure: the package that ships them is not there, or there is no room for the file.
     """
-    with tempfile.TemporaryDirectory(prefix="selion-") as folder:
-        path = Path(folder) / f"{name}.csv"
-        path.write_bytes(_digits())
+    data = _digits()
+    with ExitStack() as kept:
+        try:
+            folder = kept.enter_context(tempfile.TemporaryDirectory(prefix="selion-"))
+            path = Path(folder) / f"{name}.csv"
+            path.write_bytes(data)
+        except OSError as problem:
+            raise Failure(f"The {name} that this experiment trains on cannot be written for its "
+                          f"program: {problem.strerror or problem}; TMPDIR names the folder."
+                          ) from None
         yield path
 
 

@@ -23,6 +23,8 @@ _code = ("CMakeLists.txt", "cmake", "include", "machines", "python", "src", "stu
 #: What is compiled into the module and into the programs, beside what each has of its own.
 _compiled = ("include", "src")
 _source_suffixes = (".c", ".cpp", ".h", ".hpp")
+#: How variables begin that jobs go by: Selion's, and those of the networks' library.
+_knobs = ("SELION_", "FI_")
 _dirty = "-dirty"  # as git marks a commit from which files differ
 schema = 1  # of header and rows; a change that a reader must know of raises it
 
@@ -129,7 +131,7 @@ def header(machines: Iterable[str] = (), programs: Iterable[Path] = ()) -> Row:
     @param machines specs of theirs. @param programs that measure.
     """
     programs = tuple(programs)
-    knobs = {key: value for key, value in sorted(os.environ.items()) if key.startswith("SELION_")}
+    knobs = {key: value for key, value in sorted(os.environ.items()) if key.startswith(_knobs)}
     measured_by = commit(programs)
     return {
         "selion": version(),

@@ -235,6 +235,7 @@ def points(study: Study, request: Request) -> list[Point]:
     settings = split_settings(request.settings)
     for machine in dict.fromkeys(request.machines):
         known_machines.check(machine)
+        known_machines.expect_counts(machine)
     if request.experiment:
         _check_machines(study.experiment(request.experiment), request)
     planned = _checked(

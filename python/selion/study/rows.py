@@ -252,7 +252,7 @@ def _text_of(lines: Iterable[Row]) -> bytes:
 def _parsed(line: bytes) -> Any:
     """What a line says; None if it is not JSON, or is nested more deeply than can be read."""
     try:
-        return json.loads(line)
+        return json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return None
 

@@ -92,6 +92,8 @@ def read(path: Path, host: str) -> dict[Place, Row]:
     @error Mistake for a file that is damaged, or another host's: it is not to be lost.
     """
     refusal = f"'{path}' %s; it is left as it is, so move it away or choose another --output."
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise Mistake(f"'{path}' is no ordinary file; choose another --output.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["format"] != format_name:
