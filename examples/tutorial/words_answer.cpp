@@ -7,8 +7,6 @@
 
 struct relay {
     selion::global_ptr<selion::signal> bell;  // of whoever began
-    std::uint32_t ranks;
-    std::uint32_t here;
     std::uint32_t hops;
 };
 
@@ -17,8 +15,8 @@ selion::arrival hand_on(const relay& came, selion::message_info) {
     if (came.hops == 0) {
         selion::notify(came.bell, selion::signal_add(1));
     } else {
-        const std::uint32_t next = (came.here + 1) % came.ranks;
-        selion::send(next, hand_on, relay{came.bell, came.ranks, next, came.hops - 1});
+        const std::uint32_t next = (selion::this_rank() + 1) % selion::rank_count();
+        selion::send(next, hand_on, relay{came.bell, came.hops - 1});
     }
     return {};
 }
@@ -28,7 +26,7 @@ int main(int argc, char** argv) {
         auto bell = selion::allocate<selion::signal>(world, 1);
         if (world.rank() == 0) {
             const std::uint32_t hops = 3 * world.size();
-            selion::send(0, hand_on, relay{bell, world.size(), 0, hops});
+            selion::send(0, hand_on, relay{bell, hops});
             selion::wait_until(bell, 1);
             std::printf("the message is back after %u hops\n", hops);
         }
