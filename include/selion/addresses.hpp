@@ -26,7 +26,7 @@ template <class T>
     const std::uint64_t index = distance / context.stride_bytes();
     const std::uint64_t offset = distance % context.stride_bytes();
     if (index >= context.mapped_count || offset >= context.reserve_bytes) return {};
-    return global_ptr<T>(rank_id(context.first_mapped + index), offset);
+    return global_ptr<T>(rank_id(context.first_mapped() + index), offset);
 }
 
 namespace detail {
@@ -57,14 +57,13 @@ public:
     /// Lets others find an address under a slot of the caller; null takes it back.
     void publish(global_ptr<T> address, std::size_t slot = 0,
                  std::source_location site = std::source_location::current()) {
-        // Zeroed memory stands for null.
-        atomic_put(cell(slot, site), ~address.bits(), site);
+        atomic_put(cell(slot, site), address.bits(), site);
     }
     /// @return what the rank has published, or null. @cost one atomic read.
     [[nodiscard]] global_ptr<T> look_up(
         rank_id rank, std::size_t slot = 0,
         std::source_location site = std::source_location::current()) const {
-        return global_ptr<T>(~atomic_get(cell(slot, site).on(rank), site));
+        return global_ptr<T>(atomic_get(cell(slot, site).on(rank), site));
     }
 
 private:

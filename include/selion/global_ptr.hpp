@@ -7,6 +7,7 @@
 #include <functional>
 #include <type_traits>
 
+#include <selion/detail/global_address.hpp>
 #include <selion/detail/rank_context.hpp>
 #include <selion/rank.hpp>
 
@@ -19,7 +20,8 @@ concept transferable =
     std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<std::remove_all_extents_t<T>>;
 
 /// Pointer to a `T` in the global address space: 64 bits that name segment, rank and offset, valid
-/// on every rank. Null is all ones. Arithmetic counts elements and stays on the rank.
+/// on every rank. Null is zero, as in memory that has just been allocated, and less than all
+/// others. Arithmetic counts elements and stays on the rank; from null it leads nowhere.
 template <class T>
 class global_ptr {
 public:
@@ -28,19 +30,18 @@ public:
     constexpr global_ptr() noexcept = default;
     constexpr global_ptr(std::nullptr_t) noexcept {}
     constexpr explicit global_ptr(std::uint64_t bits) noexcept : bits_(bits) {}
-    /// @param offset bytes from the start of the rank's segment 0, the symmetric heap.
+    /// @param offset bytes from the start of the rank's symmetric heap.
     constexpr global_ptr(rank_id rank, std::uint64_t offset) noexcept
-        : bits_((std::uint64_t{rank} << detail::offset_bits) | offset) {}
+        : bits_(detail::global_address(std::uint64_t{rank}, offset)) {}
     /// A pointer to mutable elements converts to one to constant elements.
     template <class U>
         requires(std::is_convertible_v<U (*)[], T (*)[]> && !std::is_same_v<U, T>)
     constexpr global_ptr(global_ptr<U> other) noexcept : bits_(other.bits()) {}
 
-    constexpr rank_id rank() const noexcept {
-        return static_cast<std::uint32_t>((bits_ >> detail::offset_bits) & detail::rank_mask);
-    }
+    constexpr rank_id rank() const noexcept { return detail::rank_of(bits_); }
+    /// 1, the symmetric heap; 0 of null and of what is reckoned from it.
     constexpr unsigned segment() const noexcept {
-        return static_cast<unsigned>(bits_ >> (detail::offset_bits + detail::rank_bits));
+        return static_cast<unsigned>(detail::segment_of(bits_));
     }
     /// Bytes from the start of the rank's segment.
     constexpr std::uint64_t offset() const noexcept { return bits_ & detail::offset_mask; }

@@ -23,7 +23,7 @@ enum class thread_level {
     multiple,    ///< threads may join a rank and call at the same time
 };
 
-/// Bytes of a rank's segment 0.
+/// Bytes of a rank's heap.
 struct heap_usage {
     std::uint64_t used_bytes;      ///< allocated by this rank, collective and local
     std::uint64_t reserved_bytes;  ///< what it may grow to

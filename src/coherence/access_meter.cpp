@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "onesided/global_address.hpp"
+#include "selion/detail/global_address.hpp"
 
 namespace selion::coherence {
 

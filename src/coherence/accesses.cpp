@@ -7,8 +7,8 @@
 
 #include "base/exception_text.hpp"
 #include "coherence/coherent_parts.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
+#include "onesided/own_address.hpp"
 #include "selion/detail/caller.hpp"
 #include "selion/detail/coherent_access.hpp"
 #include "selion/expect.hpp"

@@ -11,9 +11,9 @@
 
 #include "coherence/coherent_parts.hpp"
 #include "machine/call_record.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/error.hpp"
 #include "selion/expect.hpp"
 

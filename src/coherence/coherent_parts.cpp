@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
+#include "selion/detail/global_address.hpp"
 
 namespace selion::coherence {
 namespace {

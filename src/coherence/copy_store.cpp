@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "onesided/global_address.hpp"
+#include "selion/detail/global_address.hpp"
 
 namespace selion::coherence {
 

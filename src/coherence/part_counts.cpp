@@ -6,8 +6,8 @@
 #include <string>
 
 #include "coherence/coherent_part.hpp"
-#include "onesided/global_address.hpp"
 #include "selion/charge.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/error.hpp"
 
 namespace selion::coherence {

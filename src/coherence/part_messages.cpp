@@ -7,10 +7,10 @@
 
 #include "coherence/coherent_part.hpp"
 #include "coherence/coherent_parts.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/charge.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/error.hpp"
 
 namespace selion::coherence {

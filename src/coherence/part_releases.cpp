@@ -5,8 +5,8 @@
 
 #include "coherence/at_once.hpp"
 #include "coherence/coherent_part.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/detail/global_address.hpp"
 
 namespace selion::coherence {
 namespace {

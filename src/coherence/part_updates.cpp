@@ -5,9 +5,9 @@
 #include "coherence/at_once.hpp"
 #include "coherence/change_batches.hpp"
 #include "coherence/coherent_part.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/charge.hpp"
+#include "selion/detail/global_address.hpp"
 
 namespace selion::coherence {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "coherence/replayed_blocks.hpp"
 #include "coherence/trace_reader.hpp"
-#include "onesided/global_address.hpp"
 #include "selion/access_replay.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/error.hpp"
 
 namespace selion {

@@ -8,9 +8,10 @@
 
 #include "machine/machine.hpp"
 #include "machine/simulated_memory.hpp"
-#include "onesided/global_address.hpp"
+#include "onesided/own_address.hpp"
 #include "onesided/symmetric_heap.hpp"
 #include "onesided/waiting.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/detail/word_access.hpp"
 
 namespace selion::collectives {

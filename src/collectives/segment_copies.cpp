@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "machine/machine.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/symmetric_heap.hpp"
+#include "selion/detail/global_address.hpp"
 
 namespace selion::collectives {
 namespace {

@@ -119,7 +119,7 @@ inline constexpr std::uint64_t board_turns = 8;
 /// Turns in which long data are read where they lie end with a meeting; so two are enough.
 inline constexpr std::uint64_t offer_sets = 2;
 
-/// Each member's part of the state of a team: of the team of all at the start of its segment 0, of
+/// Each member's part of the state of a team: of the team of all at the start of its heap, of
 /// others in its heap. All zero is the initial state. Counters only grow, so nothing is ever reset
 /// while somebody may look. Where
 /// members map each other, all is used but `rounds`, `links`, and the words of split barriers;
@@ -154,7 +154,7 @@ struct team_block {
     alignas(detail::line_bytes) std::byte slots[slot_sets][slot_bytes];
 };
 
-/// Where a rank's block starts in its segment 0. Ranks differ, so that the same word of many blocks
+/// Where a rank's block starts in its heap. Ranks differ, so that the same word of many blocks
 /// does not meet in one set of a first-level cache (whose sets repeat every page).
 constexpr std::uint64_t block_offset(std::uint32_t rank) {
     constexpr std::uint64_t places = 4096 / detail::line_bytes;
@@ -163,10 +163,10 @@ constexpr std::uint64_t block_offset(std::uint32_t rank) {
 
 /// Global address of a place in a rank's block.
 constexpr std::uint64_t block_address(std::uint32_t rank, std::size_t offset) {
-    return (std::uint64_t{rank} << detail::offset_bits) + block_offset(rank) + offset;
+    return detail::global_address(rank, block_offset(rank) + offset);
 }
 
-/// Bytes of segment 0 that blocks may lie in.
+/// Bytes of the heap that blocks may lie in.
 inline constexpr std::uint64_t runtime_bytes = sizeof(team_block) + 4096;
 
 }  // namespace selion::collectives

@@ -9,7 +9,7 @@
 #include "collectives/node_map.hpp"
 #include "collectives/team_block.hpp"
 #include "onesided/deaths.hpp"
-#include "onesided/global_address.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::collectives {

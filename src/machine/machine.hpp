@@ -212,7 +212,7 @@ public:
     virtual bool is_served(detail::rank_context&) { return false; }
 };
 
-/// Memory of the ranks: segment 0 lies ready when a rank starts, zeroed, `reserve_bytes` long in
+/// Memory of the ranks: each heap lies ready when a rank starts, zeroed, `reserve_bytes` long in
 /// address space; this interface accounts for what is really used.
 class memory {
 public:

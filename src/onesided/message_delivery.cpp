@@ -10,9 +10,9 @@
 #include "base/exception_text.hpp"
 #include "machine/machine.hpp"
 #include "onesided/deaths.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/message_parts.hpp"
 #include "onesided/message_state.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/detail/message_function.hpp"
 #include "selion/rpc.hpp"
 

@@ -14,12 +14,12 @@
 #include "base/exception_text.hpp"
 #include "machine/machine.hpp"
 #include "onesided/deaths.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/message_parts.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/expect.hpp"
 #include "selion/rpc.hpp"
 

@@ -12,13 +12,13 @@
 #include "meters/record/recorder.hpp"
 #include "onesided/deaths.hpp"
 #include "onesided/far_call.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/addresses.hpp"
 #include "selion/charge.hpp"
 #include "selion/detail/caller.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/detail/word_access.hpp"
 #include "selion/error.hpp"
 #include "selion/signal.hpp"
@@ -34,6 +34,22 @@ shared_word& own_word(rank_context& context, std::uint64_t signal, std::source_l
                                  "its own memory, and reads only those",
                                  rank));
     return *reinterpret_cast<shared_word*>(mapped_address(context, signal));
+}
+
+/// What is wrong with an address that does not lie in a symmetric heap.
+std::string sentence_of_no_place(std::uint64_t bits, std::uint32_t ranks) {
+    if (bits == null_address) return "the global pointer is null";
+    if (segment_of(bits) == segment_of(null_address)) {
+        return fmt::format(
+            "the global pointer is reckoned from a null one, by an index or `on` "
+            "(rank {}, offset {})",
+            rank_of(bits), bits & offset_mask);
+    }
+    return fmt::format(
+        "the global pointer names no rank of the job, as if `on` had been given a "
+        "negative one, or null a negative index (rank {}, segment {}); ranks are "
+        "0 to {}",
+        rank_of(bits), segment_of(bits), ranks - 1);
 }
 
 }  // namespace
@@ -55,17 +71,16 @@ void end_for_stray_thread(std::source_location site) {
         site);
 }
 
-void expect_range([[maybe_unused]] std::uint64_t target, [[maybe_unused]] std::size_t bytes,
+void expect_range(std::uint64_t target, [[maybe_unused]] std::size_t bytes,
                   [[maybe_unused]] std::size_t alignment, std::source_location site,
                   [[maybe_unused]] access_purpose purpose) {
-    [[maybe_unused]] const rank_context& context = context_of_caller(site);
+    const rank_context& context = context_of_caller(site);
     [[maybe_unused]] const auto rank = rank_of(target);
     [[maybe_unused]] const std::uint64_t offset = target & offset_mask;
-    SELION_EXPECT_AT(target != null_address, site, std::string("the global pointer is null"));
-    SELION_EXPECT_AT(target >> (offset_bits + rank_bits) == 0, site,
-                     fmt::format("the global pointer names no rank of the job, as if `on` had been "
-                                 "given a negative one (rank {}, segment {}); ranks are 0 to {}",
-                                 rank, target >> (offset_bits + rank_bits), context.ranks - 1));
+    // At every check level: a transport would take it for a place of some rank.
+    if (segment_of(target) != heap_segment) [[unlikely]] {
+        end_job_for_bug(sentence_of_no_place(target, context.ranks), site);
+    }
     SELION_EXPECT_AT(rank < context.ranks, site,
                      fmt::format("the global pointer names rank {}; ranks are 0 to {}", rank,
                                  context.ranks - 1));

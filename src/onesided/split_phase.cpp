@@ -10,10 +10,10 @@
 #include "machine/simulated_memory.hpp"
 #include "onesided/deaths.hpp"
 #include "onesided/far_call.hpp"
-#include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "onesided/release_observers.hpp"
 #include "selion/detail/caller.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/expect.hpp"
 
 namespace selion::detail {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "onesided/global_address.hpp"
 #include "onesided/operation_meter.hpp"
 #include "selion/detail/caller.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/detail/slow_path.hpp"
 #include "selion/expect.hpp"
 #include "selion/split_phase.hpp"

@@ -17,14 +17,14 @@ namespace selion::onesided {
 inline constexpr std::uint64_t largest_alignment = 4096;
 inline constexpr std::uint64_t smallest_alignment = 16;
 
-/// What this floor keeps in each rank's segment 0, behind what the floors above keep there: the
+/// What this floor keeps in each rank's heap, behind what the floors above keep there: the
 /// counter of stores, in a line of its own.
 inline constexpr std::uint64_t block_bytes = detail::line_bytes;
 
 /// From which end of the segment an allocation is taken.
 enum class heap_end { symmetric, own };
 
-/// One rank's segment 0. Symmetric allocations grow up from its start, those of the rank alone grow
+/// One rank's heap. Symmetric allocations grow up from its start, those of the rank alone grow
 /// down from its end, until the two meet. Bookkeeping lies outside the segment: no stray put harms
 /// it. Threads of the rank take turns.
 class symmetric_heap {

@@ -23,7 +23,7 @@ bool network_start::tell(rank_context& context, const tuning_file& file) {
     const collectives::team_members everybody(context);
     collectives::message_tree messages(context, everybody);
     std::vector<std::uint64_t> told((context.ranks + 63) / 64 + 1);
-    if (context.rank == context.first_mapped) {
+    if (context.rank == context.first_mapped()) {
         told[context.rank / 64] = std::uint64_t{1} << context.rank % 64;
     }
     std::uint64_t& has_table = told.back();

@@ -10,7 +10,7 @@ SPMD_TEST(pointer, names_rank_and_offset) {
     spmd::symmetric_array<std::uint64_t> cells(world, 8);
     const selion::global_ptr<std::uint64_t> own = cells.own();
     test.equal(std::uint32_t{own.rank()}, std::uint32_t{world.rank()});
-    test.equal(own.segment(), 0u);
+    test.equal(own.segment(), 1u);
     for (std::uint32_t rank = 0; rank < world.size(); ++rank) {
         const auto there = own.on(rank);
         test.equal(std::uint32_t{there.rank()}, rank);
@@ -40,7 +40,10 @@ SPMD_TEST(pointer, null_is_nobodys) {
     test.that(!null, "a null pointer is false");
     test.that(null == selion::global_ptr<int>(nullptr), "all null pointers are equal");
     test.that(null.local() == nullptr, "null is mapped nowhere");
-    test.equal(null.bits(), ~std::uint64_t{0});
+    test.that((null + 3).local() == nullptr, "nor is what is counted from it");
+    test.that(null.on(0).local() == nullptr, "nor is null of a rank");
+    spmd::symmetric_array<selion::global_ptr<int>> links(world, 2);
+    test.that(!links.mine()[1], "memory that has been allocated holds null pointers");
 }
 
 SPMD_TEST(pointer, plain_access_sees_puts_and_gets_see_plain_stores) {

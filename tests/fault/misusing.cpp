@@ -271,6 +271,11 @@ void mistake_alone(selion::world& world, std::string_view what) {
         if (what == "rank") selion::put(number.on(99), 1);                   // site: rank
         if (what == "get") std::printf("%d\n", selion::get(number.on(99)));  // site: get
         if (what == "null") selion::put(selion::global_ptr<int>(), 1);       // site: null
+        if (what == "null_index")
+            selion::put(selion::global_ptr<int>() + 3, 1);                       // site: null_index
+        if (what == "null_on") selion::put(selion::global_ptr<int>().on(2), 1);  // site: null_on
+        if (what == "null_before")
+            selion::put(selion::global_ptr<int>() - 1, 1);  // site: null_before
         if (what == "offset") {
             const selion::global_ptr<int> far(world.rank(), world.heap().reserved_bytes);
             selion::put(far, 1);  // site: offset

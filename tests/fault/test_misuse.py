@@ -16,7 +16,11 @@ machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2":
 alone = {
     "rank": (r"the global pointer names rank 99; ranks are 0 to {last}$", 1),
     "get": (r"the global pointer names rank 99; ranks are 0 to {last}$", 1),
-    "null": (r"the global pointer is null$", 1),
+    "null": (r"the global pointer is null$", 0),
+    "null_index": (r"is reckoned from a null one, by an index or `on` \(rank 0, offset 12\)$", 0),
+    "null_on": (r"is reckoned from a null one, by an index or `on` \(rank 2, offset 0\)$", 0),
+    "null_before": (r"as if `on` had been given a negative one, or null a negative index "
+                    r"\(rank \d+, segment 15\); ranks are 0 to {last}$", 0),
     "offset": (r"4 bytes at offset (\d+) of rank 1 leave the symmetric heap, which ends at \1$", 2),
     "unaligned": (r"offset \d+ of rank 1 is not a multiple of 4, the alignment of the element$", 2),
     "signal": (r"belongs to rank 0; a rank waits only for signals in its own memory, and ", 1),

@@ -32,7 +32,7 @@ void expect(bool condition) {
 
 void expect_own(std::uint64_t bits, std::uint64_t bytes) {
     const std::uint64_t offset = bits & selion::detail::offset_mask;
-    expect(bits >> selion::detail::offset_bits == bounds.own_rank);
+    expect(bits >> selion::detail::offset_bits == selion::detail::heap_of(bounds.own_rank));
     expect(offset + bytes <= bounds.reserve_bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <source_location>
 
 #include <selion/detail/export.hpp>
+#include <selion/detail/global_address.hpp>
 #include <selion/detail/shared_word.hpp>
 
 namespace selion::meters {
@@ -39,14 +40,6 @@ class tuning_table;
 namespace selion::detail {
 
 class continuation_queue;
-
-/// Bits of a global address: segment (4) | rank (20) | offset (40). Segment and rank lie together
-/// so that one comparison tests both.
-inline constexpr unsigned offset_bits = 40;
-inline constexpr unsigned rank_bits = 20;
-inline constexpr std::uint64_t offset_mask = (std::uint64_t{1} << offset_bits) - 1;
-inline constexpr std::uint64_t rank_mask = (std::uint64_t{1} << rank_bits) - 1;
-inline constexpr std::uint64_t null_address = ~std::uint64_t{0};
 
 /// Whom a thread is when its collectives are not their bare steps.
 inline constexpr char no_plain_caller = 0;
@@ -94,10 +87,10 @@ struct thread_state {
 struct alignas(line_bytes) rank_context {
     // What the inline paths read: one line.
     /// A global address has its place at `mapped_origin` + its bits + `mapped_step` for each rank
-    /// beyond `first_mapped`: as few instructions as can be, of which a locked one waits for all.
+    /// beyond `first_heap`: as few instructions as can be, of which a locked one waits for all.
     std::uint64_t mapped_origin = 0;
     std::uint64_t mapped_step = 0;
-    std::uint64_t first_mapped = 0;
+    std::uint64_t first_heap = 0;    ///< of the first rank that is mapped: see `heap_of`
     std::uint64_t bypass_count = 0;  ///< ranks that inline puts and gets reach; 0 while operations
                                      ///< are recorded or the bypass is switched off
     std::uint64_t mapped_count = 0;  ///< ranks whose memory this process can address
@@ -139,7 +132,7 @@ struct alignas(line_bytes) rank_context {
     collectives::call_book* calls = nullptr;  ///< what all have called; null: machines whose time
                                               ///< is real, and ranks have to ask each other
     void* world = nullptr;                    ///< state of the floors above
-    std::uint64_t reserve_bytes = 0;          ///< bytes of each rank's segment 0
+    std::uint64_t reserve_bytes = 0;          ///< bytes of each rank's heap
     std::uint32_t group_first = 0;  ///< ranks that share my carrier thread: the first one …
     std::uint32_t group_size = 1;   ///< … and how many, all neighbours in number
     std::uint32_t groups = 1;       ///< carriers of the whole job
@@ -147,29 +140,30 @@ struct alignas(line_bytes) rank_context {
     const machine::call_record* sharers = nullptr;  ///< of all ranks that share these …
     std::uint32_t sharer_count = 0;                 ///< … and how many: none, where nobody asks
     std::int64_t long_turn_ticks = std::int64_t{1} << 20;  ///< see src/machine/node/turns.hpp
-    std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's segment 0
+    std::uint64_t store_offset = 0;  ///< of the counter of stores in each rank's heap
     bool compares_calls = false;     ///< what the ranks call in each collective
     bool is_foreign_thread = false;
     /// Where this thread notes its calls, which runs completion handlers beside the rank's own;
     /// else null.
     machine::call_record* beside = nullptr;
 
-    /// From now on `count` ranks are mapped, from rank `first` on, whose segment 0 is at `base`.
+    /// From now on `count` ranks are mapped, from rank `first` on, whose heap is at `base`.
     /// @param stride_bytes from one rank's memory to the next; no power of two, so that equal
     /// offsets of many ranks do not meet in one set of a cache.
     void map_ranks(std::byte* base, std::uint64_t first, std::uint64_t count,
                    std::uint64_t stride_bytes) noexcept {
-        first_mapped = first;
+        first_heap = heap_of(first);
         mapped_count = count;
-        mapped_origin = reinterpret_cast<std::uintptr_t>(base) - (first << offset_bits);
+        mapped_origin = reinterpret_cast<std::uintptr_t>(base) - (first_heap << offset_bits);
         mapped_step = stride_bytes - (std::uint64_t{1} << offset_bits);
     }
     std::uint64_t stride_bytes() const noexcept {
         return mapped_step + (std::uint64_t{1} << offset_bits);
     }
-    /// Where segment 0 of rank `first_mapped` begins.
+    std::uint64_t first_mapped() const noexcept { return first_heap & rank_mask; }
+    /// Where the heap of rank `first_mapped` begins.
     std::byte* mapped_base() const noexcept {
-        return reinterpret_cast<std::byte*>(mapped_origin + (first_mapped << offset_bits));
+        return reinterpret_cast<std::byte*>(mapped_origin + (first_heap << offset_bits));
     }
 };
 
@@ -178,11 +172,11 @@ struct alignas(line_bytes) rank_context {
 extern SELION_API constinit thread_local rank_context* current_context
     __attribute__((tls_model("initial-exec")));
 
-/// Where this process maps a global address if its rank is one of `count` from `first_mapped` on,
-/// else null.
+/// Where this process maps a global address of the heap if its rank is one of `count` from the
+/// first mapped one on, else null.
 inline std::byte* address_within(const rank_context& context, std::uint64_t bits,
                                  std::uint64_t count) noexcept {
-    const std::uint64_t index = (bits >> offset_bits) - context.first_mapped;
+    const std::uint64_t index = (bits >> offset_bits) - context.first_heap;
     if (index >= count) [[unlikely]]
         return nullptr;
     const std::uint64_t place = context.mapped_origin + bits + index * context.mapped_step;

@@ -126,7 +126,7 @@ inline std::uint64_t raise_word(rank_context& context, std::uint64_t bits, share
         std::atomic_ref(word.value).store(value, std::memory_order_release);
     }
     if (has_sleepers(context)) [[unlikely]] {
-        wake_owner(context, word, static_cast<std::uint32_t>((bits >> offset_bits) & rank_mask));
+        wake_owner(context, word, rank_of(bits));
     }
     return value;
 }

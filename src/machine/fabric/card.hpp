@@ -13,7 +13,7 @@ namespace selion::machine::fabric {
 /// What all ranks of a job have to do alike; rank 0 decides.
 struct job_terms {
     std::uint64_t secret = 0;
-    std::uint64_t reserve_bytes = 0;  ///< of segment 0
+    std::uint64_t reserve_bytes = 0;  ///< of the heap
     std::uint64_t message_bytes = 0;
     std::uint32_t processors = 0;  ///< of all hosts together, as far as rank 0 knows
     std::uint32_t have_cores = 0;
@@ -43,7 +43,7 @@ struct share_offer {
 /// How others reach a rank.
 struct rank_contact {
     std::vector<std::byte> address;  ///< of its endpoint
-    std::uint64_t key = 0;  ///< by which the provider lets others at segment 0; 0: it does not
+    std::uint64_t key = 0;  ///< by which the provider lets others at the heap; 0: it does not
 };
 
 /// A library whose functions messages may name, or a module of the script.

@@ -130,9 +130,7 @@ private:
     bool can_move(std::uint64_t bits, std::size_t bytes) {
         return port_.can_move(rank_of(bits), bytes);
     }
-    static std::uint32_t rank_of(std::uint64_t bits) {
-        return static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
-    }
+    static std::uint32_t rank_of(std::uint64_t bits) { return detail::rank_of(bits); }
     void put_long(detail::rank_context& context, const detail::put_request& request);
     void post_reads(detail::rank_context& context, const detail::get_request& request,
                     pending_operation& what);

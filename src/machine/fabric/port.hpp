@@ -31,10 +31,10 @@ struct peer_place {
     std::uint64_t key;  ///< of its memory; 0: it offers none
 };
 
-/// Bytes between own memory and segment 0 of a peer.
+/// Bytes between own memory and a peer's heap.
 struct long_transfer {
     std::uint32_t peer;
-    std::uint64_t offset;  ///< in the peer's segment 0
+    std::uint64_t offset;  ///< in the peer's heap
     std::byte* own;
     std::size_t bytes;
 };
@@ -43,7 +43,7 @@ struct long_transfer {
 struct port_surroundings {
     endpoint& end;
     frame_bounds bounds;
-    std::byte* memory;  ///< the own rank's segment 0
+    std::byte* memory;  ///< the own rank's heap
     /// Where a rank is that is spoken to for the first time.
     std::function<peer_place(std::uint32_t rank)> place_of;
     /// Ends the job because of what a rank or the way to it has done; `peer` may be none.

@@ -15,11 +15,11 @@ constexpr unsigned kind_shift = 8;
 constexpr std::uint16_t fetches_bit = 1u << 12;
 constexpr std::uint16_t known_bits = 0x13ff;
 
-/// Whether so many bytes at a global address lie in the own rank's segment 0.
+/// Whether so many bytes at a global address lie in the own rank's heap.
 bool is_own_range(std::uint64_t bits, std::uint64_t bytes, const frame_bounds& bounds) {
     const std::uint64_t offset = bits & detail::offset_mask;
-    return bits >> detail::offset_bits == bounds.own_rank && bytes <= bounds.reserve_bytes &&
-           offset <= bounds.reserve_bytes - bytes;
+    return bits >> detail::offset_bits == detail::heap_of(bounds.own_rank) &&
+           bytes <= bounds.reserve_bytes && offset <= bounds.reserve_bytes - bytes;
 }
 
 bool is_signal(std::uint64_t bits, const frame_bounds& bounds) {

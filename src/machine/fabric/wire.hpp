@@ -88,7 +88,7 @@ struct frame_bounds {
     std::uint64_t secret;
     std::uint32_t own_rank;
     std::uint32_t ranks;
-    std::uint64_t reserve_bytes;       ///< of segment 0
+    std::uint64_t reserve_bytes;       ///< of the heap
     std::uint64_t most_message_bytes;  ///< of a message's data
 };
 

@@ -48,8 +48,8 @@ struct control_block {
     std::uint64_t pool_bytes;  ///< of each of its two pools
     std::uint32_t mail_rings;  ///< for requests, and as many for replies
     std::uint64_t slices_offset;
-    std::uint64_t reserve_bytes;  ///< of each rank's segment 0
-    std::uint64_t stride_bytes;   ///< from one rank's segment 0 to the next
+    std::uint64_t reserve_bytes;  ///< of each rank's heap
+    std::uint64_t stride_bytes;   ///< from one rank's heap to the next
     std::uint64_t memory_limit;   ///< bytes of the host that may be committed
     std::uint64_t committed;
     std::int64_t begun_at_ns;  ///< when the mapping was made, on the host's steady clock

@@ -25,10 +25,10 @@ meters::flow_id cause_of(const detail::rank_context& context, const wait_request
     const std::uint64_t value = detail::word_load(request.word);
     if (request.reason != wait_reason::signal || value == 0) return 0;
     const std::byte* const own_memory =
-        detail::mapped_address(context, std::uint64_t{context.rank} << detail::offset_bits);
+        detail::mapped_address(context, detail::global_address(context.rank, 0));
     const auto offset = reinterpret_cast<const std::byte*>(&request.word) - own_memory;
     const std::uint64_t address =
-        (std::uint64_t{context.rank} << detail::offset_bits) | static_cast<std::uint64_t>(offset);
+        detail::global_address(context.rank, static_cast<std::uint64_t>(offset));
     return meters::flow_of_signal(address, value, context.recorder->era());
 }
 
@@ -95,8 +95,7 @@ std::uint32_t node_clock::joined_beside(std::uint32_t rank) const {
 }
 
 std::byte* mapped_transport::address_of(std::uint64_t bits) const {
-    const auto rank = static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
-    return mapping_.slice(rank) + (bits & detail::offset_mask);
+    return mapping_.slice(detail::rank_of(bits)) + (bits & detail::offset_mask);
 }
 
 void mapped_transport::raise(detail::rank_context& context, std::uint64_t signal,

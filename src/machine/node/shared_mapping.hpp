@@ -41,7 +41,7 @@ public:
     /// The same in an empty memory file, for processes that have been told of the file before: what
     /// is in it counts once it is sealed.
     static result<shared_mapping> create_in(int file, const mapping_plan& plan);
-    /// Bytes that each rank's segment 0 will have. @error bad_argument: an address reaches less.
+    /// Bytes that each rank's heap will have. @error bad_argument: an address reaches less.
     static result<std::uint64_t> reserve_of(const mapping_plan& plan);
     /// Maps what another process created. @param file an inherited descriptor.
     static result<shared_mapping> attach(int file);

@@ -66,9 +66,7 @@ void simulation::note_arrival(transfer& what) {
 
 /// The arrow to the wait that a word's present value ends; 0 where nobody records.
 meters::flow_id simulation::flow_of(std::uint64_t signal) const {
-    const auto owner =
-        static_cast<std::uint32_t>((signal >> detail::offset_bits) & detail::rank_mask);
-    const meters::recorder* const own = ranks_[owner].context.recorder;
+    const meters::recorder* const own = ranks_[detail::rank_of(signal)].context.recorder;
     if (own == nullptr) return 0;
     const auto& word = *reinterpret_cast<const detail::shared_word*>(address_of(signal));
     return meters::flow_of_signal(signal, word.value, own->era());
@@ -93,7 +91,7 @@ void simulation::note_wait(const rank_state& rank, const wait_request& request, 
          .start_ps = model_.tick.to_ps(begun),
          .end_ps = model_.tick.to_ps(rank.self->now),
          .kind = meters::slice_kind::wait,
-         .flow_in = has_come ? flow_of((owner << detail::offset_bits) | offset) : 0});
+         .flow_in = has_come ? flow_of(detail::global_address(owner, offset)) : 0});
 }
 
 /// Part of a `quiet`, and of a barrier before ranks wait for each other.

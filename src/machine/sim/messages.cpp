@@ -40,7 +40,7 @@ void simulation::send(detail::rank_context& context, const message_request& requ
     has_handlers_ = true;
     const call entered(*this, context);
     rank_state& origin = entered.rank;
-    const std::uint64_t target = std::uint64_t{request.target} << detail::offset_bits;
+    const std::uint64_t target = detail::global_address(request.target, 0);
     transfer& made = make_transfer(origin, transfer_kind::message, target, 0);
     pack(made, request);
     made.touches = nullptr;

@@ -31,8 +31,7 @@ void simulation::arrived(transfer& what) {
              .to = what.to,
              .now = now,
              .flight = now - what.sent,
-             .has_wires =
-                 !is_local(ranks_[what.from], std::uint64_t{what.to} << detail::offset_bits)});
+             .has_wires = !is_local(ranks_[what.from], detail::global_address(what.to, 0))});
         if (at > now || is_behind) {
             what.act = [](engine&, event& due) {
                 transfer& late = static_cast<transfer&>(due);

@@ -163,8 +163,7 @@ void simulation::rest(rank_state& rank) {
 }
 
 std::byte* simulation::address_of(std::uint64_t bits) const {
-    const auto rank = static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
-    return segments_.slice(rank) + (bits & detail::offset_mask);
+    return segments_.slice(detail::rank_of(bits)) + (bits & detail::offset_mask);
 }
 
 /// A machine file may limit each rank's memory; the host's is shared by all, and without data most

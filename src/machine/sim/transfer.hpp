@@ -27,7 +27,7 @@ struct transfer : message {
     const operation_regime* regime = nullptr;
     std::uint64_t target = 0;  ///< global address
     std::uint64_t data_bytes = 0;
-    std::uint64_t signal = 0;  ///< global address; null_address for none
+    std::uint64_t signal = detail::null_address;  ///< global address, if any
     detail::signal_update update{0, false};
     std::uint32_t origin = 0;
     transfer_kind what = transfer_kind::put;

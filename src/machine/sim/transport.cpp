@@ -9,9 +9,7 @@
 namespace selion::machine::sim {
 namespace {
 
-std::uint32_t rank_of(std::uint64_t bits) {
-    return static_cast<std::uint32_t>((bits >> detail::offset_bits) & detail::rank_mask);
-}
+using detail::rank_of;
 
 /// Bytes that an atomic and its answer carry.
 constexpr std::uint64_t word_bytes = 8;
@@ -226,7 +224,7 @@ void simulation::quiet(detail::rank_context& context) {
 void simulation::quiet(detail::rank_context& context, std::uint32_t target) {
     const rank_state& origin = ranks_[context.rank];
     const bool has_some = origin.under_way != 0 || origin.acknowledged_at > origin.self->now;
-    const std::uint64_t address = std::uint64_t{target} << detail::offset_bits;
+    const std::uint64_t address = detail::global_address(target, 0);
     if (has_some && !is_local(origin, address)) get(context, nullptr, address, 0);
 }
 
@@ -365,7 +363,7 @@ void simulation::send_answer(transfer& what) {
     what.bytes = has_data ? what.data_bytes : 0;
     what.is_answer = true;
     what.sent = engine_.now();
-    if (is_local(ranks_[what.from], std::uint64_t{what.to} << detail::offset_bits)) {
+    if (is_local(ranks_[what.from], detail::global_address(what.to, 0))) {
         return arrive_without_wires(what, engine_.now());
     }
     network_->inject_from_event(engine_, what);

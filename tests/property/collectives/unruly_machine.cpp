@@ -18,7 +18,7 @@ constexpr std::uint32_t slowness = 200;
 
 /// What goes wrong with a signal to this word, if it is the time for that.
 fault fault_of(std::uint64_t word) {
-    const auto rank = static_cast<std::uint32_t>(word >> detail::offset_bits);
+    const auto rank = detail::rank_of(word);
     const std::uint64_t first = block_address(rank, offsetof(team_block, links));
     if (word < first || word >= first + sizeof(team_block{}.links)) return fault::none;
     switch ((word - first) % sizeof(link_end)) {
@@ -53,8 +53,7 @@ unruly_machine::unruly_machine(std::uint32_t ranks, std::uint64_t seed, fault se
 }
 
 std::byte* unruly_machine::address_of(std::uint64_t bits) const {
-    return memory_[(bits >> detail::offset_bits) * stride_lines_].bytes +
-           (bits & detail::offset_mask);
+    return memory_[detail::rank_of(bits) * stride_lines_].bytes + (bits & detail::offset_mask);
 }
 
 const team_block& unruly_machine::block(std::uint32_t rank) const {

@@ -10,7 +10,7 @@
 
 #include "coherence/access_trace.hpp"
 #include "coherence/trace_reader.hpp"
-#include "onesided/global_address.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/error.hpp"
 
 namespace selion {

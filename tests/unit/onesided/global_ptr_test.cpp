@@ -16,7 +16,7 @@ TEST(global_ptr, holds_rank_and_offset_in_64_bits) {
     constexpr global_ptr<std::uint64_t> end(last_rank, last_offset);
     EXPECT_EQ(end.rank(), last_rank);
     EXPECT_EQ(end.offset(), last_offset);
-    EXPECT_EQ(end.segment(), 0u);
+    EXPECT_EQ(end.segment(), 1u);
     EXPECT_TRUE(end);
     EXPECT_EQ(global_ptr<std::uint64_t>(end.bits()), end);
 }
@@ -25,7 +25,17 @@ TEST(global_ptr, null_differs_from_every_place) {
     EXPECT_FALSE(global_ptr<int>());
     EXPECT_FALSE(global_ptr<int>(nullptr));
     EXPECT_TRUE(global_ptr<int>(rank_id(0), 0));
-    EXPECT_EQ(global_ptr<int>().bits(), ~std::uint64_t{0});
+    EXPECT_LT(global_ptr<int>(), global_ptr<int>(rank_id(0), 0));
+}
+
+TEST(global_ptr, null_is_zero_and_nothing_that_is_reckoned_from_it_is_a_place) {
+    constexpr global_ptr<int> null;
+    EXPECT_EQ(null.bits(), 0u);
+    EXPECT_EQ(null.segment(), 0u);
+    EXPECT_EQ((null + 1000).segment(), 0u);
+    EXPECT_EQ(null.on(7).segment(), 0u);
+    EXPECT_NE((null - 1).segment(), global_ptr<int>(rank_id(0), 0).segment());
+    EXPECT_NE(global_ptr<int>(rank_id(0), 0).on(~0u).segment(), 1u);
 }
 
 TEST(global_ptr, moves_by_elements) {

@@ -11,7 +11,7 @@
 namespace selion::machine::fabric {
 namespace {
 
-constexpr std::uint64_t own = std::uint64_t{1} << detail::offset_bits;
+constexpr std::uint64_t own = detail::global_address(1, 0);
 constexpr frame_bounds bounds{
     .secret = 77, .own_rank = 1, .ranks = 4, .reserve_bytes = 4096, .most_message_bytes = 1 << 20};
 

@@ -29,7 +29,7 @@ run_setting without_payload() {
 }
 
 std::uint64_t address(std::uint32_t rank, std::uint64_t offset) {
-    return (std::uint64_t{rank} << detail::offset_bits) | offset;
+    return detail::global_address(rank, offset);
 }
 
 /// What rank 1 finds after a put of rank 0, and what a get of rank 0 brings, of `bytes` each.

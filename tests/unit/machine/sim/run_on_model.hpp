@@ -135,7 +135,7 @@ private:
         return *reinterpret_cast<detail::shared_word*>(all_.segments().slice(number()) + place);
     }
     static std::uint64_t address(std::uint32_t rank, std::uint64_t place) {
-        return (std::uint64_t{rank} << detail::offset_bits) | place;
+        return detail::global_address(rank, place);
     }
 
     simulation& all_;
