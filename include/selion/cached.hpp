@@ -76,7 +76,7 @@ struct access_counts {
     std::uint64_t read_misses = 0;  ///< that had to ask, at home for what others have
     std::uint64_t write_misses = 0;
     // Misses by cause; what is left of them is of blocks at home, or on their way already.
-    std::uint64_t cold = 0;         ///< never had before
+    std::uint64_t cold = 0;         ///< not had before, or given up by `flush` or `invalidate`
     std::uint64_t invalidated = 0;  ///< written by another rank since
     std::uint64_t evicted = 0;      ///< given away for want of room
     std::uint64_t upgrades = 0;     ///< writes to a block that could be read

@@ -155,8 +155,9 @@ public:
         return detail::count_accesses_of_array(*view_, memory_.base().bits() & detail::offset_mask);
     }
 
-    /// The array's memory, for accesses without the protocol: own elements at first, and all of
-    /// them while no rank has copies (`coherent_space::invalidate` and a barrier see to that).
+    /// The array's memory, for accesses without the protocol: own elements before any other rank
+    /// has accessed the space, and all of them while no rank has copies
+    /// (`coherent_space::invalidate` and a barrier see to that).
     const spread_array<T, N>& memory() const noexcept { return memory_; }
 
 private:

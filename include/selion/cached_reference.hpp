@@ -214,9 +214,12 @@ private:
     using passed_value = std::conditional_t<(sizeof(T) <= 16), value_type, const value_type&>;
     [[gnu::noinline]] static value_type get_slowly(detail::block_view* view, std::uint64_t bits,
                                                    std::source_location site) {
-        value_type value;
-        detail::read_coherent(*view, bits, &value, sizeof(T), site);
-        return value;
+        union arriving {  // needs no default value
+            arriving() {}
+            value_type value;
+        } here;
+        detail::read_coherent(*view, bits, &here.value, sizeof(T), site);
+        return here.value;
     }
     [[gnu::noinline]] static void set_slowly(detail::block_view* view, std::uint64_t bits,
                                              passed_value value, std::source_location site) {

@@ -42,7 +42,9 @@ SELION_API std::uint64_t take_from_space(block_view* view, std::size_t bytes, st
 /// Accesses of one rank take effect in their order, and all ranks see one order of all accesses
 /// (sequential consistency), but for those that are started and not yet awaited, and unless
 /// `cached::consistency` says otherwise. Only the rank's
-/// own thread may access it. A rank that neither accesses coherent memory nor waits serves nobody.
+/// own thread may access it. A rank that neither accesses coherent memory nor waits serves nobody;
+/// accesses serve others' accesses to coherent memory, and other messages perhaps not: a loop that
+/// only reads calls `progress`.
 class coherent_space {
 public:
     coherent_space() = default;
@@ -81,10 +83,14 @@ public:
         detail::take_from_space(view_, bytes, 1, {}, site);
     }
 
-    /// An element anywhere in the space. @param where from `take`, of any rank.
+    /// An element anywhere in the space; the checking build ends a program whose element is not.
+    /// @param where from `take`, of any rank.
     template <class T>
     cached_reference<T> at(global_ptr<T> where,
                            std::source_location site = std::source_location::current()) const {
+        if constexpr (SELION_CHECK_LEVEL >= 2) {
+            detail::expect_in_space(view_, where.bits(), sizeof(T), site);
+        }
         return {view_, where, site};
     }
 

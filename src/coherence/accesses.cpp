@@ -160,6 +160,22 @@ void expect_space([[maybe_unused]] const block_view* view, std::source_location 
                                  "space that has been given back"));
 }
 
+void expect_in_space(const block_view* view, std::uint64_t bits, std::size_t bytes,
+                     std::source_location site) {
+    expect_space(view, site);
+    const std::uint32_t ranks = context_of_caller(site).ranks;
+    const coherence::space_shape& shape = view->part->shape();
+    const std::uint64_t offset = (bits & offset_mask) - shape.offset;
+    [[maybe_unused]] const bool is_inside = segment_of(bits) == heap_segment &&
+                                            rank_of(bits) < ranks && bytes <= shape.bytes &&
+                                            offset <= shape.bytes - bytes;
+    SELION_EXPECT_AT(is_inside, site,
+                     fmt::format("{} bytes at offset {} of rank {} (segment {}) do not lie in this "
+                                 "coherent space: it has offsets {} to {} of ranks 0 to {}",
+                                 bytes, bits & offset_mask, rank_of(bits), segment_of(bits),
+                                 shape.offset, shape.offset + shape.bytes - 1, ranks - 1));
+}
+
 void flush_copies(block_view* view, std::source_location site) {
     expect_space(view, site);
     view->part->flush(site);

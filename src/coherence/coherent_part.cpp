@@ -198,7 +198,9 @@ bool coherent_part::is_called() const {
 
 /// Takes in what has come, before an access that is a call.
 void coherent_part::enter() {
-    if (is_shown_ && is_called()) show_table();
+    // In a handler no mail is looked at: who has called is heard in the rank's next access.
+    const bool may_look = onesided::completion_queue::is_run_by(context_);
+    if (is_shown_ && may_look && is_called()) show_table();
     // One look takes some of what has come; who has sent the rest has called already. Nor does
     // anybody call when there is room again for what handlers could not send.
     const bool has_more =
@@ -405,6 +407,8 @@ void coherent_part::access(block_access& one) {
     if (context_.spends_time) charge_hit(one);
     enter();
     if (try_now(one)) return;
+    // Also while what it sends waits for room.
+    const machine::call_scope scope(context_, machine::operation::coherent_access, one.site);
     if (may_be_late(one)) return write_later(one);
     if (ask(one)) return;
     while (true) {
@@ -462,6 +466,7 @@ void coherent_part::start_copied_write(const block_access& one) {
 }
 
 void coherent_part::run_kept(kept_access& kept) {
+    const machine::call_scope scope(context_, machine::operation::coherent_access, kept.site);
     ++unfinished_;
     if (kept.completion != nullptr) {
         detail::claim_counter(context_, *kept.completion, kept.site);

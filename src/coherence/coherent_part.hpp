@@ -81,6 +81,8 @@ public:
     const access_meter* meter() const { return meter_ ? &*meter_ : nullptr; }
     cache_counts counts() const;
     void finish_calls();
+    /// Makes a rank that only hits look after its messages.
+    void call_for_attention(std::uint32_t rank);
 
     /// Ends the job if bytes which are accessed without the protocol are not what others see: a
     /// rank has written its copy of them, or has a copy of what is to be written. What other
@@ -171,7 +173,6 @@ private:
     void at_once(const Body& body);
     void empty_outbox();
     void pass_on(const outgoing& message);
-    void call_for_attention(std::uint32_t rank);
 
     // protocol_host
     void send(std::uint32_t rank, const block_message& message) override;

@@ -18,6 +18,10 @@ void check_uncached(detail::rank_context& caller, std::uint64_t bits, std::size_
     }
 }
 
+void call_to_mail(detail::rank_context& caller, std::uint32_t rank) {
+    caller.messages->coherent->call_for_attention(rank);
+}
+
 void end_traces(detail::rank_context& context) { context.messages->coherent->finish_traces(); }
 
 }  // namespace
@@ -33,12 +37,19 @@ coherent_part& coherent_parts::make(detail::rank_context& context, const space_s
     parts_[shape.number] = std::make_unique<coherent_part>(context, shape);
     context.messages->check_uncached = check_uncached;
     context.messages->at_end = end_traces;
+    context.call_to_mail = call_to_mail;
     return *parts_[shape.number];
 }
 
 void coherent_parts::finish_traces() {
     for (const auto& part : parts_) {
         if (part != nullptr) part->finish_trace();
+    }
+}
+
+void coherent_parts::call_for_attention(std::uint32_t rank) const {
+    for (const auto& part : parts_) {
+        if (part != nullptr) part->call_for_attention(rank);
     }
 }
 

@@ -20,6 +20,8 @@ public:
     /// @pre `shape.number` is `next_number()`.
     coherent_part& make(detail::rank_context& context, const space_shape& shape);
     void remove(std::uint64_t number) { parts_[number].reset(); }
+    /// Makes a rank that only hits in some of them look after its messages.
+    void call_for_attention(std::uint32_t rank) const;
     /// Of those that have not been given back.
     void finish_traces();
     /// @return the part whose space has the byte; null: none has.

@@ -53,7 +53,7 @@ void copy_store::make_room() {
             ++write_backs_;
             send_away(*gone, message_kind::write_back, miss_cause::evicted);
         } else {
-            give_up(*gone);
+            give_up(*gone, miss_cause::evicted);
         }
     }
 }
@@ -192,7 +192,7 @@ void copy_store::write_all_back() {
         entry* const one = find(block);
         if (one == nullptr || one->second.state != copy_state::modified) continue;
         ++write_backs_;
-        send_away(*one, message_kind::write_back, miss_cause::evicted);
+        send_away(*one, message_kind::write_back, miss_cause::given_up);
     }
 }
 
@@ -200,15 +200,17 @@ void copy_store::drop_all() {
     for (const std::uint64_t block : all_in(copy_state::shared)) {
         // Its home may have taken it while changes were sent.
         entry* const one = find(block);
-        if (one != nullptr && one->second.state == copy_state::shared) give_up(*one);
+        if (one != nullptr && one->second.state == copy_state::shared) {
+            give_up(*one, miss_cause::given_up);
+        }
     }
 }
 
 /// A copy that may be open.
-void copy_store::give_up(entry& which) {
+void copy_store::give_up(entry& which, miss_cause why) {
     const std::uint64_t block = which.first;
-    if (written_ == nullptr || !written_->is_open(block)) return drop(which, miss_cause::evicted);
-    forget(which, miss_cause::evicted);
+    if (written_ == nullptr || !written_->is_open(block)) return drop(which, why);
+    forget(which, why);
     leave_seat(which.second);
     host_.send_changes(block, which.second.data);
     release_if_gone(block);

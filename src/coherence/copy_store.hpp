@@ -21,6 +21,7 @@ enum class miss_cause : std::uint8_t {
     cold,         ///< it never had it
     invalidated,  ///< another rank has written it
     evicted,      ///< it needed the room
+    given_up,     ///< the program has flushed what it had written, or wanted no copies
     upgrade,      ///< it may read it, and wants to write
     at_home,      ///< it is the rank's own, and others have it
     asked_for,    ///< another access has asked for it already
@@ -105,7 +106,7 @@ private:
     entry* find_victim();
     void make_room();
     void drop(entry& which, miss_cause why);
-    void give_up(entry& which);
+    void give_up(entry& which, miss_cause why);
     void forget(entry& which, miss_cause why);
     void release(entry& which);
     void release_if_gone(std::uint64_t block);

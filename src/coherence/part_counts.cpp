@@ -37,6 +37,7 @@ void coherent_part::note_miss(block_access& one, miss_cause cause) {
     access_counts& counts = meter_->at(one.address & detail::offset_mask, one.site);
     ++(writes(one.kind) ? counts.write_misses : counts.read_misses);
     switch (cause) {
+        case miss_cause::given_up:
         case miss_cause::cold: ++counts.cold; break;
         case miss_cause::invalidated: ++counts.invalidated; break;
         case miss_cause::evicted: ++counts.evicted; break;

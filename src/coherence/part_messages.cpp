@@ -118,8 +118,9 @@ void coherent_part::transmit(std::uint32_t rank, const message_head& head,
 
 void coherent_part::pass_on(const outgoing& message) {
     const std::uint64_t function = detail::encode_function(&receive_block);
-    // What a handler cannot send now leaves later, and only then the target has something to find.
-    const bool may_be_late = context_.own.in_handler && is_shown_;
+    // What a handler cannot send now leaves later, and only then the target has something to find:
+    // it may only hit, whether or not the sender does.
+    const bool may_be_late = context_.own.in_handler && context_.mapped_count == context_.ranks;
     if (message.data.empty() && !message.is_reply && !may_be_late) {
         context_.transport->send_plain(context_, message.rank, function, message.arguments.data(),
                                        message.arguments.size());

@@ -66,12 +66,14 @@ void coherent_part::confirm(std::source_location site) {
 }
 
 void coherent_part::flush(std::source_location site) {
+    const machine::call_scope scope(context_, machine::operation::coherent_access, site);
     send_written(site);
     confirm(site);
     if (trace_) trace_->add_flush(false, context_.clock->stamp_ps());
 }
 
 void coherent_part::drop_all(std::source_location site) {
+    const machine::call_scope scope(context_, machine::operation::coherent_access, site);
     // In virtual time a handler may ask for a block at the last moment, or write one.
     for (bool is_dropped = false; !is_dropped;) {
         send_written(site);

@@ -114,6 +114,54 @@ SPMD_TEST(cached_calls, handlers_use_what_their_rank_has) {
     selion::deallocate(world, data);
 }
 
+/// Of the array in the header's memory.
+selion::arrival look_at(const selion::global_ptr<own_numbers>& where, selion::message_info) {
+    const auto& data = *reinterpret_cast<const numbers*>(where.local()->array);
+    selion::notify(where.member(&own_numbers::counted), selion::signal_add(1 + data(1).get() % 2));
+    return {};
+}
+
+selion::arrival nothing(const int&, selion::message_info) { return {}; }
+
+/// A handler's access sees no mail, and what called before it is heard all the same.
+SPMD_TEST(cached_calls, a_handler_that_looks_takes_no_call_away) {
+    if (world.size() < 2 || world.progress() == selion::progress_kind::interrupt) return;
+    const numbers data(world, {world.size() * in_block}, selion::runs{in_block}, always);
+    spmd::symmetric_array<own_numbers> own(world, 1);
+    own.mine()->array = reinterpret_cast<std::uintptr_t>(&data);
+    world.barrier();
+    if (world.rank() == 0) {
+        compute(world, 20);
+        selion::progress();
+        while (data(0).get() == 0) {
+        }
+    } else if (world.rank() == 1) {
+        constexpr int more_than_one_look = 100;
+        selion::send(0, look_at, own.at(0));
+        for (int i = 0; i < more_than_one_look; ++i) selion::send(0, nothing, i);
+        data(0) = 1;
+    }
+    world.barrier();
+    selion::deallocate(world, data);
+}
+
+/// A rank that only hits looks after no messages of the program's; who waits for room there calls.
+SPMD_TEST(cached_calls, messages_that_fill_the_way_are_taken_by_who_only_hits) {
+    if (world.size() < 2) return;
+    const numbers data(world, {world.size() * in_block}, selion::runs{in_block}, always);
+    world.barrier();
+    if (world.rank() == 0) {
+        while (data(0).get() == 0) {
+        }
+    } else if (world.rank() == 1) {
+        constexpr int more_than_there_is_room_for = 1500;
+        for (int i = 0; i < more_than_there_is_room_for; ++i) selion::send(0, nothing, i);
+        data(0) = 1;
+    }
+    world.barrier();
+    selion::deallocate(world, data);
+}
+
 /// Rank 1 computes while rank 0, which has more to send than there is room for, gives up a
 /// collective.
 SPMD_TEST(cached_calls, a_release_that_runs_out_of_time_loses_nothing) {

@@ -80,6 +80,12 @@ void mistake_with_spaces(selion::world& world, std::string_view what) {
         const selion::coherent_space none;
         static_cast<void>(none.take<int>(3));  // site: space_none
     }
+    if (what == "space_beyond") {
+        const heights near(world, {n}, selion::runs{8}, how, "near");
+        const auto other = selion::allocate<int>(world, 1);
+        if (is_odd) near.space().at(other) = 1;  // site: space_beyond
+        world.barrier();
+    }
     const heights gone(world, {n}, selion::runs{8}, how, "gone");
     selion::deallocate(world, gone);
     if (what == "space_twice") selion::deallocate(world, gone);  // site: space_twice

@@ -280,6 +280,14 @@ def test_coherent_memory_that_is_not_there(machine: str, what: str):
     assert second == f"  called at {site('misusing*', what)}"
 
 
+@pytest.mark.skipif(check_level < 2, reason="noticed from check level 2 on")
+@pytest.mark.parametrize("machine", machines)
+def test_an_element_that_is_not_in_the_space(machine: str):
+    expect(machine, "space_beyond",
+           r"4 bytes at offset \d+ of rank \d \(segment 1\) do not lie in this coherent space: it "
+           r"has offsets \d+ to \d+ of ranks 0 to \d$", f"rank 1 of {machines[machine]}")
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_blocks_of_a_size_that_is_not_possible(machine: str):
     [line] = complaint(machine, "cached_block")

@@ -45,6 +45,9 @@ SELION_API void hint_coherent(block_view& view, std::uint64_t bits, std::size_t 
 
 /// Ends the job if there is none, or none any more.
 SELION_API void expect_space(const block_view* view, std::source_location site);
+/// Ends the job if bytes do not lie in it.
+SELION_API void expect_in_space(const block_view* view, std::uint64_t bits, std::size_t bytes,
+                                std::source_location site);
 SELION_API void flush_copies(block_view* view, std::source_location site);
 SELION_API void drop_copies(block_view* view, std::source_location site);
 

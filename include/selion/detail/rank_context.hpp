@@ -132,11 +132,14 @@ struct alignas(line_bytes) rank_context {
     collectives::call_book* calls = nullptr;  ///< what all have called; null: machines whose time
                                               ///< is real, and ranks have to ask each other
     void* world = nullptr;                    ///< state of the floors above
-    std::uint64_t reserve_bytes = 0;          ///< bytes of each rank's heap
-    std::uint32_t group_first = 0;  ///< ranks that share my carrier thread: the first one …
-    std::uint32_t group_size = 1;   ///< … and how many, all neighbours in number
-    std::uint32_t groups = 1;       ///< carriers of the whole job
-    std::uint32_t processors = 0;   ///< that they may use; 0 where time is virtual
+    /// Calls a rank that looks after no messages by itself, before somebody waits until it has
+    /// taken some; null: there are none.
+    void (*call_to_mail)(rank_context& caller, std::uint32_t rank) = nullptr;
+    std::uint64_t reserve_bytes = 0;  ///< bytes of each rank's heap
+    std::uint32_t group_first = 0;    ///< ranks that share my carrier thread: the first one …
+    std::uint32_t group_size = 1;     ///< … and how many, all neighbours in number
+    std::uint32_t groups = 1;         ///< carriers of the whole job
+    std::uint32_t processors = 0;     ///< that they may use; 0 where time is virtual
     const machine::call_record* sharers = nullptr;  ///< of all ranks that share these …
     std::uint32_t sharer_count = 0;                 ///< … and how many: none, where nobody asks
     std::int64_t long_turn_ticks = std::int64_t{1} << 20;  ///< see src/machine/node/turns.hpp

@@ -351,6 +351,7 @@ void post_office::send_parked_first(detail::rank_context& context, const mail_ro
 void post_office::send_waiting(detail::rank_context& context, mail_room& own,
                                const message_request& request) {
     const call_scope scope(context, operation::send, request.site);
+    if (context.call_to_mail != nullptr) context.call_to_mail(context, request.target);
     message_ring& ring = way_to(own, request.target).ring_for(request.is_reply);
     detail::shared_word& freed =
         (request.is_reply ? own.replies_under_way_ : own.requests_under_way_).freed();
@@ -393,6 +394,7 @@ void post_office::send(detail::rank_context& context, const message_request& req
     if (!request.is_reply && own.has_parked()) return own.park(context, request);
     while (!try_send(context, own, request)) {
         if (is_dead(context, request.target)) return context.deaths->drop();
+        if (context.call_to_mail != nullptr) context.call_to_mail(context, request.target);
         if (!request.is_reply || own.must_park_reply()) return own.park(context, request);
         if (!own.serve_replies_while_sending(context)) turn_watch(context).yield();
     }
