@@ -53,6 +53,14 @@ bool simulation::takes_time_unseen() const {
     return how.kind == reception_kind::interrupt && !how.has_own_processor;
 }
 
+/// Others may take time of a rank that computes; no look at a clock pays for hearing of it.
+bool simulation::may_lose_time_unseen() const {
+    const reception_model& how = model_.reception;
+    const bool retransmits =
+        how.kind == reception_kind::polling && how.retransmission != 0 && !how.has_own_processor;
+    return retransmits || (model_.network == network_kind::bus && !model_.bus.has_dma);
+}
+
 std::int64_t simulation::now_ps() {
     rank_state& rank = calling_rank();
     const call entered(*this, rank.context, false);
@@ -66,6 +74,7 @@ std::int64_t simulation::now_ps() {
         poll(rank);
     } else {
         rank.polled_just_now = true;
+        if (may_lose_time_unseen()) engine_.catch_up();
     }
     return model_.tick.to_ps(rank.self->now);
 }

@@ -118,7 +118,7 @@ void simulation::defer(transfer& what) {
 void simulation::run_handler(transfer& what) {
     rank_state& rank = ranks_[what.to];
     detail::rank_context& context = rank.context;
-    running_handler here{rank, what, engine_.now(), -1, {}, {}, {}};
+    running_handler here{rank, what, engine_.now(), -1, 0, {}, {}, {}};
     running_handler* const outer_handler = std::exchange(handler_, &here);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context);
     const bool counts_alone = std::exchange(context.own.counts_alone, false);
@@ -130,10 +130,12 @@ void simulation::run_handler(transfer& what) {
     if (what.data_bytes > what.argument_bytes) {
         data = std::span(what.data(), what.data_bytes).subspan(padded(what.argument_bytes));
     }
+    note_host_time(rank);
     deliver_(context, {.about = {what.from, data.size(), data},
                        .kind = what.message_kind,
                        .handler = what.handler,
                        .arguments = {what.data(), what.argument_bytes}});
+    spend_host_time(rank);
     if (recorder != nullptr) recorder->end_beside(left);
     context.own.in_handler = false;
     context.own.counts_alone = counts_alone;
@@ -157,7 +159,7 @@ void simulation::answer_message(transfer& what) {
     const rank_state& rank = ranks_[what.to];
     const ticks handled_at = std::max(rank.handling_until, engine_.now());
     if (handled_at == engine_.now() && rank.leaving == 0) return send_answer(what);
-    const ticks at = std::max(handled_at, rank.leaves_at);
+    const ticks at = std::max(handled_at, sent_ahead_until(rank, what.from));
     what.act = [](engine&, event& due) {
         transfer& answered = static_cast<transfer&>(due);
         answered.host->send_answer(answered);

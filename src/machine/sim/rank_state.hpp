@@ -55,13 +55,14 @@ struct rank_state {
     bool is_disturbed = false;   ///< an interrupt has wanted the lock during its call
     bool dispatches = false;     ///< its call is in the dispatcher and finds what comes
     bool is_interrupts = false;  ///< the dispatcher was entered last by an interrupt, not by a call
-    std::int64_t left_ns = 0;    ///< the host's time when it last left a call, if that is counted
+    std::int64_t left_ns = 0;    ///< the host's time when it began or last left a call, if counted
     std::uint64_t committed_bytes = 0;  ///< of its memory, promised to allocations
     ticks processor_until = -1;         ///< busy with messages until then
     message* inbox_end = nullptr;
-    ticks disturbance = 0;        ///< time that its call has yet to lose by that
-    ticks handling_until = -1;    ///< a handler runs until then
-    ticks leaves_at = -1;         ///< when the last message that was to leave by itself leaves
+    ticks disturbance = 0;      ///< time that its call has yet to lose by that
+    ticks handling_until = -1;  ///< a handler runs until then
+    message* ahead = nullptr;   ///< what it has sent that leaves when its own time has come …
+    message* ahead_end = nullptr;
     message* deferred = nullptr;  ///< messages that wait for that, the first one first
     message* deferred_end = nullptr;
     rank_event deadline;

@@ -236,26 +236,36 @@ void simulation::end_call(rank_state& rank) {
 /// Every call of a rank comes by here first.
 simulation::call::call(simulation& host, detail::rank_context& context, bool serves)
     : rank(host.ranks_[context.rank]), host_(host), serves_(serves) {
+    host.spend_host_time(rank);
     if (host.handler_ != nullptr) {
         serves_ = false;
         return;
-    }
-    if (host.setting_.host_time_scale != 0 && rank.left_ns != 0) {
-        const auto passed_ns = static_cast<double>(thread_time_ns() - rank.left_ns);
-        const double passed_ps = passed_ns * host.setting_.host_time_scale * 1000;
-        constexpr double most_ps = 1e18;
-        if (passed_ps >= most_ps) host.end_beyond_time(rank, "");
-        ticks& now = rank.self->now;
-        now += host.model_.tick.from_ps(static_cast<std::int64_t>(passed_ps));
-        host.check_time(rank, now);
     }
     if (serves) host.begin_call(rank);
 }
 
 simulation::call::~call() {
     if (serves_) host_.end_call(rank);
-    if (host_.setting_.host_time_scale != 0 && host_.handler_ == nullptr)
-        rank.left_ns = thread_time_ns();
+    host_.note_host_time(rank);
+}
+
+/// The program's own code goes on, on the stack that runs now, where its time is counted.
+void simulation::note_host_time(rank_state& rank) {
+    if (setting_.host_time_scale == 0) return;
+    (handler_ != nullptr ? handler_->left_ns : rank.left_ns) = thread_time_ns();
+}
+
+/// What that code has taken since then.
+void simulation::spend_host_time(rank_state& rank) {
+    if (setting_.host_time_scale == 0) return;
+    const std::int64_t left_ns = handler_ != nullptr ? handler_->left_ns : rank.left_ns;
+    const auto passed_ns = static_cast<double>(thread_time_ns() - left_ns);
+    const double passed_ps = passed_ns * setting_.host_time_scale * 1000;
+    constexpr double most_ps = 1e18;
+    if (passed_ps >= most_ps) end_beyond_time(rank, "");
+    ticks& now = time_of(rank);
+    now += model_.tick.from_ps(static_cast<std::int64_t>(passed_ps));
+    check_time(rank, now);
 }
 
 /// Stops the rank until an event resumes it; meanwhile it serves what comes. May return before

@@ -33,14 +33,22 @@ std::uint32_t simulation::place_of(std::uint32_t rank, locality where) {
     return node;
 }
 
+/// An address as caches see it. The kernel gives the stack on which a program starts another start
+/// within a line in each run; its lines are counted from a place that is the same in all of them.
+std::uintptr_t simulation::line_place(const void* place) const {
+    constexpr std::uintptr_t stack_bytes = std::uintptr_t{8} << 20;
+    const auto address = reinterpret_cast<std::uintptr_t>(place);
+    const bool is_on_stack = address - stack_mark_ < stack_bytes;
+    return is_on_stack ? address - stack_mark_ % model_.node->line_bytes : address;
+}
+
 /// Lets the rank have a line. What it then does to the line happens at that moment.
 void simulation::spend_access(rank_state& rank, const void* place, access_kind kind) {
     catch_up();
     const std::uint32_t number = rank.context.rank;
     ticks& now = time_of(rank);
     const ticks begun = now;
-    now = node_of(number).access(thread_of(number), reinterpret_cast<std::uintptr_t>(place), kind,
-                                 now);
+    now = node_of(number).access(thread_of(number), line_place(place), kind, now);
     now += perturbation_.explored_lateness(now - begun);
     check_time(rank, now);
     catch_up();
@@ -71,7 +79,7 @@ void simulation::touch(detail::rank_context& context, const void* place, std::si
     rank_state& rank = ranks_[context.rank];
     ticks& now = time_of(rank);
     now = node_of(context.rank)
-              .stream(thread_of(context.rank), reinterpret_cast<std::uintptr_t>(place), bytes,
+              .stream(thread_of(context.rank), line_place(place), bytes,
                       writes ? access_kind::write : access_kind::read, now);
     check_time(rank, now);
 }

@@ -101,6 +101,7 @@ void simulation::kill(const run_setting::kill& whom) {
 
 int simulation::run(const job& work) {
     deliver_ = work.deliver;
+    stack_mark_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     int status = 0;
     watch_real_clock();
     kills_.resize(setting_.kills.size());
@@ -116,6 +117,7 @@ int simulation::run(const job& work) {
     }
     engine_.run([&](std::uint32_t number) {
         rank_state& rank = ranks_[number];
+        note_host_time(rank);
         const int own = work.rank_main(rank.context);
         if (status == 0) status = own;
         rank.has_returned = true;
@@ -141,6 +143,7 @@ bool simulation::call_beside(const detail::rank_context& context,
 
 void simulation::make_late_calls(rank_state& rank) {
     publish(rank.record.has_finished, 0u);
+    note_host_time(rank);
     go_on(rank);
     for (std::size_t made = 0; made < rank.late_calls.size(); ++made) {
         const auto [function, argument] = rank.late_calls[made];

@@ -121,6 +121,7 @@ private:
     node_memory& node_of(std::uint32_t rank) { return nodes_[rank / ranks_per_node_]; }
     std::uint32_t thread_of(std::uint32_t rank) const { return rank % ranks_per_node_; }
     void spend_access(rank_state& rank, const void* place, access_kind kind);
+    std::uintptr_t line_place(const void* place) const;
     void put_locally(rank_state& rank, const detail::put_request& request);
     bool is_local(const rank_state& rank, std::uint64_t bits) const;
     /// One call of a rank, from the moment in which it leaves its own code to its return.
@@ -172,6 +173,9 @@ private:
     void poll(rank_state& rank);
     void spend_poll(rank_state& rank);
     bool takes_time_unseen() const;
+    bool may_lose_time_unseen() const;
+    void note_host_time(rank_state& rank);
+    void spend_host_time(rank_state& rank);
     std::uint64_t& own_committed_bytes();
     void kill(const run_setting::kill& whom);
     void begin_call(rank_state& rank);
@@ -195,6 +199,7 @@ private:
               message_class kind, std::uint64_t wire_bytes);
     bool leaves_later(rank_state& origin, transfer& what);
     void leave_by_event(rank_state& origin, transfer& what);
+    static ticks sent_ahead_until(const rank_state& origin, std::uint32_t target);
     void departs(transfer& what);
     void await_answer(rank_state& origin, transfer& what);
     void arrived(transfer& what);
@@ -264,6 +269,7 @@ private:
         transfer& message;
         ticks now;              ///< its clock
         ticks looked_at;        ///< when it looked at that last; -1: never
+        std::int64_t left_ns;   ///< the host's time when it began or left a call, if counted
         message_request reply;  ///< if the message has one
         std::vector<std::byte> reply_arguments;
         std::vector<std::byte> reply_data;
@@ -296,6 +302,7 @@ private:
     /// When the last message of a pair is there, where messages need latency beyond the network's.
     std::unordered_map<std::uint64_t, ticks> there_at_;
     running_handler* handler_ = nullptr;
+    std::uintptr_t stack_mark_ = 0;  ///< where the stack of the job's caller ends
     void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
     std::vector<kill_event> kills_;
     std::vector<node_memory> nodes_;

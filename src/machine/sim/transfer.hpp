@@ -37,7 +37,7 @@ struct transfer : message {
     bool is_fleeting = false;  ///< no `quiet` waits for it, so nobody acknowledges it
     bool moves_data = true;    ///< else `data_bytes` take their time only
     // … and what only some do.
-    ticks sent = 0;            ///< when it began its way
+    ticks sent = 0;            ///< when it began its way, or will
     std::uint64_t number = 0;  ///< of its origin's requests, where wires do not keep their order
     event::action then = nullptr;  ///< when the processor that received it is done with it
     ticks cost = 0;                ///< of that processor
@@ -54,6 +54,7 @@ struct transfer : message {
     bool is_deferred = false;          ///< it has waited for another handler of its rank
     bool has_credit = false;           ///< of its origin's, until that knows that it is done
     bool waits_alone = false;          ///< its origin does not stand still for it
+    bool is_ahead = false;             ///< its origin has sent it before the time that it leaves
 
     /// Whether its answer carries data, not only news.
     bool brings_data() const {

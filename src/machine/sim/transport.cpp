@@ -171,12 +171,18 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
     const call entered(*this, context);
     rank_state& origin = entered.rank;
     if (rank_of(request.target) == context.rank) {
-        spend(origin, processor_of(context.rank).call);
+        // Where it takes time, that passes, and no look before or after it has to.
+        const ticks call = processor_of(context.rank).call;
+        spend(origin, call);
+        if (call > 0) origin.polled_just_now = false;
         if (handler_ == nullptr) poll(origin);  // a handler's time goes on by itself
+        if (call > 0) origin.polled_just_now = false;
         return change_element(address_of(request.target), request);
     }
     if (shares_memory(rank_of(request.target), context.rank)) {
+        const ticks begun = time_of(origin);
         spend_access(origin, address_of(request.target), access_kind::atomic);
+        if (time_of(origin) > begun) origin.polled_just_now = false;
         return change_element(address_of(request.target), request);
     }
     transfer& made = send_atomic(origin, request);
@@ -217,6 +223,7 @@ void simulation::quiet(detail::rank_context& context) {
     while (origin.under_way != 0) stand_still(origin, standstill::quiet);
     origin.self->now = std::max(origin.self->now, origin.acknowledged_at);
     check_time(origin, origin.self->now);
+    if (origin.self->now > begun) origin.polled_just_now = false;
     if (context.recorder != nullptr) note_quiet(origin, begun);
 }
 
@@ -285,15 +292,31 @@ void simulation::leave_by_event(rank_state& origin, transfer& what) {
         transfer& leaving = static_cast<transfer&>(due);
         rank_state& from = leaving.host->ranks_[leaving.origin];
         --from.leaving;
+        if (leaving.is_ahead) from.ahead = leaving.next;  // the first: a rank's own time goes on
         if (queues_behind_others(from, leaving)) return;
         leaving.host->departs(leaving);
         leaving.host->network_->inject_from_event(now, leaving);
     };
-    // What a handler sends leaves behind what its rank had sent ahead before there were handlers.
-    const bool is_handlers = handler_ != nullptr;
-    const ticks at = is_handlers ? std::max(handler_->now, origin.leaves_at) : time_of(origin);
-    origin.leaves_at = std::max(origin.leaves_at, at);
-    engine_.schedule(what, at, *origin.self);
+    // What a handler sends leaves behind what its rank had sent ahead to the same target.
+    what.is_ahead = handler_ == nullptr;
+    what.sent = time_of(origin);
+    if (what.is_ahead) {
+        what.next = nullptr;
+        (origin.ahead == nullptr ? origin.ahead : origin.ahead_end->next) = &what;
+        origin.ahead_end = &what;
+    } else {
+        what.sent = std::max(what.sent, sent_ahead_until(origin, what.to));
+    }
+    engine_.schedule(what, what.sent, *origin.self);
+}
+
+/// When the last message to a target leaves that the rank has sent ahead.
+ticks simulation::sent_ahead_until(const rank_state& origin, std::uint32_t target) {
+    ticks until = -1;
+    for (const message* one = origin.ahead; one != nullptr; one = one->next) {
+        if (one->to == target) until = static_cast<const transfer*>(one)->sent;
+    }
+    return until;
 }
 
 /// A request goes to the network now.
@@ -337,10 +360,10 @@ void simulation::take_effect(transfer& what) {
 }
 
 /// If it can be known by now when the origin will know that its put is done, that is noted at once,
-/// and one event is spared.
+/// and one event is spared. Handlers may keep what works on acknowledgements.
 bool simulation::acknowledge_unseen(transfer& what) {
     const bool is_put = what.what == transfer_kind::put && what.completion == nullptr;
-    if (!acknowledges_freely_ || !is_put) return false;
+    if (!acknowledges_freely_ || has_handlers_ || !is_put) return false;
     const std::optional<ticks> at = network_->send_unseen(engine_, what.to, what.from);
     if (!at) return false;
     rank_state& origin = ranks_[what.origin];

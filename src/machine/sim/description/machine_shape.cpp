@@ -234,7 +234,8 @@ private:
     /// Where the file says nothing: everything there is.
     std::uint32_t default_ranks() const {
         switch (model_.network) {
-            case network_kind::bus: return std::max(draft_.boards, 1u) + 1;
+            case network_kind::bus:  // more than there may be are too many without this one, too
+                return std::max(draft_.boards, 1u) + (draft_.boards <= max_ranks ? 1 : 0);
             case network_kind::mesh: return model_.mesh.rows * model_.mesh.columns;
             case network_kind::crossbar:
                 if (!model_.node) reject(file_, "[machine] needs ranks, for a crossbar has any");

@@ -28,13 +28,16 @@ std::uint32_t most_guards() {
 stack_region::stack_region(std::uint32_t ranks, std::size_t stack_bytes) : ranks_(ranks) {
     const std::size_t page = page_bytes();
     stride_ = (stack_bytes + page - 1) / page * page + page;
-    void* const start = mmap(nullptr, stride_ * ranks, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    const bool is_possible = stride_ > stack_bytes && stride_ <= SIZE_MAX / ranks;
+    void* const start = !is_possible
+                            ? MAP_FAILED
+                            : mmap(nullptr, stride_ * ranks, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (start == MAP_FAILED) {
         throw error(status::out_of_memory,
                     fmt::format("cannot map {} stacks of {}; set SELION_STACK to a smaller size or "
                                 "use fewer ranks",
-                                ranks, base::bytes_text(stride_ - page)));
+                                ranks, base::bytes_text(stack_bytes)));
     }
     start_ = static_cast<std::byte*>(start);
     // Large pages would give every rank two megabytes.

@@ -126,11 +126,12 @@ journey answered_journey(const machine_model& model, const route& way,
     if (model.network == network_kind::mesh) {
         // Loads, one after another, each waiting for its word.
         const std::uint64_t width = model.mesh.store_bytes;
-        const std::uint64_t words = (way.bytes + width - 1) / width;
+        const std::uint64_t words = std::max<std::uint64_t>((way.bytes + width - 1) / width, 1);
         const ticks word =
             model.mesh.read_entry + multiple(hops(model, way.from, way.to), model.mesh.read_hop);
         made.there = word / 2;
-        made.back = multiple(words, word) - made.there;
+        made.back = multiple(words, word) - made.there + regime.latency;
+        made.there += regime.latency;
         return made;
     }
     const route back{.from = way.to, .to = way.from};
@@ -174,7 +175,14 @@ journey atomic_journey(const machine_model& model, const route& way) {
 }
 
 ticks dma_ticks(const machine_model& model, const route& way) {
-    return model.mesh.dma_setup + model.mesh.dma_per_byte.of(way.bytes) + mesh_way(model, way);
+    // A link takes each of its transactions for a slot.
+    const mesh_model& mesh = model.mesh;
+    const std::uint64_t width = mesh.transaction_bytes;
+    const std::uint64_t rest = way.bytes <= width ? 0 : (way.bytes - 1) / width;
+    const ticks first = mesh.dma_per_byte.of(std::min(way.bytes, width));
+    const ticks paced =
+        std::max(mesh.dma_per_byte.of(way.bytes), first + multiple(rest, slot_of(mesh)));
+    return mesh.dma_setup + paced + mesh_way(model, way);
 }
 
 }  // namespace selion::machine::sim
