@@ -51,6 +51,12 @@ void expect_legal(const worker_pool_options& options) {
 detail::pool_state& make_state(const worker_pool_options& options, selion::world* world,
                                std::source_location site) {
     expect_legal(options);
+    // Workers that make pools first, whose workers do the same, would have no end.
+    if (options.kind == worker_kind::process && machine::workers::worker_environment::is_there()) {
+        throw error(status::bad_argument,
+                    "this process is a worker, and makes a pool before it serves as one: call "
+                    "selion::run or selion::serve_as_worker before a pool is made");
+    }
     detail::rank_context* const context = world == nullptr ? nullptr : detail::current_context;
     const detail::pool_state::maker made{context, site};
     if (options.kind == worker_kind::rank) {

@@ -81,12 +81,13 @@ void pool_state::kill_workers() {
     }
 }
 
-/// If no other worker can be had, the pool goes on with those that are left.
+/// While its successor starts, the others go on, as they do if none can be had.
 void pool_state::replace(std::uint32_t worker) {
     try {
         if (are_killed_) throw error(status::bad_argument, "the pool's workers have been killed");
         workers_->replace(worker);
         ++counts_.replaced;
+        places_[worker].is_renewed = has_successors_ = true;
     } catch (...) {
         leave_empty(worker, std::current_exception());
     }

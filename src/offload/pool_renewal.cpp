@@ -24,8 +24,9 @@ void pool_state::hold_worker(std::uint32_t worker, pending_call& call) {
 }
 
 /// Those that are not to have any more calls go as soon as nobody wants anything of them; while
-/// their successors start, the others go on.
+/// successors start, of these and of those that have died, the others go on.
 void pool_state::renew_spent() {
+    has_successors_ = false;
     for (std::uint32_t worker = 0; worker < size(); ++worker) {
         worker_place& place = places_[worker];
         if (place.gone) continue;
@@ -37,7 +38,7 @@ void pool_state::renew_spent() {
         if (!is_idle || !is_spent(place)) continue;
         workers_->renew(worker);
         place.begin_anew();
-        place.is_renewed = true;
+        place.is_renewed = has_successors_ = true;
     }
 }
 
@@ -46,6 +47,7 @@ void pool_state::await_successor(std::uint32_t worker) {
     worker_place& place = places_[worker];
     try {
         place.is_renewed = !workers_->is_there(worker);
+        has_successors_ |= place.is_renewed;
     } catch (...) {
         place.is_renewed = false;
         leave_empty(worker, std::current_exception());

@@ -76,7 +76,7 @@ void pool_state::poll() {
 void pool_state::progress() {
     expect_open();
     collect();
-    if (most_taken_ != 0) renew_spent();
+    if (most_taken_ != 0 || has_successors_) renew_spent();
     if (waiting_count_ != 0) send_waiting();
     if (is_uneven_) relieve_workers();
 }

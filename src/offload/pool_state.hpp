@@ -235,6 +235,7 @@ private:
     std::uint64_t polls_ = 0;
     std::atomic<bool> is_wanted_ = false;
     bool are_killed_ = false;       ///< nobody takes the place of the workers
+    bool has_successors_ = false;   ///< places wait for workers that start
     bool is_uneven_ = false;        ///< the last look for calls to take back has found one
     std::uint64_t most_taken_ = 0;  ///< calls of a worker before another takes its place; 0: all
     std::int64_t looked_ns_ = 0;    ///< when a poll has last looked for deaths

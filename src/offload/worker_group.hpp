@@ -131,15 +131,16 @@ public:
     virtual void kill_all() {}
     /// Calls that it had begun. @pre it has ended.
     virtual std::uint64_t begun(std::uint32_t) const { return 0; }
-    /// Another worker in its place. @pre it has ended. @error system_failure: none can be had, and
-    /// the place is empty.
+    /// Another worker in its place, as soon as `is_there` says so. @pre it has ended.
+    /// @error system_failure: none can be had, and the place is empty.
     virtual void replace(std::uint32_t) {}
     /// Whether workers that live can be replaced too.
     virtual bool can_renew() const { return false; }
     /// Has one go, and another one take its place. @pre `can_renew`; it has nothing to do.
     virtual void renew(std::uint32_t) {}
-    /// Whether the place has its worker; after `renew` it has not, for a while in which this is to
-    /// be asked again and again. @error system_failure: none can be had, and the place is empty.
+    /// Whether the place has its worker; after `replace` and `renew` it has not, for a while in
+    /// which this is to be asked again and again. @error system_failure: none can be had, and the
+    /// place is empty.
     virtual bool is_there(std::uint32_t) { return true; }
 };
 

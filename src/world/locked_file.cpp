@@ -38,7 +38,10 @@ locked_file::locked_file(const std::string& path, int flags)
 }
 
 locked_file::~locked_file() {
-    if (file_ >= 0) close(file_);
+    if (file_ < 0) return;
+    // Closed, it would still be locked in a child that another thread has forked meanwhile.
+    if (is_locked_) flock(file_, LOCK_UN);
+    close(file_);
 }
 
 std::string locked_file::read_at(off_t start, std::size_t bytes) const {

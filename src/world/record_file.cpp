@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -91,6 +92,23 @@ void expect_no_pipe(const std::string& path, base::knob which) {
                             base::knob_table()[static_cast<std::size_t>(which)].name, path));
 }
 
+/// What the program prints would write over it: it has its own place in the file.
+void expect_no_output_file(const std::string& path, base::knob which) {
+    struct stat facts {};
+    if (path.empty() || stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return;
+    for (const int output : {STDOUT_FILENO, STDERR_FILENO}) {
+        struct stat own {};
+        if (fstat(output, &own) != 0 || own.st_dev != facts.st_dev || own.st_ino != facts.st_ino) {
+            continue;
+        }
+        throw error(status::bad_argument,
+                    fmt::format("{}={}: standard {} goes to this file as well, and each would "
+                                "write over the other; legal are another file, or a pipe",
+                                base::knob_table()[static_cast<std::size_t>(which)].name, path,
+                                output == STDOUT_FILENO ? "output" : "error"));
+    }
+}
+
 /// A device takes anything from anybody; of a file one of them would be lost.
 void expect_two_files(const std::string& meters, const std::string& trace) {
     std::error_code trouble;
@@ -117,8 +135,10 @@ record_files::record_files(const machine_description& description)
       records_(base::knob_is_on(base::knob::trace) || base::knob_is_on(base::knob::meters)),
       most_(limits_of(description)) {
     expect_no_pipe(meters_path_, base::knob::meters);
+    expect_no_output_file(meters_path_, base::knob::meters);
     if (std::string path = file_of(base::knob::trace); !path.empty()) {
         expect_no_pipe(path, base::knob::trace);
+        expect_no_output_file(path, base::knob::trace);
         if (!meters_path_.empty()) expect_two_files(meters_path_, path);
         trace_.emplace(std::move(path));
         last_words_.emplace([this] { write_last(); });

@@ -10,6 +10,7 @@ parts as the passage has room: results nobody has asked for yet cannot keep othe
 from __future__ import annotations
 
 import dataclasses
+import threading
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,11 @@ class Answer:
             return None, self.memory
         try:
             value = messages.load_result(self.memory)
-        except KeyboardInterrupt:  # of whoever reads a long result: it is no outcome of the call
-            raise
+        except KeyboardInterrupt as trouble:
+            # Of whoever reads a long result it is no outcome of the call; other threads have none.
+            if threading.current_thread() is threading.main_thread():
+                raise
+            return None, trouble
         except BaseException as trouble:
             return None, trouble
         return (value, None) if self.status == messages.returned else (None, value)

@@ -205,13 +205,9 @@ void local_group::kill_all() {
 void local_group::replace(std::uint32_t worker) {
     processes_[worker].reset();
     memory_->clear(worker);
-    try {
-        start(worker);
-        await_start(worker);
-    } catch (...) {
-        processes_[worker].reset();
-        throw;
-    }
+    start(worker);
+    successions_[worker] = {succession::step::starting,
+                            node::steady_now_ns() + patience_at_start_ns};
 }
 
 void local_group::renew(std::uint32_t worker) {

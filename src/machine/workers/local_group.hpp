@@ -85,15 +85,16 @@ public:
     }
     /// Kills worker processes; their memory stays as they have left it.
     void kill_all();
-    /// Starts another one in the place of one that has ended. Its memory is empty, and its calls
-    /// are numbered from 1 again. @error system_failure: it cannot be started; the place is empty.
+    /// Starts another one in the place of one that has ended; it is there when `is_there` says so.
+    /// Its memory is empty, and its calls are numbered from 1 again.
+    /// @error system_failure: it cannot be started; the place is empty.
     void replace(std::uint32_t worker);
     /// Has a worker process that lives go: it ends by itself, and another one takes its place, in
     /// `is_there`. @pre no call of it is under way.
     void renew(std::uint32_t worker);
-    /// Whether a place has its worker; after `renew` it has not for a while, and each question
-    /// takes what steps there are. Waits for nothing. A process that has not ended 10 s later is
-    /// killed.
+    /// Whether a place has its worker; after `replace` and `renew` it has not for a while, and each
+    /// question takes what steps there are. Waits for nothing. A process that has not ended 10 s
+    /// later is killed.
     /// @error system_failure: no other can be started; the place is empty.
     bool is_there(std::uint32_t worker);
 

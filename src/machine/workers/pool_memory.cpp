@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/workers/pool_memory.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -118,8 +119,14 @@ std::uint64_t pool_memory::memory_place() const {
 std::byte* pool_memory::shared() const { return start_ + shared_place(); }
 std::uint64_t pool_memory::shared_bytes() const { return head().shared_bytes - shared_place(); }
 
+/// Pages that the program has locked cannot be given back everywhere: those are zeroed.
 void pool_memory::clear(std::uint32_t worker) const {
-    madvise(&area(worker), head().area_bytes, file_ < 0 ? MADV_DONTNEED : MADV_REMOVE);
+    std::byte* const begin = reinterpret_cast<std::byte*>(&area(worker));
+    const std::uint64_t bytes = head().area_bytes;
+    const bool is_clear = file_ < 0 ? madvise(begin, bytes, MADV_DONTNEED) == 0
+                                    : fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                                begin - start_, static_cast<off_t>(bytes)) == 0;
+    if (!is_clear) std::memset(begin, 0, bytes);
 }
 
 }  // namespace selion::machine::workers

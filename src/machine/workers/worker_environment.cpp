@@ -42,14 +42,19 @@ void end_with_host(const worker_environment& place) {
 }
 
 /// The host has Ctrl-C too, and decides. It is not ignored: programs that a routine starts would
-/// ignore it as well.
+/// ignore it as well. Until now it was held back.
 void leave_interrupts_to_host() {
     struct sigaction now {};
-    if (sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) return;
-    struct sigaction nothing {};
-    nothing.sa_handler = [](int) {};
-    nothing.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &nothing, nullptr);
+    if (sigaction(SIGINT, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) {
+        struct sigaction nothing {};
+        nothing.sa_handler = [](int) {};
+        nothing.sa_flags = SA_RESTART;
+        sigaction(SIGINT, &nothing, nullptr);
+    }
+    sigset_t interrupts;
+    sigemptyset(&interrupts);
+    sigaddset(&interrupts, SIGINT);
+    pthread_sigmask(SIG_UNBLOCK, &interrupts, nullptr);
 }
 
 void serve(const worker_environment& place) {
@@ -98,6 +103,8 @@ std::optional<worker_environment> worker_environment::take() {
     for (const int file : {found.memory_file, found.lifeline}) fcntl(file, F_SETFD, FD_CLOEXEC);
     return found;
 }
+
+bool worker_environment::is_there() { return std::getenv(place_name) != nullptr; }
 
 bool worker_environment::owns(std::string_view variable) {
     return variable.starts_with(place_name);

@@ -20,6 +20,8 @@ struct worker_environment {
     /// The calling process's place, if it is a worker. The variable is taken away.
     /// @error system_failure: it was started by a child of the host, which it cannot serve.
     static std::optional<worker_environment> take();
+    /// Whether the calling process was started as a worker, and has not taken its place yet.
+    static bool is_there();
     static bool owns(std::string_view variable);
 };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -33,9 +34,11 @@ public:
         posix_spawn_file_actions_adddup2(&files_, memory_file, memory_file);  // stays open
         posix_spawn_file_actions_adddup2(&files_, lifeline, lifeline);
         posix_spawnattr_init(&attributes_);
-        sigset_t none;
-        sigemptyset(&none);
-        posix_spawnattr_setsigmask(&attributes_, &none);
+        // Ctrl-C waits until the worker has decided what it means, which is nothing.
+        sigset_t interrupts;
+        sigemptyset(&interrupts);
+        sigaddset(&interrupts, SIGINT);
+        posix_spawnattr_setsigmask(&attributes_, &interrupts);
         posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
     }
     ~spawn_setting() {
@@ -125,11 +128,12 @@ std::optional<std::string> worker_process::ending() {
 }
 
 bool worker_process::join(std::chrono::milliseconds patience) {
-    for (auto waited = std::chrono::milliseconds(0); waited < patience; waited += look_every) {
-        if (ending()) return true;
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!ending()) {
+        if (std::chrono::steady_clock::now() >= end) return false;
         std::this_thread::sleep_for(look_every);
     }
-    return ending().has_value();
+    return true;
 }
 
 bool worker_process::stop() {
