@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 import resource
+import subprocess
 from pathlib import Path
 
 import pytest
-from jobs import is_sanitized, run
+from jobs import clean_environment, is_sanitized, programs, run
 
 machines = ("threads:2", "processes:2")
 all_machines = (*machines, "sim:crossbar,ranks=2")
@@ -187,6 +188,18 @@ def test_meters_on_standard_output(machine: str):
     """Which is a pipe here."""
     outcome = run("surroundings", "exchange", machine=machine, SELION_METERS="/dev/stdout")
     assert outcome.status == 0 and '"name":"barrier"' in outcome.out
+
+
+@pytest.mark.parametrize("name", ["SELION_TRACE", "SELION_METERS"])
+@pytest.mark.parametrize("machine", machines)
+def test_records_in_the_file_of_the_output(machine: str, name: str, tmp_path):
+    """Each would write over the other."""
+    environment = clean_environment(SELION_MACHINE=machine, **{name: "/dev/stdout"})
+    with (tmp_path / "out").open("w") as out:
+        done = subprocess.run([programs / "surroundings", "exchange"], stdout=out, text=True,
+                              stderr=subprocess.PIPE, timeout=60, env=environment)
+    assert done.returncode == 2 and (tmp_path / "out").read_text() == ""
+    assert f"{name}=/dev/stdout: standard output goes to this file as well" in done.stderr
 
 
 @pytest.mark.parametrize("machine", machines)

@@ -31,6 +31,7 @@ from conftest import checking_build
     ("sim:clovertown,node.fpus_per_core=4000000000", ["4000000000", "at most 1024"]),
     ("sim:multispert,boards=17", ["16 boards", "network.most_boards=17"]),
     ("sim:multispert,boards=9999", ["16 boards", "network.most_boards=9999"]),
+    ("sim:multispert,boards=4294967295", ["4294967295 ranks", "at most 1048575"]),
     ("sim:multispert,ranks=18", ["16 boards", "network.most_boards=17"]),
     ("sim:sp-lapi,loss=1", ["loss=1", "at most 0.999"]),
     ("sim:sp-lapi,loss=0.9999999999", ["loss=0.9999999999", "at most 0.999"]),

@@ -21,6 +21,17 @@ TEST(bus_master, a_read_for_a_board_takes_the_time_from_what_it_computes) {
     }
 }
 
+TEST(bus_master, a_look_at_the_clock_sees_the_time_that_was_taken) {
+    model_run run(plain_bus(1));
+    std::int64_t seen = 0;
+    run.run_each({[&](model_rank& master) {
+                      master.compute(50'000);
+                      seen = master.read_clock_ps();
+                  },
+                  [](model_rank& board) { board.put(0, 64, 8); }});
+    EXPECT_EQ(seen, 50'000 + read_of(8) + write_of(8));
+}
+
 TEST(bus_master, whose_wait_is_ahead_begins_it_later) {
     model_run run(plain_bus(2));
     run.run_each({[](model_rank& master) {

@@ -49,6 +49,8 @@ public:
     std::uint32_t ranks() const { return context_.ranks; }
     /// The rank's own time; looking costs nothing.
     ticks now() const { return self().now; }
+    /// The same, as a program reads it.
+    std::int64_t read_clock_ps() { return all_.now_ps(); }
     engine& events() { return all_.events(); }
     network& wires() { return all_.wires(); }
     detail::rank_context& context() { return context_; }

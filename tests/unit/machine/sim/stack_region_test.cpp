@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/sim/engine/virtual_time.hpp"
+#include "selion/error.hpp"
 
 namespace selion::machine::sim {
 namespace {
@@ -19,6 +20,11 @@ TEST(stack_region, without_a_guard_what_is_written_below_a_stack_is_seen) {
     *(all.stack(last).data() - 1) = std::byte{1};
     EXPECT_TRUE(all.is_overrun(last));
     EXPECT_FALSE(all.is_overrun(last - 1));
+}
+
+TEST(stack_region, more_bytes_than_a_number_holds_are_refused) {
+    EXPECT_THROW(stack_region(16, std::size_t{1} << 60), error);
+    EXPECT_THROW(stack_region(1, SIZE_MAX), error);
 }
 
 TEST(virtual_time, ends_where_its_picoseconds_would_not_fit) {
