@@ -171,12 +171,13 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
     const call entered(*this, context);
     rank_state& origin = entered.rank;
     if (rank_of(request.target) == context.rank) {
-        // Where it takes time, that passes, and no look before or after it has to.
+        // One that changes the word is no look; where it takes time no other look has to.
         const ticks call = processor_of(context.rank).call;
+        const bool is_work = call > 0 && request.operation != detail::atomic_operation::load;
         spend(origin, call);
-        if (call > 0) origin.polled_just_now = false;
+        if (is_work) origin.polled_just_now = false;
         if (handler_ == nullptr) poll(origin);  // a handler's time goes on by itself
-        if (call > 0) origin.polled_just_now = false;
+        if (is_work) origin.polled_just_now = false;
         return change_element(address_of(request.target), request);
     }
     if (shares_memory(rank_of(request.target), context.rank)) {

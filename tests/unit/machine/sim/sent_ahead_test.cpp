@@ -7,7 +7,7 @@
 namespace selion::machine::sim {
 namespace {
 
-constexpr ticks flight = 100;
+constexpr ticks wire_time = 100;
 constexpr ticks computed = 1'000'000;
 
 /// Has the sender's signal raised.
@@ -23,7 +23,7 @@ void answer(detail::rank_context& here, const incoming_message& message) {
 /// When rank 1 has the answer of rank 0, which has sent three puts ahead. @param target of these
 ticks answered_at(std::uint32_t target) {
     machine_model model = free_model(3, network_kind::crossbar);
-    model.crossbar.latency = flight;
+    model.crossbar.latency = wire_time;
     model_run run(model);
     run.run_each({[target](model_rank& self) {
                       for (std::uint64_t i = 0; i < 3; ++i) {
@@ -41,19 +41,19 @@ ticks answered_at(std::uint32_t target) {
 }
 
 TEST(sent_ahead, a_handler_s_message_is_behind_those_to_the_same_rank_and_no_others) {
-    EXPECT_EQ(answered_at(2), 1 + 2 * flight);
-    EXPECT_EQ(answered_at(1), 3 * computed + flight);
+    EXPECT_EQ(answered_at(2), 1 + 2 * wire_time);
+    EXPECT_EQ(answered_at(1), 3 * computed + wire_time);
 }
 
 /// The first one finds that puts are acknowledged by somebody who may have handlers to run.
 TEST(sent_ahead, hardware_that_runs_a_handler_acknowledges_later) {
     constexpr ticks handled = 50'000;
     machine_model model = free_model(3, network_kind::crossbar);
-    model.crossbar.latency = flight;
+    model.crossbar.latency = wire_time;
     model.acknowledges_puts = true;
     model_run run(model);
     run.run_each({[](model_rank& self) {
-                      self.compute(2 * flight);  // the handler runs
+                      self.compute(2 * wire_time);  // the handler runs
                       self.put(2, 64, 8);
                       self.quiet();
                   },
@@ -61,7 +61,7 @@ TEST(sent_ahead, hardware_that_runs_a_handler_acknowledges_later) {
                  [](detail::rank_context& here, const incoming_message&) {
                      here.clock->charge(here, {.picoseconds = handled});
                  });
-    EXPECT_EQ(run.ended(0), flight + handled);
+    EXPECT_EQ(run.ended(0), wire_time + handled);
 }
 
 }  // namespace
