@@ -25,6 +25,7 @@ namespace selion {
 
 inline constexpr struct plus_operation {
     template <class T>
+        requires requires(const T& a) { static_cast<T>(a + a); }
     constexpr T operator()(const T& a, const T& b) const {
         return static_cast<T>(a + b);
     }
@@ -32,6 +33,7 @@ inline constexpr struct plus_operation {
 
 inline constexpr struct times_operation {
     template <class T>
+        requires requires(const T& a) { static_cast<T>(a * a); }
     constexpr T operator()(const T& a, const T& b) const {
         return static_cast<T>(a * b);
     }
@@ -40,6 +42,7 @@ inline constexpr struct times_operation {
 /// Of floating-point numbers NaN if one of them is, whichever rank has it.
 inline constexpr struct minimum_operation {
     template <class T>
+        requires requires(const T& a) { static_cast<bool>(a < a); }
     constexpr T operator()(const T& a, const T& b) const {
         if constexpr (std::is_floating_point_v<T>) {
             const T least = a < b ? a : b;
@@ -53,6 +56,7 @@ inline constexpr struct minimum_operation {
 /// NaN as in `minimum`.
 inline constexpr struct maximum_operation {
     template <class T>
+        requires requires(const T& a) { static_cast<bool>(a < a); }
     constexpr T operator()(const T& a, const T& b) const {
         if constexpr (std::is_floating_point_v<T>) {
             const T greatest = a > b ? a : b;
@@ -108,6 +112,12 @@ void combine_each(const void* erased, void* result, const void* left, const void
     }
 }
 
+/// Whether `operation(a, b)` of two elements is one again.
+template <class Operation, class T>
+concept combines = requires(const Operation& operation, const T& element) {
+    static_cast<T>(operation(element, element));
+};
+
 template <transferable T, class Operation>
 combine_function combine_of() {
     // A plain function is its own address; a function object lives in the caller's frame.
@@ -115,8 +125,10 @@ combine_function combine_of() {
     constexpr std::size_t operation = standard_operation<Operation>();
     if constexpr (operation < standard_operations && standard_type<T>() < standard_types) {
         return standard_combines()[operation][standard_type<T>()];
-    } else {
+    } else if constexpr (combines<Operation, T>) {
         return combine_each<T, pointer>;
+    } else {
+        return nullptr;  // the compiler has said why
     }
 }
 
@@ -124,6 +136,10 @@ template <transferable T, class Operation>
 reduction erase_reduction(const Operation& operation) {
     static_assert(alignof(T) <= line_bytes,
                   "collectives combine elements whose alignment is at most 128 bytes");
+    static_assert(combines<Operation, T>,
+                  "selion: the operation of a reduction takes two elements (const T&) and returns "
+                  "one; selion::plus, times, minimum and maximum want numbers, or the operators of "
+                  "the element's type");
     if constexpr (std::is_pointer_v<Operation>) {
         return erase_reduction<T>(*operation);  // where it lies says nothing
     } else {
