@@ -196,7 +196,7 @@ def test_records_in_the_file_of_the_output(machine: str, name: str, tmp_path):
     """Each would write over the other."""
     environment = clean_environment(SELION_MACHINE=machine, **{name: "/dev/stdout"})
     with (tmp_path / "out").open("w") as out:
-        done = subprocess.run([programs / "surroundings", "exchange"], stdout=out, text=True,
+        done = subprocess.run([programs / "test_surroundings", "exchange"], stdout=out, text=True,
                               stderr=subprocess.PIPE, timeout=60, env=environment)
     assert done.returncode == 2 and (tmp_path / "out").read_text() == ""
     assert f"{name}=/dev/stdout: standard output goes to this file as well" in done.stderr

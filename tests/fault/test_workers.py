@@ -104,11 +104,6 @@ def test_arrays_die_with_their_worker():
     assert told[1] == "read: worker 0 has died and was replaced; what lay in its memory is gone"
 
 
-def test_who_follows_a_dead_worker_has_nothing_of_it_where_memory_is_locked():
-    told = lines("lost-locked-memory")
-    assert told[0] == "3" and told[2:] == ["5", "7"]
-
-
 def test_a_pool_before_its_program_serves_has_an_end():
     """Each of its workers would make a pool of its own first."""
     outcome = run("workers", "early")

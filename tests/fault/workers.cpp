@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools of workers whose calls take too long, die, or are not asked for. Argument: what to do.
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -182,20 +181,6 @@ void use_moved_handle(const std::string& what, selion::world& world) {
     if (what == "moved-array") array.read(0, back);  // site: moved-array
     if (what == "moved-argument") static_cast<void>(pool.call(total, array));
     if (what == "moved-replica") static_cast<void>(pool.call(total, replica));
-}
-
-/// Whose pages can then not be given back.
-void lose_locked_memory(selion::world& world) {
-    worker_pool pool(world, {.workers = 1, .kind = worker_kind::process});
-    mlockall(MCL_CURRENT);
-    const std::vector<std::int32_t> ones(3, 1);
-    std::printf("%lld\n", static_cast<long long>(pool.call(total, ones).get()));
-    kill(static_cast<pid_t>(pool.call(id).get()), SIGKILL);
-    show("call", [&] { pool.call(id).get(); });
-    for (const std::size_t count : {5u, 7u}) {
-        const std::vector<std::int32_t> more(count, 1);
-        std::printf("%lld\n", static_cast<long long>(pool.call(total, more).get()));
-    }
 }
 
 void lose_arrays(selion::world& world) {
@@ -429,7 +414,6 @@ int run(const std::string& what, const std::string& self, const std::string& fil
     if (what == "small-memories") fill_small_memory(world, 2);
     if (what.starts_with("moved-")) use_moved_handle(what, world);
     if (what == "lost-arrays") lose_arrays(world);
-    if (what == "lost-locked-memory") lose_locked_memory(world);
     if (what == "wait") wait_for_ever(world);
     if (what == "chatter") {
         worker_pool pool(world, {.workers = 2, .kind = worker_kind::process});
