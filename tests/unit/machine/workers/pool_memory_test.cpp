@@ -14,8 +14,11 @@ namespace {
 /// Pages that are locked are not given back like others.
 TEST(pool_memory, is_empty_for_a_new_worker_also_where_it_is_locked) {
     for (const bool is_file : {true, false}) {
-        auto made =
-            pool_memory::create({.workers = 2, .memory_bytes = 1 << 16, .is_file = is_file});
+        pool_plan plan;
+        plan.workers = 2;
+        plan.memory_bytes = 1 << 16;
+        plan.is_file = is_file;
+        auto made = pool_memory::create(plan);
         ASSERT_TRUE(made);
         const pool_memory memory = std::move(made).value();
         const std::uint64_t bytes = memory.head().memory_bytes;
