@@ -287,53 +287,6 @@ bool coherent_part::try_copy(block_access& one) {
     return true;
 }
 
-/// How far on the next miss at this home may be; 0: nobody knows.
-std::uint64_t coherent_part::stride_to(std::uint64_t block) {
-    if (shape_.how.prefetch == prefetch_kind::next) return block_bytes_;
-    miss& last = last_misses_[detail::rank_of(block)];
-    const std::uint64_t stride = block - last.block;
-    const bool is_again = stride == last.stride;
-    last = {block, stride};
-    return is_again ? stride : 0;
-}
-
-/// Of an access that asks for a copy, or waits for one that has been asked for.
-void coherent_part::note_prefetch(block_copy& copy, access_kind what) {
-    if (what != access_kind::touch) {
-        prefetched_used_ += copy.is_early ? 1 : 0;
-        copy.is_early = false;
-    } else if (!copy.is_asked_for) {
-        ++prefetched_;
-        copy.is_early = true;
-    }
-}
-
-/// Asks for blocks that may be wanted next, as far as there is room without waiting.
-void coherent_part::prefetch_behind(std::uint64_t block, std::source_location site) {
-    if (shape_.how.prefetch == prefetch_kind::none || is_prefetching_ || is_own(block)) return;
-    const std::uint64_t stride = stride_to(block);
-    if (stride == 0) return;
-    is_prefetching_ = true;
-    block_access one;
-    one.kind = access_kind::touch;
-    one.bytes = 1;
-    one.address = block;
-    one.site = site;
-    const block_copy none;
-    for (std::size_t i = 0; i < shape_.how.prefetch_blocks; ++i) {
-        one.address += stride;
-        const std::uint64_t offset = (one.address & detail::offset_mask) - shape_.offset;
-        const bool is_inside =
-            detail::rank_of(one.address) == detail::rank_of(block) && offset < shape_.bytes;
-        if (!is_inside) break;
-        const copy_store::entry* const known = std::as_const(copies_).find(one.address);
-        const block_copy& copy = known == nullptr ? none : known->second;
-        const bool is_wanted = copy.state == copy_state::invalid && !copy.is_asked_for;
-        if (is_wanted && copies_.has_room_for(copy)) run_kept(keep(one));
-    }
-    is_prefetching_ = false;
-}
-
 /// Asks for what an access needs, or finds that it needs nothing any more.
 /// @return whether it is done.
 bool coherent_part::ask(block_access& one) {
@@ -445,14 +398,6 @@ void coherent_part::start(const block_access& one) {
     const bool is_vain = one.kind == access_kind::touch && !may_touch(one.address);
     if (is_vain || try_now(now)) return detail::count_here(context_, now.completion, now.site);
     run_kept(keep(one));
-}
-
-/// Whether a block may be asked for that nobody waits for: there is room, at once.
-bool coherent_part::may_touch(std::uint64_t address) const {
-    if (is_own(address)) return true;
-    const copy_store::entry* const known = copies_.find(block_of(address));
-    const block_copy none;
-    return copies_.has_room_for(known == nullptr ? none : known->second);
 }
 
 void coherent_part::start_copied_write(const block_access& one) {
