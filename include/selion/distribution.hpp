@@ -28,7 +28,8 @@ constexpr distribution<sizeof...(Size)> tiles(Size... elements) {
 }
 
 /// UPC's `shared [B]`: runs of B elements in the order of memory (the last index runs first) go to
-/// all ranks in turn. Where there are several dimensions a run is a part of a row, or whole rows.
+/// all ranks in turn. Where there are several dimensions a run is a part of a row
+/// that divides it, whole rows that divide a plane, and so on.
 struct runs {
     std::size_t length;  ///< 0, as in UPC's `shared []`: one run, all of it, rank 0's
 };

@@ -73,6 +73,9 @@ public:
     /// @pre it runs.
     void stop(std::source_location site = std::source_location::current());
     bool is_running() const;
+    /// Whether the calling thread is the one of its rank, in its job: no other may start or stop
+    /// it.
+    bool is_own() const;
 
     /// Sum over all runs that have ended, without the meter's own overhead.
     double value() const;

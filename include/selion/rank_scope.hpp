@@ -18,8 +18,8 @@ namespace selion {
 /// while the scope lives: puts, gets, atomics, signals and waits. Collectives stay with the rank's
 /// own thread, or with one joined thread at a time.
 /// @pre the job's thread level is serialized or multiple; the rank's function has not returned.
-/// @error at level single, or when more threads join than SELION_JOINED_THREADS allows, the job
-/// ends with a sentence that names the cure.
+/// @error selion::error, not_available: more threads join than SELION_JOINED_THREADS allows. At
+/// level single the job ends with a sentence that names the cure.
 class SELION_API rank_scope {
 public:
     explicit rank_scope(const world& all,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "global_array.hpp"
 #include "numpy_fields.hpp"
 
 namespace bindings {
@@ -71,6 +72,8 @@ nb::object as_array(nb::handle object, buffer::use how) {
         return nb::borrow(object);
     }
     if (is_scalar(object)) return {};
+    // Also of what no other library knows as a tensor: dates, text, records.
+    if (nb::isinstance<global_array>(object)) return nb::cast<const global_array&>(object).local();
     if (nb::hasattr(object, "__dlpack_device__")) return view_of_tensor(object, how);
     if (PyObject_CheckBuffer(object.ptr()) == 0) return {};
     nb::object view = nb::steal(PyMemoryView_FromObject(object.ptr()));

@@ -35,6 +35,18 @@ private:
     std::optional<buffer> memory_;
 };
 
+/// @param blocks of all members, in their order. @param own of the member with that number
+/// @error ValueError: the own block lies in others'.
+void expect_apart(std::span<const std::byte> own, std::span<const std::byte> blocks,
+                  std::uint32_t number, const char* what) {
+    const bool is_own_block = own.data() == blocks.data() + number * own.size();
+    const bool is_apart =
+        own.data() + own.size() <= blocks.data() || blocks.data() + blocks.size() <= own.data();
+    if (is_own_block || is_apart || own.empty()) return;
+    throw nb::value_error(
+        (std::string("out of ") + what + " overlaps with what other members give or get.").c_str());
+}
+
 /// Collectives that move the elements of arrays; shapes are the caller's business.
 void move_blocks(const selion::team& all, std::string_view what, nb::handle source,
                  nb::handle target, std::uint32_t root) {
@@ -127,6 +139,7 @@ nb::object all_gather(nb::handle self, nb::handle value, nb::handle out) {
     filled into(out, own, all.size(), "all_gather");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = bytes_of(into.array());
+    expect_apart(given, taken, all.rank(), "all_gather");
     const auto typed = typed_team::for_call(all, own);
     without_gil({own, into.array()}, [&] { typed.all_gather(given, taken); });
     return into.result();
@@ -145,6 +158,7 @@ nb::object exchange(nb::handle self, nb::handle values, nb::handle out) {
     filled into(out, own, std::nullopt, "exchange");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = bytes_of(into.array());
+    expect_apart(given, taken, 0, "exchange");
     const auto typed = typed_team::for_call(all, own);
     without_gil({own, into.array()}, [&] { typed.exchange(given, taken); });
     return into.result();
@@ -164,6 +178,7 @@ nb::object gather(nb::handle self, nb::handle value, std::int64_t root, nb::hand
     if (all.rank() == to) into.emplace(out, own, all.size(), "gather");
     const std::span<const std::byte> given = bytes_of(own);
     const std::span<std::byte> taken = into ? bytes_of(into->array()) : std::span<std::byte>();
+    if (into) expect_apart(given, taken, all.rank(), "gather");
     const auto typed = typed_team::for_call(all, own);
     without_gil({own, into ? into->array() : nb::handle()},
                 [&] { typed.gather(given, taken, to); });
@@ -191,6 +206,7 @@ nb::object scatter(nb::handle self, nb::handle values, std::int64_t root, nb::ha
                 "have room for.");
         }
         source = bytes_of(given);
+        expect_apart(taken, source, all.rank(), "scatter");
     }
     const auto typed = typed_team::for_call(all, into);
     without_gil({given, into}, [&] { typed.scatter(source, taken, from); });

@@ -51,16 +51,23 @@ selion::meter make_meter(const nb::str& name, std::string_view event, std::strin
     return selion::meter(own, event, which);
 }
 
+/// Where the library would end the job.
+void expect_own(const selion::meter& own) {
+    expect_own_thread();
+    if (own.is_own()) return;
+    refuse_now("This meter belongs to another rank, or to a job that is over.");
+}
+
 /// Both look at a clock or at counts, for which other simulated ranks may have to come first.
 void start(selion::meter& own) {
-    expect_own_thread();
+    expect_own(own);
     if (own.is_running()) throw nb::value_error("The meter runs already.");
     const yield_to_simulated_ranks free;
     own.start();
 }
 
 void stop(selion::meter& own) {
-    expect_own_thread();
+    expect_own(own);
     if (!own.is_running()) throw nb::value_error("The meter does not run.");
     const yield_to_simulated_ranks free;
     own.stop();

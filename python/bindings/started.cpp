@@ -51,18 +51,21 @@ private:
             if (!time) done_.wait();
         } catch (...) {
             const std::lock_guard lock(mutex_);
-            --waiters_;
+            leave();
             throw;
         }
         std::unique_lock lock(mutex_);
-        if (--waiters_ == 0 && !was_taken_ && done_.is_ready()) {
-            take();
-            taken_.notify_all();
-        }
+        leave();
         if (!has_come && !was_taken_) return false;
         // The others see at once that it has come.
         taken_.wait(lock, [this] { return was_taken_; });
         return result();
+    }
+    /// The last one that waits takes what has come, for all of them.
+    void leave() {
+        if (--waiters_ != 0 || was_taken_ || !done_.is_ready()) return;
+        take();
+        taken_.notify_all();
     }
     void take() {
         was_taken_ = true;

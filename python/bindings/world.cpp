@@ -55,7 +55,8 @@ public:
     void enter() {
         if (scope_) refuse_now("A thread is within this block: call joined_thread() for each.");
         expect_may_join();
-        scope_ = std::make_unique<selion::rank_scope>(all_);
+        note_place();
+        scope_.reset(new selion::rank_scope(all_, std::source_location::current()));
         thread_ = PyThread_get_thread_ident();
     }
     void leave() {
@@ -94,8 +95,8 @@ std::int64_t now(const selion::world& all) {
 void charge(const selion::world& all, std::uint64_t flops, std::uint64_t int_ops,
             std::uint64_t loads, std::uint64_t stores, std::uint64_t copied_bytes, double ns) {
     expect_member(all);
-    if (!(ns >= 0 && ns < 9e15)) {
-        throw nb::value_error("ns is the time to spend; legal: 0 to 9e15 nanoseconds.");
+    if (!(ns >= 0 && ns <= 1e15)) {
+        throw nb::value_error("ns is the time to spend; legal: 0 to 1e15 nanoseconds.");
     }
     const yield_to_simulated_ranks free;
     selion::charge({.flops = flops,
@@ -107,6 +108,7 @@ void charge(const selion::world& all, std::uint64_t flops, std::uint64_t int_ops
 }
 
 std::vector<std::uint32_t> dead_ranks(const selion::world& all) {
+    enter_call("dead_ranks");
     expect_member(all);
     const nb::gil_scoped_release free;
     const std::vector<selion::rank_id> dead = all.dead_ranks();

@@ -318,8 +318,8 @@ class Team:
     def exchange(self, values: _Memory, *, out: _Out) -> _Out:
         """Value r goes to member r; returns what each has sent here, in order.
 
-        Of an array, part r of the first extent goes to member r. `out` is another contiguous array
-        of the same dtype and number of elements.
+        Of an array, part r of the first extent goes to member r. `out` is that array itself, or
+        another contiguous one of the same dtype and number of elements.
         """
     def gatherv(self, value: _Memory, root: int = 0) -> list[Any] | None:
         """At `root` every member's array or bytes, in order; elsewhere None.

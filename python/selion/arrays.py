@@ -67,7 +67,11 @@ def conform(values: Any, dtype: np.dtype[Any]) -> _Array:
     @error OverflowError for numbers beyond what `dtype` holds, TypeError if the conversion could
     lose more than precision otherwise.
     """
-    found = as_array(values)
+    # To arrays of text bytes are text, as for NumPy, and not small numbers.
+    is_text = dtype.kind in "SU" and isinstance(values, (bytes, bytearray))
+    if is_text:
+        values = bytes(values)
+    found = None if is_text else as_array(values)
     if found is None and dtype.names is not None and isinstance(values, (list, tuple)):
         return _records(values, dtype)
     array = _numbers(values, dtype) if found is None else found
@@ -120,6 +124,10 @@ def _converted(array: _Array, dtype: np.dtype[Any]) -> _Array:
         _expect_finite(array, converted)
     elif not (np.can_cast(array.dtype, dtype, "safe") or np.array_equal(converted, array)):
         raise _unfit(array, dtype)
+    # NumPy would write numbers as decimal text, and drop units of time.
+    is_number = source in "biufc"
+    if (is_number and target in "SU") or (source in "mM" and target != source):
+        raise _unfit(array, dtype)
     return converted
 
 
@@ -145,9 +153,16 @@ def _expect_in_range(array: _Array, dtype: np.dtype[Any]) -> None:
     for number in (int(array.min()), int(array.max())):
         if not legal.min <= number <= legal.max:
             raise OverflowError(
-                f"{number} does not fit an array of dtype {dtype}; legal: {legal.min} to "
-                f"{legal.max}."
+                f"{_in_words(number)} does not fit an array of dtype {dtype}; legal: {legal.min} "
+                f"to {legal.max}."
             )
+
+
+def _in_words(number: int) -> str:
+    """Python writes no number of thousands of digits."""
+    most_bits = 1024
+    bits = number.bit_length()
+    return str(number) if bits <= most_bits else f"An int of {bits} bits"
 
 
 def _expect_finite(array: _Array, converted: _Array) -> None:

@@ -159,7 +159,8 @@ class SpreadArray:
         """Values are broadcast to the part as NumPy does; they may be of the array itself."""
         element = self._element(index)
         if element is not None:
-            if np.ndim(values) != 0:
+            has_fields = self.dtype.names is not None and isinstance(values, tuple)
+            if not has_fields and np.ndim(values) != 0:
                 raise ValueError(f"An element is one value; this has shape {np.shape(values)}.")
             self._parts.put(values, *self._place(element))
             return

@@ -76,6 +76,7 @@ void expect_countable(std::span<const spread_dimension> dimensions, std::size_t 
 }  // namespace
 
 std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t ranks) {
+    if (ranks == 0) refuse("0 ranks; legal: 1 or more");
     for (std::size_t d = 0; d < dimensions.size(); ++d) {
         expect_extent(dimensions, d);
         // A tile is no longer than its dimension: what lies beyond would never be used.
@@ -90,6 +91,11 @@ std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t 
 }
 
 void cut_into_runs(std::span<spread_dimension> dimensions, std::size_t length) {
+    std::size_t all = 1;
+    for (const spread_dimension& one : dimensions) {
+        if (__builtin_mul_overflow(all, one.extent, &all)) all = SIZE_MAX;
+    }
+    if (length >= all) length = 0;  // one run has everything
     std::size_t rest = length;
     for (std::size_t d = dimensions.size(); d-- > 0;) {
         expect_extent(dimensions, d);
@@ -100,8 +106,8 @@ void cut_into_runs(std::span<spread_dimension> dimensions, std::size_t length) {
             one.tile == one.extent ? rest % one.extent == 0 : one.extent % one.tile == 0;
         if (length != 0 && !is_first && !fits) {
             refuse(
-                fmt::format("runs of {} elements are neither whole rows nor equal parts of one: "
-                            "dimension {} has {} elements",
+                fmt::format("runs of {} elements are neither equal parts of a row nor whole rows "
+                            "that divide what the rows make together: dimension {} has {} elements",
                             length, d, one.extent));
         }
         rest = std::max<std::size_t>(rest / one.extent, 1);

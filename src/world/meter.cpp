@@ -168,6 +168,7 @@ void meter::stop(std::source_location site) {
         detail::record_run(own, amount);
 }
 
+bool meter::is_own() const { return state_ != nullptr && detail::is_own(*state_); }
 bool meter::is_running() const { return detail::own_state(state_).is_running; }
 
 double meter::value() const {

@@ -23,8 +23,9 @@ rank_scope::rank_scope(const world& all, std::source_location site)
     context_.recorder = nullptr;  // a recorder belongs to one thread
     context_.waiter = context_.host->launcher().join_thread(context_);
     if (context_.waiter == nullptr) {
-        detail::end_job_for_bug(
-            "rank_scope: too many threads have joined; raise SELION_JOINED_THREADS", site);
+        throw error(status::not_available,
+                    "rank_scope: too many threads have joined; raise SELION_JOINED_THREADS",
+                    {.rank = context_.rank, .operation = "rank_scope"});
     }
     detail::current_context = &context_;
 }

@@ -279,6 +279,31 @@ def test_what_reduce_scatter_refuses(job):
     )
 
 
+def test_out_that_overlaps_with_what_others_give(job):
+    """The own block in its own place is no mistake, nor is the same array of an exchange."""
+    job.expect_no_fault(
+        """
+        n, r = world.size, world.rank
+        all = np.arange(2.0 * n)
+        other = (r + 1) % n
+        for call in [lambda: world.all_gather(all[2 * other : 2 * other + 2], out=all),
+                     lambda: world.exchange(all[: n], out=all[1 : n + 1]),
+                     lambda: world.gather(all[2 * other : 2 * other + 2], r, out=all),
+                     lambda: world.scatter(all, r, out=all[2 * other : 2 * other + 2])]:
+            try:
+                call()
+            except ValueError as error:
+                assert "overlaps with what other members give or get" in str(error)
+            else:
+                raise AssertionError
+        world.all_gather(all[2 * r : 2 * r + 2], out=all)
+        assert all.tolist() == list(range(2 * n))
+        world.exchange(all, out=all)
+        """,
+        "processes:2",
+    )
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_nan_is_the_least_and_the_greatest(job, machine):
     """Whichever rank has it, and also where the other values are infinite."""

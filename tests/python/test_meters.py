@@ -56,6 +56,50 @@ def test_a_meter_says_what_it_cannot(job):
     )
 
 
+def test_a_meter_of_an_earlier_job_says_so(job):
+    out = job.expect_no_fault(
+        """
+        global kept
+        kept = world.meter("piece")
+        """,
+        "sim:crossbar,ranks=1",
+        after="""
+def again(world):
+    try:
+        kept.start()
+    except RuntimeError as error:
+        print(error)
+selion.run(again, machine="sim:crossbar,ranks=1")
+""",
+    )
+    assert out == "This meter belongs to another rank, or to a job that is over.\n"
+
+
+def test_more_threads_than_may_join_are_an_error(job):
+    job.variables["SELION_JOINED_THREADS"] = "1"
+    out = job.expect_no_fault(
+        """
+        def join():
+            try:
+                with world.joined_thread():
+                    pass
+            except RuntimeError as error:
+                print(error)
+            except Exception as error:
+                print(type(error), error)
+        def hold():
+            with world.joined_thread():
+                thread = threading.Thread(target=join)
+                thread.start(), thread.join()
+        thread = threading.Thread(target=hold)
+        thread.start(), thread.join()
+        """,
+        "processes:1",
+        options=", thread_level='multiple'",
+    )
+    assert "too many threads have joined; raise SELION_JOINED_THREADS" in out
+
+
 def test_a_meter_is_for_the_own_thread(job):
     out = job.expect_no_fault(
         """

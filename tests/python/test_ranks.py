@@ -93,7 +93,7 @@ def test_work_takes_virtual_time(job):
     assert job.expect_no_fault(body, "sim:crossbar,ranks=1") == "9\n"
     status, _, errors = job.run("world.charge(ns=-1)", "sim:crossbar,ranks=1")
     assert status == 1
-    assert "ns is the time to spend; legal: 0 to 9e15 nanoseconds." in errors
+    assert "ns is the time to spend; legal: 0 to 1e15 nanoseconds." in errors
 
 
 @pytest.mark.parametrize("body", ["world.rank == 1 and world.nothing", "world.rank or sys.exit(3)"])

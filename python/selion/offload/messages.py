@@ -94,10 +94,11 @@ class _Careful(cloudpickle.Pickler):  # type: ignore[misc]  # it brings no types
 
 
 def _reduce(array: NDArray[Any], is_shared: Shares) -> Any:
-    """As `ndarray.__reduce_ex__`, which has gaps written out: they would lose where they lie."""
+    """As `ndarray.__reduce_ex__`, which has gaps written out, and dates: they would lose where
+    they lie."""
     base = array.base
     has_gaps = not (array.flags.c_contiguous or array.flags.f_contiguous)
-    if not has_gaps or not isinstance(base, np.ndarray):
+    if not (has_gaps or _holds_dates(array.dtype)) or not isinstance(base, np.ndarray):
         return array.__reduce_ex__(5)
     if not base.flags.c_contiguous or base.dtype.hasobject:
         return array.__reduce_ex__(5)
@@ -112,6 +113,13 @@ def _reduce(array: NDArray[Any], is_shared: Shares) -> Any:
     if not array.flags.writeable:
         memory.flags.writeable = False
     return _restride, (memory, array.dtype, array.shape, start - low, array.strides)
+
+
+def _holds_dates(kind: np.dtype[Any]) -> bool:
+    """Of which NumPy gives nobody the memory."""
+    if kind.names is None:
+        return kind.base.kind in "mM"
+    return any(_holds_dates(kind[name]) for name in kind.names)
 
 
 def _address(array: NDArray[Any]) -> int:
