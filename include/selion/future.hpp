@@ -160,7 +160,8 @@ public:
     }
 
     /// Calls `function` with the value as soon as it is there: now, or when the news arrives; then
-    /// it runs as a handler does and must not wait.
+    /// it runs as a handler does and must not wait. Behind a collective it may run beside a handler
+    /// of the rank, where other threads serve (interrupts, joined threads).
     /// @return a future of what it returns; of one that itself returns a future, of that one's
     /// value. An exception of the operation or of `function` goes there.
     template <class Function>
@@ -223,10 +224,14 @@ auto future<T>::then(Function function, std::source_location site) {
     future<value> later(state);
     future& first = own->first;
     auto run = [own, &state, site] {
+        // What it has captured is gone before anybody can have its result.
+        const auto call = [&]() -> result {
+            Function once = std::move(own->function);
+            return detail::call_with<Function, T>(once, own->first.take());
+        };
         if constexpr (is_nested) {
             try {
-                auto inner = std::make_shared<result>(
-                    detail::call_with<Function, T>(own->function, own->first.take()));
+                auto inner = std::make_shared<result>(call());
                 const auto pass_on = [inner, &state] {
                     detail::fulfil_with<value>(state, [&] { return inner->get(); });
                 };
@@ -237,9 +242,7 @@ auto future<T>::then(Function function, std::source_location site) {
             }
         } else {
             static_cast<void>(site);  // what is not returned cannot be empty
-            detail::fulfil_with<value>(state, [&]() -> value {
-                return detail::call_with<Function, T>(own->function, own->first.take());
-            });
+            detail::fulfil_with<value>(state, call);
         }
     };
     first.when_ready(std::move(run), site);

@@ -65,6 +65,7 @@ struct outgoing {
     std::size_t bytes = 0;
     counters when = {};
     std::uint64_t state = 0;  ///< of the future that wants the result
+    bool is_call = false;     ///< an rpc, also if nobody wants its result
 };
 SELION_API void send_any_message(const outgoing& message, std::source_location site);
 /// One with nothing but arguments that fit beside it, and nobody to tell.
@@ -213,8 +214,8 @@ concept header_handler = transferable<Handler> && transferable<Header> &&
 /// so data that the target can reach itself are not copied on the way. The target counter counts
 /// after the completion handler, the completion counter when news of that has come back.
 /// @param data at most a little less than half of SELION_MESSAGE_MEMORY, unless an origin counter
-/// is given and the target can reach them: data in the global address space, or of a rank of the
-/// same process; on simulated machines 4 GiB.
+/// is given, the header has at most `short_header_bytes`, and the target can reach them: data in
+/// the global address space, or of a rank of the same process; on simulated machines 4 GiB.
 /// @pre the handler's type is the same program's at the target, and captures nothing but bytes that
 /// mean the same there (no pointers).
 /// @cost one message; allocates nothing where header and handler are short.

@@ -163,7 +163,8 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
                   .arguments = std::as_bytes(std::span(&sending, 1)),
                   .data = views,
                   .bytes = bytes,
-                  .state = state},
+                  .state = state,
+                  .is_call = true},
                  site);
 }
 

@@ -51,8 +51,8 @@ def tiles(*elements: int) -> Tiles:
 
 def runs(length: int) -> Runs:
     """Runs of so many elements in the order of memory go to all ranks in turn; 0: one run, rank
-    0's. Of several dimensions a run is a part of a row that divides it, whole rows that divide a plane,
-    and so on."""
+    0's. Of several dimensions a run is a part of a row that divides it, whole rows that divide a
+    plane, and so on."""
     return Runs(length)
 
 

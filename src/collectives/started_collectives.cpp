@@ -130,9 +130,11 @@ bool started_collective::advance() {
 void started_collective::fulfil_result() {
     detail::rank_context& caller = *detail::current_context;
     const bool was_in_handler = std::exchange(caller.own.in_handler, true);
+    const bool counts_alone = std::exchange(caller.own.counts_alone, false);
     const void* const plain = std::exchange(caller.own.plain_caller, &detail::no_plain_caller);
     detail::fulfil(result_);
     caller.own.plain_caller = plain;
+    caller.own.counts_alone = counts_alone;
     caller.own.in_handler = was_in_handler;
 }
 

@@ -29,7 +29,10 @@ namespace {
 constexpr std::size_t data_alignment = 16;
 
 /// What the program calls it: whoever waits for a result has asked for an rpc.
-const char* name_of(const outgoing& message) { return message.state != 0 ? "rpc" : "send"; }
+const char* name_of(const outgoing& message) {
+    if (message.state != 0) return "rpc";
+    return message.is_call ? "rpc_oneway" : "send";
+}
 
 /// @param call that sends it.
 void expect_target(const rank_context& context, std::uint32_t target, const char* call,
@@ -48,7 +51,10 @@ void expect_size(const rank_context& context, std::size_t bytes, const char* cal
                     "SELION_MESSAGE_MEMORY to more than twice the size, or put the data in the "
                     "global address space and pass {}",
                     call, bytes, most,
-                    std::string_view(call) == "send" ? "an origin counter" : "their global_ptr"));
+                    std::string_view(call) == "send"
+                        ? fmt::format("an origin counter, with a header of at most {} bytes",
+                                      short_header_bytes)
+                        : std::string("their global_ptr")));
 }
 
 void expect_counter(std::uint64_t bits, std::uint32_t target, std::source_location site) {

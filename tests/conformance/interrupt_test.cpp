@@ -137,4 +137,42 @@ SPMD_TEST(interrupt, handlers_and_a_continuation_send_at_the_same_time) {
     selion::deallocate(world, counts);
 }
 
+/// The rank goes to sleep while the notifier runs a handler that sends more than there is room for.
+SPMD_TEST(interrupt, what_a_handler_could_not_send_leaves_though_its_rank_sleeps) {
+    if (world.progress() != selion::progress_kind::interrupt ||
+        !world.machine().capabilities.real_time) {
+        return test.skip("a rank's own calls run its handlers here");
+    }
+    if (world.size() < 2 || world.machine().carriers < world.size()) {
+        return test.skip("ranks take turns here");
+    }
+    using namespace std::chrono_literals;
+    static std::atomic<bool> has_begun;
+    static std::atomic<int> taken;
+    constexpr int messages = 2;
+    has_begun = false;
+    taken = 0;
+    const auto go = selion::allocate<selion::signal>(world, 1);
+    world.barrier();
+    if (world.rank() == 0) {
+        while (!has_begun) sched_yield();
+        selion::wait_until(go, 1);
+    } else if (world.rank() == 1) {
+        selion::rpc_oneway(0, [] {
+            has_begun = true;
+            std::this_thread::sleep_for(50ms);  // its rank sleeps
+            const std::vector<std::uint64_t> data(3 << 17);
+            const auto take = [](std::span<const std::uint64_t>) {
+                std::this_thread::sleep_for(50ms);  // the second one finds no room
+                ++taken;
+            };
+            for (int i = 0; i < messages; ++i) selion::rpc_oneway(1, take, std::span(data));
+        });
+        while (taken < messages) selion::progress();
+        selion::notify(go.on(0), selion::signal_set(1));
+    }
+    world.barrier();
+    selion::deallocate(world, go);
+}
+
 }  // namespace

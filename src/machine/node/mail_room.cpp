@@ -300,15 +300,20 @@ void mail_room::deliver_as_guest(detail::rank_context& server, const incoming_me
 
 void mail_room::park(const detail::rank_context& sender, const message_request& request) {
     const auto* data = static_cast<const std::byte*>(request.data);
-    const std::lock_guard lock(parking_);
-    parked_count_.fetch_add(1, std::memory_order_relaxed);
-    parked_message& kept = (request.is_reply ? parked_replies_ : parked_requests_).emplace_back();
-    kept.sender = &ranks_[sender.rank - first_rank_];
-    kept.arguments.assign(request.arguments.begin(), request.arguments.end());
-    if (!request.lends_data) kept.data.assign(data, data + request.bytes);
-    kept.request = request;
-    kept.request.arguments = kept.arguments;
-    if (!request.lends_data) kept.request.data = kept.data.data();
+    {
+        const std::lock_guard lock(parking_);
+        parked_count_.fetch_add(1, std::memory_order_relaxed);
+        parked_message& kept =
+            (request.is_reply ? parked_replies_ : parked_requests_).emplace_back();
+        kept.sender = &ranks_[sender.rank - first_rank_];
+        kept.arguments.assign(request.arguments.begin(), request.arguments.end());
+        if (!request.lends_data) kept.data.assign(data, data + request.bytes);
+        kept.request = request;
+        kept.request.arguments = kept.arguments;
+        if (!request.lends_data) kept.request.data = kept.data.data();
+    }
+    // Whoever serves now may leave, and those who sleep have seen an empty room.
+    if (!has_one_server_) detail::mail_arrived(*detail::current_context, box_.area->arrivals);
 }
 
 bool mail_room::send_parked() {

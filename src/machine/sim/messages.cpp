@@ -122,7 +122,7 @@ void simulation::run_handler(transfer& what) {
     running_handler* const outer_handler = std::exchange(handler_, &here);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context);
     const bool counts_alone = std::exchange(context.own.counts_alone, false);
-    context.own.in_handler = true;
+    const bool was_in_handler = std::exchange(context.own.in_handler, true);
     meters::recorder* const recorder = context.recorder;
     const auto left =
         recorder == nullptr ? meters::recorder::left_state() : recorder->begin_beside();
@@ -137,7 +137,7 @@ void simulation::run_handler(transfer& what) {
                        .arguments = {what.data(), what.argument_bytes}});
     spend_host_time(rank);
     if (recorder != nullptr) recorder->end_beside(left);
-    context.own.in_handler = false;
+    context.own.in_handler = was_in_handler;
     context.own.counts_alone = counts_alone;
     detail::current_context = outer;
     handler_ = outer_handler;
