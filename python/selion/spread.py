@@ -162,6 +162,8 @@ class SpreadArray:
             has_fields = self.dtype.names is not None and isinstance(values, tuple)
             if not has_fields and np.ndim(values) != 0:
                 raise ValueError(f"An element is one value; this has shape {np.shape(values)}.")
+            if self.dtype.kind in "SU":  # a text, not the bytes of one
+                values = arrays.conform(values, self.dtype)
             self._parts.put(values, *self._place(element))
             return
         part = part_of(index, self._shape)

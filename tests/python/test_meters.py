@@ -59,14 +59,13 @@ def test_a_meter_says_what_it_cannot(job):
 def test_a_meter_of_an_earlier_job_says_so(job):
     out = job.expect_no_fault(
         """
-        global kept
-        kept = world.meter("piece")
+        sys.modules["__main__"].kept = world.meter("piece")
         """,
         "sim:crossbar,ranks=1",
         after="""
 def again(world):
     try:
-        kept.start()
+        sys.modules["__main__"].kept.start()
     except RuntimeError as error:
         print(error)
 selion.run(again, machine="sim:crossbar,ranks=1")

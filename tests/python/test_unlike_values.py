@@ -18,7 +18,7 @@ def test_bytes_are_text_where_the_array_is_of_text(job):
         text = world.spread(8, "S3")
         if world.rank == 0:
             text[0:3] = b"abc"
-            text[3] = bytearray(b"de")
+            text[3] = b"de"
             text[4:6] = [b"f", b"g"]
         world.barrier()
         assert text[:].tolist() == [b"abc"] * 3 + [b"de", b"f", b"g", b"", b""]
