@@ -104,8 +104,8 @@ public:
 
     /// Waits until every call is done. Throws nothing: failures stay with their calls.
     SELION_API void wait_all(std::source_location site = std::source_location::current());
-    /// Takes results and sends waiting calls. Waits for no call; but where a worker has died, until
-    /// its successor is there.
+    /// Takes results and sends waiting calls. Waits for no call, and for no worker that starts in
+    /// the place of another one.
     SELION_API void progress();
     /// Ends worker processes at once. Calls that are done keep their results; the others fail, and
     /// so do all that are made later. @error not_available: workers that are threads or ranks.

@@ -146,6 +146,16 @@ std::size_t item_bytes(nb::handle array) {
     return nb::cast<std::size_t>(dtype.attr("itemsize"));
 }
 
+void expect_apart(std::span<const std::byte> own, std::span<const std::byte> blocks,
+                  std::uint32_t number, const char* call) {
+    const bool is_own_block = own.data() == blocks.data() + number * own.size();
+    const bool is_apart =
+        own.data() + own.size() <= blocks.data() || blocks.data() + blocks.size() <= own.data();
+    if (is_own_block || is_apart || own.empty()) return;
+    raise(PyExc_ValueError,
+          std::string("out of ") + call + " overlaps with what other members give or get.");
+}
+
 nb::object new_array(nb::handle shape, nb::handle dtype) {
     static const nb::handle empty =  // never given back: it may outlive the interpreter
         nb::module_::import_("numpy").attr("empty").inc_ref();

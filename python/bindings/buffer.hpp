@@ -4,6 +4,8 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace bindings {
 
@@ -62,6 +64,11 @@ nanobind::object need_array(nanobind::handle object, buffer::use how, const char
 /// An array that can be filled in place. @param dtype that it must have; null: any.
 /// @error TypeError, ValueError
 nanobind::object need_out(nanobind::handle out, nanobind::handle dtype);
+
+/// @param blocks of all members of a team, in their order. @param own of the one with that number
+/// @error ValueError: it lies in those of others. @param call whose `out` is one of the two
+void expect_apart(std::span<const std::byte> own, std::span<const std::byte> blocks,
+                  std::uint32_t number, const char* call);
 
 /// An array of no values yet.
 nanobind::object new_array(nanobind::handle shape, nanobind::handle dtype);

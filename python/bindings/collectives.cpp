@@ -35,18 +35,6 @@ private:
     std::optional<buffer> memory_;
 };
 
-/// @param blocks of all members, in their order. @param own of the member with that number
-/// @error ValueError: the own block lies in others'.
-void expect_apart(std::span<const std::byte> own, std::span<const std::byte> blocks,
-                  std::uint32_t number, const char* what) {
-    const bool is_own_block = own.data() == blocks.data() + number * own.size();
-    const bool is_apart =
-        own.data() + own.size() <= blocks.data() || blocks.data() + blocks.size() <= own.data();
-    if (is_own_block || is_apart || own.empty()) return;
-    throw nb::value_error(
-        (std::string("out of ") + what + " overlaps with what other members give or get.").c_str());
-}
-
 /// Collectives that move the elements of arrays; shapes are the caller's business.
 void move_blocks(const selion::team& all, std::string_view what, nb::handle source,
                  nb::handle target, std::uint32_t root) {

@@ -216,11 +216,7 @@ void expect_part(const selion::team& all, std::span<const std::byte> dealt,
     if (own.size() * all.size() != dealt.size()) {
         throw nb::value_error("out of reduce_scatter has another number of elements than a part.");
     }
-    const bool is_own_part = own.data() == dealt.data() + all.rank() * own.size();
-    const bool is_apart =
-        own.data() + own.size() <= dealt.data() || dealt.data() + dealt.size() <= own.data();
-    if (is_own_part || is_apart) return;
-    throw nb::value_error("out of reduce_scatter overlaps with parts of other members.");
+    expect_apart(own, dealt, all.rank(), "reduce_scatter");
 }
 
 }  // namespace

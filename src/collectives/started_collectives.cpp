@@ -14,6 +14,7 @@
 #include "collectives/movers.hpp"
 #include "collectives/team_check.hpp"
 #include "machine/machine.hpp"
+#include "onesided/as_handler.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
@@ -122,20 +123,8 @@ bool started_collective::advance() {
         has_failed_ = true;
     }
     if (how_.is_over) *how_.is_over = true;
-    fulfil_result();
+    onesided::fulfil_as_handler(result_);  // the other collectives stand still meanwhile
     return true;
-}
-
-/// What continues runs as a handler does: the other collectives stand still meanwhile.
-void started_collective::fulfil_result() {
-    detail::rank_context& caller = *detail::current_context;
-    const bool was_in_handler = std::exchange(caller.own.in_handler, true);
-    const bool counts_alone = std::exchange(caller.own.counts_alone, false);
-    const void* const plain = std::exchange(caller.own.plain_caller, &detail::no_plain_caller);
-    detail::fulfil(result_);
-    caller.own.plain_caller = plain;
-    caller.own.counts_alone = counts_alone;
-    caller.own.in_handler = was_in_handler;
 }
 
 /// @return whether it has taken all.

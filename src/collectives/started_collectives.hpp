@@ -98,7 +98,6 @@ private:
     bool send_all();
     void prepare();
     void finish();
-    void fulfil_result();
 
     const team_members& members_;
     detail::started_call what_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that are replaced because they have done enough, not because they have died.
+// Workers that are replaced because they have done enough, and how those come that take a place.
 #include <exception>
 
 #include "offload/pool_state.hpp"

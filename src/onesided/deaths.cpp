@@ -8,6 +8,7 @@
 
 #include "machine/call_record.hpp"
 #include "machine/extended_wait.hpp"
+#include "onesided/as_handler.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/counter.hpp"
@@ -50,18 +51,6 @@ std::optional<std::uint32_t> death_that_ends(const detail::rank_context& caller,
             return caller.own.needs->first_dead(deaths);
         default: return std::nullopt;
     }
-}
-
-/// What continues runs as it does when an answer comes.
-void fulfil_as_handler(detail::future_state& result) {
-    detail::rank_context& caller = *detail::current_context;
-    const bool was_in_handler = std::exchange(caller.own.in_handler, true);
-    const bool counts_alone = std::exchange(caller.own.counts_alone, false);
-    const void* const plain = std::exchange(caller.own.plain_caller, &detail::no_plain_caller);
-    detail::fulfil(result);
-    caller.own.plain_caller = plain;
-    caller.own.counts_alone = counts_alone;
-    caller.own.in_handler = was_in_handler;
 }
 
 }  // namespace

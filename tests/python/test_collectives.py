@@ -261,7 +261,7 @@ def test_what_reduce_scatter_refuses(job):
             "np.zeros(3)": "one number for each of the 2 members",
             "np.zeros(())": "one number for each of the 2 members",
             "given, out=np.zeros(3)": "another number of elements than a part",
-            "given, out=given[1:3]": "overlaps with parts of other members",
+            "given, out=given[1:3]": "overlaps with what other members give or get",
             "given, out=np.zeros(2, int)": "The array is of dtype int64",
             "[1, 2], out=np.zeros(1)": "is for arrays, not for single values",
             "[given, given]": "a list of numbers, or an array",

@@ -36,7 +36,7 @@ class Collector:
         return self._thread is not None
 
     def start(self) -> None:
-        """ValueError: in a child of the pool's process, where nothing would ever come."""
+        """RuntimeError: in a child of the pool's process, where nothing would ever come."""
         if (pool := self._pool()) is not None:
             pool._expect_maker()
         with self._lock:
