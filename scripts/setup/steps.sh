@@ -105,7 +105,9 @@ ensure_packages() {
     local packages as_root=() apt
     packages=$(missing_packages scripts/setup/apt-packages.txt "$@" | tr '\n' ' ')
     [[ -z $packages ]] && return 0
-    apt="apt-get update && apt-get install -y --no-install-recommends ${packages% }"
+    # On a fresh machine something else may be installing: wait for it.
+    apt="apt-get update && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends"
+    apt+=" ${packages% }"
     if [[ $(id -u) != 0 ]]; then
         # Asks for a password only where somebody can type it.
         if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 && -t 1 ]]; }; then
