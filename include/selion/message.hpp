@@ -26,9 +26,8 @@
 /// ordered with puts, except that a handler sees all puts that the sender has made to its rank
 /// before. `quiet` and `barrier` do not wait for handlers: use a completion counter or a reply.
 ///
-/// On real machines what is on its way when the ranks' functions have returned is handled before
-/// the job ends, and what its handlers send. On simulated machines what comes after the last rank's
-/// function has returned is not.
+/// What is on its way when the ranks' functions have returned is handled before the job ends, and
+/// what its handlers send.
 namespace selion {
 
 /// Bytes of a header that travel with a message at no extra cost; larger ones go with the data.
@@ -48,9 +47,8 @@ struct arrival {
     ///  - elsewhere on the rank's own thread, in its calls that wait or serve messages. While one
     ///    waits, the call that runs it goes on waiting, too: so it must not wait for what its own
     ///    rank does only after that.
-    /// Those of what has been sent before the sender's function returns run before the job ends; on
-    /// simulated machines, of what has come before the last rank's function returns. @cost an
-    /// allocation, and a wake of a thread that sleeps.
+    /// Those of what has been sent before the sender's function returns run before the job ends.
+    /// @cost an allocation, and a wake of a thread that sleeps.
     bool may_wait = false;
 };
 

@@ -122,8 +122,14 @@ int simulation::run(const job& work) {
         if (status == 0) status = own;
         rank.has_returned = true;
         rest(rank);
+        if (++returned_ == ranks_.size()) cancel_kills();
     });
     return status;
+}
+
+/// Those that come too late: what is under way still arrives, and nothing else is to happen.
+void simulation::cancel_kills() {
+    for (kill_event& each : kills_) engine_.cancel(each);
 }
 
 /// On the rank's stack, which nothing else needs any more.

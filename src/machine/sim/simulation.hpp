@@ -178,6 +178,7 @@ private:
     void spend_host_time(rank_state& rank);
     std::uint64_t& own_committed_bytes();
     void kill(const run_setting::kill& whom);
+    void cancel_kills();
     void begin_call(rank_state& rank);
     void end_call(rank_state& rank);
     void serve_inbox(rank_state& rank);
@@ -305,6 +306,7 @@ private:
     std::uintptr_t stack_mark_ = 0;  ///< where the stack of the job's caller ends
     void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
     std::vector<kill_event> kills_;
+    std::size_t returned_ = 0;  ///< ranks whose functions have
     std::vector<node_memory> nodes_;
     std::uint32_t ranks_per_process_ = 1;
     std::uint32_t ranks_per_node_ = 1;

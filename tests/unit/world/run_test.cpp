@@ -85,6 +85,32 @@ TEST_F(run_test, a_future_that_outlives_its_job_is_empty) {
     }
 }
 
+TEST_F(run_test, calls_that_nobody_waits_for_are_made_before_a_job_ends) {
+    for (const char* machine : {"threads:3@3", "threads:4@2", "sim:crossbar,ranks=4",
+                                "sim:crossbar,ranks=3,kill=1@1s", "sim:now-ultrasparc,ranks=4"}) {
+        constexpr int calls = 50;
+        static std::atomic<int> made;
+        static std::atomic<int> passed_on;
+        made = passed_on = 0;
+        std::uint32_t size = 0;
+        EXPECT_EQ(run_on(machine,
+                         [&](const world& all) {
+                             const std::uint32_t next = (all.rank() + 1) % all.size();
+                             if (all.rank() == 0) size = all.size();
+                             for (int i = 0; i < calls; ++i) {
+                                 rpc_oneway(next, [] {
+                                     ++made;
+                                     rpc_oneway(0, [] { ++passed_on; });
+                                 });
+                             }
+                         }),
+                  0)
+            << said;
+        EXPECT_EQ(made, calls * static_cast<int>(size)) << machine;
+        EXPECT_EQ(passed_on, made) << machine;
+    }
+}
+
 /// They sleep by then: longer than their patience passes.
 TEST_F(run_test, who_has_returned_waits_for_the_last_one) {
     for (const char* machine : {"threads:3@3", "threads:4@2"}) {

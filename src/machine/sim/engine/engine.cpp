@@ -70,7 +70,7 @@ stack_of_rank& engine::run_body(task& rank) {
         detail::current_context = rank.context;
         std::exchange(rank.body, nullptr)();
         --live_;
-        next = live_ == 0 ? &main_ : next_rank();
+        next = next_rank();
     } while (next == &rank);  // events have run on this stack, and one has given it a body
     current_ = next;
     return stack_of(*next);
@@ -115,10 +115,14 @@ void engine::drop_cancelled() {
     cancelled_ = 0;
 }
 
-/// Lets events happen until one continues a rank.
+/// Lets events happen until one continues a rank. When all bodies have returned and nothing is to
+/// come any more, the caller of `run` goes on.
 task* engine::next_rank() {
     while (true) {
-        if (queue_.empty()) on_deadlock_();
+        if (queue_.empty()) {
+            if (live_ == 0) return &main_;
+            on_deadlock_();
+        }
         const queue_entry next = queue_.pop();
         event& what = *next.what;
         fetch_ahead();

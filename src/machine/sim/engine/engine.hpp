@@ -64,7 +64,8 @@ public:
         on_beyond_ = std::move(on_beyond);
     }
 
-    /// Runs `body(rank)` of every rank to its end, rank 0 first.
+    /// Runs `body(rank)` of every rank to its end, rank 0 first, and lets everything happen that is
+    /// to come then.
     void run(const std::function<void(std::uint32_t)>& body);
 
     /// The rank that runs now, or whose stack the engine borrows for an event.
