@@ -132,7 +132,7 @@ public:
 
     /// Whether it can be waited for: neither empty nor taken.
     bool is_valid() const noexcept { return value_ || living_state() != nullptr; }
-    /// Whether `get` would return at once. Makes no progress.
+    /// Whether `get` would return at once. A bare look: in a loop of them `test` is what serves.
     bool is_ready() const noexcept {
         const detail::future_state* const state = living_state();
         return value_.has_value() || (state != nullptr && detail::is_fulfilled(*state));
@@ -146,6 +146,12 @@ public:
     [[nodiscard]] bool wait(time_limit timeout,
                             std::source_location site = std::source_location::current()) const {
         return is_ready() || detail::await_state(living_state(), timeout.nanoseconds(), site);
+    }
+
+    /// Whether the value is there. If it is not, serves what has come and lets other ranks of the
+    /// same carrier run: a loop of tests comes to its end.
+    [[nodiscard]] bool test(std::source_location site = std::source_location::current()) const {
+        return wait(time_limit(std::chrono::nanoseconds(0)), site);
     }
 
     /// Waits for the value and takes it: once. Throws what the operation or a continuation has

@@ -157,6 +157,14 @@ SPMD_TEST(rpc_forms, a_chain_of_any_length_may_be_run_by_the_notification_thread
     world.barrier();
 }
 
+SPMD_TEST(rpc_forms, a_loop_of_tests_comes_to_its_end) {
+    auto answer = selion::rpc(test.neighbour(), twice, 21);
+    while (!answer.test()) {
+    }
+    test.equal(answer.get(), 42);
+    world.barrier();
+}
+
 SPMD_TEST(rpc_forms, a_job_may_end_while_futures_wait_for_each_other) {
     auto here = selion::rpc(selion::rank_id(world.rank()), twice, 1);
     here.wait();
