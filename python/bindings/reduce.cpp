@@ -13,6 +13,7 @@
 #include "broadcast.hpp"
 #include "buffer.hpp"
 #include "caller.hpp"
+#include "mixed_number.hpp"
 #include "numpy_fields.hpp"
 #include "single_values.hpp"
 
@@ -151,24 +152,24 @@ nb::object combined_array(const selion::team& all, nb::handle value, const combi
     return out.is_none() ? array : nb::borrow(out);
 }
 
-template <class T>
-nb::object combined_value(const selion::team& all, T value, const combination& how) {
-    with_operation(how.operation, [&](const auto& operation) {
+nb::object combined_value(const selion::team& all, mixed_number value, const combination& how) {
+    with_operation(how.operation, [&]<class Operation>(const Operation&) {
         const nb::gil_scoped_release free;
         const std::span one(&value, 1);
+        constexpr mixed_operation<Operation> operation;
         if (how.what == "reduce") return all.reduce(one, operation, how.root);
         if (how.what == "scan") return all.scan(one, operation);
-        if (how.what == "exscan") return all.exscan(one, operation, T{});
+        if (how.what == "exscan") return all.exscan(one, operation, mixed_number());
         value = all.all_reduce(value, operation);
     });
-    return gives_only(all, how) ? nb::none() : nb::cast(value);
+    return gives_only(all, how) ? nb::none() : value.in_python();
 }
 
 nb::object combined(const selion::team& all, nb::handle given, const combination& how,
                     nb::handle out) {
     enter_call(all);
     if (PyFloat_CheckExact(given.ptr()) && out.is_none()) {
-        return combined_value(all, PyFloat_AS_DOUBLE(given.ptr()), how);
+        return combined_value(all, mixed_number(PyFloat_AS_DOUBLE(given.ptr())), how);
     }
     const nb::object array = elements_of(given);
     if (array.is_valid()) return combined_array(all, array, how, out);
@@ -178,10 +179,10 @@ nb::object combined(const selion::team& all, nb::handle given, const combination
     }
     const nb::object value = plain(given);
     if (nb::isinstance<nb::float_>(value)) {
-        return combined_value(all, nb::cast<double>(value), how);
+        return combined_value(all, mixed_number(nb::cast<double>(value)), how);
     }
     if (nb::isinstance<nb::int_>(value) && !nb::isinstance<nb::bool_>(value)) {
-        return combined_value(all, as_int64(value), how);
+        return combined_value(all, mixed_number(as_int64(value)), how);
     }
     throw nb::type_error((what + " combines an int, a float or a NumPy array of numbers.").c_str());
 }

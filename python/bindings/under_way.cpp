@@ -56,7 +56,15 @@ started::~started() {
 
 bool started::is_ready() const {
     expect_own();
-    return what_->is_over();
+    if (what_->is_over() || selion::detail::current_context->own.in_handler) {
+        return what_->is_over();
+    }
+    const nb::gil_scoped_release free;
+    try {
+        return what_->finish(std::chrono::nanoseconds(0));
+    } catch (...) {
+        return true;  // who waits is told
+    }
 }
 
 bool started::wait(std::optional<double> seconds) const {

@@ -54,6 +54,7 @@ public:
     started(started&&) = default;
     ~started();
 
+    /// Whether it is over, or has ended in an error. Serves others if it is not.
     bool is_ready() const;
     /// @param seconds none: for ever. @return whether it is over. @error ValueError; what has
     /// ended it

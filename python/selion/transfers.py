@@ -25,7 +25,7 @@ class Transfer(Generic[_Result]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is complete. Makes no progress."""
+        """Whether it is complete. If not, serves others: a loop of such looks ends."""
         return self._started.is_ready
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -81,6 +81,27 @@ def test_a_loop_of_tests_serves_calls(job, machine):
 
 
 @pytest.mark.parametrize("machine", machines)
+def test_a_loop_of_looks_at_futures_ends(job, machine):
+    job.expect_no_fault(
+        """
+        right = (world.rank + 1) % world.size
+        answer = world.call(right, pow, 2, 5)
+        while not answer.is_ready:
+            pass
+        assert answer.result() == 32
+        total = world.split_phase.all_reduce(np.ones(3))
+        while not total.is_ready:
+            pass
+        assert (total.result() == world.size).all()
+        seen = world.call(right, lambda future: future().is_ready,
+                          lambda: world.call(world.rank, abs, -1))
+        assert seen.result() in (False, True)  # where it may not wait, it looks
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
 def test_calls_that_want_no_answer(job, machine):
     """They come in the order in which they were sent."""
     job.expect_no_fault(

@@ -39,6 +39,33 @@ def test_values(job, machine):
 
 
 @pytest.mark.parametrize("machine", machines)
+@pytest.mark.parametrize("checked", ["off", "on"])
+def test_ints_and_floats_combine_as_numbers_of_python_do(job, machine, checked):
+    """The sum of an empty list is the int 0."""
+    job.variables = {"SELION_CHECK_CALLS": checked}
+    job.expect_no_fault(
+        """
+        r, n = world.rank, world.size
+        mine = sum([] if r == 0 else [0.25] * r)
+        total = world.all_reduce(mine)
+        assert total == n * (n - 1) / 8 and type(total) is (int if n == 1 else float), total
+        assert world.all_reduce(r if r % 2 else r + 0.5, "maximum") == max(
+            q if q % 2 else q + 0.5 for q in range(n))
+        least = world.all_reduce(-r if r else -0.5, "minimum")
+        assert least == min(-0.5, 1 - n)
+        whole = world.all_reduce(2**62 + r)
+        assert type(whole) is int and whole % 2**64 == sum(2**62 + q for q in range(n)) % 2**64
+        assert world.scan(1 if r == 0 else 0.5) == 1 + r / 2
+        before = world.exscan(1 if r == 0 else 0.5)
+        assert before == (None if r == 0 else 1 + (r - 1) / 2)
+        at_root = world.reduce(1.5 if r == n - 1 else 1, "plus", n - 1)
+        assert at_root == (n + 0.5 if r == n - 1 else None)
+        """,
+        machine,
+    )
+
+
+@pytest.mark.parametrize("machine", machines)
 def test_arrays(job, machine):
     job.expect_no_fault(
         """

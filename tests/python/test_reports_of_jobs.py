@@ -154,12 +154,12 @@ def test_who_has_only_arrived_is_not_taken_for_somebody_else(job):
 @pytest.mark.parametrize("machine", ["processes:2", "processes:2,direct=off",
                                      "sim:crossbar,ranks=2"])
 @pytest.mark.parametrize(("given", "taken"), [
-    (("world.all_reduce(1)", "world.all_reduce(1.5)"),
+    (("world.all_reduce(np.array([1]))", "world.all_reduce(np.array([1.5]))"),
      ("all_reduce of 1 element of 8 bytes", "all_reduce of 1 element of 8 bytes")),
     (("world.all_reduce(np.zeros(2))", "world.all_reduce(np.zeros(3))"),
      ("all_reduce of 2 elements of 8 bytes", "all_reduce of 3 elements of 8 bytes")),
     (("world.barrier()", "world.all_reduce(1)"),
-     ("barrier", "all_reduce of 1 element of 8 bytes")),
+     ("barrier", "all_reduce of 1 element of 16 bytes")),
     (("world.all_gather(np.array([1.5]))", "world.all_gather(np.array([7]))"),
      ("all_gather of 8 elements of 1 byte",) * 2),
     (("world.exchange(np.zeros(2))", "world.exchange(np.zeros(2, 'i8'))"),
