@@ -30,6 +30,8 @@ def of_next_job(environment: Mapping[str, str]) -> dict[str, str]:
         if not name or name.lower() in _switches:
             continue
         path = os.path.abspath(name)
+        if os.path.exists(path) and not os.path.isfile(path):
+            continue  # a device takes what all jobs write
         with _lock:
             _jobs[path] += 1
             number = _jobs[path]

@@ -36,14 +36,16 @@ constexpr std::uint64_t most_traced_of_rank = 1'000'000;
 constexpr std::uint64_t most_traced = 20'000'000;
 constexpr int most_links = 40;  // one after another, as the kernel follows them
 
-/// What the first job of a program has written stays: "all.json", "all.2.json", …
+/// What the first job of a program has written stays: "all.json", "all.2.json", … A device takes
+/// what all of them write.
 /// @pre the job has not begun: those before it are counted.
 std::string file_of(base::knob which) {
     const std::string value = base::knob_text(which).value_or("");
     if (value.empty() || base::is_switch_word(value)) return {};
     std::filesystem::path path = std::filesystem::absolute(value);  // ranks may change their folder
     const std::uint32_t number = machine::job_number();
-    if (number != 1) {
+    std::error_code trouble;  // of one that is not there
+    if (number != 1 && !std::filesystem::is_other(path, trouble)) {
         const std::string name = path.stem().string() + fmt::format(".{}", number);
         path.replace_filename(name + path.extension().string());
     }
@@ -61,6 +63,14 @@ bool append_to(const std::string& path, int flags, std::string_view text) {
     const auto name = base::knob_table()[static_cast<std::size_t>(which)].name;
     throw error(status::bad_argument, fmt::format("{}={}: cannot write this file ({})", name, path,
                                                   std::strerror(errno)));
+}
+
+/// The second of two jobs at a time would begin the file anew, and both would write on.
+void expect_claim(claimed_file& file, const std::string& path, base::knob which) {
+    if (file.claim(path)) return;
+    throw error(status::bad_argument,
+                fmt::format("{}={}: another job writes this file now; legal is a file for each job",
+                            base::knob_table()[static_cast<std::size_t>(which)].name, path));
 }
 
 /// Where a file would be made under this name: also a link may lead to one that is not there yet.
@@ -148,8 +158,9 @@ record_files::record_files(const machine_description& description)
     published_.resize(description.ranks);
 }
 
-void record_files::begin(const machine_description& description) const {
+void record_files::begin(const machine_description& description) {
     if (trace_) {
+        expect_claim(claimed_trace_, trace_->path(), base::knob::trace);
         const bool is_virtual = !description.capabilities.real_time;
         const std::string head =
             meters::trace_head({.machine = description.spec,
@@ -159,9 +170,9 @@ void record_files::begin(const machine_description& description) const {
                                 .event_cost_ps = is_virtual ? 0 : measure_event_cost_ps()});
         if (!trace_->begin(head)) refuse(trace_->path(), base::knob::trace);
     }
-    if (!meters_path_.empty() && !append_to(meters_path_, O_TRUNC, "")) {
-        refuse(meters_path_, base::knob::meters);
-    }
+    if (meters_path_.empty()) return;
+    expect_claim(claimed_meters_, meters_path_, base::knob::meters);
+    if (!append_to(meters_path_, O_TRUNC, "")) refuse(meters_path_, base::knob::meters);
 }
 
 meters::recorder* record_files::start_rank(std::uint32_t rank) {

@@ -11,6 +11,7 @@
 #include "machine/machine.hpp"
 #include "machine/process/last_words.hpp"
 #include "meters/record/recorder.hpp"
+#include "world/claimed_file.hpp"
 #include "world/trace_file.hpp"
 
 namespace selion::detail {
@@ -25,8 +26,8 @@ public:
 
     bool has_trace() const { return trace_.has_value(); }
 
-    /// @error bad_argument when a file cannot be written.
-    void begin(const machine_description& description) const;
+    /// @error bad_argument when a file cannot be written, or another job writes it now.
+    void begin(const machine_description& description);
     /// A recorder for one rank, which lives as long as this object; null when nothing is recorded.
     meters::recorder* start_rank(std::uint32_t rank);
     void end_rank(std::uint32_t rank);
@@ -39,6 +40,8 @@ private:
 
     std::optional<trace_file> trace_;
     std::string meters_path_;
+    claimed_file claimed_trace_;  // by the first process of a job
+    claimed_file claimed_meters_;
     std::atomic<bool> has_told_loss_ = false;
     bool records_ = false;
     meters::trace_buffer::limits most_{};

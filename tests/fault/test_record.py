@@ -5,11 +5,12 @@ unless asked for."""
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 
 import pytest
-from jobs import programs, run, site
+from jobs import Job, programs, run, site, soon
 
 machines = {"threads:3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
 
@@ -69,6 +70,21 @@ def test_a_second_job_replaces_the_files(machine: str, tmp_path: Path):
         assert run("surroundings", "exchange", machine=machine, SELION_TRACE=str(path)).status == 0
     barriers = [event for event in json.loads(path.read_text()) if event["name"] == "barrier"]
     assert len(barriers) == machines[machine]
+
+
+@pytest.mark.parametrize("machine", ["threads:2", "processes:2", "sim:crossbar,ranks=2"])
+@pytest.mark.parametrize("knob", ["SELION_METERS", "SELION_TRACE"])
+def test_a_file_is_one_job_s_at_a_time(machine: str, knob: str, tmp_path: Path):
+    asked = {knob: str(tmp_path / "file")}
+    with Job("tracing", "10", "stay", machine=machine, **asked) as first:
+        first.processes(2)
+        second = run("surroundings", "exchange", machine=machine, **asked)
+        assert second.status == 2
+        assert second.err == (f"selion: {knob}={asked[knob]}: another job writes this file now; "
+                              "legal is a file for each job\n")
+        os.killpg(first.process.pid, signal.SIGKILL)
+        first.end(within=soon)
+    assert run("surroundings", "exchange", machine=machine, **asked).status == 0
 
 
 @pytest.mark.parametrize("machine", machines)

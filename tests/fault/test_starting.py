@@ -60,6 +60,13 @@ def test_a_program_may_leave_out_a_job_that_is_over(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.2.jsonl", "m.jsonl"]
 
 
+def test_a_device_takes_what_all_jobs_record():
+    outcome = run("starting", "left", SELION_METERS="/dev/stdout")
+    assert (outcome.status, outcome.err) == (0, "")
+    read = [json.loads(line) for line in lines(outcome.out) if line.startswith("{")]
+    assert sorted(line["rank"] for line in read if line["name"] == "barrier") == [0, 0, 1, 1, 2]
+
+
 @pytest.mark.skipif(is_sanitized, reason="a sanitizer looks for leaks in the copy, in vain")
 def test_copies_of_ranks_start_no_processes():
     """Each would start ranks, and these copies of themselves, without end."""

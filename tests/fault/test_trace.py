@@ -207,6 +207,16 @@ def test_an_interrupted_job_leaves_all_that_was_recorded(machine: str, number: s
     expect_everything(path, ranks)
 
 
+@pytest.mark.parametrize("machine", ["processes:3", "processes:2x2"])
+def test_a_signal_is_not_lost_because_its_rank_returns_meanwhile(machine: str, tmp_path: Path):
+    """What is recorded is written first, which takes a while."""
+    for attempt in range(5):
+        outcome = run("tracing", "20000", "term", machine=machine,
+                      SELION_TRACE=str(tmp_path / f"{attempt}.json"))
+        assert outcome.status == 128 + signal.SIGTERM, outcome.err
+        assert "signal 15" in outcome.err
+
+
 @pytest.mark.parametrize("machine", ["threads:3@3", "processes:3", "sim:crossbar,ranks=3"])
 def test_a_killed_job_leaves_all_but_the_last_part(machine: str, tmp_path: Path):
     path = tmp_path / "trace.json"

@@ -5,10 +5,12 @@
 //   stay     rank 0 works without calling Selion until it is killed, the others wait for it
 //   deadlock all ranks wait for nobody
 //   throw, exit, segv, abort    the last rank does so, the others wait for it
+//   term     the last rank gets SIGTERM; then all ranks return
 
 #include <unistd.h>
 #include <selion/selion.hpp>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -76,6 +78,10 @@ void run_rank(selion::world& world, int count, std::string_view end) {
     if (end == "return") return;
     say("rank " + std::to_string(world.rank()) + " process " + std::to_string(getpid()) + "\n");
     world.barrier();  // a rank that stays may keep others from their work
+    if (end == "term") {
+        if (world.rank() == world.size() - 1) kill(getpid(), SIGTERM);
+        return;
+    }
     // Paced only so that the machine has time for the rest of the test.
     while (end == "stay" && world.rank() == 0) usleep(1000);
     if (world.rank() == world.size() - 1) die(end);

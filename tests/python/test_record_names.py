@@ -65,6 +65,15 @@ for switch in ("1", "Off"):
         assert _names(tmp_path / file) == {name}
 
 
+def test_a_device_has_one_name(tmp_path):
+    (tmp_path / "told").symlink_to("/dev/null")
+    _run(tmp_path, """
+for _ in range(3):
+    selion.run(f, "any", machine="processes:1")
+""", SELION_METERS="told")
+    assert _files(tmp_path) == ["told"]
+
+
 def test_a_job_within_a_rank_spares_the_rank_s_files(tmp_path):
     text = """
 def outer(world):

@@ -30,9 +30,10 @@ constexpr unsigned char dying = 255;
 
 /// What handlers may touch.
 struct handler_state {
-    std::atomic<int> notes = -1;     ///< where notes are written
-    std::atomic<int> done = -1;      ///< becomes readable when everything is done
-    std::atomic<pid_t> process = 0;  ///< in which somebody waits for notes
+    std::atomic<int> notes = -1;         ///< where notes are written
+    std::atomic<int> done = -1;          ///< becomes readable when everything is done
+    std::atomic<pid_t> process = 0;      ///< in which somebody waits for notes
+    std::atomic<bool> is_dying = false;  ///< of a signal that has been noted
 };
 handler_state state;
 
@@ -45,6 +46,7 @@ void on_interrupt(int number) {
     const int before = errno;
     // A process that a rank has forked has the handler, but not the thread.
     if (state.process.load(std::memory_order_relaxed) == getpid()) {
+        state.is_dying.store(true, std::memory_order_relaxed);
         note(state.notes.load(std::memory_order_relaxed), static_cast<unsigned char>(number));
     } else {
         die_of(number);
@@ -129,6 +131,11 @@ void say_last_words() {
     const std::lock_guard lock(speaking);
     if (speaker == nullptr) return;
     if (const std::function<void()> act = std::exchange(speaker->act_, nullptr)) act();
+}
+
+void die_if_interrupted() {
+    const bool is_own = state.process.load(std::memory_order_relaxed) == getpid();
+    while (is_own && state.is_dying.load(std::memory_order_relaxed)) pause();
 }
 
 void say_last_words_from_handler() {

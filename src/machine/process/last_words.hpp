@@ -14,6 +14,10 @@ void say_last_words();
 /// The same from the handler of a fatal signal. Waits half a second at most.
 void say_last_words_from_handler();
 
+/// For who is about to end the process as if nothing had happened. Does not return if one of the
+/// signals below has come: the process dies of it as soon as that is done.
+void die_if_interrupted();
+
 /// Something that a process with ranks shall still do if it ends early: because of SIGINT, SIGTERM
 /// or SIGHUP, a fatal signal, or a call that ends the job. Not after SIGKILL and `_exit`.
 ///

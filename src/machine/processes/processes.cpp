@@ -21,6 +21,7 @@
 #include "machine/process/exit_watch.hpp"
 #include "machine/process/failure.hpp"
 #include "machine/process/job_environment.hpp"
+#include "machine/process/last_words.hpp"
 #include "machine/process/run_history.hpp"
 #include "machine/processes/process_limit.hpp"
 #include "machine/processes/supervisor.hpp"
@@ -126,6 +127,7 @@ private:
             const exit_watch exits(mapping_->control().ending);
             status = ranks_->run(work, true);
         }
+        die_if_interrupted();
         publish(mapping_->process(place.process).has_finished, 1u);
         std::exit(exit_status_of(status));
     }
