@@ -5,6 +5,7 @@ quiet are as ever, and that nothing stays behind while its rank computes."""
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from launched import Launched, skip_without_fabric, soon
@@ -52,6 +53,15 @@ def test_quiet_waits_for_what_has_gathered(ranks: int):
 def test_what_a_computing_rank_has_begun_leaves(machine: str):
     processes = 1 if "x2" in machine else 2
     with Launched(processes, "test_batches", "computing", SELION_MACHINE=machine) as job:
+        outcome = job.end(within=2 * soon)
+    assert outcome.status == 0, outcome.err
+
+
+@pytest.mark.parametrize("provider", ["net", "tcp;ofi_rxm"])
+def test_what_stands_behind_longer_puts_leaves_too(provider: str, tmp_path: Path):
+    (tmp_path / "heard").touch()
+    with Launched(2, "test_batches", "behind", str(tmp_path / "heard"), SELION_MACHINE=_alone,
+                  SELION_FABRIC_PROVIDER=provider) as job:
         outcome = job.end(within=2 * soon)
     assert outcome.status == 0, outcome.err
 

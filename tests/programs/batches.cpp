@@ -4,14 +4,19 @@
 ///   batches rows COUNT      COUNT puts, atomics, gets and messages, each kind in a row
 ///   batches ends COUNT      rows of 1 to COUNT puts, each with a quiet after it
 ///   batches computing       some puts and a signal; then rank 0 computes and calls nothing
+///   batches behind FILE     the same behind longer ones, and behind a full window; rank 1 tells
+///                           in FILE what it has heard
 ///
 /// Exit status 1 when something is not where it should be.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include <selion/selion.hpp>
@@ -121,16 +126,97 @@ void run_computing(selion::world& world, all_places places) {
     world.barrier();
 }
 
+/// What rank 1 tells past the network: one byte for each signal.
+class notes {
+public:
+    explicit notes(const char* path) : path_(path) {}
+    void add() const {
+        std::FILE* const file = std::fopen(path_, "a");
+        std::fputc('.', file);
+        std::fclose(file);
+    }
+    /// Calls nothing of the library meanwhile.
+    void await(std::uintmax_t count, const char* what) const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        std::error_code none;
+        while (std::filesystem::file_size(path_, none) < count || none) {
+            expect(std::chrono::steady_clock::now() < end, what);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+
+private:
+    const char* path_;
+};
+
+/// Send buffers are used up by longer puts, of which nobody reads that they have left.
+void run_behind(selion::world& world, all_places places, const char* path) {
+    const notes heard(path);
+    const auto arrived = places.member(&place::arrived);
+    const std::vector<std::uint64_t> data(200, 7);
+    std::uint64_t turn = 0;
+    for (std::uint64_t puts = 8; puts <= 20; ++puts) {
+        ++turn;
+        world.barrier();
+        if (world.rank() == 0) {
+            for (std::uint64_t i = 0; i < puts; ++i) {
+                selion::put(cell_of(places.on(1), 0), std::span<const std::uint64_t>(data));
+            }
+            selion::rpc_oneway(1, [] {});
+            selion::put(cell_of(places.on(1), 300), turn);
+            selion::notify(arrived.on(1), selion::signal_set(turn));
+            heard.await(turn, "a signal stayed behind while its rank computed");
+        } else {
+            selion::wait_until(arrived, turn);
+            expect(places.local()->values[300] == turn, "a signal came before its data");
+            heard.add();
+        }
+    }
+}
+
+/// The frame behind a long put finds the window full.
+void run_behind_a_window(selion::world& world, all_places places, const char* path) {
+    constexpr std::uint64_t window = 64;
+    const notes heard(path);
+    const auto bare = places.member(&place::heard);
+    const auto arrived = places.member(&place::arrived);
+    const auto room = selion::allocate<std::uint64_t>(world, 4000);
+    const std::vector<std::uint64_t> data(4000, 7);
+    for (std::uint64_t turn = 101; turn <= 103; ++turn) {
+        world.barrier();
+        if (world.rank() == 0) {
+            for (std::uint64_t i = 0; i < window + turn % 2; ++i) {
+                selion::notify(bare.on(1), selion::signal_add(1));
+                selion::progress();
+            }
+            selion::put_signal(room.on(1), std::span<const std::uint64_t>(data), arrived.on(1),
+                               selion::signal_set(turn));
+            heard.await(turn - 88, "the signal of a long put stayed behind");
+        } else {
+            compute(std::chrono::milliseconds(50));
+            selion::wait_until(arrived, turn);
+            heard.add();
+        }
+    }
+    world.barrier();
+    selion::deallocate(world, room);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     return selion::run(argc, argv, [&](selion::world& world) {
         const std::string_view what = argc > 1 ? argv[1] : "";
-        const std::uint64_t count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : cells;
+        const std::uint64_t count =
+            argc > 2 && what != "behind" ? std::strtoull(argv[2], nullptr, 10) : cells;
         const auto places = selion::allocate<place>(world, 1);
         if (what == "rows") run_rows(world, places, count);
         if (what == "ends") run_ends(world, places, count);
         if (what == "computing") run_computing(world, places);
+        if (what == "behind") {
+            run_behind(world, places, argv[2]);
+            run_behind_a_window(world, places, argv[2]);
+        }
         selion::deallocate(world, places);
     });
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "machine/fabric/wire.hpp"
+#include "selion/detail/global_address.hpp"
 
 namespace selion {
 class counter;
@@ -59,7 +60,8 @@ public:
     /// @param completion counts when the batch has been taken. @pre `may_be_batched`, `fits`, and
     /// has room
     void add(const outgoing_frame& frame, counter* completion);
-    /// The same for a put without a signal, the most frequent one, at less cost.
+    /// The same for a put without a signal, the most frequent one, at less cost. One that begins
+    /// where the last one ends is added to it.
     void add_put(std::uint64_t target, std::span<const std::byte> data, counter* completion);
     /// The peer shall tell at once when it has taken it.
     void ask() { asks_ = true; }
@@ -77,12 +79,17 @@ private:
     /// Beside the data, which are filled up to whole words.
     static constexpr std::size_t most_entry_bytes = 6 * sizeof(std::uint64_t);
 
+    bool lengthen_last_put(std::uint64_t target, std::span<const std::byte> data);
     std::byte* fill(std::byte* place);
     void end_entry(const std::byte* place, counter* completion);
 
     std::unique_ptr<batch_room> room_;
     std::size_t bytes_ = 0;
     std::size_t asked_bytes_ = 0;  ///< that its gets want
+    // Of the last entry, if it is a put without a signal.
+    std::size_t last_put_ = 0;                      ///< where it begins
+    std::uint64_t put_end_ = detail::null_address;  ///< of what it writes; null: it is another one
+    bool last_is_whole_ = false;                    ///< of words
     std::uint32_t begun_ = 0;
     frame_needs needs_;
     bool asks_ = false;
@@ -96,6 +103,9 @@ public:
         : batch_(batch), rest_(following) {}
 
     bool is_over() const { return rest_.empty(); }
+    /// Takes the next frame if it is a put without a signal, the most frequent one, at less cost.
+    /// @return false: it is another one, or none, and has not been taken.
+    bool next_put(std::uint64_t& target, std::span<const std::byte>& data);
     /// @param following of the frame; holds as long as the batch's bytes. @return length or kind if
     /// the rest of the bytes is no frame; the values of its fields are for `check_frame`.
     frame_fault next(frame_head& head, std::span<const std::byte>& following);
@@ -103,6 +113,7 @@ public:
 private:
     const frame_head& batch_;
     std::span<const std::byte> rest_;
+    std::uint64_t put_end_ = detail::null_address;  ///< as of the batch that is read
 };
 
 }  // namespace selion::machine::fabric

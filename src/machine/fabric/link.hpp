@@ -120,6 +120,15 @@ struct peer_link {
     class_account& requests() { return of(frame_class::request); }
     class_account& replies() { return of(frame_class::reply); }
 
+    /// Open batches of the other class. Each has a send buffer set aside, so that it can leave
+    /// while the rank reads no news of the provider.
+    std::uint32_t batches_beside(frame_class which) {
+        const bool is_request = which == frame_class::request;
+        return (is_request ? replies() : requests()).batch.is_empty() ? 0 : 1;
+    }
+    std::uint32_t open_batches() {
+        return batches_beside(frame_class::request) + batches_beside(frame_class::reply);
+    }
     bool is_quiet() { return requests().is_quiet() && replies().is_quiet() && reads == 0; }
     /// Whether it is not known to have taken all, fleeting frames too, or memory is being moved.
     bool is_owed() const {

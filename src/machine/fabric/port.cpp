@@ -96,7 +96,7 @@ void port::post(detail::rank_context& context, std::uint32_t peer, const outgoin
     const auto attempt = [&] {
         if (is_dead(peer)) return true;
         peer_link& link = link_to(peer);
-        is_posted = try_post(peer, link, frame, completion);
+        is_posted = try_post(peer, link, frame, completion, true);
         return is_posted;
     };
     bool is_over = false;
@@ -135,7 +135,7 @@ void port::post_message(detail::rank_context& context, const message_request& re
     const auto attempt = [&] {
         if (is_dead(request.target)) return true;
         peer_link& link = link_to(request.target);
-        if (!try_post(request.target, link, frame, nullptr)) return false;
+        if (!try_post(request.target, link, frame, nullptr, true)) return false;
         post_parts(request.target, request, frame.second.size());
         return true;
     };
@@ -170,7 +170,7 @@ void port::post_to_self(detail::rank_context& context, const message_request& re
 
 /// @pre the lock is held.
 void port::send_account(std::uint32_t peer, peer_link& link) {
-    if (link.buffers >= most_buffers) return;
+    if (link.buffers + link.open_batches() >= most_buffers) return;
     outgoing_frame account;
     account.head.secret = around_.bounds.secret;
     account.head.origin = around_.bounds.own_rank;

@@ -14,6 +14,7 @@
 
 #include "machine/death_list.hpp"
 #include "machine/fabric/batch.hpp"
+#include "machine/fabric/brief_lock.hpp"
 #include "machine/fabric/endpoint.hpp"
 #include "machine/fabric/link.hpp"
 #include "machine/fabric/operations.hpp"
@@ -174,9 +175,10 @@ private:
     void note_failure(detail::rank_context& server, const endpoint_event& event);
     peer_link& link_to(std::uint32_t peer);
     bool try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
-                  counter* completion);
+                  counter* completion, bool may_wait);
+    bool may_stay_behind(peer_link& link, frame_class which) const;
     bool try_gather(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
-                    counter* completion);
+                    counter* completion, bool may_wait);
     bool try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
                   const frame_needs& needs, std::span<counter* const> completions,
                   bool is_pushed = false);
@@ -207,6 +209,7 @@ private:
     void await_overtaken(detail::rank_context& context, std::uint32_t peer, bool is_read);
     void begin_move(detail::rank_context& context, memory_move move, const outgoing_frame* after,
                     counter* completion);
+    void await_departure(detail::rank_context& context, std::uint32_t peer);
     void end_move(detail::rank_context& server, const endpoint_event& event);
     void add_goal(std::uint32_t peer, std::vector<quiet_goal>& goals);
     void ask_for_accounts(std::vector<quiet_goal>& goals);
@@ -251,7 +254,7 @@ private:
     operation_table operations_;
     bool is_leaving_ = false;
 
-    std::mutex mutex_;  ///< of what follows, and of every send
+    brief_lock mutex_;  ///< of what follows, and of every send
     std::vector<std::unique_ptr<peer_link>> links_;
     std::vector<std::uint32_t> known_;   ///< peers that have a link
     std::vector<std::uint32_t> listed_;  ///< peers that the next poll looks after

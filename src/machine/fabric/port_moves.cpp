@@ -106,6 +106,19 @@ void port::write(detail::rank_context& context, const long_transfer& what,
         }
         done += bytes;
     }
+    await_departure(context, what.peer);
+}
+
+/// The frame after a move could not wait for room while that began. Left behind, it would stay for
+/// as long as the rank computes.
+void port::await_departure(detail::rank_context& context, std::uint32_t peer) {
+    const auto attempt = [&] {
+        if (is_dead(peer)) return true;
+        peer_link& link = link_to(peer);
+        return !link.requests().has_waiting() || may_stay_behind(link, frame_class::request) ||
+               try_send_waiting(peer, link, frame_class::request);
+    };
+    wait_to(context, attempt, no_deadline);
 }
 
 void port::start_read(detail::rank_context& context, const long_transfer& what,

@@ -25,6 +25,15 @@ constexpr int most_served = 64;
 constexpr std::size_t argument_bytes_room = detail::most_argument_bytes;
 static_assert(argument_bytes_room % 16 == 0);
 
+/// One word is a store, not a call.
+void copy_short(std::byte* to, std::span<const std::byte> data) {
+    if (data.size() == sizeof(std::uint64_t)) {
+        std::memcpy(to, data.data(), sizeof(std::uint64_t));
+    } else {
+        std::memcpy(to, data.data(), data.size());
+    }
+}
+
 /// Whether nothing is left to do once the answer is made: the answer says so itself.
 bool is_taken_by_answer(const frame_head& head) {
     if (head.is_batched()) return false;
@@ -307,16 +316,25 @@ void port::take_batch(detail::rank_context& server, const frame_head& head,
         link.replies().gathers = true;
         look_after(head.origin, link);
     }
+    const auto expect_none = [&](frame_fault fault) {
+        if (fault == frame_fault::none) [[likely]]
+            return;
+        around_.end_job(head.origin,
+                        fmt::format("a batch came with a frame with {}", name_of(fault)));
+    };
     batch_reader batch(head, following);
     while (!batch.is_over()) {
-        frame_head one;
         std::span<const std::byte> data;
-        frame_fault fault = batch.next(one, data);
-        if (fault == frame_fault::none) fault = check_frame(one, around_.bounds);
-        if (fault != frame_fault::none) {
-            around_.end_job(head.origin,
-                            fmt::format("a batch came with a frame with {}", name_of(fault)));
+        for (std::uint64_t target = 0; batch.next_put(target, data);) {
+            if (data.empty()) continue;
+            const bool is_own = around_.bounds.have(target, data.size());
+            expect_none(is_own ? frame_fault::none : frame_fault::address);
+            copy_short(around_.memory + (target & detail::offset_mask), data);
         }
+        if (batch.is_over()) return;
+        frame_head one;
+        expect_none(batch.next(one, data));
+        expect_none(check_frame(one, around_.bounds));
         take(server, one, data);
     }
 }

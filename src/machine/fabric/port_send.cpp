@@ -48,15 +48,15 @@ waiting_frame kept(const outgoing_frame& frame, const frame_needs& needs,
 
 }  // namespace
 
-/// The frame leaves now, or joins those that leave together, or nothing happens. @pre the lock is
-/// held.
+/// The frame leaves now, or joins those that leave together, or nothing happens. @param may_wait
+/// whether the caller can, and will. @pre the lock is held.
 bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
-                    counter* completion) {
+                    counter* completion, bool may_wait) {
     const frame_class which = class_of(frame.head);
     class_account& account = link.of(which);
     const bool is_small = around_.batch_begun && may_be_batched(frame);
     if (is_small && joins_batch(account, frame)) {
-        if (!try_gather(peer, link, frame, completion)) return false;
+        if (!try_gather(peer, link, frame, completion, may_wait)) return false;
         if (frame.is_fleeting && account.queue.empty()) try_send_batch(peer, link, which);
         return true;
     }
@@ -71,9 +71,17 @@ bool port::try_post(std::uint32_t peer, peer_link& link, const outgoing_frame& f
     return true;
 }
 
+/// Whether a batch could leave while the rank computes: a thread sends it that reads no news of the
+/// provider, so nothing that only such news change may stand in its way. @pre the lock is held.
+bool port::may_stay_behind(peer_link& link, frame_class which) const {
+    const class_account& account = link.of(which);
+    return account.queue.empty() && account.has_window() &&
+           link.buffers + link.batches_beside(which) < most_buffers && around_.end.has_buffer();
+}
+
 /// @pre the lock is held.
 bool port::try_gather(std::uint32_t peer, peer_link& link, const outgoing_frame& frame,
-                      counter* completion) {
+                      counter* completion, bool may_wait) {
     const frame_class which = class_of(frame.head);
     class_account& account = link.of(which);
     if (!account.batch.fits(frame) &&
@@ -81,6 +89,8 @@ bool port::try_gather(std::uint32_t peer, peer_link& link, const outgoing_frame&
         return false;
     }
     if (account.batch.is_empty()) {
+        // Who cannot wait leaves it to the rank's next poll.
+        if (may_wait && !may_stay_behind(link, which)) return false;
         if (spare_rooms_.empty()) spare_rooms_.push_back(std::make_unique<batch_room>());
         account.batch.begin(std::move(spare_rooms_.back()), batch_time_);
         spare_rooms_.pop_back();
@@ -128,7 +138,8 @@ bool port::try_send(std::uint32_t peer, peer_link& link, const outgoing_frame& f
                     bool is_pushed) {
     class_account& account = link.of(class_of(frame.head));
     const bool has_window = is_pushed || account.has_window();
-    if (!has_window || link.buffers >= most_buffers) return false;
+    const std::uint32_t set_aside = link.batches_beside(class_of(frame.head));
+    if (!has_window || link.buffers + set_aside >= most_buffers) return false;
     outgoing_frame numbered = frame;
     frame_head& head = numbered.head;
     head.secret = around_.bounds.secret;
@@ -181,7 +192,7 @@ bool port::post_or_queue(std::uint32_t peer, const outgoing_frame& frame, counte
         return true;
     }
     peer_link& link = link_to(peer);
-    if (try_post(peer, link, frame, completion)) return true;
+    if (try_post(peer, link, frame, completion, false)) return true;
     class_account& account = link.of(class_of(frame.head));
     if (!account.batch.is_empty()) queue_batch(account, frame.head.is_reply());
     const std::span<counter* const> completions(&completion, completion == nullptr ? 0 : 1);
@@ -245,8 +256,13 @@ bool port::send_old_batches(bool& is_refused) {
         for (const frame_class which : {frame_class::reply, frame_class::request}) {
             const class_account& account = link.of(which);
             const bool is_old = account.batch.begun() != batch_time_;
-            const bool may_leave = is_old && account.queue.empty();
-            if (may_leave && !try_send_batch(peer, link, which)) is_refused = true;
+            if (account.batch.is_empty() || !is_old) {
+                has_open |= !account.batch.is_empty();
+                continue;
+            }
+            // Other peers may have taken the buffers that there were when it was begun.
+            if (!around_.end.has_buffer()) around_.end.replace_buffers(1);
+            if (!try_send_waiting(peer, link, which)) is_refused = true;
             has_open |= !account.batch.is_empty();
         }
     }

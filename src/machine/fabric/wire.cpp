@@ -15,21 +15,14 @@ constexpr unsigned kind_shift = 8;
 constexpr std::uint16_t fetches_bit = 1u << 12;
 constexpr std::uint16_t known_bits = 0x13ff;
 
-/// Whether so many bytes at a global address lie in the own rank's heap.
-bool is_own_range(std::uint64_t bits, std::uint64_t bytes, const frame_bounds& bounds) {
-    const std::uint64_t offset = bits & detail::offset_mask;
-    return bits >> detail::offset_bits == detail::heap_of(bounds.own_rank) &&
-           bytes <= bounds.reserve_bytes && offset <= bounds.reserve_bytes - bytes;
-}
-
 bool is_signal(std::uint64_t bits, const frame_bounds& bounds) {
     if (bits == detail::null_address) return true;
-    return is_own_range(bits, sizeof(detail::shared_word), bounds) &&
+    return bounds.have(bits, sizeof(detail::shared_word)) &&
            bits % alignof(detail::shared_word) == 0;
 }
 
 frame_fault check_put(const frame_head& head, const frame_bounds& bounds) {
-    if (head.bytes != 0 && !is_own_range(head.operands[0], head.bytes, bounds)) {
+    if (head.bytes != 0 && !bounds.have(head.operands[0], head.bytes)) {
         return frame_fault::address;
     }
     return is_signal(head.operands[1], bounds) ? frame_fault::none : frame_fault::signal;
@@ -37,7 +30,7 @@ frame_fault check_put(const frame_head& head, const frame_bounds& bounds) {
 
 frame_fault check_get(const frame_head& head, const frame_bounds& bounds) {
     if (head.bytes != 0 || head.operands[3] > most_following) return frame_fault::length;
-    if (!is_own_range(head.operands[0], head.operands[3], bounds)) return frame_fault::address;
+    if (!bounds.have(head.operands[0], head.operands[3])) return frame_fault::address;
     return is_signal(head.operands[1], bounds) ? frame_fault::none : frame_fault::signal;
 }
 
@@ -45,8 +38,8 @@ frame_fault check_atomic(const frame_head& head, const frame_bounds& bounds) {
     if (head.bytes != 0) return frame_fault::length;
     const auto request = decode_atomic(head);
     if (!request) return frame_fault::operation;
-    const bool is_there = is_own_range(head.operands[0], request->width, bounds) &&
-                          head.operands[0] % request->width == 0;
+    const bool is_there =
+        bounds.have(head.operands[0], request->width) && head.operands[0] % request->width == 0;
     return is_there ? frame_fault::none : frame_fault::address;
 }
 

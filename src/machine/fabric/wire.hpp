@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "selion/detail/atomic_request.hpp"
+#include "selion/detail/global_address.hpp"
 #include "selion/detail/slow_path.hpp"
 
 /// What ranks send each other. The protocol is told in protocol.md. Knows no network.
@@ -90,6 +91,13 @@ struct frame_bounds {
     std::uint32_t ranks;
     std::uint64_t reserve_bytes;       ///< of the heap
     std::uint64_t most_message_bytes;  ///< of a message's data
+
+    /// Whether so many bytes at a global address lie in the own rank's heap.
+    bool have(std::uint64_t bits, std::uint64_t bytes) const {
+        const std::uint64_t offset = bits & detail::offset_mask;
+        return bits >> detail::offset_bits == detail::heap_of(own_rank) && bytes <= reserve_bytes &&
+               offset <= reserve_bytes - bytes;
+    }
 };
 
 enum class frame_fault : std::uint8_t {

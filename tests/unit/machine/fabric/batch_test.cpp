@@ -101,6 +101,103 @@ TEST(batch, is_full_before_its_room_is) {
     EXPECT_EQ(found, count);
 }
 
+TEST(batch, puts_that_follow_each_other_in_memory_are_one) {
+    const std::vector<std::byte> data = bytes_of(64);
+    const std::span<const std::byte> all(data);
+    open_batch batch = new_batch();
+    batch.add_put(80, all.first(8), nullptr);
+    batch.add_put(88, all.subspan(8, 16), nullptr);
+    batch.add_put(104, all.subspan(24, 8), nullptr);
+    batch.add_put(104, all.subspan(24, 8), nullptr);  // the same place again: one of its own
+    batch.add_put(112, {}, nullptr);
+    batch.add_put(112, all.subspan(32, 3), nullptr);
+    batch.add_put(115, all.subspan(35, 8), nullptr);  // behind what is no whole word
+    batch.add(frame_of(frame_kind::atomic), nullptr);
+    batch.add_put(123, all.subspan(43, 8), nullptr);  // behind another operation
+    struct put {
+        std::uint64_t target;
+        std::span<const std::byte> data;
+    };
+    const put before[] = {{80, all.first(32)},
+                          {104, all.subspan(24, 8)},
+                          {112, {}},
+                          {112, all.subspan(32, 3)},
+                          {115, all.subspan(35, 8)}};
+    const outgoing_frame whole = batch.frame(false);
+    batch_reader reader(whole.head, whole.first);
+    std::uint64_t target = 0;
+    std::span<const std::byte> found;
+    for (const put& each : before) {
+        ASSERT_TRUE(reader.next_put(target, found));
+        EXPECT_EQ(target, each.target);
+        EXPECT_TRUE(std::ranges::equal(found, each.data));
+    }
+    EXPECT_FALSE(reader.next_put(target, found));
+    frame_head head;
+    ASSERT_EQ(reader.next(head, found), frame_fault::none);
+    EXPECT_EQ(head.kind, frame_kind::atomic);
+    ASSERT_TRUE(reader.next_put(target, found));
+    EXPECT_EQ(target, 123u);
+    EXPECT_TRUE(reader.is_over());
+    EXPECT_FALSE(reader.next_put(target, found));
+}
+
+TEST(batch, puts_near_each_other_tell_how_far_that_is) {
+    constexpr std::uint64_t base = std::uint64_t{3} << 40;
+    constexpr std::uint64_t far = std::uint64_t{1} << 31;
+    const std::uint64_t targets[] = {base,       base,           base - 4096,    base + 4096,
+                                     base + far, base + 3 * far, base + 2 * far, base + 1};
+    const std::vector<std::byte> data = bytes_of(8);
+    open_batch batch = new_batch();
+    for (const std::uint64_t target : targets) batch.add_put(target, data, nullptr);
+    const outgoing_frame whole = batch.frame(false);
+    EXPECT_EQ(whole.first.size(), 4 * 24 + 4 * 16u);  // the first, and the last three
+    batch_reader reader(whole.head, whole.first);
+    batch_reader other(whole.head, whole.first);
+    frame_head head;
+    std::span<const std::byte> found;
+    for (const std::uint64_t target : targets) {
+        std::uint64_t place = 0;
+        ASSERT_TRUE(reader.next_put(place, found));
+        EXPECT_EQ(place, target);
+        EXPECT_TRUE(std::ranges::equal(found, data));
+        ASSERT_EQ(other.next(head, found), frame_fault::none);
+        EXPECT_EQ(head.kind, frame_kind::put);
+        EXPECT_EQ(head.operands[0], target);
+        EXPECT_EQ(head.operands[1], detail::null_address);
+        EXPECT_EQ(head.bytes, 8u);
+        EXPECT_TRUE(head.is_batched());
+    }
+    EXPECT_TRUE(reader.is_over() && other.is_over());
+}
+
+TEST(batch, a_put_near_nothing_is_a_fault) {
+    const std::vector<std::byte> data = bytes_of(8);
+    open_batch batch = new_batch();
+    batch.add_put(80, data, nullptr);
+    batch.add_put(800, data, nullptr);
+    const outgoing_frame whole = batch.frame(false);
+    batch_reader reader(whole.head, whole.first.subspan(24));
+    std::uint64_t target = 0;
+    frame_head head;
+    std::span<const std::byte> found;
+    EXPECT_FALSE(reader.next_put(target, found));
+    EXPECT_EQ(reader.next(head, found), frame_fault::kind);
+}
+
+TEST(batch, a_put_that_was_cut_off_is_not_taken) {
+    const std::vector<std::byte> data = bytes_of(16);
+    open_batch batch = new_batch();
+    batch.add_put(80, data, nullptr);
+    const outgoing_frame whole = batch.frame(false);
+    std::uint64_t target = 0;
+    std::span<const std::byte> found;
+    for (std::size_t bytes = 0; bytes < whole.first.size(); ++bytes) {
+        batch_reader reader(whole.head, whole.first.first(bytes));
+        EXPECT_FALSE(reader.next_put(target, found));
+    }
+}
+
 TEST(batch, asks_for_as_much_as_one_frame_brings) {
     open_batch batch = new_batch();
     outgoing_frame get = frame_of(frame_kind::get);
