@@ -6,11 +6,16 @@
 
 namespace selion {
 
+class team_rank;
+
 /// Number of a rank in the world, 0 .. size - 1. Converts to and from integers, never to or from a
 /// `team_rank`: the two count different things.
 class rank_id {
 public:
     constexpr rank_id() noexcept = default;
+    /// They count different things: `team.world_rank(member)` is the rank that a member is.
+    template <std::same_as<team_rank> Team>
+    rank_id(Team member) = delete;
     template <std::integral Integer>
     constexpr rank_id(Integer value) noexcept : value_(static_cast<std::uint32_t>(value)) {}
     constexpr operator std::uint32_t() const noexcept { return value_; }
@@ -38,6 +43,9 @@ private:
 class team_rank {
 public:
     constexpr team_rank() noexcept = default;
+    /// They count different things: `team.rank_of(rank)` is the member that a rank is.
+    template <std::same_as<rank_id> World>
+    team_rank(World rank) = delete;
     template <std::integral Integer>
     constexpr team_rank(Integer value) noexcept : value_(static_cast<std::uint32_t>(value)) {}
     constexpr operator std::uint32_t() const noexcept { return value_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// message: no match for .*operator=|no viable overloaded
+// message: use of deleted function|conversion .* deleted|deleted constructor
 #include <selion/rank.hpp>
 
 void use(selion::rank_id rank, selion::team_rank member) {
