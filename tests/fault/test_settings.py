@@ -230,7 +230,7 @@ def test_too_little_address_space(machine: str):
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, hard))
 
     outcome = run("surroundings", "arguments", machine=machine, prepare=prepare, SELION_HEAP="1G")
-    fitting = run("surroundings", "arguments", machine=machine, prepare=prepare, SELION_HEAP="16M")
+    fitting = run("surroundings", "arguments", machine=machine, prepare=prepare)
     [sentence] = outcome.err.rstrip("\n").split("\n")
     assert sentence.startswith("selion: cannot ")
     for part in ("2 ranks of 1 GiB each", "SELION_HEAP", "ulimit -v"):

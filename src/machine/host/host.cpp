@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -57,6 +58,16 @@ std::uint64_t memory_limit_bytes() {
     const std::uint64_t all = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
     const auto limit = control_groups().lowest("memory", "memory.max", "memory.limit_in_bytes");
     return std::min(all, limit.value_or(all));
+}
+
+std::uint64_t easy_address_bytes() {
+    std::uint64_t least = UINT64_MAX;
+    for (const auto which : {RLIMIT_AS, RLIMIT_FSIZE}) {
+        rlimit limit{};
+        const bool is_limited = getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+        if (is_limited) least = std::min<std::uint64_t>(least, limit.rlim_cur / 2);
+    }
+    return least;
 }
 
 std::int64_t host_time_ns() {

@@ -10,6 +10,10 @@ namespace selion::machine {
 /// Bytes of memory that the process may use: physical memory, or the limit of a cgroup
 /// that it is in if smaller.
 std::uint64_t memory_limit_bytes();
+/// Bytes of addresses that the memory of all ranks may take when nobody says how much: half of what
+/// `ulimit -v` and `ulimit -f` leave the process, whose code and other memory need some too; with
+/// no such limit, as many as there are.
+std::uint64_t easy_address_bytes();
 
 std::uint64_t page_bytes();
 

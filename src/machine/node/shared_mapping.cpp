@@ -35,7 +35,8 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 control_block lay_out(const mapping_plan& plan) {
     const std::uint32_t ranks = plan.shape.ranks();
     const std::uint64_t wanted =
-        plan.heap_bytes != 0 ? plan.heap_bytes : default_reserve(ranks, memory_limit_bytes());
+        plan.heap_bytes != 0 ? plan.heap_bytes
+                             : default_reserve(ranks, memory_limit_bytes(), easy_address_bytes());
     control_block control{};
     control.magic = control_magic;
     control.ranks = ranks;
@@ -103,8 +104,10 @@ std::byte* map(std::uint64_t bytes, int file) {
 
 }  // namespace
 
-std::uint64_t default_reserve(std::uint32_t ranks, std::uint64_t memory_bytes) {
-    const std::uint64_t share = std::bit_floor(default_total_reserve / ranks);
+std::uint64_t default_reserve(std::uint32_t ranks, std::uint64_t memory_bytes,
+                              std::uint64_t address_bytes) {
+    const std::uint64_t share =
+        std::bit_floor(std::min(default_total_reserve, address_bytes) / ranks);
     const std::uint64_t most = std::min(share, detail::offset_mask + 1);
     return std::clamp(std::bit_ceil(memory_bytes), smallest_reserve,
                       std::max(most, smallest_reserve));

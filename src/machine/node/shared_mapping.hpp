@@ -30,7 +30,8 @@ struct mapping_plan {
 
 /// Address space of a rank when nobody says how much: as much as the host has memory, but not more
 /// than its part of what a process may have, nor than an address reaches.
-std::uint64_t default_reserve(std::uint32_t ranks, std::uint64_t memory_bytes);
+std::uint64_t default_reserve(std::uint32_t ranks, std::uint64_t memory_bytes,
+                              std::uint64_t address_bytes);
 
 /// One range of addresses: the control block, then every rank's memory at equal distances. Pages
 /// cost nothing until they are touched.

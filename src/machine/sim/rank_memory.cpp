@@ -17,7 +17,8 @@ namespace {
 /// Wide enough for laptops' problems on few ranks; dense enough that the page tables of many ranks
 /// stay small.
 std::uint64_t easy_reserve(std::uint32_t ranks) {
-    const std::uint64_t easy_total = std::uint64_t{ranks > many_ranks ? 16u : 256u} << 30;
+    const std::uint64_t easy_total =
+        std::min(std::uint64_t{ranks > many_ranks ? 16u : 256u} << 30, easy_address_bytes());
     constexpr std::uint64_t least = std::uint64_t{1} << 20;
     constexpr std::uint64_t most = std::uint64_t{16} << 30;
     return std::clamp(easy_total / ranks, least, most);

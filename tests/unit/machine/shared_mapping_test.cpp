@@ -96,10 +96,13 @@ TEST(shared_mapping, the_reserve_that_nobody_asked_for_can_be_addressed) {
     constexpr std::uint64_t gib = std::uint64_t{1} << 30;
     for (const std::uint32_t ranks : {1u, 2u, 8u, 9u, 64u, 1000u}) {
         for (const std::uint64_t memory : {gib, 24 * gib, 1024 * gib, 1536 * gib, 65536 * gib}) {
-            EXPECT_LE(default_reserve(ranks, memory), detail::offset_mask + 1) << ranks;
+            EXPECT_LE(default_reserve(ranks, memory, UINT64_MAX), detail::offset_mask + 1) << ranks;
+            const std::uint64_t fitting = default_reserve(ranks, memory, 2 * gib);
+            EXPECT_LE(fitting * ranks, 2 * gib);
+            EXPECT_GT(fitting * ranks, gib / 2);
         }
     }
-    EXPECT_GE(default_reserve(1, 24 * gib), gib);
+    EXPECT_GE(default_reserve(1, 24 * gib, UINT64_MAX), gib);
 }
 
 TEST(shared_mapping, the_reserve_is_what_was_asked_for_in_whole_pages) {
