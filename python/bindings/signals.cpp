@@ -69,6 +69,7 @@ public:
 
     bool test(std::uint64_t at_least, std::int64_t index) const {
         expect_alive(index);
+        note_place();
         const nb::gil_scoped_release free;
         return selion::test(own_ + index, at_least);
     }

@@ -135,6 +135,7 @@ std::string_view name_of(operation what) {
         case operation::put_signal: return "put_signal";
         case operation::store: return "store";
         case operation::quiet: return "quiet";
+        case operation::test_signal: return "test";
     }
     return "an unknown call";
 }
@@ -192,20 +193,24 @@ void keep_site(call_record& record) {
     keep_place(record, library_place(look_at(record.process), look_at(record.site), text));
 }
 
-std::string last_call_text(const call_record& record) {
+std::string noted_call_text(const call_record& record) {
     const auto what = static_cast<operation>(look_at(record.what));
-    const bool is_inside = look_at(record.entries) % 2 == 1;
-    const bool is_in_handler = is_inside && what == operation::completions;
-    if (look_at(record.has_finished) != 0 && !is_in_handler) return "its function has returned";
-    if (what == operation::none) return "before its first collective call or wait";
     const std::uint32_t team_size = look_at(record.team_size);
     std::string number;
     if (has_shown_number(what)) {
         number = team_size == 0 ? fmt::format(" #{}", look_at(record.instance))
                                 : fmt::format(" of a team of {}", team_size);
     }
-    std::string text = fmt::format("{}{}{} at {}", is_inside ? "in " : "in its own code, after ",
-                                   name_of(what), number, site_text(record));
+    return fmt::format("{}{} at {}", name_of(what), number, site_text(record));
+}
+
+std::string last_call_text(const call_record& record) {
+    const auto what = static_cast<operation>(look_at(record.what));
+    const bool is_inside = look_at(record.entries) % 2 == 1;
+    const bool is_in_handler = is_inside && what == operation::completions;
+    if (look_at(record.has_finished) != 0 && !is_in_handler) return "its function has returned";
+    if (what == operation::none) return "before its first collective call or wait";
+    std::string text = (is_inside ? "in " : "in its own code, after ") + noted_call_text(record);
     const auto under_way = static_cast<operation>(look_at(record.under_way));
     if (is_inside && what == operation::wait_future && under_way != operation::none) {
         text += fmt::format(" (a started {} is under way)", name_of(under_way));

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "selion/detail/global_address.hpp"
 #include "selion/detail/rank_context.hpp"
 
 namespace selion::machine {
@@ -55,6 +56,7 @@ enum class operation : std::uint32_t {
     put_signal,
     store,
     quiet,
+    test_signal,
 };
 std::string_view name_of(operation what);
 
@@ -92,8 +94,8 @@ struct alignas(detail::line_bytes) call_record {
     std::uint64_t site;           ///< of the last call, as its process sees it; 0 when unknown
     std::uint64_t program_start;  ///< where its process has the main program
     std::uint64_t instance;       ///< collectives of all ranks that this rank has begun
-    std::uint64_t word_offset;    ///< of the awaited word, from the start of the shared mapping
-    std::uint64_t at_least;       ///< awaited value
+    std::uint64_t signal_offset;  ///< in the rank's memory: of the signal that the call looks for
+    std::uint64_t at_least;       ///< that it is to be
     std::uint32_t what;           ///< an `operation`
     std::uint32_t team_size;      ///< members of the last collective's team; 0: all ranks
     std::uint32_t is_waiting;     ///< beyond the first look at a word
@@ -152,6 +154,10 @@ std::string_view end_of(std::string_view text, std::size_t most);
 /// "model.py:12" where a script makes its last call; empty: none does.
 std::string script_place(const call_record& record);
 
+/// A rank's last call that is known: "barrier #3 at em3d.cpp:12".
+/// @pre it has made one.
+std::string noted_call_text(const call_record& record);
+
 /// What a rank is doing, or did last, in words: "in barrier #3 at em3d.cpp:12".
 std::string last_call_text(const call_record& record);
 
@@ -188,6 +194,13 @@ inline call_record* own_record(const detail::rank_context& context) {
     return context.is_foreign_thread ? context.beside : context.call;
 }
 
+/// Which signal a record's last call looks for.
+inline void note_awaited(call_record* record, std::uint64_t signal, std::uint64_t at_least) {
+    if (record == nullptr) return;
+    publish(record->signal_offset, signal & detail::offset_mask);
+    publish(record->at_least, at_least);
+}
+
 /// Marks a rank as inside a call, unless it is inside one: nested ones keep the outermost call's
 /// name. @return the record that `end_call` has to be called with; null: it is inside another.
 inline call_record* begin_call(const detail::rank_context& context, operation what,
@@ -216,6 +229,8 @@ public:
                std::uint32_t team_size = 0)
         : record_(begin_call(context, what, site, team_size)) {}
     ~call_scope() { end_call(record_); }
+    /// Null: it is inside another call.
+    call_record* record() const { return record_; }
     call_scope(const call_scope&) = delete;
     call_scope& operator=(const call_scope&) = delete;
 
@@ -232,6 +247,8 @@ public:
           site_(record.site),
           what_(record.what),
           team_size_(record.team_size),
+          signal_offset_(record.signal_offset),
+          at_least_(record.at_least),
           is_inside_(record.entries % 2 == 1) {
         if (!is_inside_) return;
         if (record_.script_place[0] != 0) script_place_ = record_.script_place;
@@ -242,6 +259,8 @@ public:
         publish(record_.site, site_);
         publish(record_.what, what_);
         publish(record_.team_size, team_size_);
+        publish(record_.signal_offset, signal_offset_);
+        publish(record_.at_least, at_least_);
         if (script_place_) publish_words(record_.script_place, *script_place_);
         publish(record_.entries, record_.entries + 1);
     }
@@ -253,6 +272,8 @@ private:
     std::uint64_t site_;
     std::uint32_t what_;
     std::uint32_t team_size_;
+    std::uint64_t signal_offset_;
+    std::uint64_t at_least_;
     bool is_inside_;
     std::optional<script_text> script_place_;  ///< of a script's call
 };

@@ -259,6 +259,7 @@ void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least, std::source_
     expect_may_wait(context, site);
     shared_word& word = own_word(context, signal, site);
     const machine::call_scope scope(context, machine::operation::wait_signal, site);
+    machine::note_awaited(scope.record(), signal, at_least);
     await(context, {word, at_least, machine::wait_reason::signal});
 }
 
@@ -269,6 +270,7 @@ bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::int64_t 
     if (word_load(word) >= at_least) return true;
     expect_may_wait(context, site);
     const machine::call_scope scope(context, machine::operation::wait_signal, site);
+    machine::note_awaited(scope.record(), signal, at_least);
     return await(context, {word, at_least, machine::wait_reason::signal,
                            deadline_after(context, timeout_ns)});
 }
@@ -276,8 +278,10 @@ bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::int64_t 
 bool test_signal(std::uint64_t signal, std::uint64_t at_least, std::source_location site) {
     rank_context& context = context_of_caller(site);
     const shared_word& word = own_word(context, signal, site);
+    // Also of a test that succeeds at once: a script has noted the place for it already.
+    const machine::call_scope scope(context, machine::operation::test_signal, site);
+    machine::note_awaited(scope.record(), signal, at_least);
     if (word_load(word) >= at_least) return true;
-    const machine::call_scope scope(context, machine::operation::wait_signal, site);
     make_progress(context);
     if (word_load(word) >= at_least) return true;
     onesided::expect_told_acknowledged(context, "test");

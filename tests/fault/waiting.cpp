@@ -200,6 +200,14 @@ void look_often(selion::world& world, signal_ptr mine, std::string_view how,
     world.barrier();
 }
 
+/// All look for a signal that nobody sends.
+void poll_for_ever(signal_ptr mine) {
+    std::puts("ready");
+    std::fflush(stdout);
+    while (!selion::test(mine, 2)) {  // site: poll
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -219,6 +227,7 @@ int main(int argc, char** argv) {
         if (how == "work") work_for_ever(world);
         if (how == "line") wait_for_line(world, mine);
         if (how == "serves" || how == "tests") look_often(world, mine, how, duration);
+        if (how == "polls") poll_for_ever(mine);
         if (how == "long") wait_long(world, mine, duration);
         if (how == "rounds") pass_round(world, mine, std::atoi(argv[2]));
         if (how == "often") meet_often(world, duration);

@@ -56,6 +56,28 @@ def test_a_hang_is_told_with_lines_of_the_program(job, tmp_path, call, name):
         assert each in errors
 
 
+def test_a_loop_of_tests_and_a_return_are_told_without_places_of_other_calls(job, tmp_path):
+    body = """
+        signals = world.signal()
+        if world.rank == 0:
+            while not signals.test(1): pass  # tests
+        if world.rank == 1:
+            world.barrier()
+    """
+    for limit in ("0.5", "4", "16"):
+        job.variables = {"SELION_HANG_TIMEOUT": limit, "SELION_HANG_ACTION": "abort"}
+        status, _, errors = job.run(body, "processes:3")
+        [tests] = _places(tmp_path, "tests")
+        told = (f"rank 0 does not wait; last known call: test at {tests} for a signal of at least "
+                "1; it is 0\n",
+                "rank 2 waits in the end of run: its function has returned\n")
+        if all(each in errors for each in told):
+            break
+    assert status == 1
+    for each in told:
+        assert each in errors
+
+
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="mpirun is not installed")
 @pytest.mark.parametrize("call", ["part.item(1)", "part.fetch_add(1, 0, 1)"])
 def test_a_hang_of_an_access_is_told_with_its_line(job, tmp_path, for_mpirun, call):

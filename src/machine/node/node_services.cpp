@@ -43,12 +43,7 @@ std::int64_t node_clock::stamp_ps() {
 bool node_clock::wait(detail::rank_context& context, const wait_request& request) {
     // Who only lets others run waits for nothing.
     call_record* const record = request.deadline_ns > 0 ? own_record(context) : nullptr;
-    if (record != nullptr) {
-        const auto* word = reinterpret_cast<const std::byte*>(&request.word);
-        publish(record->word_offset, static_cast<std::uint64_t>(word - mapping_.start()));
-        publish(record->at_least, request.at_least);
-        publish(record->is_waiting, 1u);
-    }
+    if (record != nullptr) publish(record->is_waiting, 1u);
     const std::int64_t start_ps = context.recorder != nullptr ? stamp_ps() : 0;
     const bool has_arrived = context.waiter->wait(request);
     if (context.recorder != nullptr) {

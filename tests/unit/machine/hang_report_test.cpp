@@ -40,8 +40,7 @@ protected:
         auto& word = *reinterpret_cast<detail::shared_word*>(mapping_.slice(rank) + 4096);
         word.value = has;
         begin(record, operation::wait_signal, std::source_location::current());
-        record.word_offset =
-            static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&word) - mapping_.start());
+        record.signal_offset = 4096;
         record.at_least = wants;
     }
     std::string place(std::source_location site) {
@@ -51,10 +50,39 @@ protected:
     shared_mapping mapping_;
 };
 
-TEST_F(hang_report_test, nobody_waits) {
-    EXPECT_THAT(explain_waits(mapping_), HasSubstr("no rank waits"));
-    begin(1, operation::barrier, std::source_location::current(), false);
-    EXPECT_THAT(explain_waits(mapping_), HasSubstr("no rank waits"));
+TEST_F(hang_report_test, the_last_calls_are_told_where_nobody_waits) {
+    EXPECT_EQ(explain_waits(mapping_),
+              "\n  ranks 0-3 do not wait; before their first collective call or wait");
+    const auto site = std::source_location::current();
+    for (const std::uint32_t rank : {0u, 1u, 2u}) begin(rank, operation::barrier, site, false);
+    end(1);
+    mapping_.record(3).has_finished = 1;
+    EXPECT_EQ(explain_waits(mapping_),
+              "\n  ranks 0-2 do not wait; last known call: barrier #1 at " + place(site) +
+                  "\n  rank 3 does not wait; its function has returned");
+}
+
+TEST_F(hang_report_test, who_looks_for_a_signal_is_told_with_its_value) {
+    for (std::uint32_t rank = 1; rank < 4; ++rank) {
+        wait_for_signal(rank, 5, 9);
+        mapping_.record(rank).what = static_cast<std::uint32_t>(operation::test_signal);
+        mapping_.record(rank).is_waiting = 0;
+    }
+    end(2);
+    begin(0, operation::barrier, std::source_location::current());
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("ranks 1-3 do not wait; last known call: test"));
+    EXPECT_THAT(explain_waits(mapping_), HasSubstr("for a signal of at least 9; it is 5"));
+}
+
+TEST_F(hang_report_test, who_has_returned_to_a_script_has_no_place) {
+    for (const std::uint32_t rank : {0u, 1u}) {
+        begin(rank, operation::end_of_run, std::source_location::current());
+        mapping_.record(rank).site = 0;
+        mapping_.record(rank).has_finished = 1;
+    }
+    begin(2, operation::barrier, std::source_location::current());
+    EXPECT_THAT(explain_waits(mapping_),
+                HasSubstr("ranks 0-1 wait in the end of run: their functions have returned\n"));
 }
 
 TEST_F(hang_report_test, who_waits_in_a_collective_and_who_is_absent) {
@@ -182,9 +210,9 @@ TEST_F(hang_report_test, who_lets_others_run_outside_of_calls_does_not_wait) {
 
 TEST_F(hang_report_test, a_place_that_is_of_another_wait_is_not_looked_at) {
     wait_for_signal(2, 4, 7);
-    mapping_.record(2).word_offset = ~std::uint64_t{0} - 7;
+    mapping_.record(2).signal_offset = ~std::uint64_t{0} - 7;
     EXPECT_THAT(explain_waits(mapping_), HasSubstr("rank 2 waits in wait_until at"));
-    mapping_.record(2).word_offset = 4097;
+    mapping_.record(2).signal_offset = 4097;
     EXPECT_THAT(explain_waits(mapping_), Not(HasSubstr("it is 4")));
 }
 

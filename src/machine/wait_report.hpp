@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "machine/call_record.hpp"
+
+namespace selion::machine {
+
+/// What a report sees of a job, whose ranks may go on meanwhile.
+class observed_job {
+public:
+    virtual ~observed_job() = default;
+    virtual std::uint32_t ranks() const = 0;
+    virtual const call_record& record(std::uint32_t rank) const = 0;
+    /// Of the thread that runs completion handlers beside a rank; null: it can have none.
+    virtual const call_record* record_beside(std::uint32_t) const { return nullptr; }
+    /// A rank's symmetric memory.
+    virtual std::span<const std::byte> memory(std::uint32_t rank) const = 0;
+    /// Whether calls of one number are sure to be of one kind, and of equal sizes, roots and types.
+    virtual bool compares_calls() const = 0;
+};
+
+/// Who waits for whom, one line for all that wait in the same call for the same; and the last calls
+/// of those who do not wait, unless somebody waits for them in a collective.
+std::string explain_waits(const observed_job& job);
+
+}  // namespace selion::machine
