@@ -12,6 +12,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/units.hpp"
 #include "machine/host/process_memory.hpp"
 #include "selion/detail/script_place.hpp"
 #include "selion/error.hpp"
@@ -201,26 +202,55 @@ std::string noted_call_text(const call_record& record) {
         number = team_size == 0 ? fmt::format(" #{}", look_at(record.instance))
                                 : fmt::format(" of a team of {}", team_size);
     }
-    return fmt::format("{}{} at {}", name_of(what), number, site_text(record));
+    const std::string site = site_text(record);
+    // A script's function has returned to the library, at no place of the script.
+    const bool has_place = what != operation::end_of_run || site != site_text(std::uint64_t{0});
+    return fmt::format("{}{}{}{}", name_of(what), number, has_place ? " at " : "",
+                       has_place ? site : "");
+}
+
+std::string returned_text(const call_record& record) {
+    const std::int32_t status = look_at(record.return_status);
+    if (status == 0) return "its function has returned";
+    return fmt::format(
+        "its function has returned {} (which ends no other rank: an exception or "
+        "std::exit({}) ends the job)",
+        status, status);
+}
+
+std::string wait_text(const call_record& record) {
+    std::string text = "in " + noted_call_text(record);
+    const auto what = static_cast<operation>(look_at(record.what));
+    const auto under_way = static_cast<operation>(look_at(record.under_way));
+    if (what == operation::wait_future && under_way != operation::none) {
+        text += fmt::format(" (a started {} is under way)", name_of(under_way));
+    }
+    return text;
 }
 
 std::string last_call_text(const call_record& record) {
     const auto what = static_cast<operation>(look_at(record.what));
     const bool is_inside = look_at(record.entries) % 2 == 1;
     const bool is_in_handler = is_inside && what == operation::completions;
-    if (look_at(record.has_finished) != 0 && !is_in_handler) return "its function has returned";
+    if (look_at(record.has_finished) != 0 && !is_in_handler) return returned_text(record);
     if (what == operation::none) return "before its first collective call or wait";
-    std::string text = (is_inside ? "in " : "in its own code, after ") + noted_call_text(record);
-    const auto under_way = static_cast<operation>(look_at(record.under_way));
-    if (is_inside && what == operation::wait_future && under_way != operation::none) {
-        text += fmt::format(" (a started {} is under way)", name_of(under_way));
-    }
-    return text;
+    return is_inside ? wait_text(record) : "in its own code, after " + noted_call_text(record);
 }
 
-std::string overrun_text(const call_record& record) {
-    if (look_at(record.crash_overran_stack) == 0) return {};
-    return ", where its stack has ended (SELION_STACK sets that of ranks that share a thread)";
+std::string crash_place_text(const call_record& record) {
+    const auto place = static_cast<fault_place>(look_at(record.crash_place));
+    if (place == fault_place::none) return {};
+    if (place == fault_place::no_address) {
+        return " at an address that no program can have (a garbage pointer, an index far out of "
+               "its allocation) or that is misaligned";
+    }
+    const std::string address = fmt::format(" at address {:#x}", look_at(record.crash_address));
+    if (place == fault_place::address) return address;
+    const std::uint64_t stack_bytes = std::uint64_t{look_at(record.stack_kib)} << 10;
+    if (stack_bytes == 0)
+        return address + ", where its stack has ended (`ulimit -s` sets its size)";
+    return fmt::format("{}, where its stack of {} has ended (SELION_STACK sets its size)", address,
+                       base::bytes_text(stack_bytes));
 }
 
 }  // namespace selion::machine

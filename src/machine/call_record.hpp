@@ -9,6 +9,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "selion/detail/global_address.hpp"
 #include "selion/detail/rank_context.hpp"
@@ -83,6 +84,14 @@ constexpr bool are_of_one_kind(operation one, operation other) {
     return one == other || (is_half(one) && is_half(other));
 }
 
+/// Where a fault was, as far as it is known.
+enum class fault_place : std::uint32_t {
+    none,        ///< it was none: a signal that was sent
+    address,     ///< `crash_address`
+    no_address,  ///< the processor tells none, because there can be no such address
+    stack_end,   ///< `crash_address`, beyond the end of the stack, as it seems
+};
+
 /// "model.py:12", ended by a zero, eight characters in a word.
 using script_text = std::array<std::uint64_t, detail::line_bytes / sizeof(std::uint64_t)>;
 
@@ -103,18 +112,19 @@ struct alignas(detail::line_bytes) call_record {
     std::uint32_t in_completion;  ///< its own stack runs a completion handler that may wait
     std::uint32_t crash_signal;   ///< set by the handler of a fatal signal
     std::uint64_t crash_address;  ///< 0 also where the signal has none
-    std::uint32_t crash_overran_stack;  ///< as it seems
-    std::uint32_t thread_id;            ///< of the kernel
-    std::uint32_t bound_to;             ///< processor + 1; 0 while free to move
-    std::uint32_t has_begun;            ///< it can handle messages
+    std::uint32_t crash_place;    ///< a `fault_place`
+    std::uint32_t thread_id;      ///< of the kernel
+    std::uint32_t bound_to;       ///< processor + 1; 0 while free to move
+    std::uint16_t has_begun;      ///< it can handle messages
+    std::uint16_t is_leaving;     ///< it has told all that it wants nothing more of anybody
     /// When its thread has last left a processor to others, whether it is away still, and when it
     /// has last come back to one that others had taken for long; and which. See node/turns.hpp.
     std::int64_t left_at;
     std::int64_t lost_at;
-    std::uint32_t is_leaving;         ///< it has told all that it wants nothing more of anybody
-    std::uint32_t crash_was_a_fault;  ///< of its own at an address; not a signal that was sent
-    std::int32_t process;             ///< in which its thread runs
-    std::uint32_t under_way;          ///< what it has started first and is not over: an `operation`
+    std::int32_t return_status;  ///< of the rank's function, once that has returned
+    std::uint32_t stack_kib;     ///< of the rank's fiber; 0: it has its thread's stack
+    std::int32_t process;        ///< in which its thread runs
+    std::uint32_t under_way;     ///< what it has started first and is not over: an `operation`
     /// Where a script makes its latest call that may wait. It counts for sites outside the main
     /// program, which are those in the library that the script has loaded.
     alignas(detail::line_bytes) script_text script_place;
@@ -158,16 +168,22 @@ std::string script_place(const call_record& record);
 /// @pre it has made one.
 std::string noted_call_text(const call_record& record);
 
+/// The call in which a rank waits: "in barrier #3 at em3d.cpp:12".
+std::string wait_text(const call_record& record);
+
+/// That a rank's function has returned, and what, unless that is 0.
+std::string returned_text(const call_record& record);
+
 /// What a rank is doing, or did last, in words: "in barrier #3 at em3d.cpp:12".
 std::string last_call_text(const call_record& record);
 
-/// What else is to be said of a rank that has died of a signal: that its stack was too small, as it
-/// seems. Empty: nothing.
-std::string overrun_text(const call_record& record);
+/// Where a rank was that has died of a signal, and that its stack was too small, as it seems:
+/// " at address 0x10". Empty: there is nothing to be said.
+std::string crash_place_text(const call_record& record);
 
 /// Stores to a field that another thread or process may read at any time.
 template <class Field>
-void publish(Field& field, Field value) {
+void publish(Field& field, std::type_identity_t<Field> value) {
     std::atomic_ref(field).store(value, std::memory_order_relaxed);
 }
 template <class Field>

@@ -141,6 +141,7 @@ int run_rank(const rank_function& body, record_files& files, message_states& mes
     world_state& state = *own_state;
     if (network.tell(context, file)) state.everybody.learn_network();
     const int rank_status = call_function(body, context);
+    machine::publish(context.call->return_status, rank_status);
     finish_started(context, state, body.site);
     const bool waits_for_nobody = context.host->memory().outlives_ranks();
     if (waits_for_nobody) {

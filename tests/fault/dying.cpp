@@ -27,6 +27,7 @@ int overflow(int depth) {
 }
 
 int* volatile no_memory = nullptr;
+int* volatile no_address = reinterpret_cast<int*>(0xdead'0000'0000'0000);
 
 /// What the allocator finds when the block is given back.
 void overrun_heap() {
@@ -38,6 +39,7 @@ void overrun_heap() {
 
 void die(std::string_view how) {
     if (how == "segv") *no_memory = 1;
+    if (how == "garbage") *no_address = 1;
     if (how == "abort") std::abort();
     if (how == "throw") throw std::runtime_error("the cause is told");
     if (how == "throw_int") throw 42;

@@ -5,6 +5,7 @@ was doing; nothing is left behind."""
 from __future__ import annotations
 
 import os
+import platform
 import random
 import re
 import signal
@@ -64,12 +65,36 @@ def test_a_death_is_told(machine: str, how: str):
     [sentence] = outcome.sentences()
     assert outcome.err == f"selion: {sentence}\n"
     assert re.search(what, sentence)
-    assert ("its stack has ended" in sentence) == (how == "overflow")
+    assert bool(re.search("its stack (of .* )?has ended", sentence)) == (how == "overflow")
     if how == "_exit3" and machine == "processes:2x2":
         assert "ranks 0-1 of 4" in sentence  # the kernel does not say which thread it was
     else:
         assert sentence.startswith(f"rank 1 of {ranks} ")
         assert f"after barrier #3 at {site('dying.cpp', 'last call')}" in sentence
+
+
+@pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="others tell such an address")
+@pytest.mark.parametrize("machine", ["threads:3", "processes:3", "sim:crossbar,ranks=3"])
+def test_a_garbage_pointer_is_told_from_a_null_one(machine: str):
+    [sentence] = end_of(1, machine, 3, "garbage").sentences()
+    assert "signal 11" in sentence
+    assert " at an address that no program can have (a garbage pointer, " in sentence
+    assert "0x0" not in sentence
+
+
+@pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
+@pytest.mark.parametrize(("machine", "stack"), {
+    "threads:3@3": "its stack has ended (`ulimit -s` sets its size)",
+    "threads:3@1": "its stack of 2 MiB has ended (SELION_STACK sets its size)",
+    "processes:3": "its stack has ended (`ulimit -s` sets its size)",
+    "sim:crossbar,ranks=3": "its stack of 2 MiB has ended (SELION_STACK sets its size)",
+    "sim:crossbar,ranks=3,context=threads": "its stack has ended (`ulimit -s` sets its size)",
+}.items())
+def test_what_sets_the_size_of_a_stack_is_told(machine: str, stack: str):
+    outcome = run("dying", "overflow", "1", machine=machine, SELION_STACK="2M")
+    [sentence] = outcome.sentences()
+    assert stack in sentence
 
 
 @pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")
@@ -92,7 +117,7 @@ def test_a_thread_beside_a_rank_that_overflows_names_the_rank(kind: str, how: st
     [sentence] = outcome.sentences()
     assert sentence.startswith("rank 1 of 3 ")
     assert "signal 11" in sentence
-    assert "its stack has ended" in sentence
+    assert "its stack has ended (`ulimit -s` sets its size)" in sentence
 
 
 @pytest.mark.skipif(is_sanitized, reason="the sanitizer reports fatal signals itself")

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -189,6 +190,39 @@ void time_out(selion::world& world, std::string_view what, const char* file) {
     std::fclose(std::fopen(file, "w"));
 }
 
+/// Rank 1 comes late, and the others tell each other of its absence.
+void meet_within_limit(selion::world& world, signal_ptr mine) {
+    if (world.rank() == 1) return selion::wait_until(mine, world.size() - 1);  // site: late
+    try {
+        world.with_timeout(std::chrono::milliseconds(250)).barrier();  // site: limited
+    } catch (const selion::error& late) {
+        std::puts(late.what());
+    }
+    selion::notify(mine.on(1), selion::signal_add(1));
+}
+
+/// Rank 1 keeps the processor from the others, which simulated ranks share.
+/// @param duration after which it goes on; 0: for ever.
+void keep_processor(selion::world& world, signal_ptr mine, std::string_view how,
+                    std::chrono::milliseconds duration) {
+    static std::mutex held;
+    const auto word = selion::allocate<int>(world, 1);  // site: word
+    if (how == "locks" && world.rank() == 0) held.lock();
+    if (world.rank() == 1) {
+        selion::charge({.picoseconds = 1'000'000'000});
+        selion::progress();  // the others come first
+        const auto end = std::chrono::steady_clock::now() + duration;
+        std::puts("ready");
+        std::fflush(stdout);
+        if (how == "locks") held.lock();
+        while (duration.count() == 0 || std::chrono::steady_clock::now() < end) {
+            if (how == "tests") static_cast<void>(selion::test(mine, 1));   // site: tests
+            if (how == "gets") static_cast<void>(selion::get(word.on(0)));  // site: gets
+        }
+    }
+    world.barrier();  // site: kept out
+}
+
 /// Looks for what never comes, as a program does that computes in between.
 void look_often(selion::world& world, signal_ptr mine, std::string_view how,
                 std::chrono::milliseconds duration) {
@@ -218,7 +252,7 @@ int main(int argc, char** argv) {
             while (true) pause();
         }).detach();
     }
-    return selion::run(argc, argv, [&](selion::world& world) {         // site: run
+    return selion::run(argc, argv, [&](selion::world& world) -> int {  // site: run
         const auto mine = selion::allocate<selion::signal>(world, 1);  // site: allocate
         if (how == "skip") skip_a_barrier(world, mine);
         if (how == "operations") wait_for_operations(world);
@@ -233,5 +267,17 @@ int main(int argc, char** argv) {
         if (how == "often") meet_often(world, duration);
         if (how == "timeout") time_out(world, argv[2], argv[3]);
         if (how == "vain") call_in_vain(world, argv[2]);
+        if (how == "keeps") {
+            keep_processor(world, mine, argv[2], std::chrono::milliseconds(std::atoi(argv[3])));
+        }
+        if (how == "work_alone" && world.rank() == 1) {
+            const auto end = std::chrono::steady_clock::now() + duration;
+            while (std::chrono::steady_clock::now() < end) {
+            }
+        }
+        if (how == "limit") meet_within_limit(world, mine);
+        if (how == "status" && world.rank() == 1) return 7;
+        if (how == "status") world.barrier();  // site: others have failed
+        return 0;
     });
 }

@@ -85,6 +85,9 @@ void rank_host::prepare(detail::rank_context& context, std::uint32_t local_rank)
     context.long_turn_ticks = long_turn_ticks_of(control.ranks, control.processors);
     context.sleepers = &mapping_.control().sleepers;
     context.call = &mapping_.record(rank);
+    if (setting_.shape.has_fibers()) {
+        publish(context.call->stack_kib, static_cast<std::uint32_t>(setting_.stack_bytes >> 10));
+    }
     context.transport = &transport_;
     context.clock = &clock_;
     context.host = &owner_;

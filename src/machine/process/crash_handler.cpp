@@ -46,7 +46,18 @@ bool is_beyond_stack([[maybe_unused]] std::uint64_t address,
     return pointer != 0 && address + below - pointer < largest_frame + below;
 }
 
-void print_death(const detail::rank_context& rank, int number, const void* address) {
+/// x86 tells no address where it is none that a program can have.
+fault_place place_of(int number, const siginfo_t& info, const void* interrupted) {
+    // A signal that was sent has its sender's number where faults have their address.
+    if (info.si_code <= 0 || (number != SIGSEGV && number != SIGBUS)) return fault_place::none;
+    if (info.si_code == SI_KERNEL && info.si_addr == nullptr) return fault_place::no_address;
+    const bool is_beyond =
+        number == SIGSEGV && is_beyond_stack(reinterpret_cast<std::uint64_t>(info.si_addr),
+                                             *static_cast<const ucontext_t*>(interrupted));
+    return is_beyond ? fault_place::stack_end : fault_place::address;
+}
+
+void print_death(const detail::rank_context& rank, int number) {
     // Building the sentence allocates, and the crash may have happened inside the allocator.
     static std::array<char, 200> short_text;
     const auto text = fmt::format_to_n(
@@ -56,11 +67,9 @@ void print_death(const detail::rank_context& rank, int number, const void* addre
         rank.rank, rank.ranks, number);
     *text.out = '\0';
     die_within(1, number, short_text.data());
-    std::string place;
-    if (rank.call->crash_was_a_fault != 0) place = fmt::format(" at address {}", address);
-    place += overrun_text(*rank.call);
-    base::say(fmt::format("rank {} of {} died of {} (signal {}){} {}; {}", rank.rank, rank.ranks,
-                          strsignal(number), number, place, last_call_text(*rank.call),
+    base::say(fmt::format("rank {} of {} died of {} (signal {}){}, {}; {}", rank.rank, rank.ranks,
+                          strsignal(number), number, crash_place_text(*rank.call),
+                          last_call_text(*rank.call),
                           rank.deaths != nullptr ? "the others go on" : "the job ends"));
     die_within(1, number, "");  // it is told
 }
@@ -78,20 +87,18 @@ void on_fatal_signal(int number, siginfo_t* info, void* interrupted) {
     const detail::rank_context& context = *detail::current_context;
     // A child that a rank has forked is no rank.
     if (context.ranks != 0 && getpid() == handling_process && may_tell()) {
-        // A signal that was sent has its sender's number where faults have their address.
-        const bool is_fault = info->si_code > 0 && (number == SIGSEGV || number == SIGBUS);
-        const void* const address = is_fault ? info->si_addr : nullptr;
-        publish(context.call->crash_was_a_fault, std::uint32_t{is_fault});
-        publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(address));
-        const bool is_beyond = is_fault && number == SIGSEGV &&
-                               is_beyond_stack(reinterpret_cast<std::uint64_t>(info->si_addr),
-                                               *static_cast<const ucontext_t*>(interrupted));
-        publish(context.call->crash_overran_stack, std::uint32_t{is_beyond});
+        const fault_place place = place_of(number, *info, interrupted);
+        publish(context.call->crash_place, static_cast<std::uint32_t>(place));
+        const std::uint32_t own_thread = look_at(context.call->thread_id);
+        const bool is_beside =
+            own_thread != 0 && own_thread != static_cast<std::uint32_t>(gettid());
+        if (is_beside) publish(context.call->stack_kib, 0);  // it has a stack of its own
+        publish(context.call->crash_address, reinterpret_cast<std::uint64_t>(info->si_addr));
         publish(context.call->crash_signal, static_cast<std::uint32_t>(number));
         if (somebody_supervises) {
             keep_site(*context.call);
         } else {
-            print_death(context, number, address);
+            print_death(context, number);
         }
         say_last_words_from_handler();
     }

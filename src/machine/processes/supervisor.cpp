@@ -308,11 +308,9 @@ void supervisor::announce_death(std::uint32_t process, int wait_status) const {
         return announce({blamed, sentence, {}});
     }
     const int number = WTERMSIG(wait_status);
-    const bool has_address = look_at(record.crash_was_a_fault) != 0;
-    const std::string sentence = fmt::format(
-        "{} was ended by signal {} ({}{}){}, {}; the job ends", who, number, strsignal(number),
-        has_address ? fmt::format(" at address {:#x}", record.crash_address) : "",
-        overrun_text(record), what);
+    const std::string sentence =
+        fmt::format("{} was ended by signal {} ({}){}, {}; the job ends", who, number,
+                    strsignal(number), crash_place_text(record), what);
     announce({blamed, sentence, {}});
 }
 

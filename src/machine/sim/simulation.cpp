@@ -67,6 +67,10 @@ void simulation::prepare(rank_state& rank, std::uint32_t number) {
     context.call = &rank.record;
     rank.record.program_start = program_start;
     rank.record.process = static_cast<std::int32_t>(getpid());
+    if (!setting_.has_threads) {
+        rank.record.stack_kib =
+            static_cast<std::uint32_t>(setting_.stack_bytes_of(model_.ranks) >> 10);
+    }
     context.transport = this;
     context.clock = this;
     context.host = &owner_;

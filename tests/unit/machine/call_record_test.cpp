@@ -105,6 +105,26 @@ TEST_F(call_record_test, a_joined_thread_counts_collectives_and_leaves_the_rest)
 TEST_F(call_record_test, a_rank_that_has_returned) {
     record_.has_finished = 1;
     EXPECT_EQ(last_call_text(record_), "its function has returned");
+    record_.return_status = 7;
+    EXPECT_EQ(last_call_text(record_),
+              "its function has returned 7 (which ends no other rank: an exception or std::exit(7) "
+              "ends the job)");
+}
+
+TEST_F(call_record_test, where_a_rank_has_died) {
+    const auto died_at = [&](fault_place place) {
+        record_.crash_place = static_cast<std::uint32_t>(place);
+        return crash_place_text(record_);
+    };
+    record_.crash_address = 0x10;
+    EXPECT_EQ(died_at(fault_place::none), "");
+    EXPECT_EQ(died_at(fault_place::address), " at address 0x10");
+    EXPECT_THAT(died_at(fault_place::no_address), HasSubstr(" at an address that no program can"));
+    EXPECT_EQ(died_at(fault_place::stack_end),
+              " at address 0x10, where its stack has ended (`ulimit -s` sets its size)");
+    record_.stack_kib = 1024;
+    EXPECT_EQ(died_at(fault_place::stack_end),
+              " at address 0x10, where its stack of 1 MiB has ended (SELION_STACK sets its size)");
 }
 
 TEST_F(call_record_test, places_outside_the_program_are_unknown) {
@@ -130,7 +150,7 @@ TEST_F(call_record_test, a_library_names_its_lines_while_its_process_lives) {
     record_.process = getpid();
     EXPECT_EQ(last_call_text(record_), "in its own code, after barrier #1 at part.cpp:12");
     record_.what = static_cast<std::uint32_t>(operation::end_of_run);
-    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
+    EXPECT_EQ(wait_text(record_), "in the end of run");
     record_.what = static_cast<std::uint32_t>(operation::barrier);
     keep_site(record_);
     record_.process = 0;
@@ -188,7 +208,7 @@ TEST_F(call_record_test, the_end_of_a_run_is_no_call_of_a_script) {
     detail::note_script_place("model.py:12");
     note_call(record_, operation::end_of_run, std::source_location::current());
     record_.site += std::uint64_t{1} << 40;
-    EXPECT_THAT(last_call_text(record_), HasSubstr("an unknown place"));
+    EXPECT_EQ(wait_text(record_), "in the end of run");
     detail::current_context = before;
 }
 
