@@ -92,6 +92,7 @@ class deadline_scope {
 public:
     deadline_scope(rank_context& context, const team_view& team) : context_(context), team_(team) {
         context_.own.deadline_ns = deadline_after(context, team.timeout_ns);
+        context_.own.timeout_ns = team.timeout_ns;
         context_.own.needs = &team.state->members();
     }
     ~deadline_scope() {

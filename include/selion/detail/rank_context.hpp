@@ -68,6 +68,7 @@ struct thread_state {
                                      ///< while something is to be done before each
     /// Ranks that the collective in progress needs; null: all, or there is none.
     const onesided::needed_ranks* needs = nullptr;
+    std::int64_t timeout_ns = -1;  ///< of the collective that has a deadline
     /// Of the wait in which a completion handler runs, which has no deadline itself.
     std::int64_t outer_deadline_ns = INT64_MAX;
     /// Where the program has sent its last short message: such a message does not carry it.
