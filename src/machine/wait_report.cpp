@@ -36,8 +36,11 @@ seen_call call_of(const call_record& record) {
             look_at(record.has_finished) != 0};
 }
 
-/// A collective of all ranks: its number, what it is, and where it is called.
-using collective_call = std::tuple<std::uint64_t, operation, std::string>;
+/// A collective of all ranks: its number, what it is, where it is called, and what else is known of
+/// the wait in it.
+using collective_call = std::tuple<std::uint64_t, operation, std::string, std::string>;
+
+constexpr std::size_t most_lines = 64;  ///< of a kind
 
 /// Whether others wait for a rank in a collective: it has not begun it, or has returned.
 bool is_absent(const seen_call& call, operation what, std::uint64_t instance) {
@@ -74,12 +77,18 @@ std::string said_of(std::size_t ranks, std::string activity) {
     return activity;
 }
 
+/// Whether a rank's own code runs, which may be in a call that waits now and then.
+bool has_turn(const observed_job& job, std::uint32_t rank) {
+    const std::optional<turn_of_rank> turn = job.turn();
+    return turn && turn->rank == rank && !turn->is_in_handler;
+}
+
 /// What the ranks do of which `which` holds, a line for each that several may do.
 template <class Which>
 std::string activities_text(const observed_job& job, std::string_view label, const Which& which) {
     std::map<std::string, std::vector<std::uint32_t>> by_activity;
     for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
-        if (!which(call_of(job.record(rank)))) continue;
+        if (!which(rank, call_of(job.record(rank)))) continue;
         by_activity[last_call_text(job.record(rank))].push_back(rank);
     }
     std::string text;
@@ -97,21 +106,27 @@ std::string nobody_text(const observed_job& job, operation what, std::uint64_t i
         return fmt::format("\n    absent: nobody, but the ranks disagree: as #{} {}", instance,
                            others);
     }
-    const auto is_running = [](const seen_call& call) {
-        return !call.is_waiting && !call.has_finished;
+    if (job.is_in_deadlock()) return "\n    absent: nobody";
+    const auto may_run = [&](std::uint32_t rank, const seen_call& call) {
+        return !call.is_waiting && !call.has_finished && !has_turn(job, rank);
     };
     const std::string_view doubt =
         job.compares_calls() ? ""
                              : ", unless the ranks disagree in kind, size, root, type or modes "
                                "(SELION_CHECK_CALLS=on tells most of that at the call)";
+    if (job.turn()) {
+        return "\n    absent: nobody; who waits goes on once its turn comes" +
+               activities_text(job, "ready", may_run);
+    }
     return fmt::format("\n    absent: nobody; who waits goes on once its thread is free{}{}", doubt,
-                       activities_text(job, "running", is_running));
+                       activities_text(job, "running", may_run));
 }
 
 /// What the ranks do that others wait for in a collective.
 std::string absentees_text(const observed_job& job, operation what, std::uint64_t instance) {
     const std::string text = activities_text(
-        job, "absent", [&](const seen_call& call) { return is_absent(call, what, instance); });
+        job, "absent",
+        [&](std::uint32_t, const seen_call& call) { return is_absent(call, what, instance); });
     return text.empty() ? nobody_text(job, what, instance) : text;
 }
 
@@ -143,11 +158,18 @@ public:
     /// @param one, several what stands between the ranks and the text.
     std::string text(std::string_view one, std::string_view several) const {
         std::string all;
-        for (const line& each : lines_) {
+        std::size_t left_out = 0;
+        for (std::size_t i = 0; i < lines_.size(); ++i) {
+            const line& each = lines_[i];
+            if (i >= most_lines) {
+                left_out += each.ranks.size();
+                continue;
+            }
             all += fmt::format("\n  {} {}{}", ranks_text(each.ranks),
                                each.ranks.size() == 1 ? one : several,
                                said_of(each.ranks.size(), each.text));
         }
+        if (left_out != 0) all += fmt::format("\n  {} more {}...", left_out, several);
         return all;
     }
 
@@ -164,26 +186,45 @@ private:
 std::string handler_text(const observed_job& job, std::uint32_t rank) {
     const call_record* const record = job.record_beside(rank);
     if (record == nullptr || !call_of(*record).is_waiting) return {};
-    return fmt::format("\n  a completion handler of rank {} waits {}{}", rank,
-                       last_call_text(*record), signal_text(job, rank, *record));
+    return fmt::format("\n  a completion handler of rank {} waits {}{}", rank, wait_text(*record),
+                       signal_text(job, rank, *record));
 }
 
 /// Those who wait in one call of all ranks, and for whom.
 std::string collective_text(const observed_job& job, const collective_call& call,
                             const std::vector<std::uint32_t>& ranks) {
-    const auto& [instance, what, site] = call;
+    const auto& [instance, what, site, more] = call;
     const std::string number =
         has_shown_number(what) ? fmt::format(" #{}", instance) : std::string();
     // A script's function has returned to the library, at no place of the script.
     const bool has_place = what != operation::end_of_run || site != site_text(std::uint64_t{0});
     const std::string where =
         has_place ? " at " + site : ": " + said_of(ranks.size(), "its function has returned");
-    return fmt::format("\n  {} {} in {}{}{}{}", ranks_text(ranks),
-                       ranks.size() == 1 ? "waits" : "wait", name_of(what), number, where,
+    return fmt::format("\n  {} {} in {}{}{}{}{}", ranks_text(ranks),
+                       ranks.size() == 1 ? "waits" : "wait", name_of(what), number, where, more,
                        absentees_text(job, what, instance));
 }
 
-/// What is known of ranks that do not wait, which may be some time ago.
+/// The last call of a rank that does not wait, which may be some time ago.
+std::string known_call_text(const observed_job& job, std::uint32_t rank) {
+    const call_record& record = job.record(rank);
+    const seen_call call = call_of(record);
+    const bool has_called = call.what != operation::none && !call.has_finished;
+    if (!has_called) return last_call_text(record);
+    return "last known call: " + noted_call_text(record) + signal_text(job, rank, record);
+}
+
+/// Who has the processor, where all ranks share one; else empty.
+std::string turn_text(const observed_job& job) {
+    const std::optional<turn_of_rank> turn = job.turn();
+    if (!turn) return {};
+    if (turn->is_in_handler)
+        return fmt::format("\n  a handler of rank {} has the processor", turn->rank);
+    return fmt::format("\n  rank {} has the processor; {}", turn->rank,
+                       known_call_text(job, turn->rank));
+}
+
+/// What is known of ranks that do not wait.
 /// @param includes_all or only those who look for a signal: of others something is told already.
 std::string last_calls_text(const observed_job& job, bool includes_all) {
     lines_of_ranks lines;
@@ -191,11 +232,8 @@ std::string last_calls_text(const observed_job& job, bool includes_all) {
         const call_record& record = job.record(rank);
         const seen_call call = call_of(record);
         const bool looks = call.what == operation::test_signal && !call.has_finished;
-        if (call.is_waiting || !(includes_all || looks)) continue;
-        const bool has_called = call.what != operation::none && !call.has_finished;
-        lines.add(rank, has_called ? "last known call: " + noted_call_text(record) +
-                                         signal_text(job, rank, record)
-                                   : last_call_text(record));
+        if (call.is_waiting || has_turn(job, rank) || !(includes_all || looks)) continue;
+        lines.add(rank, known_call_text(job, rank));
     }
     return lines.text("does not wait; ", "do not wait; ");
 }
@@ -210,15 +248,21 @@ std::string explain_waits(const observed_job& job) {
         const call_record& record = job.record(rank);
         const seen_call call = call_of(record);
         handlers += handler_text(job, rank);
-        if (!call.is_waiting) continue;
+        if (!call.is_waiting || has_turn(job, rank)) continue;
         if (is_collective(call.what) && call.team_size == 0) {
-            collectives[{call.instance, call.what, site_text(record)}].push_back(rank);
+            collectives[{call.instance, call.what, site_text(record), job.more_of(rank)}].push_back(
+                rank);
         } else {
-            others.add(rank, last_call_text(record) + signal_text(job, rank, record));
+            others.add(rank,
+                       wait_text(record) + signal_text(job, rank, record) + job.more_of(rank));
         }
     }
-    std::string text;
-    for (const auto& [call, ranks] : collectives) text += collective_text(job, call, ranks);
+    std::string text = turn_text(job);
+    std::size_t shown = 0;
+    for (const auto& [call, ranks] : collectives) {
+        if (++shown <= most_lines) text += collective_text(job, call, ranks);
+    }
+    if (shown > most_lines) text += fmt::format("\n  and {} more such", shown - most_lines);
     return text + others.text("waits ", "wait ") + handlers +
            last_calls_text(job, collectives.empty());
 }

@@ -3,12 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "machine/call_record.hpp"
 
 namespace selion::machine {
+
+struct turn_of_rank {
+    std::uint32_t rank;
+    bool is_in_handler;  ///< of that rank, on whoever's stack
+};
 
 /// What a report sees of a job, whose ranks may go on meanwhile.
 class observed_job {
@@ -22,6 +28,12 @@ public:
     virtual std::span<const std::byte> memory(std::uint32_t rank) const = 0;
     /// Whether calls of one number are sure to be of one kind, and of equal sizes, roots and types.
     virtual bool compares_calls() const = 0;
+    /// Who alone runs, where ranks take turns.
+    virtual std::optional<turn_of_rank> turn() const { return std::nullopt; }
+    /// What else is known of a rank's wait: ", for an answer"; empty: nothing.
+    virtual std::string more_of(std::uint32_t) const { return {}; }
+    /// Whether it is sure that nobody who waits goes on.
+    virtual bool is_in_deadlock() const { return false; }
 };
 
 /// Who waits for whom, one line for all that wait in the same call for the same; and the last calls

@@ -141,12 +141,49 @@ def test_a_rank_that_has_returned_is_absent(machine: str, timeout: str):
     ]
 
 
-def test_a_simulated_rank_that_has_returned_is_named():
-    outcome = run("waiting", "return", machine="sim:crossbar,ranks=3")
+@pytest.mark.parametrize("machine", ["threads:3", "processes:3"])
+@patiently
+def test_what_a_rank_has_returned_is_told_where_others_wait_for_it(machine: str, timeout: str):
+    outcome = run("waiting", "status", machine=machine, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
     assert outcome.status == 1
-    lines = outcome.err.strip().split("\n")
-    assert lines[0].startswith("selion: deadlock at ")
-    assert lines[-1] == "  rank 1 has returned"
+    assert ("    absent: rank 1: its function has returned 7 (which ends no other rank: an "
+            "exception or std::exit(7) ends the job)\n") in outcome.err
+
+
+@pytest.mark.parametrize("machine", machines)
+def test_a_time_limit_tells_itself_and_whom_it_has_waited_for(machine: str):
+    outcome = run("waiting", "limit", machine=machine)
+    ranks = machines[machine]
+    assert outcome.status == 0, outcome.err
+    place, late = site("waiting.cpp", "limited"), site("waiting.cpp", "late")
+    lines = outcome.out.strip().split("\n")
+    assert len(lines) == ranks - 1
+    for line in lines:
+        assert re.fullmatch(rf"rank \d has waited too long in barrier #2 at {place}, which was to "
+                            rf"end within 0.25 s; absent: rank 1, in wait_until at {late}", line)
+
+
+@pytest.mark.parametrize(("how", "mark", "status"),
+                         [("return", "before the end", ""), ("status", "others have failed", " 7")])
+def test_a_deadlock_of_simulated_ranks_is_told_as_hangs_are(how: str, mark: str, status: str):
+    outcome = run("waiting", how, machine="sim:crossbar,ranks=3")
+    assert outcome.status == 1
+    first, waiting, absent = outcome.err.strip().split("\n")
+    assert re.fullmatch(r"selion: deadlock at \d+ ps: nothing can happen any more", first)
+    assert waiting == f"  ranks 0, 2 wait in barrier #2 at {site('waiting.cpp', mark)}"
+    assert absent.startswith(f"    absent: rank 1: its function has returned{status}")
+    assert ("std::exit(7)" in absent) == bool(status)
+
+
+def test_simulated_ranks_that_wait_for_signals_are_told_together():
+    outcome = run("waiting", "summary", machine="sim:crossbar,ranks=4")
+    where, instead = site("waiting.cpp", "summary"), site("waiting.cpp", "no summary")
+    assert outcome.err.strip().split("\n")[1:] == [
+        f"  ranks 0, 2-3 wait in all_reduce #2 at {where}",
+        f"    absent: rank 1: in wait_until at {instead}",
+        f"  rank 1 waits in wait_until at {instead} for a signal of at least 1; it is 0",
+    ]
 
 
 @pytest.mark.parametrize("machine", ["threads:3@3", "processes:3"])

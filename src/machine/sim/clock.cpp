@@ -176,7 +176,6 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
         if (is_alone) word.sleeper = 0;
         return request.has_arrived();
     }
-    publish(rank.record.is_waiting, 1u);
     const ticks begun = rank.self->now;
     rank.awaited = &word;
     rank.at_least = request.at_least;
@@ -205,7 +204,6 @@ bool simulation::wait(detail::rank_context& context, const wait_request& request
     for (const awaited_word& other : request.others) {
         if (other.word->sleeper == context.rank + 1) other.word->sleeper = 0;
     }
-    publish(rank.record.is_waiting, 0u);
     // A rank that has run ahead may have had to stop for what was there already at its own time.
     if (context.recorder != nullptr && rank.self->now > begun) note_wait(rank, request, begun);
     return request.has_arrived();

@@ -277,7 +277,9 @@ void simulation::stand_still(rank_state& rank, standstill why) {
     rank.polled_just_now = false;
     ticks& now = rank.self->now;
     if (follower_ != nullptr) follower_->rank_is_idle(engine_, rank.context.rank, now);
+    publish(rank.record.is_waiting, 1u);
     engine_.suspend();
+    publish(rank.record.is_waiting, 0u);
     rank.why = standstill::none;
     go_on(rank);
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/sim/observed_simulation.hpp"
+
+#include <fmt/format.h>
+
+namespace selion::machine::sim {
+
+std::string observed_simulation::more_of(std::uint32_t number) const {
+    if (!stands_still_) return {};
+    const rank_state& rank = all_.ranks()[number];
+    switch (rank.why) {
+        case standstill::none:
+        case standstill::word: return {};
+        case standstill::answer: return ", for an answer";
+        case standstill::quiet:
+            return fmt::format(", for {} operations of its own to arrive", rank.under_way);
+        case standstill::credit:
+            return fmt::format(", until rank {} has room for another message", rank.creditor);
+    }
+    return {};
+}
+
+}  // namespace selion::machine::sim
