@@ -14,16 +14,15 @@
 #include "base/log.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/process/failure.hpp"
+#include "machine/process/hang_setting.hpp"
 
 namespace selion::machine::fabric {
 namespace {
 
-constexpr std::int64_t longest_sample_ms = 250;
-
 /// What a completion handler waits for on a thread of its own; empty: none waits.
 std::string handler_text(const call_record* beside) {
     if (beside == nullptr || look_at(beside->is_waiting) == 0) return {};
-    return fmt::format("; a completion handler of it waits {}", last_call_text(*beside));
+    return fmt::format("; a completion handler of it waits {}", wait_text(*beside));
 }
 
 }  // namespace
@@ -54,9 +53,11 @@ job_watch::~job_watch() {
 }
 
 std::string job_watch::explanation_of(const watched_rank& rank) {
-    const bool is_waiting = look_at(rank.record.is_waiting) != 0;
-    return fmt::format("{} {} {}{}{}", rank.name, is_waiting ? "waits" : "is",
-                       last_call_text(rank.record), handler_text(rank.beside), rank.more());
+    const bool is_inside = look_at(rank.record.entries) % 2 == 1;
+    const bool is_waiting = is_inside && look_at(rank.record.is_waiting) != 0;
+    const std::string what =
+        is_waiting ? "waits " + wait_text(rank.record) : "is " + last_call_text(rank.record);
+    return fmt::format("{} {}{}{}", rank.name, what, handler_text(rank.beside), rank.more());
 }
 
 void job_watch::look_at_wait(const watched_rank& rank, wait_seen& seen, std::int64_t now_ns) const {
@@ -79,13 +80,10 @@ void job_watch::watch() {
     const int deaths = deaths_ == nullptr ? -1 : deaths_->file();
     std::array<pollfd, 4> files{pollfd{stop_, POLLIN, 0}, pollfd{inbox_.file(), POLLIN, 0},
                                 pollfd{pulses, POLLIN, 0}, pollfd{deaths, POLLIN, 0}};
-    const std::int64_t timeout_ns = setting_.hang_timeout_ns;
-    const auto sample_ms =
-        static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 4'000'000, 1, longest_sample_ms));
-    node::watched_time time;
+    watched_time time;
     std::vector<wait_seen> seen(ranks_.size(), {.since_ns = time.at(node::steady_now_ns())});
     while (true) {
-        int most_ms = timeout_ns == 0 ? -1 : sample_ms;
+        int most_ms = sample_period_ms(setting_.hang_timeout_ns);
         if (others_ != nullptr) {
             const int due_ms = others_->due_ms(node::steady_now_ns());
             most_ms = most_ms < 0 ? due_ms : std::min(most_ms, due_ms);

@@ -11,6 +11,7 @@
 #include "machine/fabric/peer_watch.hpp"
 #include "machine/fabric/process_deaths.hpp"
 #include "machine/node/job_monitor.hpp"
+#include "machine/process/signal_inbox.hpp"
 
 namespace selion::machine::fabric {
 
@@ -52,7 +53,7 @@ private:
     peer_watch* others_;
     process_deaths* deaths_;
     std::function<void()> end_job_;
-    node::signal_inbox inbox_;
+    signal_inbox inbox_;
     int stop_;
     std::thread thread_;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/node/hang_report.hpp"
 
-#include <algorithm>
-
 #include "machine/wait_report.hpp"
 
 namespace selion::machine::node {
@@ -32,13 +30,6 @@ private:
 
 std::string explain_waits(const shared_mapping& mapping, bool compares_calls) {
     return selion::machine::explain_waits(job_of_mapping(mapping, compares_calls));
-}
-
-std::int64_t watched_time::at(std::int64_t now_ns) {
-    constexpr std::int64_t longest_step_ns = 1'000'000'000;  // between looks: a quarter of that
-    if (last_ns_ != 0) time_ns_ += std::min(now_ns - last_ns_, longest_step_ns);
-    last_ns_ = now_ns;
-    return time_ns_;
 }
 
 hang_watch::hang_watch(const shared_mapping& mapping, std::int64_t timeout_ns)

@@ -6,23 +6,12 @@
 #include <vector>
 
 #include "machine/node/shared_mapping.hpp"
+#include "machine/process/hang_setting.hpp"
 
 namespace selion::machine::node {
 
 /// Who waits for whom, one line for each collective and each signal that somebody waits in.
 std::string explain_waits(const shared_mapping& mapping, bool compares_calls = false);
-
-/// Time as who watches has seen it: while its process was stopped (Ctrl-Z, a debugger, a virtual
-/// machine that stood still) nobody could do anything, and none of that time counts but a second.
-class watched_time {
-public:
-    /// @param now_ns of a steady clock. @return from 1 on.
-    std::int64_t at(std::int64_t now_ns);
-
-private:
-    std::int64_t last_ns_ = 0;
-    std::int64_t time_ns_ = 1;
-};
 
 /// Notices that a rank waits for too long. Needs no clock of the ranks: it compares samples.
 class hang_watch {

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "base/knobs.hpp"
 #include "machine/host/host.hpp"
 #include "machine/node/binding.hpp"
+#include "machine/process/hang_setting.hpp"
 
 namespace selion::machine::node {
 namespace {
@@ -67,14 +67,14 @@ void read_knobs(job_setting& setting) {
     setting.message_bytes = base::knob_bytes(knob::message_memory);
     setting.joined_threads = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(base::knob_whole(knob::joined_threads), 4096));
-    setting.hang_timeout_ns = base::knob_nanoseconds(knob::hang_timeout);
     // Builds that check everything do so unless they are told not to: then collectives go the way
     // that they go in programs.
     setting.compares_calls = base::knob_text(knob::check_calls)
                                  ? base::knob_is_on(knob::check_calls)
                                  : SELION_CHECK_LEVEL >= 2;
-    constexpr std::array<std::string_view, 2> actions{"report", "abort"};
-    setting.aborts_on_hang = base::knob_choice(knob::hang_action, actions) == 1;
+    const hang_setting hangs = take_hang_setting();
+    setting.hang_timeout_ns = hangs.timeout_ns;
+    setting.aborts_on_hang = hangs.ends_job;
 }
 
 /// Whether there is room for all in what they share.

@@ -12,6 +12,7 @@
 #include "machine/node/job_setting.hpp"
 #include "machine/node/shared_mapping.hpp"
 #include "machine/process/job_environment.hpp"
+#include "machine/process/signal_inbox.hpp"
 #include "machine/processes/child_output.hpp"
 
 namespace selion::machine {
@@ -57,7 +58,7 @@ private:
     const node::shared_mapping& mapping_;
     std::vector<ended_run> earlier_;
     int handed_file_;
-    node::signal_inbox inbox_;
+    signal_inbox inbox_;
     node::job_monitor monitor_;
     std::vector<child> children_;  ///< those that were started
     std::vector<child_output> outputs_;

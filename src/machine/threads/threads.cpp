@@ -17,6 +17,7 @@
 #include "machine/process/exit_watch.hpp"
 #include "machine/process/failure.hpp"
 #include "machine/process/last_words.hpp"
+#include "machine/process/signal_inbox.hpp"
 
 namespace selion::machine {
 namespace {
@@ -53,7 +54,7 @@ public:
         say_choices();
         install_crash_handler(false);
         const exit_watch exits(mapping_->control().ending);
-        node::signal_inbox inbox({SIGUSR1});
+        signal_inbox inbox({SIGUSR1});
         const completion_event done;
         int status = 0;
         std::jthread ranks;
@@ -72,7 +73,7 @@ public:
 
 private:
     /// Sleeps on the program's first thread until the ranks have returned, and explains hangs.
-    void watch(node::signal_inbox& inbox, const completion_event& done) {
+    void watch(signal_inbox& inbox, const completion_event& done) {
         node::job_monitor monitor(setting_, *mapping_);
         std::array<pollfd, 2> files{pollfd{done.file(), POLLIN, 0},
                                     pollfd{inbox.file(), POLLIN, 0}};
