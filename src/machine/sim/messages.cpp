@@ -120,6 +120,7 @@ void simulation::run_handler(transfer& what) {
     detail::rank_context& context = rank.context;
     running_handler here{rank, what, engine_.now(), -1, 0, {}, {}, {}};
     running_handler* const outer_handler = std::exchange(handler_, &here);
+    handling_rank_.store(what.to, std::memory_order_relaxed);
     detail::rank_context* const outer = std::exchange(detail::current_context, &context);
     const bool counts_alone = std::exchange(context.own.counts_alone, false);
     const bool was_in_handler = std::exchange(context.own.in_handler, true);
@@ -141,6 +142,9 @@ void simulation::run_handler(transfer& what) {
     context.own.counts_alone = counts_alone;
     detail::current_context = outer;
     handler_ = outer_handler;
+    const std::uint32_t outer_rank =
+        outer_handler == nullptr ? no_rank : outer_handler->rank.context.rank;
+    handling_rank_.store(outer_rank, std::memory_order_relaxed);
     what.is_deferred = false;
     if (what.has_reply && !what.is_answer) {
         here.reply.arguments = here.reply_arguments;

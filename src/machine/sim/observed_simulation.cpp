@@ -20,4 +20,12 @@ std::string observed_simulation::more_of(std::uint32_t number) const {
     return {};
 }
 
+std::optional<turn_of_rank> observed_simulation::turn() const {
+    const std::uint32_t handler = all_.seen_handler();
+    const std::uint32_t rank = all_.turn_now().rank;
+    if (stands_still_ || rank >= ranks()) return std::nullopt;
+    if (handler != simulation::no_rank) return turn_of_rank{handler, true};
+    return turn_of_rank{rank, false};
+}
+
 }  // namespace selion::machine::sim

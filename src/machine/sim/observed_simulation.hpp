@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -26,6 +27,7 @@ public:
     }
     /// All that can be compared is, because it takes no virtual time.
     bool compares_calls() const override { return true; }
+    std::optional<turn_of_rank> turn() const override;
     std::string more_of(std::uint32_t rank) const override;
     bool is_in_deadlock() const override { return stands_still_; }
 

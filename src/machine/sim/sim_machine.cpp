@@ -14,6 +14,7 @@
 #include "machine/process/failure.hpp"
 #include "machine/process/last_words.hpp"
 #include "machine/sim/description/machine_file.hpp"
+#include "machine/sim/processor_watch.hpp"
 #include "machine/sim/simulation.hpp"
 
 namespace selion::machine {
@@ -95,7 +96,10 @@ public:
         const exit_watch exits(ending);
         running_.emplace(model_, setting_, *this);
         if (work.has_trace) running_->record_messages();
-        const int status = running_->run(work);
+        const int status = [&] {
+            const sim::processor_watch watch(*running_, description_.spec, take_hang_setting());
+            return running_->run(work);
+        }();
         const bool is_recorded = running_->ranks().front().context.recorder != nullptr;
         network_use_ = is_recorded ? running_->network_use() : meters::network_use();
         running_.reset();

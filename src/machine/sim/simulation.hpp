@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -106,6 +107,13 @@ public:
     engine& events() { return engine_; }
     network& wires() { return *network_; }
     const machine_model& model() const { return model_; }
+
+    // For any thread, while the ranks run.
+    engine::turn turn_now() const { return engine_.turn_now(); }
+    ticks seen_time() const { return engine_.seen_now(); }
+    /// Whose handler runs; nobody's: `no_rank`.
+    std::uint32_t seen_handler() const { return handling_rank_.load(std::memory_order_relaxed); }
+    static constexpr std::uint32_t no_rank = UINT32_MAX;
 
     /// A number that ranks with that place in common share.
     std::uint32_t place_of(std::uint32_t rank, locality where);
@@ -303,6 +311,7 @@ private:
     /// When the last message of a pair is there, where messages need latency beyond the network's.
     std::unordered_map<std::uint64_t, ticks> there_at_;
     running_handler* handler_ = nullptr;
+    std::atomic<std::uint32_t> handling_rank_ = no_rank;
     std::uintptr_t stack_mark_ = 0;  ///< where the stack of the job's caller ends
     void (*deliver_)(detail::rank_context&, const incoming_message&) = nullptr;
     std::vector<kill_event> kills_;

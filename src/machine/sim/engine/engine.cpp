@@ -53,7 +53,7 @@ void engine::run(const std::function<void(std::uint32_t)>& body) {
         rank.armed_order = std::uint64_t{rank.number} + 1;
         queue_.push({{0, rank.armed_order}, &rank});
     }
-    current_ = &main_;
+    give_turn(main_);
     switch_to(*next_rank());
 }
 
@@ -72,7 +72,7 @@ stack_of_rank& engine::run_body(task& rank) {
         --live_;
         next = next_rank();
     } while (next == &rank);  // events have run on this stack, and one has given it a body
-    current_ = next;
+    give_turn(*next);
     return stack_of(*next);
 }
 
@@ -133,7 +133,7 @@ task* engine::next_rank() {
         if (is_beyond(next.due.at)) [[unlikely]]
             on_beyond_(what, next.due.order >> count_bits);
         what.armed_order = 0;
-        now_ = next.due.at;
+        set_now(next.due.at);
         ++happened_;
         if (what.act != nullptr) {
             what.act(*this, what);
@@ -156,7 +156,7 @@ void engine::suspend() {
 
 void engine::switch_to(task& next) {
     task& self = *current_;
-    current_ = &next;
+    give_turn(next);
     execution_->change(*self.stack, stack_of(next));
     detail::current_context = self.context;
 }

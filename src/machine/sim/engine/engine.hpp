@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -76,6 +77,20 @@ public:
     ticks now() const { return now_; }
     std::uint64_t events_so_far() const { return happened_; }
 
+    /// Whose stack runs, and a count that changes whenever another one does. Any thread may ask.
+    struct turn {
+        std::uint32_t rank;  ///< beyond all ranks: the caller of `run`
+        std::uint64_t count;
+    };
+    turn turn_now() const {
+        const std::uint64_t seen = turn_.load(std::memory_order_relaxed);
+        return {static_cast<std::uint32_t>(seen & most_ranks), seen >> rank_bits};
+    }
+    /// `now` for any thread.
+    ticks seen_now() const {
+        return std::atomic_ref(const_cast<ticks&>(now_)).load(std::memory_order_relaxed);
+    }
+
     /// Whether nothing is due before the current rank's time. Then this is the engine's time, too.
     bool has_caught_up() {
         const task& self = *current_;
@@ -84,7 +99,7 @@ public:
         if (is_first) {
             if (is_beyond(self.now)) [[unlikely]]
                 on_beyond_(self, self.number);
-            now_ = self.now;
+            set_now(self.now);
         }
         return is_first;
     }
@@ -127,10 +142,18 @@ public:
 
 private:
     static constexpr std::size_t most_cancelled = 1024;  ///< that are never looked for
+    static constexpr unsigned rank_bits = 20;
+    static constexpr std::uint64_t most_ranks = (std::uint64_t{1} << rank_bits) - 1;
 
     /// Also of a time that is no sum any more, which is negative.
     bool is_beyond(ticks at) const {
         return static_cast<std::uint64_t>(at) > static_cast<std::uint64_t>(latest_);
+    }
+    void set_now(ticks at) { std::atomic_ref(now_).store(at, std::memory_order_relaxed); }
+    void give_turn(task& next) {
+        current_ = &next;
+        const std::uint64_t number = &next == &main_ ? most_ranks : next.number;
+        turn_.store((++turns_ << rank_bits) | number, std::memory_order_relaxed);
     }
     static std::uint64_t order_of(const task& rank) { return rank.next_order + 1; }
     stack_of_rank& run_body(task& rank);
@@ -152,6 +175,8 @@ private:
     task main_;  ///< who called `run`
     std::uint32_t live_ = 0;
     std::uint64_t happened_ = 0;
+    std::uint64_t turns_ = 0;
+    std::atomic<std::uint64_t> turn_ = most_ranks;
 };
 
 }  // namespace selion::machine::sim

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated rank that keeps the processor from all others is told, in real time."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+from jobs import Job, patiently, run, site
+
+machine = "sim:crossbar,ranks=3"
+kinds = [machine, f"{machine},context=threads"]
+
+
+def first_line(timeout: str) -> str:
+    return (rf"hang: the same rank of {machine}(,context=threads)? has had the processor for "
+            rf"{timeout} s of real time, at \d+ ps of virtual time")
+
+
+@pytest.mark.parametrize("kind", kinds)
+@pytest.mark.parametrize("how", ["computes", "tests", "gets", "locks"])
+@patiently
+def test_a_rank_that_lets_nobody_else_run_is_told_and_ends_the_job(kind: str, how: str,
+                                                                   timeout: str):
+    outcome = run("waiting", "keeps", how, "0", machine=kind, SELION_HANG_TIMEOUT=timeout,
+                  SELION_HANG_ACTION="abort")
+    assert outcome.status == 1
+    call = {"tests": f"test at {site('waiting.cpp', 'tests')} for a signal of at least 1; it is 0",
+            "gets": f"get at {site('waiting.cpp', 'gets')}"}
+    lines = [line for line in outcome.err.strip().split("\n") if "reads the host's clock" not in line]
+    first, running, waiting, absent, last = lines
+    assert re.fullmatch("selion: " + first_line(timeout), first)
+    known = call.get(how, f"allocate #2 at {site('waiting.cpp', 'word')}")
+    assert running == f"  rank 1 has the processor; last known call: {known}"
+    assert waiting == f"  ranks 0, 2 wait in barrier #3 at {site('waiting.cpp', 'kept out')}"
+    assert absent.startswith("    absent: rank 1: in ")
+    assert last == "selion: SELION_HANG_ACTION=abort: the job ends"
+
+
+@pytest.mark.parametrize("kind", kinds)
+def test_a_signal_asks_a_simulation_for_its_state(kind: str):
+    with Job("waiting", "keeps", "computes", "0", machine=kind, SELION_HANG_TIMEOUT="0") as job:
+        job.wait_for("^ready$")
+        for number in (1, 2):
+            job.process.send_signal(signal.SIGUSR1)
+            job.wait_for(r"^selion: state of the job on sim:crossbar,ranks=3.* at \d+ ps of virtual "
+                         r"time\n  rank 1 has the processor; last known call: allocate #2 at .*\n"
+                         r"  ranks 0, 2 wait in barrier #3 at ", number)
+        assert job.process.poll() is None
+
+
+def test_a_long_computation_is_told_once_and_goes_on():
+    outcome = run("waiting", "keeps", "computes", "1000", machine=machine,
+                  SELION_HANG_TIMEOUT="0.2")
+    assert outcome.status == 0
+    told = [one for one in outcome.sentences() if one.startswith("hang: ")]
+    assert len(told) == 1
+    assert re.fullmatch(first_line("0.2"), told[0])
+
+
+def test_who_computes_alone_keeps_nobody_waiting():
+    outcome = run("waiting", "work_alone", "1000", machine="sim:crossbar,ranks=2",
+                  SELION_HANG_TIMEOUT="0.2", SELION_HANG_ACTION="abort")
+    assert outcome.status == 0
+    assert "hang: " not in outcome.err
