@@ -80,8 +80,8 @@ def test_a_deadlock(tmp_path):
     out, errors = _run(tmp_path, "run(deadlock, 'sim:crossbar,ranks=2')")
     assert re.fullmatch(r"RankFailed 1 The job ended with exit status 1: deadlock at \d+ ps: "
                         r"nothing can happen any more\.\n", out)
-    assert re.search(r"\n  rank 0 waits in wait_until at .*program\.py:\d+ for a signal of at least "
-                     r"2; it is 0\n", errors)
+    assert re.search(r"\n  rank 0 waits in wait_until at .*:\d+ for a signal of at least 2; it is 0"
+                     r"\n", errors)
 
 
 @pytest.mark.parametrize("variables, sentence", [
