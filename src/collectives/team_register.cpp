@@ -37,6 +37,10 @@ void team_register::let_go(held_team& team) {
     while (!let_go_.compare_exchange_weak(team.let_go_before_, &team, std::memory_order_release,
                                           std::memory_order_relaxed)) {
     }
+    settle_if_alone();
+}
+
+void team_register::settle_if_alone() {
     const bool is_alone = context_.host->thread_level() != thread_level::multiple;
     if (is_alone && detail::current_context == &context_) settle();
 }

@@ -29,9 +29,10 @@ private:
 /// taken. A member that leaves counts in the first member's block; when
 /// all have counted there, nobody reads any block of the team again. The first member then tells
 /// the others, and each gives its block back when it next makes or leaves a team, or asks how full
-/// its heap is. Messages of the team's collectives that the rank has not taken go with it. Blocks
-/// of a team are never used again if a member has died, or where members without shared memory
-/// have begun a barrier that they have not left.
+/// its heap is. Who finds a heap full in a call that ranks make together has them all do so at
+/// once. Messages of the team's collectives that the rank has not taken go with it. Blocks of a
+/// team are never used again if a member has died, or where members without shared memory have
+/// begun a barrier that they have not left.
 ///
 /// Any thread may let a team go. It is left by the rank's own thread at once where no other works
 /// for the rank at the same time; else by the next call that settles, which collectives do not
@@ -54,6 +55,18 @@ public:
     /// as far as that is known. By one thread of the rank at a time, as collectives are. In
     /// handlers it does nothing.
     void settle();
+    /// The same on any thread, if no other works for the rank at the same time.
+    void settle_if_alone();
+    /// Where a heap is full: the same until all hear of each other that they have left. By ranks
+    /// together. @param meet has them meet, and what they have sent completes.
+    template <class Meet>
+    void settle_together(const Meet& meet) {
+        settle();
+        for (int step = 0; step < 2; ++step) {  // first members notice, and then the others
+            meet();
+            settle();
+        }
+    }
     /// Whether a collective of one of them has ended in an error here: members that are late may
     /// still want what the rank keeps of it.
     bool has_broken() const;

@@ -76,6 +76,14 @@ agreement agree(rank_context& context, const agreement& mine) {
     return all;
 }
 
+/// Together: gives back what the runtime keeps of teams that all have let go.
+void end_teams(rank_context& context) {
+    world_state& state = state_of(context);
+    state.started.let_go();
+    state.teams->settle_together(
+        [&] { state.everybody.meeting().synchronise(machine::wait_reason::collective); });
+}
+
 error shortage(rank_context& context, std::string_view what, std::uint64_t bytes) {
     const auto end = what == "allocate" ? onesided::heap_end::symmetric : onesided::heap_end::own;
     return {status::out_of_memory,
@@ -125,12 +133,20 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     onesided::expect_alive(context, state_of(context).everybody.members(), "allocate");
     compare_call(*current_context, operation::allocate, site);
     onesided::symmetric_heap& heap = state_of(context).heap;
-    const auto offset = heap.allocate_symmetric(bytes, request.alignment);
-    const std::uint64_t own_offset = offset.value_or(0);
+    std::optional<std::uint64_t> offset;
     const auto alignment = static_cast<std::uint8_t>(std::countr_zero(request.alignment));
-    const std::uint16_t failures = offset ? 0 : 1;
-    const agreement all = agree(context, {bytes, bytes, own_offset, own_offset, context.rank,
-                                          failures, alignment, alignment});
+    const auto ask = [&] {
+        if (!offset) offset = heap.allocate_symmetric(bytes, request.alignment);
+        const std::uint64_t own_offset = offset.value_or(0);
+        const std::uint16_t failures = offset ? 0 : 1;
+        return agree(context, {bytes, bytes, own_offset, own_offset, context.rank, failures,
+                               alignment, alignment});
+    };
+    agreement all = ask();
+    if (all.failures != 0 && all.most_bytes == all.least_bytes) {
+        end_teams(context);
+        all = ask();
+    }
     SELION_EXPECT_AT(all.most_bytes == all.least_bytes, site,
                      fmt::format("allocate is collective and symmetric, but one rank asks for {} "
                                  "bytes and another for {} (this one for {})",
@@ -175,7 +191,12 @@ void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source
 std::uint64_t allocate_own(rank_context& context, const allocation_request& request,
                            std::source_location site) {
     const std::uint64_t bytes = checked_bytes(request, site);
-    const auto offset = state_of(context).heap.allocate_own(bytes, request.alignment);
+    world_state& state = state_of(context);
+    auto offset = state.heap.allocate_own(bytes, request.alignment);
+    if (!offset) {
+        state.teams->settle_if_alone();
+        offset = state.heap.allocate_own(bytes, request.alignment);
+    }
     if (!offset) throw shortage(context, "allocate_local", bytes);
     return global_address(context.rank, *offset);
 }

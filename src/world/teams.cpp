@@ -28,6 +28,10 @@ struct proposal {
     std::uint32_t made;          ///< teams that the member has made, this one included
 };
 
+bool lacks_room(const proposal& one) {
+    return one.colour != team::no_colour && one.block == detail::null_address;
+}
+
 /// Members of one colour by their numbers in the old team, in the order of the new one.
 std::vector<std::uint32_t> members_of(const std::vector<proposal>& all, std::uint32_t colour) {
     std::vector<std::uint32_t> members;
@@ -81,11 +85,19 @@ team team::make(std::uint32_t colour, std::int64_t key, std::source_location sit
     proposal own{detail::null_address, key, colour, context().group_first, 0};
     detail::world_state& state = detail::state_of(context());
     state.started.let_go();
-    if (colour != no_colour) {
-        own.block = state.teams->make_block().value_or(detail::null_address);
-        own.made = state.teams->blocks_made();
+    const auto propose = [&] {
+        if (lacks_room(own)) {
+            own.block = state.teams->make_block().value_or(detail::null_address);
+            own.made = state.teams->blocks_made();
+        }
+        return all_gather(own, site);
+    };
+    std::vector<proposal> all = propose();
+    if (std::ranges::any_of(all, lacks_room)) {
+        // Blocks of teams that all have left may be what fills the heap.
+        state.teams->settle_together([&] { barrier(site); });
+        all = propose();
     }
-    const std::vector<proposal> all = all_gather(own, site);
     std::vector<collectives::team_members::entry> entries;
     std::uint32_t number = 0;
     for (const std::uint32_t member : members_of(all, colour)) {

@@ -178,6 +178,34 @@ SPMD_TEST(team, many_come_and_go) {
     test.that(world.heap().runtime_bytes <= before, "teams that are gone hold no memory");
 }
 
+/// In heaps that teams have filled there is room as soon as all have let them go, whoever of the
+/// members hears of it first.
+SPMD_TEST(team, full_heaps_have_room_when_teams_are_gone) {
+    const std::uint64_t heap_bytes = world.all_reduce(world.heap().reserved_bytes, selion::maximum);
+    if (heap_bytes > std::uint64_t{16} << 20) return test.skip("heaps take long to fill");
+    for (std::uint32_t round = 0; round < test.rounds(20, 3); ++round) {
+        std::vector<selion::team> teams;
+        bool is_full = false;
+        while (!is_full) {
+            try {
+                teams.push_back(world.split(0));
+            } catch (const selion::error& trouble) {
+                is_full = trouble.code() == selion::status::out_of_memory;
+            }
+        }
+        test.at_least(teams.size(), std::size_t{4});
+        const std::size_t bytes = teams.size() / 2 * 64 * 1024;
+        teams.clear();
+        world.barrier();
+        if (round % 2 == 0) {
+            test.equal(world.split(0).all_reduce(1u, selion::plus), world.size());
+        } else {
+            const spmd::symmetric_array<std::byte> room(world, bytes);
+        }
+    }
+    spmd::end_teams(world);
+}
+
 /// Also one that works for no rank: it waits for nobody.
 SPMD_TEST(team, is_let_go_by_any_thread) {
     spmd::end_teams(world);
