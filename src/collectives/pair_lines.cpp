@@ -17,10 +17,12 @@
 namespace selion::collectives {
 namespace {
 
-/// Beside a line's number, where short messages have their length: a long one, by its place.
+/// Beside a line's number, where short messages have their length: a long one, by its place, or
+/// that it comes by the machine.
 constexpr std::uint32_t is_long_at_address = UINT32_MAX;
 constexpr std::uint32_t is_long_at_global_address = UINT32_MAX - 1;
-static_assert(line_payload < is_long_at_global_address);
+constexpr std::uint32_t is_by_machine = UINT32_MAX - 2;
+static_assert(line_payload < is_by_machine);
 
 /// Short messages that are taken before their sender is told.
 constexpr std::uint64_t lines_between_tellings = line_window / 2;
@@ -40,13 +42,13 @@ void pair_lines::drop_ends(detail::rank_context& context, std::size_t count,
     context.heap->deallocate_for_runtime(own.ends & detail::offset_mask, count * sizeof(pair_end));
 }
 
-pair_lines::pair_lines(detail::rank_context& context, std::vector<std::uint32_t> members,
-                       std::uint32_t own, const std::vector<introduction>& all)
-    : context_(context), members_(std::move(members)), copies_(context) {
+pair_lines::pair_lines(detail::rank_context& context, const team_members& team,
+                       std::vector<std::uint32_t> members, const std::vector<introduction>& all)
+    : context_(context), team_(team), members_(std::move(members)), copies_(context) {
     const auto ends_of = [&](const introduction& one) {
         return reinterpret_cast<pair_end*>(detail::mapped_address(context, one.ends));
     };
-    const std::size_t here = position_of(own);
+    const std::size_t here = position_of(team.own());
     own_ends_ = all[here].ends & detail::offset_mask;
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const bool is_in_process =
@@ -91,20 +93,25 @@ void pair_lines::send(std::uint32_t member, message_pieces data, bool may_lend) 
         machine::announce_write(context_, line.bytes, bytes);
         copy_pieces(line.bytes, data);
         line.number.note = static_cast<std::uint32_t>(bytes);
-    } else {
+    } else if (const auto lent = lend(to, data, may_lend)) {
         static_assert(offsetof(numbered_line, bytes) + sizeof(long_message) <= 32);
-        const lent_message lent = lend(to, data, may_lend);
         lent_to_.push_back(&to);
-        machine::announce_write(context_, line.bytes, sizeof lent.what);
-        std::memcpy(line.bytes, &lent.what, sizeof lent.what);
-        line.number.note = lent.is_global ? is_long_at_global_address : is_long_at_address;
+        machine::announce_write(context_, line.bytes, sizeof lent->what);
+        std::memcpy(line.bytes, &lent->what, sizeof lent->what);
+        line.number.note = lent->is_global ? is_long_at_global_address : is_long_at_address;
+    } else {
+        line.number.note = is_by_machine;
+        machine::word_store(context_, line.number, number);
+        return inbox_way(context_, team_, no_collective).send(member, data, may_lend);
     }
     machine::word_store(context_, line.number, number);
 }
 
 /// One piece that stays as it is may be read where it lies, if the receiver sees that memory. Where
 /// the collective may end before it is done, nothing of the caller's does.
-auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> lent_message {
+/// @return nothing: the heap has no room for a copy.
+auto pair_lines::lend(const partner& to, message_pieces data,
+                      bool may_lend) -> std::optional<lent_message> {
     const std::size_t bytes = bytes_of(data);
     const detail::rank_context& caller = *detail::current_context;
     const bool may_end_early =
@@ -112,19 +119,22 @@ auto pair_lines::lend(const partner& to, message_pieces data, bool may_lend) -> 
     if (may_lend && data.size() == 1 && !may_end_early) {
         const std::byte* const start = data.front().data();
         const auto own = detail::own_address(context_, start, bytes);
-        if (own) return {{*own, bytes}, true};
-        if (to.is_in_process) return {{reinterpret_cast<std::uint64_t>(start), bytes}, false};
+        if (own) return lent_message{{*own, bytes}, true};
+        if (to.is_in_process) {
+            return lent_message{{reinterpret_cast<std::uint64_t>(start), bytes}, false};
+        }
     }
     if (to.is_in_process) {
         std::byte* const copy = private_copy(bytes);
         machine::announce_write(context_, copy, bytes);
         copy_pieces(copy, data);
-        return {{reinterpret_cast<std::uint64_t>(copy), bytes}, false};
+        return lent_message{{reinterpret_cast<std::uint64_t>(copy), bytes}, false};
     }
-    const std::uint64_t copy = copies_.take(bytes);
-    machine::announce_write(context_, detail::mapped_address(context_, copy), bytes);
-    copy_pieces(detail::mapped_address(context_, copy), data);
-    return {{copy, bytes}, true};
+    const auto copy = copies_.take(bytes);
+    if (!copy) return std::nullopt;
+    machine::announce_write(context_, detail::mapped_address(context_, *copy), bytes);
+    copy_pieces(detail::mapped_address(context_, *copy), data);
+    return lent_message{{*copy, bytes}, true};
 }
 
 /// Until the end of the step.
@@ -141,7 +151,7 @@ const std::byte* pair_lines::place_of(const lent_message& lent) const {
 }
 
 /// As long as its sender says.
-std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t /*expected*/) {
+std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t expected) {
     release_last();
     partner& from = partners_[position_of(member)];
     const std::uint64_t number = ++from.counts.received;
@@ -152,6 +162,10 @@ std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t
     if (!last_was_long_) {
         machine::announce_read(context_, line.bytes, line.number.note);
         return {line.bytes, line.number.note};
+    }
+    if (line.number.note == is_by_machine) {
+        last_by_machine_.emplace(context_, team_, no_collective);
+        return last_by_machine_->receive(member, expected);
     }
     lent_message lent{.what = {}, .is_global = line.number.note == is_long_at_global_address};
     machine::announce_read(context_, line.bytes, sizeof lent.what);
@@ -165,6 +179,7 @@ std::span<const std::byte> pair_lines::receive(std::uint32_t member, std::size_t
 void pair_lines::release_last() {
     if (last_received_from_ == nullptr) return;
     partner& from = *std::exchange(last_received_from_, nullptr);
+    last_by_machine_.reset();
     memory words{context_, from};
     lines_protocol::release(words, from.counts, last_was_long_ ? 1 : lines_between_tellings);
 }

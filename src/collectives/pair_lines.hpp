@@ -11,10 +11,15 @@
 #include "collectives/lines_protocol.hpp"
 #include "collectives/message_way.hpp"
 #include "collectives/segment_copies.hpp"
+#include "collectives/team_members.hpp"
 #include "selion/detail/rank_context.hpp"
 #include "selion/detail/shared_word.hpp"
 
 namespace selion::collectives {
+
+/// The number by which messages of the machine are named that belong to no one collective of a
+/// team: those are numbered from 1.
+inline constexpr std::uint64_t no_collective = 0;
 
 /// Messages from one member to another that may be on their way, untaken.
 inline constexpr std::uint64_t line_window = 4;
@@ -27,7 +32,8 @@ struct pair_end {
 
 /// Messages through memory that some members of a team, or all, share, real or simulated: a line
 /// for each short one, which its receiver waits for; of a long one the line says where it lies, and
-/// the receiver reads it there. The protocol: lines.md.
+/// the receiver reads it there. One that would have to be copied into a heap without room goes by
+/// the machine. The protocol: lines.md.
 class pair_lines final : public message_way {
 public:
     /// What a member tells the others before the first message.
@@ -42,10 +48,10 @@ public:
     static void drop_ends(detail::rank_context& context, std::size_t count,
                           const introduction& own);
 
-    /// @param members by rising number, @param own among them. @param all introductions of theirs.
-    /// @pre they all map each other.
-    pair_lines(detail::rank_context& context, std::vector<std::uint32_t> members, std::uint32_t own,
-               const std::vector<introduction>& all);
+    /// @param members of the team, the own one among them, by rising number. @param all
+    /// introductions of theirs. @pre they all map each other.
+    pair_lines(detail::rank_context& context, const team_members& team,
+               std::vector<std::uint32_t> members, const std::vector<introduction>& all);
     ~pair_lines() override;
 
     bool reaches(std::uint32_t member) const;
@@ -81,12 +87,13 @@ private:
     };
 
     std::size_t position_of(std::uint32_t member) const;
-    lent_message lend(const partner& to, message_pieces data, bool may_lend);
+    std::optional<lent_message> lend(const partner& to, message_pieces data, bool may_lend);
     std::byte* private_copy(std::size_t bytes);
     const std::byte* place_of(const lent_message& lent) const;
     void release_last();
 
     detail::rank_context& context_;
+    const team_members& team_;
     std::uint64_t own_ends_;                 ///< offset in the own segment
     std::vector<std::uint32_t> members_;     ///< by rising number
     std::vector<partner> partners_;          ///< of each
@@ -96,6 +103,7 @@ private:
     std::vector<partner*> lent_to_;          ///< in this step
     partner* last_received_from_ = nullptr;  ///< its message is being read
     bool last_was_long_ = false;
+    std::optional<inbox_way> last_by_machine_;  ///< has what is being read, where it came so
 };
 
 }  // namespace selion::collectives

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "machine/machine.hpp"
 #include "onesided/symmetric_heap.hpp"
 #include "selion/detail/global_address.hpp"
 
@@ -22,7 +21,7 @@ segment_copies::~segment_copies() {
     for (const piece& one : pieces_) context_.heap->deallocate_for_runtime(one.offset, one.bytes);
 }
 
-std::uint64_t segment_copies::take(std::size_t bytes) {
+std::optional<std::uint64_t> segment_copies::take(std::size_t bytes) {
     const auto free = [&](const piece& one) { return !one.is_taken && one.bytes >= bytes; };
     auto found = std::ranges::find_if(pieces_, free);
     if (found == pieces_.end()) {
@@ -30,13 +29,7 @@ std::uint64_t segment_copies::take(std::size_t bytes) {
         const std::uint64_t size =
             bytes > small_bytes ? bytes : std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
         const auto offset = context_.heap->allocate_for_runtime(size);
-        if (!offset) {
-            context_.host->launcher().end_job(
-                context_, context_.heap->shortage_text(size) +
-                              "; it is to hold a copy, for a collective that goes over lines "
-                              "between processes: a measured table may say so, which "
-                              "SELION_TUNING=off leaves aside");
-        }
+        if (!offset) return std::nullopt;
         found = pieces_.insert(pieces_.end(), {*offset, size, false});
     }
     found->is_taken = true;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "selion/detail/rank_context.hpp"
@@ -19,9 +20,9 @@ public:
     segment_copies(const segment_copies&) = delete;
     segment_copies& operator=(const segment_copies&) = delete;
 
-    /// @return global address of memory that nobody else has, until `reuse`. A full heap ends the
-    /// job.
-    std::uint64_t take(std::size_t bytes);
+    /// @return global address of memory that nobody else has, until `reuse`; nothing: the heap has
+    /// no room.
+    std::optional<std::uint64_t> take(std::size_t bytes);
     /// All memory may be handed out again.
     void reuse();
 

@@ -248,7 +248,7 @@ pair_lines* team_state::lines_within_node() {
     lacks_lines_ = mapped.size() < 2;
     if (lacks_lines_) return nullptr;
     const auto own = pair_lines::make_ends(context_, mapped.size()).value_or(no_room);
-    inbox_way way(context_, members_, 0);  // collectives are numbered from 1
+    inbox_way way(context_, members_, no_collective);
     const std::span bytes = std::as_bytes(std::span(&own, 1));
     for (const std::uint32_t member : mapped) way.send(member, std::span(&bytes, 1), false);
     std::vector<pair_lines::introduction> all(mapped.size());
@@ -267,7 +267,7 @@ void team_state::make_lines_among(const std::vector<std::uint32_t>& mapped,
     lacks_lines_ =
         std::ranges::find(all, no_room.ends, &pair_lines::introduction::ends) != all.end();
     if (!lacks_lines_) {
-        lines_.emplace(context_, mapped, members_.own(), all);
+        lines_.emplace(context_, members_, mapped, all);
     } else if (own.ends != no_room.ends) {
         pair_lines::drop_ends(context_, mapped.size(), own);
     }

@@ -159,6 +159,72 @@ SPMD_TEST(choice, long_messages_over_lines_hold_no_more_memory_each_time) {
 }
 
 /// Members alone on their thread, and members that share one, meet equally often.
+/// All but a little of the own heap.
+class full_heap {
+public:
+    explicit full_heap(selion::world& world) : world_(world) {
+        for (std::size_t bytes = 1u << 20; bytes >= 4096; bytes /= 2) {
+            try {
+                while (true) pieces_.push_back(selion::allocate_local<std::byte>(world, bytes));
+            } catch (const selion::error&) {
+                continue;  // with smaller pieces
+            }
+        }
+    }
+    ~full_heap() {
+        for (const auto one : pieces_) selion::deallocate_local(world_, one);
+    }
+    full_heap(const full_heap&) = delete;
+    full_heap& operator=(const full_heap&) = delete;
+
+private:
+    selion::world& world_;
+    std::vector<selion::global_ptr<std::byte>> pieces_;
+};
+
+/// @return how many numbers come out wrong where blocks of so many each are moved and combined.
+std::size_t wrong_in_blocks(selion::world& world, std::size_t count) {
+    const double rank = world.rank();
+    std::vector<double> from_each(count * world.size(), rank);
+    std::size_t wrong = 0;
+    const auto compare = [&] {
+        for (std::size_t i = 0; i < from_each.size(); ++i) {
+            if (from_each[i] != static_cast<double>(i / count)) ++wrong;
+        }
+    };
+    world.exchange(std::span(from_each), std::span(from_each));
+    compare();
+    std::ranges::fill(from_each, -1);
+    world.all_gather(std::vector<double>(count, rank), std::span(from_each));
+    compare();
+    std::vector<double> sums(count, 1);
+    world.scan(std::span(sums), selion::plus);
+    for (const double sum : sums) wrong += sum != rank + 1 ? 1u : 0u;
+    return wrong;
+}
+
+/// Neither those that the program has chosen to go over lines, nor those that go so of themselves
+/// within the nodes of a network.
+SPMD_TEST(choice, collectives_need_no_room_for_copies) {
+    if (world.size() > 8 || !has_small_heap(test, world)) return;
+    constexpr std::array kinds{exchange, all_gather, scan};
+    for (const bool is_chosen : {false, true}) {
+        for (const auto what : kinds) {
+            const auto algorithm = what == scan ? binary : pairwise;
+            const collective_choice lines{collective_way::lines, {.algorithm = algorithm}};
+            if (is_chosen) world.choose(what, lines);
+        }
+        test.equal(wrong_in_blocks(world, 3), std::size_t{0});  // and the ends of lines are made
+        const full_heap full(world);
+        world.barrier();
+        for (int turn = 0; turn < 3; ++turn) {
+            test.equal(wrong_in_blocks(world, 20'000), std::size_t{0});
+        }
+        world.barrier();
+    }
+    for (const auto what : kinds) world.choose(what, std::nullopt);
+}
+
 SPMD_TEST(choice, parts_where_some_members_share_a_thread) {
     if (world.size() < 3) return;
     std::vector<selion::team_rank> most;

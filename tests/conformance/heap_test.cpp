@@ -225,14 +225,6 @@ SPMD_TEST(heap, too_much_is_refused_on_all_ranks_and_the_job_goes_on) {
     world.barrier();
 }
 
-/// A reserve that a test can afford to use up.
-bool has_small_heap(spmd::test_run& test, selion::world& world) {
-    constexpr std::uint64_t small = 16u << 20;
-    if (world.heap().reserved_bytes <= small) return true;
-    test.skip("needs SELION_HEAP of at most 16M");
-    return false;
-}
-
 /// Allocates pieces until no more fit; all must be zero, and none is left so.
 template <class Allocate>
 std::vector<selion::global_ptr<std::byte>> use_up(spmd::test_run& test, Allocate allocate) {

@@ -99,6 +99,14 @@ inline void end_teams(selion::world& world) {
     (void)world.heap();
 }
 
+/// A reserve that a test can afford to use up.
+inline bool has_small_heap(test_run& test, selion::world& world) {
+    constexpr std::uint64_t small = 16u << 20;
+    if (world.heap().reserved_bytes <= small) return true;
+    test.skip("needs SELION_HEAP of at most 16M");
+    return false;
+}
+
 /// Lets other ranks run that share this rank's thread, for tests that look again and again.
 class way_giver {
 public:
