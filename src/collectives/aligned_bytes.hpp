@@ -17,12 +17,13 @@ public:
 
     /// Makes room; what was there is lost unless there was room already.
     void reserve(std::size_t bytes) {
-        if (bytes <= start_.get_deleter().bytes) return;
+        if (bytes <= this->bytes()) return;
         start_.reset();  // the same piece may do
         start_ = {machine::take_memory(bytes), giver{bytes}};
     }
     std::byte* data() { return start_.get(); }
     const std::byte* data() const { return start_.get(); }
+    std::size_t bytes() const { return start_.get_deleter().bytes; }  ///< that there is room for
 
 private:
     static_assert(machine::spare_memory::alignment % detail::line_bytes == 0);

@@ -145,6 +145,17 @@ std::byte* pair_lines::private_copy(std::size_t bytes) {
     return room.data();
 }
 
+/// All copies may be made anew. Some memory is kept for them, as `segment_copies` does.
+void pair_lines::reuse_private() {
+    used_private_ = 0;
+    std::size_t kept_bytes = 0;
+    std::erase_if(private_, [&](const aligned_bytes& one) {
+        if (one.bytes() > most_kept_bytes - kept_bytes) return true;
+        kept_bytes += one.bytes();
+        return false;
+    });
+}
+
 const std::byte* pair_lines::place_of(const lent_message& lent) const {
     return lent.is_global ? detail::mapped_address(context_, lent.what.place)
                           : reinterpret_cast<const std::byte*>(lent.what.place);
@@ -191,7 +202,7 @@ void pair_lines::end_step() {
     }
     if (!lent_to_.empty()) copies_.reuse();
     lent_to_.clear();
-    used_private_ = 0;
+    if (used_private_ != 0) reuse_private();
 }
 
 }  // namespace selion::collectives

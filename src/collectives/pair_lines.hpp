@@ -89,6 +89,7 @@ private:
     std::size_t position_of(std::uint32_t member) const;
     std::optional<lent_message> lend(const partner& to, message_pieces data, bool may_lend);
     std::byte* private_copy(std::size_t bytes);
+    void reuse_private();
     const std::byte* place_of(const lent_message& lent) const;
     void release_last();
 

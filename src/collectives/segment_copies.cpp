@@ -11,8 +11,7 @@ namespace selion::collectives {
 namespace {
 
 constexpr std::uint64_t small_bytes = 16 * 1024;  ///< of a piece that is kept in any case
-/// Of all large pieces, and as a part of what the heap has left: it is the program's.
-constexpr std::uint64_t most_kept_bytes = 16 * 1024 * 1024;
+/// Large pieces together, as a part of what the heap has left: it is the program's.
 constexpr std::uint64_t kept_part = 64;
 
 }  // namespace

@@ -10,6 +10,9 @@
 
 namespace selion::collectives {
 
+/// Bytes of copies, each kind of them, that are kept for the next time.
+inline constexpr std::uint64_t most_kept_bytes = 16 * 1024 * 1024;
+
 /// Memory in a rank's segment for data that others are to read. Pieces are kept for the next time:
 /// small ones all, large ones as far as the heap has plenty. Pages that are given back cost
 /// everybody who touches them anew a fault for each, which together take longer than the copy.

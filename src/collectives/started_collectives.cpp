@@ -105,12 +105,9 @@ bool started_way::has_all(const schedule_step& step) const {
 started_collective::started_collective(detail::rank_context& context, const team_members& members,
                                        message_inbox& inbox, detail::started_call what, plan how,
                                        detail::future_state& result)
-    : members_(members),
-      what_(std::move(what)),
-      how_(std::move(how)),
-      way_(inbox, members, how_.name, how_.call),
-      runner_(context, members, what_.call, how_.schedule, way_),
-      result_(result) {
+    : members_(members), what_(std::move(what)), how_(std::move(how)), result_(result) {
+    way_.emplace(inbox, members, how_.name, how_.call);
+    runner_.emplace(context, members, what_.call, how_.schedule, *way_);
     if (what_.call.how != nullptr) what_.call.how = &what_.how;
 }
 
@@ -122,6 +119,7 @@ bool started_collective::advance() {
         result_.trouble = std::current_exception();  // a member has died
         has_failed_ = true;
     }
+    give_memory_back();
     if (how_.is_over) *how_.is_over = true;
     onesided::fulfil_as_handler(result_);  // the other collectives stand still meanwhile
     return true;
@@ -133,8 +131,8 @@ bool started_collective::take_steps() {
         if (!send_all()) return false;
         if (step_ == how_.schedule.steps.size()) return true;
         const schedule_step& step = how_.schedule.steps[step_];
-        if (!way_.has_all(step)) return false;
-        runner_.receive(step);
+        if (!way_->has_all(step)) return false;
+        runner_->receive(step);
         has_sent_ = false;
         ++step_;
     }
@@ -144,13 +142,13 @@ bool started_collective::take_steps() {
 bool started_collective::send_all() {
     is_stopped_ = false;
     try {
-        if (how_.is_compared && !has_told_) way_.tell_call();
+        if (how_.is_compared && !has_told_) way_->tell_call();
         has_told_ = true;
         if (how_.may_begin && !*how_.may_begin) return false;
         if (step_ == how_.own_steps.first) prepare();
         if (step_ == how_.own_steps.end) finish();
         if (!has_sent_ && step_ < how_.schedule.steps.size()) {
-            runner_.send(how_.schedule.steps[step_]);
+            runner_->send(how_.schedule.steps[step_]);
         }
         has_sent_ = true;
         return true;
@@ -165,14 +163,22 @@ bool started_collective::send_all() {
 
 /// Behind the entry meeting: before, members may still change what they give.
 void started_collective::prepare() {
-    if (!std::exchange(is_prepared_, true)) runner_.prepare();
+    if (!std::exchange(is_prepared_, true)) runner_->prepare();
 }
 
 /// Before the exit meeting: then others may change what this member has got.
 void started_collective::finish() {
     if (std::exchange(is_finished_, true)) return;
-    runner_.finish();
+    runner_->finish();
     fill_first(members_, what_.call);
+}
+
+/// What may be long, by whoever has taken the last step. The rest belongs to the rank's own code,
+/// which may not come to it for long.
+void started_collective::give_memory_back() {
+    runner_.reset();
+    way_.reset();
+    how_.schedule = {};
 }
 
 started_collectives::~started_collectives() {

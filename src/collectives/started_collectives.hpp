@@ -98,12 +98,13 @@ private:
     bool send_all();
     void prepare();
     void finish();
+    void give_memory_back();
 
     const team_members& members_;
     detail::started_call what_;
     plan how_;
-    started_way way_;
-    schedule_runner runner_;
+    std::optional<started_way> way_;  ///< none of both: it is over
+    std::optional<schedule_runner> runner_;
     detail::future_state& result_;
     std::size_t step_ = 0;
     bool has_told_ = false;  ///< the own call, where it is compared

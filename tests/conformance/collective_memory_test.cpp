@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Collectives take memory as anything that a std::span can show.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -217,6 +218,48 @@ SPMD_TEST(block_collectives, memory_of_an_exchange_in_place_is_given_back) {
     const std::size_t after = resident_bytes();
     world.barrier();
     test.that(after < before + bytes / 2, "nothing of it is kept");
+}
+
+/// What a process has in pieces that are too long for the C library to keep.
+std::size_t long_pieces_bytes() { return mallinfo2().hblkhd; }
+constexpr std::size_t long_piece_bytes = std::size_t{40} << 20;
+
+/// Calls a collective with a vector of that length, which is gone afterwards.
+template <class Call>
+void expect_no_long_piece_is_kept(selion::world& world, spmd::test_run& test, const Call& call) {
+    if (!gives_memory_back || world.size() > 4 || !world.machine().capabilities.real_time) return;
+    world.barrier();
+    const std::size_t before = long_pieces_bytes();
+    world.barrier();
+    {
+        std::vector<std::uint64_t> data(long_piece_bytes / sizeof(std::uint64_t), 1);
+        call(data);
+    }
+    world.barrier();
+    const std::size_t after = long_pieces_bytes();
+    world.barrier();
+    test.that(after < before + long_piece_bytes / 2, "no long piece is kept");
+}
+
+/// Copies of what a step changes, for members of the process.
+SPMD_TEST(block_collectives, memory_of_copies_for_lines_is_given_back) {
+    const selion::team all = world.split(0);
+    all.choose(
+        selion::collective_kind::all_reduce,
+        selion::collective_choice{selion::collective_way::lines,
+                                  {.algorithm = selion::schedule_algorithm::recursive_doubling}});
+    expect_no_long_piece_is_kept(world, test, [&](std::vector<std::uint64_t>& data) {
+        all.all_reduce(std::span(data), selion::plus);
+        test.equal(data.back(), std::uint64_t{world.size()});
+    });
+}
+
+/// Before the rank starts another one, or asks for anything.
+SPMD_TEST(block_collectives, memory_of_a_started_one_is_given_back_when_it_is_over) {
+    expect_no_long_piece_is_kept(world, test, [&](std::vector<std::uint64_t>& data) {
+        world.split_phase().reduce(data, selion::plus, 0).get();
+        if (world.rank() == 0u) test.equal(data.back(), std::uint64_t{world.size()});
+    });
 }
 
 }  // namespace
