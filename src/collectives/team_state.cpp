@@ -57,6 +57,12 @@ team_state::team_state(detail::rank_context& context, team_members members)
     note_plainness();
 }
 
+/// Who has introduced itself in a call that has ended in an error gives back what others may have
+/// written to until they left.
+team_state::~team_state() {
+    if (introduced_) pair_lines::drop_ends(context_, members_.mapped().size(), *introduced_);
+}
+
 void team_state::learn_network() {
     members_.find_nodes();
     meeting_.gate().find_place();
@@ -230,11 +236,17 @@ pair_lines& team_state::lines() {
     return *lines_;
 }
 
+/// What this member tells the others of its ends.
+pair_lines::introduction team_state::introduce(std::size_t count) {
+    introduced_ = pair_lines::make_ends(context_, count);
+    return introduced_.value_or(no_room);
+}
+
 /// By the first collective that goes this way, together. @return false, at all members, when one of
 /// them has no room.
 bool team_state::make_lines() {
     if (lines_ || lacks_lines_) return !lacks_lines_;
-    const auto own = pair_lines::make_ends(context_, members_.count()).value_or(no_room);
+    const pair_lines::introduction own = introduce(members_.count());
     make_lines_among(members_.mapped(), slots_.all_gather(own));
     return !lacks_lines_;
 }
@@ -247,7 +259,7 @@ pair_lines* team_state::lines_within_node() {
     const std::vector<std::uint32_t> mapped = members_.mapped();
     lacks_lines_ = mapped.size() < 2;
     if (lacks_lines_) return nullptr;
-    const auto own = pair_lines::make_ends(context_, mapped.size()).value_or(no_room);
+    const pair_lines::introduction own = introduce(mapped.size());
     inbox_way way(context_, members_, no_collective);
     const std::span bytes = std::as_bytes(std::span(&own, 1));
     for (const std::uint32_t member : mapped) way.send(member, std::span(&bytes, 1), false);
@@ -262,15 +274,14 @@ pair_lines* team_state::lines_within_node() {
 /// @param mapped members, with the introductions of `all` of them.
 void team_state::make_lines_among(const std::vector<std::uint32_t>& mapped,
                                   const std::vector<pair_lines::introduction>& all) {
-    const auto own_position = std::ranges::find(mapped, members_.own()) - mapped.begin();
-    const pair_lines::introduction& own = all[static_cast<std::size_t>(own_position)];
     lacks_lines_ =
         std::ranges::find(all, no_room.ends, &pair_lines::introduction::ends) != all.end();
     if (!lacks_lines_) {
         lines_.emplace(context_, members_, mapped, all);
-    } else if (own.ends != no_room.ends) {
-        pair_lines::drop_ends(context_, mapped.size(), own);
+    } else if (introduced_) {
+        pair_lines::drop_ends(context_, mapped.size(), *introduced_);
     }
+    introduced_.reset();  // it is theirs, or nobody's
 }
 
 /// As a table says. Nobody has asked for that, so where memory is short there is another way, and

@@ -42,6 +42,7 @@ public:
     team_state(detail::rank_context& context, team_members members);
     team_state(const team_state&) = delete;
     team_state& operator=(const team_state&) = delete;
+    ~team_state();
 
     const team_members& members() const { return members_; }
     team_meeting& meeting() { return meeting_; }
@@ -94,6 +95,7 @@ private:
     void run_by_nodes(const detail::block_call& call);
     void run_by_messages(const detail::block_call& call, const wanted_schedule& wanted);
     pair_lines& lines();
+    pair_lines::introduction introduce(std::size_t count);
     bool make_lines();
     pair_lines* lines_within_node();
     void make_lines_among(const std::vector<std::uint32_t>& mapped,
@@ -116,7 +118,8 @@ private:
     team_nodes nodes_;                 ///< used where they are several, of several members
     message_tree messages_;            ///< used where members do not map each other
     std::optional<pair_lines> lines_;  ///< among members that map each other
-    bool lacks_lines_ = false;         ///< a member's heap had no room for them, or it is alone
+    std::optional<pair_lines::introduction> introduced_;  ///< until they are made of it
+    bool lacks_lines_ = false;  ///< a member's heap had no room for them, or it is alone
     schedule_store schedules_;
     std::uint64_t message_collectives_ = 0;  ///< so far
     message_window window_;

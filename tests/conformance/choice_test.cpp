@@ -162,8 +162,9 @@ SPMD_TEST(choice, long_messages_over_lines_hold_no_more_memory_each_time) {
 /// All but a little of the own heap.
 class full_heap {
 public:
-    explicit full_heap(selion::world& world) : world_(world) {
-        for (std::size_t bytes = 1u << 20; bytes >= 4096; bytes /= 2) {
+    /// @param least that a piece is worth taking for.
+    explicit full_heap(selion::world& world, std::size_t least = 4096) : world_(world) {
+        for (std::size_t bytes = 1u << 20; bytes >= least; bytes /= 2) {
             try {
                 while (true) pieces_.push_back(selion::allocate_local<std::byte>(world, bytes));
             } catch (const selion::error&) {
@@ -223,6 +224,29 @@ SPMD_TEST(choice, collectives_need_no_room_for_copies) {
         world.barrier();
     }
     for (const auto what : kinds) world.choose(what, std::nullopt);
+}
+
+/// Members that have introduced themselves, to one that does not come.
+SPMD_TEST(choice, lines_that_time_out_as_they_are_made_hold_no_memory) {
+    const auto& can = world.machine().capabilities;
+    if (world.size() < 2 || !can.shares_memory || !can.real_time) return;
+    spmd::end_teams(world);
+    const std::uint64_t before = world.heap().runtime_bytes;
+    for (int turn = 0; turn < 3; ++turn) {
+        const selion::team all = world.split(0);
+        all.choose(reduce, collective_choice{collective_way::lines, {.algorithm = k_nomial}});
+        if (world.rank() == 0u) continue;
+        bool has_timed_out = false;
+        try {
+            static_cast<void>(
+                all.with_timeout(std::chrono::milliseconds(5)).reduce(1, selion::plus, 0));
+        } catch (const selion::error& trouble) {
+            has_timed_out = trouble.code() == selion::status::timed_out;
+        }
+        test.that(has_timed_out, "one does not come");
+    }
+    spmd::end_teams(world);
+    test.equal(world.heap().runtime_bytes, before);
 }
 
 SPMD_TEST(choice, parts_where_some_members_share_a_thread) {
