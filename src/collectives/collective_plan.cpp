@@ -142,11 +142,12 @@ bool takes_turns(const team_members& members) {
 
 bool is_possible(collective_way way, const team_members& members, const detail::block_call& call) {
     const bool is_wide = call.how != nullptr && call.element_bytes % wide_element_bytes == 0;
-    const std::size_t share = slot_bytes / (gives_all(call.what) ? members.count() : 1);
+    const std::size_t shown = gives_all(call.what) ? members.count() : 1;  // blocks of a member
+    const std::size_t share = slot_bytes / shown;
     switch (way) {
         case collective_way::board:
             return members.are_mapped() && !is_wide && call.most == 0 &&
-                   shown_bytes(members, call) <= line_payload;
+                   call.most_bytes() <= line_payload / shown;
         case collective_way::slots:
             // A part of every block has to fit: at least an element of a reduction, or a line.
             return members.are_mapped() &&

@@ -93,7 +93,11 @@ collective_explanation team_state::explain(collective_kind what, std::size_t byt
         made.choice = *chosen;
         made.reason = choice_reason::program;
         made.why = "the program has chosen it";
-    } else if (const collective_choice* const tuned = tuned_.find(call)) {
+    } else if (const collective_choice* const tuned = tuned_.find(call);
+               tuned != nullptr && tuned->way == collective_way::lines && lacks_lines_) {
+        made.choice = plan(members_, call);
+        made.why = "built-in rule: lines, but a member's heap has no room for them";
+    } else if (tuned != nullptr) {
         made.choice = *tuned;
         made.reason = made.is_measured ? choice_reason::tuned : choice_reason::model;
         made.why = reason_of(made.is_measured, context_.host->description().kind == "fabric");

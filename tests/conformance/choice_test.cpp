@@ -226,6 +226,22 @@ SPMD_TEST(choice, collectives_need_no_room_for_copies) {
     for (const auto what : kinds) world.choose(what, std::nullopt);
 }
 
+/// What it says is what the next call does.
+SPMD_TEST(choice, explained_is_another_way_where_there_is_no_room_for_lines) {
+    constexpr std::size_t count = 8192;
+    const selion::team all = world.split(0);
+    const auto explained = [&] { return all.explain(scan, count * sizeof(double)).choice.way; };
+    if (explained() != collective_way::lines || !has_small_heap(test, world)) return;
+    {
+        const full_heap full(world, 128);
+        std::vector<double> sums(count, 1);
+        all.scan(std::span(sums), selion::plus);
+        test.equal(sums.back(), world.rank() + 1.0);
+        test.that(explained() != collective_way::lines, "there are none");
+    }
+    world.barrier();
+}
+
 /// Members that have introduced themselves, to one that does not come.
 SPMD_TEST(choice, lines_that_time_out_as_they_are_made_hold_no_memory) {
     const auto& can = world.machine().capabilities;
@@ -247,6 +263,13 @@ SPMD_TEST(choice, lines_that_time_out_as_they_are_made_hold_no_memory) {
     }
     spmd::end_teams(world);
     test.equal(world.heap().runtime_bytes, before);
+}
+
+SPMD_TEST(choice, explained_of_more_than_there_can_be) {
+    for (const auto what : {exchange, all_gather, reduce_scatter, broadcast}) {
+        const auto found = world.explain(what, std::size_t{1} << 63);
+        test.that(found.choice.way != collective_way::board, "it is too long for a line");
+    }
 }
 
 SPMD_TEST(choice, parts_where_some_members_share_a_thread) {
