@@ -153,8 +153,7 @@ bool started_collective::send_all() {
         has_sent_ = true;
         return true;
     } catch (const error& why) {
-        // The time is over that another collective may take, in which this one was moved on. What
-        // has been sent is noted.
+        // The time is over of the wait in which it was moved on. What has been sent is noted.
         if (why.code() != status::timed_out) throw;
         is_stopped_ = true;
         return false;

@@ -89,7 +89,7 @@ public:
     std::uint32_t members() const { return members_.count(); }
     /// Whether it is over because a member has died.
     bool has_failed() const { return has_failed_; }
-    /// Whether it has stopped in the middle of a step: a call with a deadline moved it on, which
+    /// Whether it has stopped in the middle of a step: a wait with a deadline moved it on, which
     /// passed while there was no room for a message.
     bool is_stopped() const { return is_stopped_; }
 
@@ -130,8 +130,8 @@ public:
     void let_go();
     /// Moves all on, unless somebody does: then that one looks once more.
     void advance();
-    /// By the rank's own code, when a deadline is over: those that it has stopped go on in the
-    /// next call that waits.
+    /// When a wait or a call that has a deadline is over: those that it has stopped go on in the
+    /// next call of the rank that waits.
     void go_on(detail::rank_context& context);
     /// By the rank's own code: waits until all are over.
     void finish(detail::rank_context& context);

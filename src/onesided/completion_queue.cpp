@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onesided/completion_queue.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -24,12 +25,13 @@ public:
           plain_caller_(std::exchange(context.own.plain_caller, &detail::no_plain_caller)),
           // Those of the collective that waits: the handler is no part of it.
           deadline_ns_(std::exchange(context.own.deadline_ns, machine::no_deadline)),
+          outer_deadline_ns_(context.own.outer_deadline_ns),
           needs_(std::exchange(context.own.needs, nullptr)) {
-        context.own.outer_deadline_ns = deadline_ns_;
+        context.own.outer_deadline_ns = std::min(deadline_ns_, outer_deadline_ns_);
         machine::publish(context.call->in_completion, 1u);
     }
     ~completion_scope() {
-        context_.own.outer_deadline_ns = machine::no_deadline;
+        context_.own.outer_deadline_ns = outer_deadline_ns_;
         context_.own.needs = needs_;
         context_.own.deadline_ns = deadline_ns_;
         context_.own.plain_caller = plain_caller_;
@@ -44,6 +46,7 @@ private:
     bool counts_alone_;
     const void* plain_caller_;
     std::int64_t deadline_ns_;
+    std::int64_t outer_deadline_ns_;
     const needed_ranks* needs_;
 };
 

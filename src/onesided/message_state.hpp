@@ -45,9 +45,11 @@ public:
     /// What others tell at their ends, where ranks may die before: see end_of_job.hpp.
     std::shared_ptr<void> end_notices;
     /// What a floor above has to have moved on also in waits that run no completion handlers: of
-    /// other threads, and within handlers that may wait. Whoever counts in `news` has some.
+    /// other threads, and within handlers that may wait. Whoever counts in `news` has some. For
+    /// what a wait's limit has stopped, `go_on` has the next call move it that has more time.
     struct {
         void (*move)(void*) = nullptr;
+        void (*go_on)(void*, detail::rank_context&) = nullptr;
         void* argument = nullptr;
         detail::shared_word news{};
     } above;

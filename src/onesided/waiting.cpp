@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
 #include "machine/rank_list.hpp"
@@ -33,7 +34,42 @@ std::string absentees_text(const rank_context& caller) {
     return who + ", " + machine::last_call_text(caller.sharers[absent.front()]);
 }
 
+/// The limit of a wait. Where there is more time than before, what has been stopped goes on.
+class wait_limit {
+public:
+    wait_limit(rank_context& context, std::int64_t deadline_ns)
+        : context_(context), before_ns_(context.own.outer_deadline_ns) {
+        set(deadline_ns);
+    }
+    ~wait_limit() { set(before_ns_); }
+    wait_limit(const wait_limit&) = delete;
+    wait_limit& operator=(const wait_limit&) = delete;
+
+private:
+    void set(std::int64_t deadline_ns) {
+        const std::int64_t before_ns = std::exchange(context_.own.outer_deadline_ns, deadline_ns);
+        const auto& above = context_.messages->above;
+        if (deadline_ns > before_ns && above.go_on != nullptr) {
+            above.go_on(above.argument, context_);
+        }
+    }
+
+    rank_context& context_;
+    std::int64_t before_ns_;
+};
+
 }  // namespace
+
+bool await_in_time(rank_context& context, const machine::wait_request& request) {
+    const wait_limit limit(context, request.deadline_ns);
+    return await(context, request);
+}
+
+void run_completions_in_time(rank_context& context, std::int64_t timeout_ns) {
+    if (context.messages == nullptr) return;
+    const wait_limit limit(context, deadline_after(context, timeout_ns));
+    run_completions(context);
+}
 
 void end_collective_wait(const rank_context& caller) {
     throw error(

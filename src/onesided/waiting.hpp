@@ -48,10 +48,17 @@ inline std::uint64_t goal_of(counter& which, std::uint64_t count) {
     return counter_access::taken(which) + count - counter_access::own(which);
 }
 
+/// As `await` and `run_completions`, in a wait of another limit than the one around it, if there is
+/// one: what is moved on for others in the meantime keeps to it.
+bool await_in_time(rank_context& context, const machine::wait_request& request);
+void run_completions_in_time(rank_context& context, std::int64_t timeout_ns);
+
 /// Every wait of the floors above goes through here: completion handlers run meanwhile.
 /// @return whether the word arrived before the deadline. @error status::rank_dead
 inline bool await(rank_context& context, const machine::wait_request& request) {
     if (context.messages == nullptr) return context.clock->wait(context, request);
+    if (request.deadline_ns != context.own.outer_deadline_ns) [[unlikely]]
+        return await_in_time(context, request);
     if (context.deaths != nullptr) [[unlikely]]
         return onesided::await_among_mortals(context, request);
     return context.messages->completions.await(context, request);
@@ -113,8 +120,12 @@ inline bool arrives_with_progress(rank_context& context, const shared_word& word
     for (std::uint32_t poll = 0; poll < polls; ++poll) {
         if (word_load(word) >= at_least) return true;
         if (!context.transport->poll(context)) continue;
-        run_completions(context);
-        if (timeout_ns >= 0) return word_load(word) >= at_least;
+        if (timeout_ns < 0) {
+            run_completions(context);
+            continue;
+        }
+        run_completions_in_time(context, timeout_ns);
+        return word_load(word) >= at_least;
     }
     return false;
 }

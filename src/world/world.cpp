@@ -22,6 +22,9 @@ world_state::world_state(rank_context& context, meters::recorder* recorder)
     auto& above = context.messages->above;
     above.argument = &started;
     above.move = [](void* all) { static_cast<collectives::started_collectives*>(all)->advance(); };
+    above.go_on = [](void* all, rank_context& caller) {
+        static_cast<collectives::started_collectives*>(all)->go_on(caller);
+    };
     context.job = machine::job_number();
     context.store_offset = collectives::runtime_bytes;
     const bool interrupts =

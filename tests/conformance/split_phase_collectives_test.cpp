@@ -4,6 +4,7 @@
 #include <selion/selion.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <numeric>
@@ -12,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "spmd.hpp"
+#include "conformance/memory_parts.hpp"
 
 namespace {
 
@@ -328,6 +329,40 @@ SPMD_TEST(split_phase_collectives, outlive_the_time_of_others) {
     }
     come.get();
     test.equal(data.front(), 1.0);
+    test.equal(data.back(), 1.0);
+    world.barrier();
+}
+
+/// Nor does it hold up a wait that has a limit, until the other takes the message.
+SPMD_TEST(split_phase_collectives, keep_to_the_time_of_waits) {
+    const auto& host = world.machine();
+    if (world.size() != 4 || host.carriers != 4 || !host.capabilities.shares_memory) {
+        test.skip("for four ranks that run at the same time");
+        return;
+    }
+    using std::chrono::milliseconds;
+    spmd::symmetric_array<selion::signal> never(world, 1);
+    spmd::symmetric_array<std::uint32_t> flag(world, 1);
+    *flag.mine() = 0;
+    world.barrier();
+    std::vector<double> data(4 << 20, world.rank() == 0 ? 1.0 : 0.0);
+    auto come = world.split_phase().broadcast(std::span(data), 0);
+    if (world.rank() == 3) {  // serves nobody
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        const std::atomic_ref is_released(*flag.mine());
+        while (is_released.load() == 0 && std::chrono::steady_clock::now() < end) {
+            std::this_thread::sleep_for(milliseconds(1));
+        }
+        test.equal(is_released.load(), 1u);
+    }
+    if (world.rank() == 2) {  // passes on to 3
+        for (int turn = 0; turn < 10; ++turn) {
+            test.that(!come.wait(milliseconds(20)), "rank 3 does not take it");
+            static_cast<void>(selion::wait_until(never.own(), 1, milliseconds(20)));
+        }
+        selion::atomic_put(flag.at(3), 1u);
+    }
+    come.get();
     test.equal(data.back(), 1.0);
     world.barrier();
 }

@@ -69,7 +69,8 @@ struct thread_state {
     /// Ranks that the collective in progress needs; null: all, or there is none.
     const onesided::needed_ranks* needs = nullptr;
     std::int64_t timeout_ns = -1;  ///< of the collective that has a deadline
-    /// Of the wait in which a completion handler runs, which has no deadline itself.
+    /// Of the wait in which others are served and completion handlers run, which have no deadline
+    /// themselves.
     std::int64_t outer_deadline_ns = INT64_MAX;
     /// Where the program has sent its last short message: such a message does not carry it.
     std::source_location send_site = {};
