@@ -13,6 +13,7 @@ from typing import Any
 
 from selion.measuring_program import ask
 from selion.mistake import Failure, Mistake
+from selion.whole_file import write_whole
 
 _program = "study_calibrate"
 
@@ -226,15 +227,15 @@ def write(path: Path, text: str, force: bool) -> None:
 
     @error Failure with the system's reason.
     """
+    if force:
+        write_whole(path, text)
+        return
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             unfinished.write_text(text, encoding="utf-8")
-            if force:
-                unfinished.replace(path)
-            else:
-                os.link(unfinished, path)
+            os.link(unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as problem:

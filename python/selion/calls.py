@@ -54,7 +54,7 @@ class Future(Generic[_Result]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether `result` would return at once. If not, serves others: a loop of such looks ends."""
+        """Whether `result` would return at once. If not, serves others: a loop of looks ends."""
         return self._promise.is_ready
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -18,8 +18,17 @@ def _permissions() -> int:
     return 0o666 & ~hidden
 
 
+def is_special(path: Path) -> bool:
+    """Whether what stands there is neither a file nor a folder, but a device or a pipe."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
 def replace_whole(path: Path, content: bytes) -> None:
-    """@error OSError, with the file as it was."""
+    """Where the path is a link, it stays one, and what it leads to is replaced.
+
+    @error OSError, with the file as it was.
+    """
+    path = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -33,12 +42,18 @@ def replace_whole(path: Path, content: bytes) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> int:
-    """Makes the folder too. @return its bytes. @error Failure if it cannot be written."""
+    """Makes the folder too. A device or a pipe takes the content as it comes, and stays.
+
+    @return its bytes. @error Failure if it cannot be written.
+    """
     if isinstance(content, str):  # names of files may have bytes that are no text
         content = content.encode("utf-8", "backslashreplace")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_whole(path, content)
+        if is_special(path):
+            path.write_bytes(content)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_whole(path, content)
     except OSError as problem:
         raise Failure(f"{path} cannot be written: {problem.strerror}.") from None
     return len(content)

@@ -188,13 +188,15 @@ _fake_study = """
 """
 
 # Prints what its study declares. FAKE_LOG: file that notes each run. FAKE_STALL: a point at which
-# it prints one row, then waits on FAKE_GATE for ever. FAKE_FAULT: how to go wrong.
+# it prints one row, then waits on FAKE_GATE for ever. FAKE_FAULT: how to go wrong, and
+# FAKE_FAULTY: at which experiment; none: at all.
 _fake_program = r"""
     import json, os, sys
     given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
     params = json.loads(given["--params"])
     name = given["--experiment"] + given["--params"]
-    fault = os.environ.get("FAKE_FAULT", "")
+    is_faulty = os.environ.get("FAKE_FAULTY") in (None, given["--experiment"])
+    fault = os.environ.get("FAKE_FAULT", "") if is_faulty else ""
 
     def row(metric, value, unit, repetition, **extra):
         print(json.dumps({"params": {**params, **extra}, "metric": metric, "value": value,

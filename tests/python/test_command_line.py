@@ -98,6 +98,10 @@ def test_the_version_and_what_was_built_how(selion):
             "'putt' is not a legal value of 'op' (did you mean 'put'?); legal: put, get.",
         ),
         (
+            ("bench", "operations", "--only", ""),
+            "selion bench: --only is empty; name something or leave it out.\n",
+        ),
+        (
             ("bench", "simulatr"),
             "'simulatr' is not a benchmark (did you mean 'simulator'?); legal: operations, ",
         ),
@@ -211,6 +215,19 @@ def test_output_that_cannot_be_written_is_one_sentence(line, unbuffered):
     assert done.returncode == 1
     assert done.stderr == (
         f"selion {line[0]}: The output cannot be written: No space left on device.\n")
+
+
+@needs_module
+@pytest.mark.parametrize("line", [("machines",), ("meters", "meters.jsonl"),
+                                  ("schedule", "broadcast", "--algorithm", "k_nomial")])
+def test_where_standard_output_is_closed_nothing_is_shown(tmp_path, line):
+    (tmp_path / "meters.jsonl").write_text(
+        '{"rank": 0, "name": "put", "unit": "ns", "count": 1, "total": 5, "bytes": 8, "site": ""}\n'
+        '{"link": "(0,0) east", "messages": 1, "bytes": 8, "busy_ps": 1, "wait_ps": 1, '
+        '"run_ps": 9}\n')
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command, *line], cwd=tmp_path,
+                          env=clean_environment(), capture_output=True, text=True, timeout=seconds)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @needs_module

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from conftest import clean_environment, command, seconds
 from selion.drawing import heat_map, heat_map_picture
 from selion.meter_file import Link, Recorded
 
@@ -364,6 +367,28 @@ def test_the_command_draws(selion, tmp_path):
         make(links, run=5000), f"selion meters {name} --by load --heat-map 'my map.svg'")
     done = selion("meters", name, "--heat-map", "my map.svg", "--json")
     assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", [b"a\xff.svg", b"a\x01.svg"])
+def test_a_map_shows_what_can_be_shown_of_its_name(tmp_path, name):
+    file = write(tmp_path, varied(2, 2)).name
+    line = [*command, "meters", file, "--heat-map"]
+    done = subprocess.run([*map(os.fsencode, line), name], cwd=tmp_path, env=clean_environment(),
+                          capture_output=True, timeout=seconds)
+    assert (done.returncode, done.stderr) == (0, b"")
+    [picture] = tmp_path.glob("*.svg")
+    assert os.fsencode(picture.name) == name
+    texts = "".join(ElementTree.parse(picture).getroot().itertext())
+    assert f"selion meters {file} --by load --heat-map a.svg" in texts
+
+
+def test_a_map_is_drawn_whole_to_a_pipe_too(tmp_path):
+    file = write(tmp_path, varied(2, 2)).name
+    done = subprocess.run([*command, "meters", file, "--json", "--heat-map", "/dev/stdout"],
+                          cwd=tmp_path, env=clean_environment(), capture_output=True, text=True,
+                          timeout=seconds)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("<svg") and done.stdout.count("</svg>") == 1
 
 
 def test_a_study_s_links_are_drawn(selion, tmp_path):

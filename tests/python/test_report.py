@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -12,7 +14,7 @@ from urllib.parse import unquote
 import pytest
 from markdown_it import MarkdownIt
 
-from conftest import Selion, needs_module
+from conftest import Selion, clean_environment, command, needs_module, seconds
 from reporting import five, header, make, rows_of, studies, write
 from selion import schedules
 from selion.drawing import schedule_picture
@@ -110,8 +112,8 @@ def test_a_value_over_another_one():
     def at(block, value):
         return row(experiment="figure-11", metric="time_per_iteration_ms", unit="ms", value=value,
                    params={"block_bytes": block, "remote": 16})
-    assert find_value([at(0, 300.0), at(8, 150.0)], gain) == 2.0
-    assert find_value([at(0, 300.0)], gain) is None
+    assert find_value([at(0, 300.0), at(8, 150.0)], gain, {}) == 2.0
+    assert find_value([at(0, 300.0)], gain, {}) is None
 
 
 def test_the_answer_is_that_of_the_machines_that_the_study_is_about():
@@ -132,7 +134,7 @@ def test_what_a_value_is_divided_by_is_of_the_same_machine():
         return row(experiment="figure-11", metric="time_per_iteration_ms", unit="ms", value=value,
                    params={"block_bytes": block, "remote": 16}, machine=machine)
     rows = [at(8, 1.0, "threads:2"), at(0, 300.0, "sim:a"), at(8, 150.0, "sim:a")]
-    assert find_value(rows, gain) == 2.0
+    assert find_value(rows, gain, {}) == 2.0
 
 
 def test_cells_that_the_source_leaves_open_stay_open(section):
@@ -250,6 +252,28 @@ def test_results_are_not_replaced_by_their_report(selion: Selion, tmp_path: Path
             f"selion report: '{named}' holds results that the report is made of, which it would "
             "replace; choose another --out.\n"))
     assert results.read_bytes() == before
+
+
+@needs_module
+def test_a_pipe_takes_the_page_and_stays_and_has_no_plots_beside_it(tmp_path: Path):
+    write(tmp_path / "out", "s", [header, row(), row(params={"ints": 2})])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def report(form: str) -> tuple[int, str, str]:
+        with subprocess.Popen(
+                [*command, "report", "out", "--format", form, "-o", "pipe"], cwd=tmp_path,
+                env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True) as running:  # fmt: skip
+            page = pipe.read_text(encoding="utf-8") if form == "html" else ""
+            _, errors = running.communicate(timeout=seconds)
+        return running.returncode, page[:15], errors
+
+    assert report("html") == (0, "<!doctype html>", "")
+    assert report("md") == (2, "", (
+        "selion report: 'pipe' is no ordinary file, and the plots of a report in Markdown lie "
+        "beside it; choose another --out.\n"))
+    assert pipe.is_fifo() and sorted(os.listdir(tmp_path)) == ["out", "pipe"]
 
 
 @needs_module

@@ -60,6 +60,7 @@ def line_of(study: catalog.Study, name: str, **request) -> str:
         ("host", "latency", {"settings": ("op=put",), "machines": ("threads", "processes:2")},
          " --set op=put --machine threads --machine processes:2"),
         ("one-sided", "latency", {"machines": ("processes",)}, " --machine processes"),
+        ("one-sided", "latency", {"machines": ("processes:2",)}, " --machine processes"),
         ("one-sided", "latency", {"machines": ("processes:4,direct=off",)},
          " --machine processes:4,direct=off"),
         ("one-sided", "latency", {"machines": ("sim:sp-lapi,loss=0.1",)},
@@ -116,6 +117,22 @@ def test_a_study_that_is_not_installed_has_a_line_with_whole_specs():
     rows = [{"metric": "m", "machine": "threads:4", "params": {"n": 1}}]
     assert command_of("own", "e", None, rows) == (
         "selion study own --experiment e --machine threads:4")
+
+
+def test_each_seed_has_a_command_that_adds_to_the_first_one_s_rows():
+    def rows(seed: int | None, repetitions: int = 1) -> list[dict]:
+        return [{"metric": "latency_ns", "machine": "threads:2", "repetition": number,
+                 "params": {"op": "put", "bytes": 8}, **({} if seed is None else {"seed": seed})}
+                for number in range(repetitions)]
+
+    def line(*groups: list[dict]) -> str:
+        return command_of("host", "latency", None, [row for rows in groups for row in rows])
+
+    usual = "selion study host --experiment latency --machine threads:2"
+    assert line(rows(1), rows(None)) == usual
+    assert line(rows(2), rows(1)) == f"{usual} && {usual} --seed 2 --resume"
+    assert line(rows(3, 2), rows(2)) == (
+        f"{usual} --seed 2 && {usual} --repetitions 2 --seed 3 --resume")
 
 
 def test_values_that_the_study_has_no_more_are_told_all_the_same():

@@ -107,6 +107,45 @@ def test_options_tell_machines_apart_and_those_that_params_set_do_not(section):
     assert values(one) == {"side 4": [4, 32], "side 8": [8, 64]}
 
 
+def put_latency(value: float, option: str, size: int, ranks: int = 2) -> dict[str, Any]:
+    """A row whose spec has an option that a param has set, at the end."""
+    params = {"op": "put", "progress": "polling", "wait": "wait_counter", "bytes": size}
+    return {"study": "one-sided", "experiment": "latency",
+            "machine": f"sim:sp-lapi{option},progress=polling", "ranks": ranks, "params": params,
+            "metric": "latency_us", "value": value, "unit": "us", "repetition": 0,
+            "seed": 1}  # fmt: skip
+
+
+def test_machines_that_were_measured_at_different_points_are_no_curve(section):
+    slow = ",network.latency_us=500"
+    made = section([
+        header, *(put_latency(value, "", size) for size, value in ((8, 40), (1168, 53))),
+        *(put_latency(value, slow, size) for size, value in ((100, 1030), (1000, 1040)))])
+    assert values(made) == {
+        "polling sim:sp-lapi": [40, 53],
+        f"polling sim:sp-lapi{slow}": [1030, 1040]}
+
+
+def test_numbers_of_ranks_that_params_set_are_no_differences(section):
+    def row(machine: str, ranks: int, value: float) -> dict[str, Any]:
+        return {"study": "multicore-collectives", "experiment": "applications", "machine": machine,
+                "ranks": ranks, "params": {"kernel": "fft_exchange", "ranks": ranks},
+                "metric": "time_in_collectives_percent", "value": value, "unit": "%",
+                "repetition": 0, "seed": 1}  # fmt: skip
+
+    made = section([header, *(row(f"sim:bluegene-p,ranks={ranks}", ranks, ranks)
+                              for ranks in (4, 16)),
+                    *(row(f"sim:bluegene-p,network.latency_us=9,ranks={ranks}", ranks, 3 * ranks)
+                      for ranks in (8, 64))])
+    assert sorted(values(made).values()) == [[4, 16], [24, 192]]
+
+
+def test_specs_that_the_study_makes_no_more_are_compared_point_by_point(section):
+    rows = [{**put_latency(size, "", size), "machine": f"sim:sp-lapi,once={size}"}
+            for size in (8, 64)]
+    assert values(section([header, *rows])) == {"polling": [8, 64]}
+
+
 def test_a_study_that_is_not_installed_is_told_apart_by_its_params(section):
     made = section([header, *(latency(value, f"threads:{ranks}", ranks, size, study="my-own")
                               for ranks, size, value in ((2, 8, 10), (4, 8, 20), (2, 64, 30)))])
@@ -161,6 +200,14 @@ def test_settings_that_say_nothing_of_the_values_are_no_settings(section):
     assert [dot.y for dot in chart.curves[0].dots] == [20, 40]
 
 
+def test_programs_of_another_build_are_no_repetitions(section):
+    headers = [{**header, "programs": {"study_host": f"/build/{build}/bin"}}
+               for build in ("release", "debug")]
+    made = section([headers[0], *two_sizes(10)], [headers[1], *two_sizes(1000)])
+    assert values(made) == {"threads on h with programs of /build/release/bin": [10, 20],
+                            "threads on h with programs of /build/debug/bin": [1000, 2000]}
+
+
 def test_other_constants_are_another_machine(section):
     headers = [{**header, "constants": {"sim:this-host": digest}} for digest in ("abc", "def")]
     made = section([headers[0], *two_sizes(10, "sim:this-host,ranks=2")],
@@ -199,7 +246,49 @@ def test_virtual_times_are_those_of_no_host_as_long_as_hosts_agree(section):
 def test_a_value_of_the_answer_is_that_of_one_machine(change):
     wanted = read_contents(studies()["mesh-broadcast"].folder).conclusion.values["one"]
     rows = [gain(25.0), gain(27.0, repetition=1), {**gain(95.0), **change}]
-    assert find_value(rows, wanted) == 26.0
+    assert find_value(rows, wanted, {}) == 26.0
+
+
+def overlap(value: float, machine: str, metric: str, experiment: str = "overlap",
+            **params: Any) -> dict[str, Any]:
+    return {"study": "one-sided", "experiment": experiment, "machine": machine, "ranks": 2,
+            "params": {"op": "get", "bytes": 8, **params}, "metric": metric, "value": value,
+            "unit": "us", "repetition": 0, "seed": 1}  # fmt: skip
+
+
+def test_the_answer_is_not_that_of_a_machine_whose_options_a_user_has_set(section):
+    def rows(factor: float, option: str) -> list[dict[str, Any]]:
+        [light] = studies()["one-sided"].experiments["light-overlap"].machines
+        plain = f"sim:sp-lapi{option}"
+        return [overlap(20 * factor, plain, "overlap_us", depth=1),
+                overlap(4 * factor, plain, "overlap_us", depth=2),
+                overlap(30 * factor, light + option, "overlap_us", "light-overlap", depth=1),
+                overlap(40 * factor, light + option, "effective_latency_us", "light-overlap",
+                        depth=1, cpu_us=0),
+                overlap(13 * factor, plain, "effective_latency_us", "queue-depth", depth=10)]
+
+    slow, usual = rows(100, ",network.latency_us=500"), rows(1, "")
+    answered = section([header, *usual]).answer
+    assert "20.0 us are free at depth 1 (fitted) and 4.0 us" in answered
+    assert section([header, *slow, *usual]).answer == answered
+    assert section([header, *slow]).answer.startswith("Not answered by these results")
+
+
+def test_a_machine_that_the_answer_names_is_meant_with_no_other_options():
+    study = studies()["multicore-collectives"]
+    wanted = read_contents(study.folder).conclusion.values["loose"]
+    assert "machine" in wanted.where
+
+    def row(machine: str, sync: str, value: float) -> dict[str, Any]:
+        return {"experiment": "strict-and-loose", "metric": "latency_us", "machine": machine,
+                "params": {"bytes": 8, "sync": sync}, "value": value}
+
+    slow = [row("sim:niagara2,network.latency_us=9", sync, value)
+            for sync, value in (("strict", 90), ("loose", 1))]
+    usual = [row("sim:niagara2", sync, value) for sync, value in (("strict", 6), ("loose", 2))]
+    assert find_value([*slow, *usual], wanted, study.experiments) == 3
+    assert find_value([*slow, usual[0]], wanted, study.experiments) is None
+    assert find_value(slow, wanted, study.experiments) is None
 
 
 def test_cells_are_compared_machine_by_machine(section):

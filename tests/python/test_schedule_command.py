@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import subprocess
 from xml.etree import ElementTree
 
@@ -196,9 +197,6 @@ def test_without_a_collective_the_usage_is_shown(selion):
         ("barrier --rank 1", "--rank and --svg need --algorithm; without it "),
         ("barrier --svg a.svg", "--rank and --svg need --algorithm; without it "),
         ("barrier --algorithm flat --rank 1 --svg a.svg", "--svg draws all ranks; leave --rank "),
-        ("barrier --algorithm flat --svg no/a.svg",
-         "'no/a.svg' cannot be written: No such file or directory."),
-        ("barrier --algorithm flat --svg .", "'.' cannot be written: Is a directory."),
         ("barrier --algorithm flat --ranks 1025", "1,025 ranks are too many to be played; at "),
         ("barrier --algorithm flat --ranks 100001 --rank 0", "100,001 ranks are too many; at "),
         ("exchange --algorithm bruck --ranks 1000",
@@ -228,6 +226,31 @@ def test_a_picture_shows_what_can_be_shown_of_its_name(tmp_path, name):
     texts = [each.text for each in ElementTree.parse(picture).iter() if each.text]
     shown = "selion schedule barrier --ranks 8 --algorithm flat --svg a.svg"
     assert any(shown in text for text in texts)
+
+
+def test_a_picture_that_cannot_be_written_leaves_nothing(selion, tmp_path):
+    done = selion("schedule", "barrier", "--algorithm", "flat", "--svg", ".")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1, "", "selion schedule: . cannot be written: Is a directory.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_that_does_not_fit_leaves_the_one_before(tmp_path):
+    def draw(largest: int) -> subprocess.CompletedProcess[str]:
+        """@param largest bytes of a file."""
+        return subprocess.run(
+            [*command, "schedule", "barrier", "--algorithm", "flat", "--svg", "new/a.svg"],
+            cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=seconds,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest)))
+
+    picture = tmp_path / "new" / "a.svg"
+    assert draw(2**20).returncode == 0
+    before = picture.read_bytes()
+    done = draw(100)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1, "", "selion schedule: new/a.svg cannot be written: File too large.\n")
+    assert picture.read_bytes() == before
+    assert list(picture.parent.iterdir()) == [picture]
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -139,6 +139,12 @@ def test_rules_leave_points_out(tmp_path):
         ("ranks = 8", "threads:2", {}, "threads:2"),
         ("ranks = 8", "threads,direct=off", {}, "threads:8,direct=off"),
         ("ranks = 8", "sim:mesh", {}, "sim:mesh"),
+        ("ranks = 8\nmachine_template = { '*' = '{machine},p={p}' }", "threads", {"p": 1},
+         "threads:8,p=1"),
+        ("ranks = 8\nmachine_template = { '*' = '{machine},p={p}' }", "threads:2", {"p": 1},
+         "threads:2,p=1"),
+        ("ranks = 8\nmachine_template = { '*' = '{machine},p={p}' }", "sim:mesh", {"p": 1},
+         "sim:mesh,p=1"),
         ("", "threads", {}, "threads"),
         ("", "processes", {"ranks": 4}, "processes:4"),
         (

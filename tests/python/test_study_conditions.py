@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +28,7 @@ def pretend(fake, **changes: Any) -> bytes:
     first, rest = fake.results.read_text().split("\n", 1)
     old = json.loads(first)
     said = {**old, **changes, "knobs": {**old["knobs"], **changes.get("knobs", {})}}
-    said = {key: value for key, value in said.items() if value is not None}
+    said = {key: value for key, value in said.items() if value is not None or key not in changes}
     fake.results.write_text(json.dumps(said) + "\n" + rest)
     return fake.results.read_bytes()
 
@@ -61,7 +62,8 @@ def words(text: str) -> str:
         ({"compiler": "cc"}, "the compiler was cc, is "),
         ({"tuning": "0123456789ab"}, "the table of measured collectives was 0123456789ab, is "),
         ({"knobs": {"SELION_BIND": "on"}}, "SELION_BIND was on, is not set"),
-        ({"knobs": {"SELION_BIN": "elsewhere"}}, "SELION_BIN was elsewhere, is "),
+        ({"programs": {"fake": "/other/bin"}},
+         "the folder of the program 'fake' was /other/bin, is "),
     ],
     ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
 )
@@ -185,6 +187,25 @@ def test_files_that_are_no_code_are_no_condition():
         "which changes there were to the commit was not noted"]
 
 
+def test_a_program_that_is_found_elsewhere_is_another_one(fake):
+    """Whether or not anybody has named its folder."""
+    before = begun(fake)
+    other = fake.folder / "debug" / "bin"
+    shutil.copytree(fake.folder / "bin", other)
+    done = fake.run(*_speed, "--resume", SELION_BIN=str(other))
+    assert (done.returncode, fake.runs()) == (2, [])
+    assert (f"other conditions: the folder of the program 'fake' was {fake.folder / 'bin'}, is "
+            f"{other}. Rows") in done.stderr
+    assert fake.results.read_bytes() == before
+
+
+def test_another_program_of_the_study_is_no_other_condition():
+    then, now = ({"programs": {name: "/bin"}, "constants": {}, "begun": ""} for name in "ab")
+    assert conditions.differences(then, ["threads:2"], now, ["threads:2"]) == []
+    assert not conditions.holds_for(then, now)  # which says where its program is
+    assert conditions.holds_for({**then, "programs": {"a": "/bin", "b": "/bin"}}, now)
+
+
 def test_a_variable_that_is_set_now_is_another_condition(fake):
     before = begun(fake)
     done = fake.run(*_speed, "--resume", SELION_HEAP="1G")
@@ -201,7 +222,8 @@ def test_variables_that_change_no_row_are_no_conditions(fake):
 
 
 _of_host = {"host": "far", "cpu": "Another processor", "cores": 1024, "kernel": "1.0",
-            "compiler": "cc", "tuning": "0123456789ab", "knobs": {"SELION_SPIN": "1"}}  # fmt: skip
+            "compiler": "cc", "tuning": "0123456789ab", "programs": {"fake": "/other/bin"},
+            "knobs": {"SELION_SPIN": "1"}}  # fmt: skip
 
 
 @needs_module

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 
 import pytest
 
-from conftest import needs_module
+from conftest import clean_environment, command, needs_module, seconds
 
 _speed = [(op, size) for op in ("put", "get") for size in (8, 64)]
 
@@ -94,11 +95,42 @@ def test_all_studies(fake, selion):
     assert len(fake.rows(fake.folder / "all" / "fake" / "results.jsonl")) == 4
 
 
+def test_where_standard_output_is_closed_rows_are_kept_all_the_same(fake):
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command, "study", "fake", "--quick"], cwd=fake.folder,
+        env=clean_environment(**fake.environment()), capture_output=True, text=True,
+        timeout=seconds)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len(fake.rows()) == 4
+
+
 def test_a_point_that_is_left_out(fake):
-    done = fake.run("--experiment", "speed", "--set", "op=put", FAKE_FAULT="skip")
+    done = fake.run("--quick", FAKE_FAULT="skip", FAKE_FAULTY="speed")
     assert done.returncode == 0
     assert "left out on 'threads:2': no such thing here." in done.stderr
-    assert fake.rows() == []
+    assert {row["experiment"] for row in fake.rows()} == {"links"}
+
+
+@pytest.mark.parametrize("asked", [(), ("--resume",), ("--compare",), ("--json",)])
+def test_where_all_points_are_left_out_it_is_a_failure(fake, asked):
+    assert fake.run("--experiment", "links").returncode == 0  # rows of others do not count
+    done = fake.run("--experiment", "speed", *asked, FAKE_FAULT="skip")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "selion study: No point of what was asked for was measured; all were left out.")
+
+
+def test_where_no_point_is_left_to_be_measured_it_is_no_failure(fake):
+    assert fake.run("--quick").returncode == 0
+    assert fake.run("--quick", "--resume", FAKE_FAULT="skip").returncode == 0
+
+
+def test_an_empty_name_is_the_name_of_no_experiment(fake):
+    for asked in (("--experiment", ""), ("--experiment", "", "--compare")):
+        done = fake.run(*asked)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == ("selion study: '' is not an experiment of the study 'fake'; "
+                               "legal: speed, links.\n")
 
 
 _by_ranks = """
@@ -225,6 +257,23 @@ def test_compare_measures_only_what_is_missing(fake):
     assert len(fake.runs()) == 2
     (cell,) = [json.loads(line) for line in done.stdout.splitlines()]
     assert (cell["published"], cell["measured"], cell["is_within"]) == (8.5, 8.5, True)
+
+
+def test_rows_of_another_seed_are_no_repetitions(fake):
+    publish(fake, ({"op": "put", "bytes": 8}, "latency_ns", 8.5))
+    asked = ("--experiment", "speed", "--set", "op=put", "--set", "bytes=8", "--resume")
+    fake.run(*asked)
+    fake.results.write_text(fake.results.read_text().replace('"value": 8.5', '"value": 80.5'))
+    done = fake.run(*asked, "--seed", "2")
+    table = [line.split() for line in done.stdout.splitlines() if "latency_ns" in line]
+    assert "seed" in done.stdout.splitlines()[1].split() and "repetition" not in done.stdout
+    assert [line[:7] for line in table] == [
+        ["threads:2", "2", "put", "8", seed, "latency_ns", value]
+        for seed, value in (("1", "80.5"), ("2", "8.5"))]
+    for seed, measured in (("1", 80.5), ("2", 8.5)):
+        done = fake.run(*asked[:-1], "--seed", seed, "--compare", "--json")
+        [cell] = [json.loads(line) for line in done.stdout.splitlines()]
+        assert cell["measured"] == measured
 
 
 def test_figures_hold_for_the_number_of_ranks_of_their_source(fake):

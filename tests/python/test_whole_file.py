@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 
 import pytest
@@ -27,6 +28,30 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
     with pytest.raises(FileNotFoundError):
         replace_whole(tmp_path / "nowhere" / "file", b"text")
     assert [each.name for each in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_link_stays_one_and_what_it_leads_to_is_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "file", tmp_path / "link"
+    link.symlink_to("folder/file")
+    for text in ("one", "two"):  # also where it leads to nothing yet
+        write_whole(link, text)
+        assert (link.is_symlink(), target.read_text()) == (True, text)
+    assert [each.name for each in target.parent.iterdir()] == ["file"]
+
+
+def test_what_is_no_file_takes_the_content_and_stays(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to("pipe")
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        for path in (pipe, link):
+            assert write_whole(path, "text") == 4
+            assert os.read(reading, 100) == b"text"
+    finally:
+        os.close(reading)
+    assert stat.S_ISFIFO(os.lstat(pipe).st_mode) and link.is_symlink()
 
 
 def test_two_writers_do_not_mix(tmp_path):

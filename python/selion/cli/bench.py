@@ -31,6 +31,8 @@ def _line(name: str, options: Mapping[str, object]) -> list[str]:
     for option, value in options.items():
         if value in (None, False):
             continue
+        if value == "":
+            raise Mistake(f"{option} is empty; name something or leave it out.")
         if option not in legal:
             raise Mistake(f"{option} is not an option of '{name}'; legal: {listing(legal)}.")
         given += [option] if value is True else [option, str(value)]

@@ -18,7 +18,7 @@ import typer
 from selion import job
 from selion.cli import completion
 from selion.cli.options import Program, ProgramArguments, before_a_program, program_line
-from selion.cli.output import answers_mistakes, complain
+from selion.cli.output import answers_mistakes, complain, is_terminal
 from selion.kept_output import KeptOutput
 from selion.mistake import Mistake
 
@@ -111,7 +111,7 @@ def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> 
     runs = _Runs(line, time_limit)
     for run, seed in enumerate(seeds, 1):
         spec = f"{machine},seed={seed}"
-        if sys.stderr.isatty() and run % 10 == 1:
+        if is_terminal(sys.stderr) and run % 10 == 1:
             print(f"\rseed {seed} of {seeds[0]} to {seeds[-1]}", end="", file=sys.stderr)
         try:
             status, output = runs.run(spec)

@@ -14,11 +14,20 @@ from typing import Annotated, Any
 import typer
 
 from selion import meter_file
-from selion.cli.output import answers_mistakes, complain, print_json_lines, print_table
+from selion.cli.output import (
+    answers_mistakes,
+    complain,
+    is_terminal,
+    print_json_lines,
+    print_table,
+    printable,
+)
 from selion.drawing import heat_map, heat_map_picture
 from selion.drawing.heat_map import HeatMap
+from selion.drawing.svg import drawable
 from selion.meter_file import Link, Reading, Recorded, Summary
 from selion.mistake import Mistake
+from selion.whole_file import write_whole
 
 _most = 20  # links, where nobody says how many
 
@@ -142,32 +151,29 @@ def _show_meters(recorded: Recorded, per_rank: bool, as_json: bool) -> None:
 
 def _is_colourful() -> bool:
     """Whether standard output is a terminal whose user has not refused colours."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return is_terminal(sys.stdout) and "NO_COLOR" not in os.environ \
+        and os.environ.get("TERM") != "dumb"
 
 
 def _command_line(file: Path, by: str, select: Sequence[str], picture: Path) -> str:
-    """That draws the same; of the paths only the names."""
-    words = ["selion", "meters", file.name, "--by", by]
+    """That draws the same; of the paths only the names, as far as a picture can show them."""
+    words = ["selion", "meters", drawable(file.name), "--by", by]
     for each in select:
-        words += ["--select", each]
-    return shlex.join([*words, "--heat-map", picture.name])
+        words += ["--select", drawable(each)]
+    return shlex.join([*words, "--heat-map", drawable(picture.name)])
 
 
 def _draw(heat: HeatMap | None, file: Path, select: Sequence[str], path: Path) -> None:
-    """@error Mistake if there is nothing to draw, or if the file cannot be written."""
+    """@error Mistake if there is nothing to draw. @error Failure if the file cannot be written."""
     if heat is None:
         raise Mistake(f"{file} holds no links of a mesh, so there is no heat map; a job on a "
                       "simulated mesh such as sim:epiphany-iii writes them.")
-    if path.resolve() == file.resolve():
+    if os.path.realpath(path) == os.path.realpath(file):
         raise Mistake(f"--heat-map is {path}, the file that is read; choose another name.")
     if heat.is_too_large:
         raise Mistake(f"{file} is of a mesh of {heat.mesh.rows:,} x {heat.mesh.columns:,} cores, "
                       "in which a heat map shows nothing; --links lists its links.")
-    picture = heat_map_picture.draw(heat, _command_line(file, heat.by, select, path))
-    try:
-        path.write_text(picture, encoding="utf-8")
-    except OSError as problem:
-        raise Mistake(f"'{path}' cannot be written: {problem.strerror}.") from None
+    write_whole(path, heat_map_picture.draw(heat, _command_line(file, heat.by, select, path)))
 
 
 @answers_mistakes("meters")
@@ -224,6 +230,6 @@ def command(
     else:
         _show_meters(recorded, per_rank, as_json)
     if picture is not None and not as_json:
-        print(f"heat map drawn to {picture}")
+        print(f"heat map drawn to {printable(str(picture))}")
     elif shown is not None and not (as_json or links or per_rank):
         print("\n" * bool(recorded.readings) + "\n".join(heat_map.lines(shown, _is_colourful())))

@@ -13,7 +13,7 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TextIO, TypeVar
 
 import typer
 
@@ -31,6 +31,11 @@ _no_output = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 def complain(command: str, sentence: str) -> None:
     """One sentence on standard error, after the name of the command."""
     print(f"selion {command}: {sentence}", file=sys.stderr)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """@param stream None where it was closed before the program began."""
+    return stream is not None and stream.isatty()
 
 
 def flush() -> None:
@@ -117,7 +122,7 @@ def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     lines = [[printable(cell) for cell in line] for line in lines]
     widths = [max(len(line[i]) for line in (columns, *lines)) for i in range(len(columns))]
     room = shutil.get_terminal_size().columns
-    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > room:
+    if is_terminal(sys.stdout) and sum(widths) + 2 * (len(widths) - 1) > room:
         _print_paragraphs(columns, lines, room)
         return
     right = [

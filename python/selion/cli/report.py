@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from selion.cli.output import answers_mistakes, complain
+from selion.cli.output import answers_mistakes, complain, printable
 from selion.mistake import Mistake, listing, unknown
 
 _formats = ("html", "md", "png")
@@ -58,4 +58,4 @@ def command(
     for note in report.notes:
         complain("report", note)
     written = write.write(report, chosen, out)
-    print(f"{written.place}: {written.summary}")
+    print(printable(f"{written.place}: {written.summary}"))

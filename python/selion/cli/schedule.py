@@ -14,10 +14,12 @@ import typer
 
 from selion import schedules
 from selion.cli import completion
-from selion.cli.output import answers_mistakes, print_json_lines, print_table
+from selion.cli.output import answers_mistakes, print_json_lines, print_table, printable
 from selion.drawing import schedule_picture, schedule_text
+from selion.drawing.svg import drawable
 from selion.mistake import Mistake
 from selion.schedules import BlockRange, Message, Played, Request
+from selion.whole_file import write_whole
 
 # Every rank is played, with a list of ranks for each of its blocks; messages are kept.
 _most_ranks = 1024
@@ -176,19 +178,14 @@ def _command_line(request: Request, path: Path) -> str:
         words += ["--seed", str(request.seed)]
     if request.root:
         words += ["--root", str(request.root)]
-    shown = "".join(letter for letter in path.name if letter.isprintable())
-    return shlex.join([*words, "--svg", shown])
+    return shlex.join([*words, "--svg", drawable(path.name)])
 
 
 def _draw(played: Played, path: Path) -> None:
     if len(played.messages) > _most_drawn:
         raise Mistake(f"A picture of {len(played.messages):,} messages shows nothing; at most "
                       f"{_most_drawn:,} are drawn.")
-    picture = schedule_picture.draw(played, _command_line(played.request, path))
-    try:
-        path.write_text(picture, encoding="utf-8")
-    except OSError as problem:
-        raise Mistake(f"'{path}' cannot be written: {problem.strerror}.") from None
+    write_whole(path, schedule_picture.draw(played, _command_line(played.request, path)))
 
 
 def _show_all(request: Request, svg: Path | None, as_json: bool) -> None:
@@ -200,7 +197,7 @@ def _show_all(request: Request, svg: Path | None, as_json: bool) -> None:
         return
     print(f"{schedule_text.title(request)}: {schedule_text.numbers(played)}")
     if svg is not None:
-        print(f"drawn to {svg}".encode("utf-8", "backslashreplace").decode())
+        print(f"drawn to {printable(str(svg))}")
     else:
         print("\n".join(schedule_text.round_lines(played)))
 

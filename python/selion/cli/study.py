@@ -14,7 +14,7 @@ from selion import launcher, native, places
 from selion.cli import completion, interruption
 from selion.cli import study_output as output
 from selion.cli.options import Hosts
-from selion.cli.output import answers_mistakes, complain
+from selion.cli.output import answers_mistakes, complain, printable
 from selion.mistake import Failure, Mistake
 from selion.study import catalog, plan
 from selion.study.compare import Verdict, compare
@@ -78,8 +78,11 @@ class _Run:
             print(f"{study}: failed")
 
     def verdicts(self) -> list[Verdict]:
+        """Of the rows of the seed that is asked for: those of another are no repetitions."""
         return [
-            compare(session.study, session.request, self.rows[session.study.name])
+            compare(session.study, session.request,
+                    [row for row in self.rows[session.study.name]
+                     if row["seed"] == self.request.seed])
             for session in self.sessions
             if session.study.name in self.rows
         ]
@@ -88,6 +91,11 @@ class _Run:
     def lacks_machines(self) -> bool:
         """Whether points were left out whose machines cannot be had."""
         return any(session.lacks_machines for session in self.sessions)
+
+    @property
+    def has_left_out_all(self) -> bool:
+        """Whether all points were left out: nothing of what was asked for has been measured."""
+        return not self.failures and all(session.has_left_out_all for session in self.sessions)
 
     def closing_line(self) -> str:
         rows = sum(map(len, self.rows.values()))
@@ -100,7 +108,7 @@ def _checked(name: str, request: plan.Request) -> tuple[list[catalog.Study], dic
     folder = places.studies_folder()
     if name != _all:
         return [catalog.find(folder, name)], {}
-    if request.experiment:
+    if request.experiment is not None:
         raise Mistake("--experiment needs the name of one study in place of 'all'.")
     studies, failures = [], {}
     for each in catalog.names(folder):
@@ -144,7 +152,7 @@ def _show(run: _Run) -> None:
     if run.of_all and (run.as_json or run.comparing):
         complain("study", f"{run.closing_line()}.")
     elif run.rows and not (run.as_json or run.comparing):
-        print(run.closing_line())
+        print(printable(run.closing_line()))
 
 
 def _others(resume: bool, mixing: bool) -> Others:
@@ -206,7 +214,9 @@ def command(
         int,
         typer.Option(min=1, max=_most_repetitions, help="Times each point is measured."),
     ] = 1,
-    seed: Annotated[int, typer.Option(min=0, max=_most_seed, help="For whatever is random.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, max=_most_seed, help="For whatever is random.")
+    ] = plan.usual_seed,
     jobs: Jobs = None,
     as_json: Annotated[bool, typer.Option("--json", help="Rows on standard output.")] = False,
     resume: Annotated[
@@ -229,7 +239,7 @@ def command(
         experiment, tuple(settings or ()), tuple(machines or ()), repetitions, seed, quick
     )
     if name is None:
-        if experiment or settings or machines or out:
+        if experiment is not None or settings or machines or out:
             raise Mistake("These options need the name of a study; 'selion study' lists them.")
         output.print_list(catalog.read_all(places.studies_folder()), as_json)
         return
@@ -251,5 +261,7 @@ def command(
     ):
         run.carry_out()
     _show(run)
+    if run.has_left_out_all:
+        raise Failure("No point of what was asked for was measured; all were left out.")
     if run.failures or run.lacks_machines:
         raise typer.Exit(1)

@@ -10,7 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from selion.cli.output import complain, print_json, print_json_lines, print_table, printable
+from selion.cli.output import (
+    complain,
+    is_terminal,
+    print_json,
+    print_json_lines,
+    print_table,
+    printable,
+)
 from selion.study.catalog import Study
 from selion.study.compare import Comparison, Verdict
 from selion.study.pace import Pace
@@ -167,7 +174,7 @@ def progress(points: Sequence[Point], rows_to_stdout: bool) -> Iterator[StudyPro
         transient=True,
         expand=True,
         disable=not console.is_terminal,
-        redirect_stdout=sys.stdout.isatty(),  # else it would draw what is meant for a pipe
+        redirect_stdout=is_terminal(sys.stdout),  # else it would draw what is meant for a pipe
     )
     with bar:
         told = StudyProgress(bar, points, rows_to_stdout)
@@ -184,12 +191,13 @@ def _number(value: Any) -> str:
 
 
 def print_rows(points: Sequence[Point], rows: Sequence[Row]) -> None:
-    """One table for each experiment that was run."""
+    """One table for each experiment that was run; which run a row is of where there are several."""
     for experiment in {point.experiment.name: point.experiment for point in points}.values():
         chosen = [row for row in rows if row["experiment"] == experiment.name]
         keys = list(dict.fromkeys(key for row in chosen for key in row["params"]))
         spread = any("p5" in row for row in chosen)
-        columns = [*dict.fromkeys(("machine", "ranks", *keys)), "metric", "value", "unit"]
+        runs = [key for key in ("seed", "repetition") if len({row[key] for row in chosen}) > 1]
+        columns = [*dict.fromkeys(("machine", "ranks", *keys, *runs)), "metric", "value", "unit"]
         columns += ["p5", "p95"] if spread else []
         columns += ["published"] if any("published" in row for row in chosen) else []
         lines = [

@@ -14,6 +14,11 @@ faint = "#777777"
 _head = 8.0
 
 
+def drawable(name: str) -> str:
+    """Of a name that may have any bytes, what a picture can show."""
+    return "".join(letter for letter in name if letter.isprintable())
+
+
 def text_width(words: str, size: float = 11, mono: bool = False) -> float:
     """About as wide as the usual fonts make it, rather more than less."""
     return len(words) * size * (0.62 if mono else 0.56)

@@ -8,58 +8,24 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from selion import spec
 from selion.mistake import Mistake
+from selion.report.asked_for import machine_asked_for, params_of
 from selion.study import plan
 from selion.study.axes import Axis, nothing
 from selion.study.catalog import Experiment
+from selion.study.plan import usual_seed
 from selion.study.rows import Row
 
 _Points = set[tuple[Any, ...]]
 
 
-def _params_of(experiment: Experiment, row: Row) -> dict[str, Any]:
-    """The axes' values of a row's point."""
-    metric = experiment.metrics.get(row["metric"])
-    params = {**row["params"], **(metric.without if metric else {})}
-    return {name: params[name] for name in experiment.axes if name in params}
-
-
 # --- machines -------------------------------------------------------------------------------------
-
-
-def _becomes(experiment: Experiment, machine: str, params: Mapping[str, Any], wanted: str) -> bool:
-    """Whether a machine that is asked for is `wanted` at a point."""
-    with contextlib.suppress(Mistake, KeyError, ValueError, IndexError):  # of another study.toml
-        return plan.machine_for(experiment, machine, params) == wanted
-    return False
-
-
-def _candidates(experiment: Experiment, machine: str) -> Iterable[str]:
-    """What may have been asked for where a row's machine is such."""
-    yield from experiment.machines
-    found = spec.parse(machine)
-    yield found.kind
-    if "ranks" in experiment.axes and found.kind != "sim":
-        carriers = found.shape.partition("@")[2]
-        shape = f"@{carriers}" if carriers else ""
-        yield str(spec.Spec(found.kind, shape, found.options))
-    template = plan.template_for(experiment, found.kind) or ""
-    before, _, after = template.partition("{machine}")
-    if not before and after.startswith(","):  # what the params add, at the end
-        yield ",".join(machine.split(",")[:-after.count(",")])
-
-
-def _asked(experiment: Experiment, row: Row) -> str:
-    """The shortest spec that comes to the row's own at its point."""
-    params, machine = _params_of(experiment, row), str(row["machine"])
-    return next((each for each in _candidates(experiment, machine)
-                 if _becomes(experiment, each, params, machine)), machine)
 
 
 def _machines(experiment: Experiment, rows: Sequence[Row]) -> list[str]:
     """Those to be named; none if they are the experiment's own."""
-    asked = list(dict.fromkeys(_asked(experiment, row) for row in rows))
+    asked = list(dict.fromkeys(machine_asked_for(experiment, row) or str(row["machine"])
+                               for row in rows))
     return [] if set(asked) == set(experiment.machines) else asked
 
 
@@ -92,7 +58,7 @@ def _points(experiment: Experiment, settings: Mapping[str, str], metrics: set[st
 def _axis_words(experiment: Experiment, rows: Sequence[Row]) -> list[str]:
     """--set for each axis whose values are not the usual ones, or --quick where it says the same;
     nothing for those that the others and the rules settle."""
-    points = [_params_of(experiment, row) for row in rows]
+    points = [params_of(experiment, row) for row in rows]
     values = {name: _values(axis, points) for name, axis in experiment.axes.items()}
     settings = {name: ",".join(map(experiment.axes[name].text_of, found))
                 for name, found in values.items()
@@ -117,29 +83,39 @@ def _axis_words(experiment: Experiment, rows: Sequence[Row]) -> list[str]:
 # --- the line -------------------------------------------------------------------------------------
 
 
-def _times(rows: Sequence[Row]) -> list[str]:
-    """How often and by which seed, where it is not the usual one."""
-    def numbers(key: str) -> set[int]:
-        return {row[key] for row in rows if type(row.get(key)) is int}
+def _by_seed(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    """Rows without a seed are those of the usual one."""
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        seed = row.get("seed")
+        found.setdefault(seed if type(seed) is int else usual_seed, []).append(row)
+    return dict(sorted(found.items()))
 
-    most = max(numbers("repetition"), default=0)
-    seeds = numbers("seed") - {1}
+
+def _times(seed: int, rows: Sequence[Row]) -> list[str]:
+    """How often and by which seed, where it is not the usual one."""
+    most = max((row["repetition"] for row in rows if type(row.get("repetition")) is int), default=0)
     words = ["--repetitions", str(most + 1)] if most > 0 else []
-    return words + (["--seed", str(*seeds)] if len(seeds) == 1 else [])
+    return words + (["--seed", str(seed)] if seed != usual_seed else [])
 
 
 def command_of(study: str, name: str, experiment: Experiment | None, rows: Sequence[Row]) -> str:
     """The line that measures these rows again: their machines, the values of their axes, how often
-    and by which seed, as far as all that is not what the study does unasked.
+    and by which seed, as far as all that is not what the study does unasked. Where rows have
+    several seeds, it has a command for each, which add to the first one's rows.
 
     @param name the experiment's, which is None where the study is not installed.
     """
-    words = ["selion", "study", study, "--experiment", name]
-    if experiment is None:
-        machines = list(dict.fromkeys(str(row["machine"]) for row in rows))
-    else:
-        machines = _machines(experiment, rows)
-        words += _axis_words(experiment, rows)
-    for machine in machines:
-        words += ["--machine", machine]
-    return shlex.join(words + _times(rows))
+    commands: list[str] = []
+    for seed, own in _by_seed(rows).items():
+        words = ["selion", "study", study, "--experiment", name]
+        if experiment is None:
+            machines = list(dict.fromkeys(str(row["machine"]) for row in own))
+        else:
+            machines = _machines(experiment, own)
+            words += _axis_words(experiment, own)
+        for machine in machines:
+            words += ["--machine", machine]
+        words += _times(seed, own) + ["--resume"] * bool(commands)
+        commands.append(shlex.join(words))
+    return " && ".join(commands)

@@ -43,7 +43,7 @@ class Chart:
     text: str
     command: str
     is_virtual: bool
-    """Whether its times are those of a simulated machine."""
+    """Whether its times are those of simulated machines, and no clock of a host is in them."""
     runs: str = ""
     """Where its rows come from, if its study has several runs."""
 

@@ -14,7 +14,7 @@ from selion.mistake import Failure
 from selion.report.runs import Run, commit_words, run_of
 from selion.study import conditions
 from selion.study.header import schema
-from selion.study.rows import Row
+from selion.study.rows import Row, tables
 
 _needed = {
     "study": str,
@@ -27,7 +27,6 @@ _needed = {
 _measures = ("p5", "p95")
 _results = ("value", "published")
 _marks = ("ranks", "repetition", "seed")
-_tables = ("knobs", "constants")  # of a header, texts by names
 _of_builds = {"selion": "version", "compiler": "compiler", "kernel": "kernel",
               "tuning": "table of collectives"}  # fmt: skip
 _largest = 1e300  # of numbers: charts need room for sums and products of them
@@ -47,8 +46,8 @@ class Origin:
     host: str
     processor: str
     settings: tuple[str, ...] = ()
-    """Variables that were set, which constants a simulated machine had, and by what code and under
-    which kernel it was."""
+    """Variables that were set, which constants a simulated machine had, and by what code and
+    programs and under which kernel it was."""
 
 
 @dataclass
@@ -150,6 +149,8 @@ def _origin_of(header: Row, path: Path, row: Row) -> Origin:
     named = {each.partition(",")[0] for each in conditions.specs_of(own, row["params"])} - {own}
     settings += [f"constants of {each} {known[each]}" for each in sorted(named) if each in known]
     settings.append(commit_words(header))
+    settings += [f"programs of {folder}"
+                 for folder in sorted(set(header.get("programs", {}).values()))]
     settings += [f"{words} {header[key]}" for key, words in _of_builds.items()
                  if header.get(key, "none") not in ("", "none", None)]
     return Origin(_host_of(header, path), processor, tuple(settings))
@@ -225,7 +226,7 @@ class _File:
                 "wrote to one."
             )
         header = {key: value for key, value in content.items()
-                  if (_is_table(value) if key in _tables else _is_scalar(value))
+                  if (_is_table(value) if key in tables else _is_scalar(value))
                   and not any(map(_no_text.search, _texts({key: value})))}
         self._first_header = self._first_header or number
         self.headers.append(header)

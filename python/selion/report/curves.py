@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from selion.report.contents import PlotPlan
 from selion.report.runs import told
 from selion.report.select import is_number, key_of, matches, measured_by
 from selion.study.catalog import Experiment, Study
+from selion.study.conditions import is_measured
 from selion.study.plan import canonical
 from selion.study.rows import Row
 
@@ -62,14 +64,29 @@ def _all_keys(rows: Sequence[Row]) -> list[str]:
 
 
 def _word_of(key: str, value: Any) -> str:
+    """With all digits of a number, as others may differ in the last one."""
     if isinstance(value, str):
         return metric_words(value) if key == "metric" else value
-    text = _words[value] if isinstance(value, bool) else f"{value:g}" if is_number(value) else "-"
-    return f"{key} {text}"
+    digits = f"{value!r}".removesuffix(".0") if is_number(value) else "-"
+    return f"{key} {_words[value] if isinstance(value, bool) else digits}"
 
 
-def _name(keys: Sequence[str], row: Row) -> str:
-    return ", ".join(_word_of(key, key_of(row, key)) for key in keys)
+def _identity(keys: Sequence[str], row: Row) -> str:
+    """Equal for rows whose keys have equal values."""
+    return canonical({key: key_of(row, key) for key in keys})
+
+
+def _grouped(keys: Sequence[str], rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """Rows whose keys have equal values, under a name that says which: in words, unless these say
+    the same of others, as of metrics that only differ in their unit."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(_identity(keys, row), []).append(row)
+    names = {identity: ", ".join(_word_of(key, key_of(group[0], key)) for key in keys)
+             for identity, group in groups.items()}
+    taken = Counter(names.values())
+    return [(name if taken[name] == 1 else identity, groups[identity])
+            for identity, name in names.items()]
 
 
 def _dot(x: Any, rows: Sequence[Row]) -> Dot:
@@ -106,10 +123,8 @@ class _Maker:
             and is_number(row["value"]) and matches(row, plan.where)
             and key_of(row, plan.x) is not None
         ]
-        groups: dict[str, list[Row]] = {}
-        for row in self._sorted(wanted, plan.panels):
-            groups.setdefault(_name(plan.panels, row), []).append(row)
-        made = [self._chart(name, group) for name, group in groups.items()]
+        panels = _grouped(plan.panels, self._sorted(wanted, plan.panels))
+        made = [self._chart(name, group) for name, group in panels]
         return [chart for chart in made if chart is not None]
 
     def _sorted(self, rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
@@ -130,29 +145,30 @@ class _Maker:
     def _chart(self, panel: str, rows: Sequence[Row]) -> Chart | None:
         plan = self._plan
         keys = self._series_keys(rows)
-        groups: dict[str, list[Row]] = {}
-        for row in self._sorted(rows, keys):
-            groups.setdefault(_name(keys, row), []).append(row)
+        groups = _grouped(keys, self._sorted(rows, keys))
         places = _in_order((key_of(row, plan.x) for row in rows),
                            _declared(self._experiment, plan.x))
         curves = tuple(_curve(name, group, plan, places)
-                       for name, group in list(groups.items())[:most_curves])
+                       for name, group in groups[:most_curves])
         if not curves:
             return None
-        if len(places) == 1 and len(curves) > 1:  # nothing to see along x: curves stand there
-            return self._bars(panel, curves, places[0], rows)
-        text = plan.text
+        notes = [plan.text]
         if len(groups) > most_curves:
-            text = f"{text} {len(groups) - most_curves} more curves are left out.".strip()
-        return replace(self._frame(panel, rows), curves=curves, text=text)
+            notes.append(f"{len(groups) - most_curves} more curves are left out.")
+        if any(row["machine"].startswith("sim:") and is_measured(row["machine"]) for row in rows):
+            notes.append("Simulated with compute=measured: a clock of the host is in these times.")
+        frame = replace(self._frame(panel, rows), text=" ".join(filter(None, notes)))
+        if len(places) == 1 and len(curves) > 1:  # nothing to see along x: curves stand there
+            return self._as_bars(frame, curves, places[0], keys)
+        return replace(frame, curves=curves)
 
-    def _bars(self, panel: str, curves: Sequence[Curve], x: Any, rows: Sequence[Row]) -> Chart:
-        """A bar for each curve, which has one dot."""
+    def _as_bars(self, frame: Chart, curves: Sequence[Curve], x: Any,
+                 keys: Sequence[str]) -> Chart:
+        """A bar for each curve, which has one dot. @param keys by which curves differ."""
         bars = tuple(replace(curve.dots[0], x=curve.name) for curve in curves)
-        keys = [key.replace("_", " ") for key in self._series_keys(rows)]
         where = f"at {_word_of(self._plan.x.replace('_', ' '), x)}"
-        frame = self._frame(panel, rows)
-        return replace(frame, title=f"{frame.title}, {where}", x_title=", ".join(keys), x_unit="",
+        return replace(frame, title=f"{frame.title}, {where}",
+                       x_title=", ".join(key.replace("_", " ") for key in keys), x_unit="",
                        kind="bars", curves=(Curve("", bars),))
 
     def _frame(self, panel: str, rows: Sequence[Row]) -> Chart:
@@ -172,7 +188,7 @@ class _Maker:
             curves=(),
             text=plan.text,
             command=command_of(self._study, plan.experiment, self._experiment, rows),
-            is_virtual=all(row["machine"].startswith("sim:") for row in rows),
+            is_virtual=not any(is_measured(row["machine"]) for row in rows),
             runs=told(rows),
         )
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 
 from selion import spec
+from selion.report.asked_for import machine_asked_for
 from selion.report.collect import Origin
 from selion.report.select import machine_name
 from selion.study.catalog import Experiment
 from selion.study.conditions import is_measured
-from selion.study.plan import canonical
+from selion.study.plan import canonical, template_for
 from selion.study.rows import Row
 
 _shape = ":"  # among the names of a spec's options
@@ -25,29 +26,33 @@ def _point(row: Row) -> tuple[Hashable, ...]:
     return (row["metric"], canonical(row["params"]))
 
 
-def _parts(row: Row) -> dict[str, list[str]]:
+def _parts(machine: str) -> dict[str, list[str]]:
     """A spec's shape and its options, by their names."""
-    found = spec.parse(row["machine"])
+    found = spec.parse(machine)
     parts = {_shape: [found.shape]}
     for option in found.options.split(",")[1:]:
         parts.setdefault(option.partition("=")[0], []).append(option)
     return parts
 
 
-def _may_set_machine(experiment: Experiment | None, kind: str) -> bool:
-    """Whether params may have a part in an experiment's specs."""
-    return experiment is None or "ranks" in experiment.axes or \
-        not {kind, "*"}.isdisjoint(experiment.machine_templates)
+def _without_params(row: Row, experiment: Experiment | None) -> str | None:
+    """A row's spec without what params have set in it; None where nobody knows what they have."""
+    if experiment is None:
+        return None
+    may_set = "ranks" in experiment.axes or \
+        template_for(experiment, spec.parse(row["machine"]).kind) is not None
+    return machine_asked_for(experiment, row) if may_set else str(row["machine"])
 
 
 def _differing(rows: Sequence[Row], experiment: Experiment | None) -> set[str]:
     """The parts of specs that differ, and not because params do."""
-    by_params = _may_set_machine(experiment, spec.parse(rows[0]["machine"]).kind)
     first: dict[tuple[Hashable, ...], dict[str, list[str]]] = {}
     differing: set[str] = set()
     for row in rows:
-        parts = _parts(row)
-        other = first.setdefault(_point(row) if by_params else (), parts)
+        own = _without_params(row, experiment)
+        parts = _parts(own or row["machine"])
+        # Whole specs may differ because points do, and are compared only within a point.
+        other = first.setdefault(_point(row) if own is None else (), parts)
         differing |= {key for key in {**parts, **other} if parts.get(key) != other.get(key)}
     return differing
 
@@ -106,6 +111,7 @@ class _Names:
 
     def __init__(self, rows: Sequence[Row], experiment: Experiment | None,
                  hosts: Mapping[Origin | None, str]) -> None:
+        self._experiment = experiment
         self._differing = _differing(rows, experiment)
         self._with_ranks = _have_other_ranks(rows)
         self._hosts = hosts if _differ_by_origin(rows) else None
@@ -120,9 +126,10 @@ class _Names:
         return {**row, "origin": origin, "machine_shown": shown}
 
     def _spec(self, row: Row) -> str:
-        found = spec.parse(row["machine"])
+        machine = _without_params(row, self._experiment) or row["machine"]
+        found = spec.parse(machine)
         has_shape = bool(found.shape) and (found.kind == "sim" or _shape in self._differing)
-        options = [option for key, values in _parts(row).items()
+        options = [option for key, values in _parts(machine).items()
                    if key != _shape and key in self._differing for option in values]
         return ",".join([found.kind + (f":{found.shape}" if has_shape else ""), *options])
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from selion import spec
 from selion.mistake import Mistake
+from selion.report.asked_for import is_measured_on
 from selion.report.contents import Conclusion, Value
 from selion.study.catalog import Experiment
 from selion.study.rows import Row
@@ -47,7 +48,8 @@ def key_of(row: Row, key: str) -> Any:
 
 
 def matches(row: Row, where: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether each key has one of its values; of machines those of one name are all meant."""
+    """Whether each key has one of its values; of machines those of one name are all meant, as a
+    plot tells them apart."""
     return all((machine_name(row) if key == "machine" else key_of(row, key)) in values
                for key, values in where.items())
 
@@ -56,18 +58,32 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def find_value(rows: Iterable[Row], wanted: Value) -> float | None:
+def _is_on(row: Row, machine: str | None, experiments: Mapping[str, Experiment]) -> bool:
+    """Whether a row was measured on a machine as it is, and not on one of its name with other
+    options. @param machine None: one of those that the row's experiment is about."""
+    experiment = experiments.get(row["experiment"])
+    if experiment is None:
+        return machine in (None, machine_name(row))
+    return is_measured_on(experiment, experiment.machines if machine is None else [machine], row)
+
+
+def find_value(rows: Iterable[Row], wanted: Value, experiments: Mapping[str, Experiment],
+               machine: str | None = None) -> float | None:
     """The median over repetitions; None if it was not measured, or is no number.
 
     Where rows differ in what is not asked for, the first such point counts; what it is divided by
     is then of the same machine and run.
+
+    @param experiments of the study, by name. @param machine that is meant where the value names
+    none; None: its experiment's own ones.
     """
     rows = list(rows)
-    where = {key: (value,) for key, value in wanted.where.items()}
+    where = {key: (value,) for key, value in wanted.where.items() if key != "machine"}
+    machine = wanted.where.get("machine", machine)
     found = [
         row for row in rows
         if row["experiment"] == wanted.experiment and row["metric"] == wanted.metric
-        and matches(row, where) and is_number(row["value"])
+        and matches(row, where) and _is_on(row, machine, experiments) and is_number(row["value"])
     ]
     if not found:
         return None
@@ -79,27 +95,17 @@ def find_value(rows: Iterable[Row], wanted: Value) -> float | None:
     if "machine" not in wanted.over.where:
         rows = [row for row in rows if machine_name(row) == machine_name(found[0])
                 and row.get("origin") == found[0].get("origin")]
-    below = find_value(rows, wanted.over)
+    below = find_value(rows, wanted.over, experiments, machine)
     return value / below if below else None
-
-
-def _is_of_study(row: Row, experiments: Mapping[str, Experiment]) -> bool:
-    """Whether it was measured on a machine that its experiment is about, and not on one that
-    somebody has asked for as well."""
-    experiment = experiments.get(row["experiment"])
-    return experiment is None or machine_name(row) in {
-        machine_name({"machine": machine}) for machine in experiment.machines}
 
 
 def answer(rows: Sequence[Row], conclusion: Conclusion,
            experiments: Mapping[str, Experiment]) -> tuple[str | None, list[str]]:
-    """The sentence with its numbers, or None and the experiments that it lacks. Where a value names
-    no machine, its experiment's own ones are meant.
+    """The sentence with its numbers, or None and the experiments that it lacks.
 
     @param experiments of the study, by name.
     """
-    own = [row for row in rows if _is_of_study(row, experiments)]
-    values = {name: find_value(rows if "machine" in value.where else own, value)
+    values = {name: find_value(rows, value, experiments)
               for name, value in conclusion.values.items()}
     missing = [conclusion.values[name].experiment for name, value in values.items()
                if value is None]

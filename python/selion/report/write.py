@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from selion.report.field_picture import draw_fields
 from selion.report.page import Report
 from selion.report.runs import warning
 from selion.report.sections import sections_of
-from selion.whole_file import write_whole
+from selion.whole_file import is_special, write_whole
 from selion.study import catalog
 
 
@@ -47,9 +48,10 @@ def write(report: Report, form: str, out: Path | None) -> Written:
 
     @param out the file, or for png the folder; None: a name of its own in this folder.
     @error Failure if it cannot be written, or if a library for this form is missing.
-    @error Mistake if the file is one of those that the report is made of.
+    @error Mistake if the file is one of those that the report is made of, or cannot have plots
+    beside it that it needs.
     """
-    if out is not None and out.resolve() in report.sources:
+    if out is not None and Path(os.path.realpath(out)) in report.sources:
         raise Mistake(f"'{out}' holds results that the report is made of, which it would replace; "
                       "choose another --out.")
     plots = sum(len(section.charts) for section in report.sections)
@@ -61,6 +63,9 @@ def write(report: Report, form: str, out: Path | None) -> Written:
         return Written(place, f"{studies}, {_counted(count, 'picture', 'pictures')}")
     if form == "md":
         place = out or Path("report.md")
+        if is_special(place):
+            raise Mistake(f"'{place}' is no ordinary file, and the plots of a report in Markdown "
+                          "lie beside it; choose another --out.")
         folder = place.parent / f"{place.stem}-plots"
         write_whole(place, markdown.text(report, pictures_of_plots.write_svg(report, folder)))
         return Written(place, f"{words} in {folder}")

@@ -26,7 +26,6 @@ _of_real_machines = frozenset({
     "SELION_FABRIC_TIMEOUT", "SELION_HOSTS", "SELION_MEMBARRIER", "SELION_METERS",
     "SELION_PROCESS_MEMORY", "SELION_SPIN", "SELION_TRACE"})  # fmt: skip
 _of_networks = "FI_"  # their library's begin so
-_programs = "SELION_BIN"
 _of_host = {
     "host": "the host",
     "cpu": "the processor",
@@ -35,7 +34,8 @@ _of_host = {
     "compiler": "the compiler",
     "tuning": "the table of measured collectives",
 }
-_of_a_run = frozenset({"begun", "constants", "resumed"})  # of a header, and no conditions
+_by_name = ("constants", "programs")  # tables of a header: rows depend on some of what is there
+_of_a_run = frozenset({"begun", "resumed"})  # of a header, and no conditions
 _dirty = "-dirty"  # behind a commit from which files differ
 
 
@@ -63,11 +63,14 @@ def settings(header: Header) -> dict[str, str]:
 
 def holds_for(then: Header, now: Header) -> bool:
     """Whether a header says of later rows all that their own would, also of which day they are."""
-    known = then.get("constants", {})
-    return {key: each for key, each in then.items() if key not in _of_a_run} \
-        == {key: each for key, each in now.items() if key not in _of_a_run} \
+    def whole(header: Header) -> dict[str, Any]:
+        return {key: each for key, each in header.items()
+                if key not in _of_a_run and key not in _by_name}
+
+    return whole(then) == whole(now) \
         and str(then.get("begun"))[:10] == str(now["begun"])[:10] \
-        and all(known.get(name) == digest for name, digest in now["constants"].items())
+        and all(then.get(table, {}).get(name) == each
+                for table in _by_name for name, each in now[table].items())
 
 
 def _changed(what: str, then: Any, now: Any) -> str:
@@ -93,14 +96,18 @@ def _of_code(then: Header, now: Header) -> list[str]:
 
 def _of_settings(then: Header, now: Header, are_measured: bool) -> list[str]:
     old, new = settings(then), settings(now)
-    if are_measured:  # by which program
-        for found, header in ((old, then), (new, now)):
-            if (folder := header.get("knobs", {}).get(_programs)) is not None:
-                found[_programs] = folder
     unset = "not set"
     return [f"{name} was {old.get(name, unset)}, is {new.get(name, unset)}"
             for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)
             and (are_measured or not _is_of_real_machines(name))]
+
+
+def _of_programs(then: Header, now: Header) -> list[str]:
+    """Of a program that has not measured before nothing is said."""
+    known = then.get("programs", {})
+    return [_changed(f"the folder of the program '{name}'", known[name], folder)
+            for name, folder in now.get("programs", {}).items()
+            if known.get(name, folder) != folder]
 
 
 def differences(then: Header, old: Iterable[str], now: Header, new: Iterable[str]) -> list[str]:
@@ -115,6 +122,7 @@ def differences(then: Header, old: Iterable[str], now: Header, new: Iterable[str
     if are_measured:
         found += [_changed(words, then.get(key), now.get(key)) for key, words in _of_host.items()
                   if then.get(key) != now.get(key)]
+        found += _of_programs(then, now)
     known = then.get("constants", {})
     names = {machine.partition(",")[0] for machine in old} \
         & {machine.partition(",")[0] for machine in new}

@@ -112,6 +112,13 @@ def constants(machines: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def _folders(programs: Iterable[Path]) -> dict[str, str]:
+    """Where each program lies, by its name: one folder is that of a build for measuring, another
+    that of one with costly checks."""
+    return {program.name: os.fsencode(program.parent.resolve()).decode(errors="backslashreplace")
+            for program in programs}
+
+
 def tuning() -> str | None:
     """What tells the table of measured collectives that jobs use here from others; "none" where
     there is none, None where nobody can tell."""
@@ -145,6 +152,7 @@ def header(machines: Iterable[str] = (), programs: Iterable[Path] = ()) -> Row:
         "kernel": platform.release(),
         "compiler": native.compiler(),
         "tuning": tuning(),
+        "programs": _folders(programs),
         "knobs": knobs,
         "constants": constants(machines),
     }

@@ -14,6 +14,9 @@ from selion.study.axes import Axis, Value, nothing
 from selion.study.catalog import Experiment, Study
 
 
+usual_seed = 1
+
+
 @dataclass(frozen=True)
 class Request:
     """What the user asked for; empty fields mean the study's own choice."""
@@ -22,7 +25,7 @@ class Request:
     settings: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     repetitions: int = 1
-    seed: int = 1
+    seed: int = usual_seed
     quick: bool = False
 
 
@@ -77,12 +80,13 @@ def check_keys(studies: Sequence[Study], request: Request) -> None:
     legal = dict.fromkeys(name for experiment in experiments for name in experiment.axes)
     for key in split_settings(request.settings):
         if key not in legal:
-            where = f"experiment '{request.experiment}'" if request.experiment else "experiments"
+            where = "experiments" if request.experiment is None \
+                else f"experiment '{request.experiment}'"
             raise unknown(key, f"an axis of the {where}", legal)
 
 
 def chosen_experiments(study: Study, request: Request) -> list[Experiment]:
-    if request.experiment:
+    if request.experiment is not None:
         return [study.experiment(request.experiment)]
     return list(study.experiments.values())
 
@@ -159,18 +163,17 @@ def unused_machines(study: Study, request: Request) -> list[str]:
 
 
 def machine_for(experiment: Experiment, machine: str, params: Mapping[str, Value]) -> str:
-    """The complete spec for a point: by the experiment's template for that kind of machine, else
-    with the rank count of the point's `ranks` or of the study where the spec leaves it open."""
-    kind = spec.parse(machine).kind
-    template = template_for(experiment, kind)
-    if template is not None:
-        return template.format(machine=machine, **params)
-    ranks = params.get("ranks", experiment.ranks)
-    if ranks is None or kind == "sim":
-        return machine
-    if "ranks" in params:
-        return spec.with_ranks(machine, int(ranks), "the axis 'ranks'")
-    return machine if spec.parse(machine).shape else spec.with_ranks(machine, int(ranks))
+    """The complete spec for a point: with the rank count of the study where the spec leaves it
+    open, in the experiment's template for that kind of machine; without a template, with the rank
+    count of the point's `ranks` if it has one."""
+    found = spec.parse(machine)
+    template = template_for(experiment, found.kind)
+    if found.kind != "sim":
+        if template is None and "ranks" in params:
+            machine = spec.with_ranks(machine, int(params["ranks"]), "the axis 'ranks'")
+        elif experiment.ranks is not None and not found.shape:
+            machine = spec.with_ranks(machine, experiment.ranks)
+    return machine if template is None else template.format(machine=machine, **params)
 
 
 def _params_on(
@@ -236,7 +239,7 @@ def points(study: Study, request: Request) -> list[Point]:
     for machine in dict.fromkeys(request.machines):
         known_machines.check(machine)
         known_machines.expect_counts(machine)
-    if request.experiment:
+    if request.experiment is not None:
         _check_machines(study.experiment(request.experiment), request)
     planned = _checked(
         (machine, _point(study, experiment, machine, params))

@@ -28,6 +28,8 @@ _needed_types = {
     "repetition": int,
     "seed": int,
 }
+#: Keys of a header whose values are texts by names.
+tables = ("constants", "knobs", "programs")
 _printed_keys = {"params", "metric", "value", "unit", "p5", "p95", "n", "repetition", "ranks"}
 
 
@@ -262,7 +264,7 @@ def _is_header(content: Any) -> bool:
         isinstance(content, dict)
         and "selion" in content
         and "metric" not in content
-        and all(isinstance(content.get(key, {}), dict) for key in ("knobs", "constants"))
+        and all(isinstance(content.get(key, {}), dict) for key in tables)
     )
 
 

@@ -58,6 +58,8 @@ class Session:
     published: Published = field(init=False)
     lacks_machines: bool = field(init=False)
     """Whether points were left out because their simulated machines cannot be had."""
+    has_left_out_all: bool = field(init=False, default=False)
+    """Whether that became of every point, for whichever reason; known when it has run."""
     rows: list[Row] = field(init=False, default_factory=list)
     """Those of the file, old and new, once it runs, beside the figures of today; also of a run that
     fails."""
@@ -102,7 +104,10 @@ class Session:
             missing = to_run
             self.rows = [self.published.beside(row) for part in parts for row in part.rows]
             self._skip(missing, watcher)
-            self._run_points(missing, finished, watcher, jobs, self._keep(self.rows, file, watcher))
+            left_out = self._run_points(missing, finished, watcher, jobs,
+                                        self._keep(self.rows, file, watcher))
+            left_out += sum(bool(point.obstacle) for point in self.points)
+            self.has_left_out_all = left_out == len(self.points)
         return self.rows
 
     @staticmethod
@@ -211,8 +216,12 @@ class Session:
         watcher: Watcher,
         jobs: int,
         keep: Callable[[Sequence[Row]], None],
-    ) -> None:
-        """The rows of a point are kept together, when it is complete: no file has a part of it."""
+    ) -> int:
+        """The rows of a point are kept together, when it is complete: no file has a part of it.
+
+        @return how many were left out.
+        """
+        left_out = 0
         held: dict[int, list[Row]] = {}
 
         def prepare(place: int, point: Point) -> PointRun:
@@ -235,11 +244,13 @@ class Session:
                         raise run.failure
                     keep(held.pop(place))
                     self.lacks_machines |= run.is_refused
+                    left_out += run.skipped is not None
                     self._tell(run, watcher)
         finally:
             for place, run in enumerate(runs):
                 if run.is_complete and place in held:
                     keep(held.pop(place))
+        return left_out
 
     @staticmethod
     def _tell(run: PointRun, watcher: Watcher) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from selion.mistake import Mistake
-from selion.whole_file import write_whole
+from selion.whole_file import is_special, write_whole
 
 format_name = "selion tuning 1"
 # Of two ways that differ by less than the noise, trees grow slower with the ranks.
@@ -92,7 +92,7 @@ def read(path: Path, host: str) -> dict[Place, Row]:
     @error Mistake for a file that is damaged, or another host's: it is not to be lost.
     """
     refusal = f"'{path}' %s; it is left as it is, so move it away or choose another --output."
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if is_special(path):
         raise Mistake(f"'{path}' is no ordinary file; choose another --output.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
