@@ -264,7 +264,8 @@ bool tells_of(const selion::world& world, const selion::error& trouble) {
     const std::string start =
         "rank " + std::to_string(std::uint32_t{world.rank()}) + " has waited too long ";
     return trouble.where().rank == std::uint32_t{world.rank()} &&
-           std::string_view(trouble.what()).starts_with(start);
+           std::string_view(trouble.what()).starts_with(start) &&
+           std::string_view(trouble.what()).find(" to end within ") != std::string_view::npos;
 }
 
 /// More than messages under way may hold, for a member that does not come before it has slept.

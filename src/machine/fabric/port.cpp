@@ -261,8 +261,10 @@ std::int64_t port::deadline_of_collective() { return detail::current_context->ow
 
 void port::throw_late(const detail::rank_context& context) {
     throw error(status::timed_out,
-                fmt::format("rank {} has waited too long for others to take what it has sent",
-                            context.rank),
+                fmt::format("rank {} has waited too long for others to take what it has sent, in a "
+                            "collective that was to end within {:g} s",
+                            context.rank,
+                            static_cast<double>(detail::current_context->own.timeout_ns) / 1e9),
                 {.rank = context.rank, .operation = "send"});
 }
 

@@ -318,8 +318,10 @@ bool post_office::is_late(detail::rank_context& context, std::int64_t deadline_n
 
 void post_office::throw_late(const detail::rank_context& context, const message_request& request) {
     throw error(status::timed_out,
-                fmt::format("rank {} has waited too long for rank {} to take a message",
-                            context.rank, request.target),
+                fmt::format("rank {} has waited too long for rank {} to take a message, in a "
+                            "collective that was to end within {:g} s",
+                            context.rank, request.target,
+                            static_cast<double>(context.own.timeout_ns) / 1e9),
                 {.rank = context.rank,
                  .peer = request.target,
                  .operation = "send",
