@@ -89,10 +89,16 @@ std::string activities_text(const observed_job& job, std::string_view label, con
     std::map<std::string, std::vector<std::uint32_t>> by_activity;
     for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
         if (!which(rank, call_of(job.record(rank)))) continue;
-        by_activity[last_call_text(job.record(rank))].push_back(rank);
+        const std::string activity =
+            has_turn(job, rank) ? "it has the processor" : last_call_text(job.record(rank));
+        by_activity[activity].push_back(rank);
     }
     std::string text;
+    std::size_t shown = 0;
     for (const auto& [activity, ranks] : by_activity) {
+        if (++shown > most_lines) {
+            return fmt::format("{}\n    and {} more such", text, by_activity.size() - most_lines);
+        }
         text += fmt::format("\n    {}: {}: {}", label, ranks_text(ranks),
                             said_of(ranks.size(), activity));
     }
