@@ -133,9 +133,9 @@ def test_calls_are_compared_also_where_a_thread_has_joined(job, machine):
     """
     options = ", thread_level='multiple'"
     job.expect_no_fault(body.format(value=1), machine, options=options)
-    status, _, errors = job.run(body.format(value=1.5), machine, options=options)
+    status, _, errors = job.run(body.format(value="np.ones(2)"), machine, options=options)
     assert status == 1
-    assert "rank 1 calls all_reduce of 1 element of 8 bytes at an unknown place, rank 0 calls " \
+    assert "rank 1 calls all_reduce of 1 element of 16 bytes at an unknown place, rank 0 calls " \
         in errors
 
 
@@ -302,7 +302,7 @@ def test_on_a_network_the_first_rank_decides_whether_calls_are_compared(job, tmp
                                                                         for_mpirun):
     """The others take its word, whatever their hosts' environments say."""
     path = job.write("""
-    print("total", world.all_reduce(1 if world.rank == 0 else 1.5))  # differ
+    print("total", world.all_reduce(np.array([1 if world.rank == 0 else 1.5])))  # differ
     """)
     second = "off" if first == "on" else "on"
     done = subprocess.run(
