@@ -344,8 +344,11 @@ SPMD_TEST(worker_pool, chosen_chunks_are_about_as_quick_as_the_best) {
             const std::int64_t fixed_ps = time([&] { pool.share_out(items.size(), least, start); });
             best_ps = std::min(best_ps, fixed_ps);
         }
-        // The first calls come one after another.
-        test.that(chosen_ps <= best_ps + best_ps / 16, "the chosen chunks take long");
+        // The first calls come one after another; and one plan may be luckier with delays that are
+        // drawn.
+        const bool draws_delays = world.machine().spec.find("explore=") != std::string::npos;
+        test.that(chosen_ps <= best_ps + best_ps / (draws_delays ? 4 : 16),
+                  "the chosen chunks take long");
     });
 }
 

@@ -69,7 +69,7 @@ def test_a_device_has_one_name(tmp_path):
     (tmp_path / "told").symlink_to("/dev/null")
     _run(tmp_path, """
 for _ in range(3):
-    selion.run(f, "any", machine="processes:1")
+    selion.run(f, "first", machine="processes:1")
 """, SELION_METERS="told")
     assert _files(tmp_path) == ["told"]
 
