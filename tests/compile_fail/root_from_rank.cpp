@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// message: use of deleted function .*team_rank|deleted constructor
+// message: use of deleted function .*team_rank|invokes a deleted function
 #include <selion/team.hpp>
 
 int use(const selion::team& team, [[maybe_unused]] selion::rank_id rank) {
