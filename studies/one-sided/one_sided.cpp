@@ -43,6 +43,12 @@ std::string reason_to_skip(const selion::world& world, const nlohmann::ordered_j
     }
     if (!params.contains("progress")) return {};
     const bool wants_interrupts = params["progress"] == "interrupt";
+    // Who is interrupted computes meanwhile, and would let no rank of its thread run.
+    const bool shares_processor =
+        world.machine().capabilities.real_time && selion::usable_cores() < world.size();
+    if (wants_interrupts && shares_processor) {
+        return "ranks of " + spec + " that are interrupted need a processor each";
+    }
     if (wants_interrupts == one_sided::interrupts_ranks(world)) return {};
     return wants_interrupts ? "no message interrupts a rank of " + spec
                             : "messages interrupt the ranks of " + spec;

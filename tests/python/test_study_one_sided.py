@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from conftest import clean_environment, seconds
 from studying import Study, values, where_is
 
 
@@ -172,3 +176,15 @@ def test_what_it_cannot_do(selion, where, machine, words):
         **where,
     )
     assert words in " ".join((done.stdout + done.stderr).split())
+
+
+def test_who_is_interrupted_needs_a_processor_of_its_own(where):
+    """The target computes: on one processor its thread would run no other rank."""
+    point = {"op": "put", "progress": "interrupt", "wait": "wait_counter", "bytes": 8}
+    done = subprocess.run(
+        [Path(where["SELION_BIN"]) / "study_one_sided", "--experiment", "latency", "--params",
+         json.dumps(point)],
+        env=clean_environment(SELION_MACHINE="threads:2,progress=interrupt"), capture_output=True,
+        text=True, timeout=seconds, preexec_fn=lambda: os.sched_setaffinity(0, {0}))
+    assert done.returncode == 0, done.stderr
+    assert "need a processor each" in json.loads(done.stdout)["skipped"]
