@@ -51,6 +51,20 @@ def test_a_signal_asks_a_simulation_for_its_state(kind: str):
         assert job.process.poll() is None
 
 
+@pytest.mark.parametrize("kind", kinds)
+def test_ranks_that_take_turns_are_told_as_of_one_moment(kind: str):
+    """One of them has the processor, and is not among those that do not wait."""
+    with Job("waiting", "polls", machine=kind) as job:
+        job.wait_for("^ready$", 3)
+        for number in range(1, 11):
+            job.process.send_signal(signal.SIGUSR1)
+            job.wait_for(r"^selion: state of the job on .*\n  rank .*\n  ranks .*\n", number)
+            report = job.err.rsplit("selion: state", 1)[1]
+            [running] = re.findall(r"^  rank (\d) has the processor; ", report, re.MULTILINE)
+            [others] = re.findall(r"^  ranks (\S+(?:, \d)?) do not wait; ", report, re.MULTILINE)
+            assert others == {"0": "1-2", "1": "0, 2", "2": "0-1"}[running]
+
+
 def test_a_long_computation_is_told_once_and_goes_on():
     outcome = run("waiting", "keeps", "computes", "1000", machine=machine,
                   SELION_HANG_TIMEOUT="0.2")

@@ -20,10 +20,10 @@ std::string observed_simulation::more_of(std::uint32_t number) const {
     return {};
 }
 
-std::optional<turn_of_rank> observed_simulation::turn() const {
-    const std::uint32_t handler = all_.seen_handler();
-    const std::uint32_t rank = all_.turn_now().rank;
-    if (stands_still_ || rank >= ranks()) return std::nullopt;
+std::optional<turn_of_rank> observed_simulation::turn_of(const simulation& all, bool stands_still) {
+    const std::uint32_t handler = all.seen_handler();
+    const std::uint32_t rank = all.turn_now().rank;
+    if (stands_still || rank >= all.ranks().size()) return std::nullopt;
     if (handler != simulation::no_rank) return turn_of_rank{handler, true};
     return turn_of_rank{rank, false};
 }
