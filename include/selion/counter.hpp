@@ -36,8 +36,6 @@ SELION_API void drain_counter(counter& which, std::uint64_t count,
 /// nothing counts on it any more.
 SELION_API void wait_for_last(counter& which, std::uint64_t count, std::source_location site);
 
-inline constexpr std::int64_t wait_for_ever = -1;
-
 }  // namespace detail
 
 /// Counts operations that have come so far: as *origin* counter those whose source may be reused,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <span>
 
@@ -95,12 +96,20 @@ inline void put_signal(global_ptr<T> target, std::span<const std::type_identity_
         {target.bits(), source.data(), source.size_bytes(), announcement.bits(), update}, site);
 }
 
+/// A signal of the caller, and what it is to be at least.
+struct awaited_signal {
+    global_ptr<signal> own;
+    std::uint64_t at_least = 1;
+};
+
 namespace detail {
 SELION_API void expect_own_signal(std::uint64_t signal, std::source_location site);
 SELION_API void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least,
                                  std::source_location site);
 SELION_API bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least,
                                 std::int64_t timeout_ns, std::source_location site);
+SELION_API std::size_t wait_any_signal(std::span<const awaited_signal> which,
+                                       std::int64_t timeout_ns, std::source_location site);
 SELION_API bool test_signal(std::uint64_t signal, std::uint64_t at_least,
                             std::source_location site);
 }  // namespace detail
@@ -124,6 +133,23 @@ inline void wait_until(global_ptr<signal> own, std::uint64_t at_least,
                                      time_limit timeout,
                                      std::source_location site = std::source_location::current()) {
     return detail::wait_signal_for(own.bits(), at_least, timeout.nanoseconds(), site);
+}
+
+/// Waits, as `wait_until` does, until one of several signals of the caller is at least what is
+/// asked of it. A signal keeps its value: who has seen to one asks for more of it the next time, or
+/// for the others alone.
+/// @return its index, the lowest if there are several.
+/// @pre at least one signal; all point to memory of the calling rank.
+inline std::size_t wait_any(std::span<const awaited_signal> which,
+                            std::source_location site = std::source_location::current()) {
+    return detail::wait_any_signal(which, detail::wait_for_ever, site);
+}
+
+/// As above, for at most `timeout`. @return the number of signals if none has arrived.
+[[nodiscard]] inline std::size_t wait_any(
+    std::span<const awaited_signal> which, time_limit timeout,
+    std::source_location site = std::source_location::current()) {
+    return detail::wait_any_signal(which, timeout.nanoseconds(), site);
 }
 
 /// Whether the caller's own signal is at least `at_least`, with the visibility that `wait_until`

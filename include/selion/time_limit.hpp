@@ -32,4 +32,9 @@ private:
     std::int64_t nanoseconds_;
 };
 
+namespace detail {
+/// In place of a limit's nanoseconds, for calls that take none.
+inline constexpr std::int64_t wait_for_ever = -1;
+}  // namespace detail
+
 }  // namespace selion

@@ -137,6 +137,7 @@ std::string_view name_of(operation what) {
         case operation::store: return "store";
         case operation::quiet: return "quiet";
         case operation::test_signal: return "test";
+        case operation::wait_any_signal: return "wait_any";
     }
     return "an unknown call";
 }

@@ -58,6 +58,7 @@ enum class operation : std::uint32_t {
     store,
     quiet,
     test_signal,
+    wait_any_signal,
 };
 std::string_view name_of(operation what);
 
@@ -189,6 +190,14 @@ void publish(Field& field, std::type_identity_t<Field> value) {
 template <class Field>
 Field look_at(const Field& field) {
     return std::atomic_ref(const_cast<Field&>(field)).load(std::memory_order_relaxed);
+}
+
+/// Whether others wait for a rank in a collective of all of that number: it has not begun it.
+inline bool is_absent(const call_record& record, operation what, std::uint64_t instance) {
+    const bool has_finished = look_at(record.has_finished) != 0;
+    if (what == operation::end_of_run) return !has_finished;
+    // Who has returned has begun one more, in which it waits for all.
+    return look_at(record.instance) - (has_finished ? 1 : 0) < instance;
 }
 
 inline void publish_words(script_text& place, const script_text& now) {

@@ -42,12 +42,6 @@ using collective_call = std::tuple<std::uint64_t, operation, std::string, std::s
 
 constexpr std::size_t most_lines = 64;  ///< of a kind
 
-/// Whether others wait for a rank in a collective: it has not begun it, or has returned.
-bool is_absent(const seen_call& call, operation what, std::uint64_t instance) {
-    const bool is_at_end = what == operation::end_of_run;
-    return call.instance < instance || call.has_finished != is_at_end;
-}
-
 /// What others do in a collective of that number which is another one; empty: nothing.
 std::string disagreement_text(const observed_job& job, operation what, std::uint64_t instance) {
     std::map<operation, std::vector<std::uint32_t>> others;
@@ -130,9 +124,10 @@ std::string nobody_text(const observed_job& job, operation what, std::uint64_t i
 
 /// What the ranks do that others wait for in a collective.
 std::string absentees_text(const observed_job& job, operation what, std::uint64_t instance) {
-    const std::string text = activities_text(
-        job, "absent",
-        [&](std::uint32_t, const seen_call& call) { return is_absent(call, what, instance); });
+    const std::string text =
+        activities_text(job, "absent", [&](std::uint32_t rank, const seen_call&) {
+            return is_absent(job.record(rank), what, instance);
+        });
     return text.empty() ? nobody_text(job, what, instance) : text;
 }
 
@@ -140,7 +135,10 @@ std::string absentees_text(const observed_job& job, operation what, std::uint64_
 /// none.
 std::string signal_text(const observed_job& job, std::uint32_t rank, const call_record& record) {
     const auto what = static_cast<operation>(look_at(record.what));
-    if (what != operation::wait_signal && what != operation::test_signal) return {};
+    const bool is_one_of_several = what == operation::wait_any_signal;
+    if (what != operation::wait_signal && what != operation::test_signal && !is_one_of_several) {
+        return {};
+    }
     const std::span<const std::byte> memory = job.memory(rank);
     const std::uint64_t offset = look_at(record.signal_offset);
     // What is read of a rank that runs may be of two calls.
@@ -148,8 +146,9 @@ std::string signal_text(const observed_job& job, std::uint32_t rank, const call_
                           offset % alignof(detail::shared_word) == 0;
     if (!is_there) return {};
     const auto& word = *reinterpret_cast<const detail::shared_word*>(memory.data() + offset);
-    return fmt::format(" for a signal of at least {}; it is {}", look_at(record.at_least),
-                       detail::word_load(word));
+    return fmt::format(" for {} of at least {}; it is {}",
+                       is_one_of_several ? "one of several signals, the first" : "a signal",
+                       look_at(record.at_least), detail::word_load(word));
 }
 
 /// What is told alike of several ranks, in the order of the first ones.

@@ -26,16 +26,6 @@
 namespace selion::detail {
 namespace {
 
-shared_word& own_word(rank_context& context, std::uint64_t signal, std::source_location site) {
-    expect_range(signal, sizeof(shared_word), alignof(shared_word), site);
-    const auto rank = rank_of(signal);
-    SELION_EXPECT_AT(rank == context.rank, site,
-                     fmt::format("the signal belongs to rank {}; a rank waits only for signals in "
-                                 "its own memory, and reads only those",
-                                 rank));
-    return *reinterpret_cast<shared_word*>(mapped_address(context, signal));
-}
-
 /// What is wrong with an address that does not lie in a symmetric heap.
 std::string sentence_of_no_place(std::uint64_t bits, std::uint32_t ranks) {
     if (bits == null_address) return "the global pointer is null";
@@ -53,10 +43,6 @@ std::string sentence_of_no_place(std::uint64_t bits, std::uint32_t ranks) {
 }
 
 }  // namespace
-
-void expect_own_signal(std::uint64_t signal, std::source_location site) {
-    static_cast<void>(own_word(context_of_caller(site), signal, site));
-}
 
 void end_for_stray_thread(std::source_location site) {
     if (machine::is_copy_of_job()) {
@@ -252,40 +238,6 @@ void wake_sleepers(rank_context& context, shared_word& word) { context.clock->wa
 
 void wake_owner(rank_context& context, shared_word& word, std::uint32_t owner) {
     context.clock->wake_owner(context, word, owner);
-}
-
-void wait_signal_slow(std::uint64_t signal, std::uint64_t at_least, std::source_location site) {
-    rank_context& context = context_of_caller(site);
-    expect_may_wait(context, site);
-    shared_word& word = own_word(context, signal, site);
-    const machine::call_scope scope(context, machine::operation::wait_signal, site);
-    machine::note_awaited(scope.record(), signal, at_least);
-    await(context, {word, at_least, machine::wait_reason::signal});
-}
-
-bool wait_signal_for(std::uint64_t signal, std::uint64_t at_least, std::int64_t timeout_ns,
-                     std::source_location site) {
-    rank_context& context = context_of_caller(site);
-    shared_word& word = own_word(context, signal, site);
-    if (word_load(word) >= at_least) return true;
-    expect_may_wait(context, site);
-    const machine::call_scope scope(context, machine::operation::wait_signal, site);
-    machine::note_awaited(scope.record(), signal, at_least);
-    return await(context, {word, at_least, machine::wait_reason::signal,
-                           deadline_after(context, timeout_ns)});
-}
-
-bool test_signal(std::uint64_t signal, std::uint64_t at_least, std::source_location site) {
-    rank_context& context = context_of_caller(site);
-    const shared_word& word = own_word(context, signal, site);
-    // Also of a test that succeeds at once: a script has noted the place for it already.
-    const machine::call_scope scope(context, machine::operation::test_signal, site);
-    machine::note_awaited(scope.record(), signal, at_least);
-    if (word_load(word) >= at_least) return true;
-    make_progress(context);
-    if (word_load(word) >= at_least) return true;
-    onesided::expect_told_acknowledged(context, "test");
-    return false;
 }
 
 }  // namespace selion::detail

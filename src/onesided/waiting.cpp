@@ -22,11 +22,9 @@ std::string absentees_text(const rank_context& caller) {
     if (!is_of_all || caller.sharer_count != caller.ranks) return {};
     std::vector<std::uint32_t> absent;
     for (std::uint32_t rank = 0; rank < caller.ranks; ++rank) {
-        const machine::call_record& other = caller.sharers[rank];
-        // Who has returned has begun one more, in which it waits for all.
-        const std::uint64_t at_end = machine::look_at(other.has_finished) != 0 ? 1 : 0;
-        const std::uint64_t begun = machine::look_at(other.instance) - at_end;
-        if (begun < machine::look_at(own.instance)) absent.push_back(rank);
+        if (machine::is_absent(caller.sharers[rank], what, machine::look_at(own.instance))) {
+            absent.push_back(rank);
+        }
     }
     if (absent.empty()) return {};
     const std::string who = "; absent: " + machine::ranks_text(absent);

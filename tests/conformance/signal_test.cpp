@@ -164,7 +164,6 @@ SPMD_TEST(signal, who_sleeps_is_woken) {
     world.barrier();
 }
 
-/// A limit beyond the end of the clock is none: who waits so long waits until it comes.
 /// Its owner may have given its memory back as soon as it has seen the value.
 SPMD_TEST(signal, who_raises_one_leaves_the_rest_of_its_memory_alone) {
     if (!world.machine().capabilities.real_time) return;
@@ -186,6 +185,7 @@ SPMD_TEST(signal, who_raises_one_leaves_the_rest_of_its_memory_alone) {
     world.barrier();
 }
 
+/// A limit beyond the end of the clock is none: who waits so long waits until it comes.
 SPMD_TEST(signal, a_wait_may_take_as_long_as_can_be_said) {
     constexpr std::chrono::nanoseconds longest = std::chrono::nanoseconds::max();
     spmd::symmetric_array<selion::signal> token(world, 1);
@@ -223,6 +223,48 @@ SPMD_TEST(signal, a_wait_asks_for_at_least) {
     selion::wait_until(bell.own(), 3);
     selion::wait_until(bell.own(), 1000);
     test.equal(selion::read_signal(bell.own()), 1000u);
+    world.barrier();
+}
+
+/// A word for each rank, which that rank raises: whoever comes is seen to, in any order.
+SPMD_TEST(signal, any_of_several_is_waited_for) {
+    spmd::symmetric_array<selion::signal> from(world, world.size());
+    const std::uint64_t rounds = test.rounds(400 / world.size() + 1, 2);
+    std::vector<selion::awaited_signal> wanted;
+    for (std::uint32_t rank = 0; rank < world.size(); ++rank) wanted.push_back({from.own(rank)});
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+        for (std::uint32_t d = 0; d < world.size(); ++d) {
+            selion::notify(from.at(test.neighbour(d), world.rank()), selion::signal_add(1));
+        }
+        for (std::uint32_t seen = 0; seen < world.size(); ++seen) {
+            const std::size_t which = selion::wait_any(wanted);
+            test.that(which < wanted.size(), "one of them");
+            test.at_least(selion::read_signal(from.own(which)), round);
+            ++wanted[which].at_least;
+        }
+        world.barrier();
+    }
+    for (const selion::awaited_signal& one : wanted) test.equal(one.at_least, rounds + 1);
+}
+
+SPMD_TEST(signal, the_lowest_of_those_that_are_there_is_told) {
+    spmd::symmetric_array<selion::signal> bells(world, 20);
+    std::vector<selion::awaited_signal> wanted;
+    for (std::uint32_t i = 0; i < 20; ++i) wanted.push_back({bells.own(i), 5});
+    test.equal(selion::wait_any(wanted, 0ns), wanted.size());
+    test.equal(selion::wait_any(wanted, 300us), wanted.size());
+    world.barrier();
+    const spmd::way_giver way(world);
+    if (world.rank() == 0) way.idle(5ms);  // the others sleep, on the last of them as well
+    for (const std::uint32_t i : {19u, 7u}) {
+        selion::notify(bells.at(test.neighbour(), i), selion::signal_set(5));
+    }
+    const std::size_t first = selion::wait_any(wanted, 50s);
+    test.that(first == 19 || first == 7, "one of those that were raised");
+    world.barrier();
+    test.equal(selion::wait_any(wanted), std::size_t{7});
+    wanted[7].at_least = 6;
+    test.equal(selion::wait_any(wanted), std::size_t{19});
     world.barrier();
 }
 

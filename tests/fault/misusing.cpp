@@ -232,6 +232,9 @@ void mistake_with_counters(std::string_view what) {
     selion::counter* const list[] = {&counter, nullptr};
     if (what == "any_null") selion::wait_any(list);  // site: any_null
     if (what == "all_null") selion::wait_all(list);  // site: all_null
+    if (what == "any_signal") {
+        selion::wait_any(std::span<const selion::awaited_signal>());  // site: any_signal
+    }
 }
 
 void mistake_with_directory(selion::world& world, std::string_view what) {

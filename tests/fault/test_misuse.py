@@ -49,6 +49,7 @@ alone = {
     "store_negative": (r"a counter counts up to 9223372036854775807, so it never reaches ", 1),
     "test_negative": (r"test: a counter counts up to 9223372036854775807, so it never reaches ", 1),
     "any_null": (r"wait_any: pointer 1 of 2 to a counter is null$", 1),
+    "any_signal": (r"wait_any: there are no signals$", 1),
     "all_null": (r"wait_all: pointer 1 of 2 to a counter is null$", 1),
     "slot": (r"the directory has no slot 2; a rank's slots are 0 to 1$", 1),
     "two_ranks": (r"put_signal: the data go to rank 0, the signal to rank 2; both must belong ", 2),
