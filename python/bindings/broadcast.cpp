@@ -26,7 +26,16 @@ namespace {
 
 /// What the root announces before the data of a broadcast.
 struct announcement {
-    enum class kind : std::uint32_t { none, truth, integer, floating, bytes, array, unknown } what;
+    enum class kind : std::uint32_t {
+        none,
+        truth,
+        integer,
+        floating,
+        bytes,
+        array,
+        object,  ///< pickled
+        refused,
+    } what;
     std::uint32_t dtype;  ///< of an array: see `mark_of`
     std::uint64_t bits;   ///< the value itself, or how many bytes follow
 };
@@ -38,8 +47,8 @@ bool holds_references(nb::handle array) {
 
 announcement announce(nb::handle given) {
     using kind = announcement::kind;
-    if (is_array(given) && holds_references(given)) return {kind::unknown, 0, 0};
     if (is_array(given)) {
+        if (holds_references(given)) return {kind::object, 0, 0};
         return {kind::array, mark_of(given), numpy_fields::of(given).size() * item_bytes(given)};
     }
     const nb::object value = plain(given);
@@ -54,7 +63,7 @@ announcement announce(nb::handle given) {
     if (nb::isinstance<nb::bytes>(value)) {
         return {kind::bytes, 0, nb::borrow<nb::bytes>(value).size()};
     }
-    return {kind::unknown, 0, 0};
+    return {kind::object, 0, 0};
 }
 
 /// What a member has passed, as an array; null where it is none, as all single values are.
@@ -136,6 +145,18 @@ nb::object broadcast_array(const selion::team& all, nb::handle value, nb::handle
     return nb::borrow(value);
 }
 
+/// @param pickled at the root what it sends.
+nb::object broadcast_object(const selion::team& all, nb::handle value, nb::handle pickled,
+                            std::uint64_t bytes, std::uint32_t root) {
+    if (all.rank() == root) {
+        const buffer data(pickled, buffer::use::read);
+        broadcast_bytes(all, pickled, {data.data(), data.bytes()}, root);
+        return nb::borrow(value);
+    }
+    const nb::object taken = taken_bytes(all, bytes, root);
+    return nb::module_::import_("selion.pickling").attr("loads")(taken);
+}
+
 nb::object broadcast_string(const selion::team& all, nb::handle value, std::uint64_t bytes,
                             std::uint32_t root) {
     if (all.rank() != root) return taken_bytes(all, bytes, root);
@@ -160,16 +181,20 @@ nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t roo
     const auto from = static_cast<std::uint32_t>(root);
     announcement head{};
     const bool is_root = all.rank() == from;
-    nb::object array;
+    nb::object array, pickled;
     std::optional<nb::python_error> refusal;
     try {
         array = array_of(value, is_root);
         if (is_root) head = announce(array.is_valid() ? nb::handle(array) : value);
+        if (head.what == kind::object) {
+            pickled = nb::module_::import_("selion.pickling").attr("dumps")(value);
+            head.bits = nb::len(pickled);
+        }
     } catch (nb::python_error& mistake) {
         if (!is_root) throw;
         refusal.emplace(std::move(mistake));  // others wait for what comes
     }
-    if (refusal) head = {kind::unknown, 0, 0};
+    if (refusal) head = {kind::refused, 0, 0};
     {
         const nb::gil_scoped_release free;
         head = all.broadcast(head, from);
@@ -182,16 +207,12 @@ nb::object broadcast(const selion::team& all, nb::handle value, std::int64_t roo
         case kind::floating: return nb::cast(std::bit_cast<double>(head.bits));
         case kind::bytes: return broadcast_string(all, value, head.bits, from);
         case kind::array: return broadcast_array(all, value, array, head, from);
-        case kind::unknown: break;
+        case kind::object: return broadcast_object(all, value, pickled, head.bits, from);
+        case kind::refused: break;
     }
-    if (!is_root) {
-        const std::string sentence =
-            "The root, member " + std::to_string(from) + ", has nothing that can be broadcast.";
-        throw nb::value_error(sentence.c_str());
-    }
-    throw nb::type_error(
-        "broadcast sends None, a bool, int, float, bytes or a NumPy array "
-        "without references; pickle.dumps makes bytes of other objects.");
+    const std::string sentence =
+        "The root, member " + std::to_string(from) + ", has nothing that can be broadcast.";
+    throw nb::value_error(sentence.c_str());
 }
 
 }  // namespace bindings

@@ -215,13 +215,13 @@ void add_collectives(nb::module_& module, documented<selion::team>& team) {
              nb::arg("out").none() = nb::none())
         .def("exchange", &exchange, nb::arg("values"), nb::kw_only(),
              nb::arg("out").none() = nb::none())
-        .def("reduce", &reduce, nb::arg("value"), nb::arg("operation") = "plus",
+        .def("reduce", &reduce, nb::arg("value").none(), nb::arg("operation") = "plus",
              nb::arg("root") = 0, nb::kw_only(), nb::arg("out").none() = nb::none())
         .def("reduce_scatter", &reduce_scatter, nb::arg("values"), nb::arg("operation") = "plus",
              nb::kw_only(), nb::arg("out").none() = nb::none())
-        .def("scan", &scan, nb::arg("value"), nb::arg("operation") = "plus", nb::kw_only(),
+        .def("scan", &scan, nb::arg("value").none(), nb::arg("operation") = "plus", nb::kw_only(),
              nb::arg("out").none() = nb::none())
-        .def("exscan", &exscan, nb::arg("value"), nb::arg("operation") = "plus",
+        .def("exscan", &exscan, nb::arg("value").none(), nb::arg("operation") = "plus",
              nb::arg("first").none() = nb::none(), nb::kw_only(),
              nb::arg("out").none() = nb::none());
 }

@@ -35,6 +35,22 @@ void with_operation(std::string_view name, Then then) {
     throw nb::value_error(sentence.c_str());
 }
 
+bool is_name(nb::handle operation) { return PyUnicode_Check(operation.ptr()) != 0; }
+
+/// @pre `is_name`, and it lives as long as the text is used.
+std::string_view text_of(nb::handle operation) {
+    Py_ssize_t bytes = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(operation.ptr(), &bytes);
+    if (text == nullptr) throw nb::python_error();
+    return {text, static_cast<std::size_t>(bytes)};
+}
+
+/// Calls the function of that name in selion.combining.
+template <class... Arguments>
+nb::object by_function(const char* name, Arguments&&... arguments) {
+    return nb::module_::import_("selion.combining").attr(name)(arguments...);
+}
+
 /// NumPy's code of a number type, "f8", in the machine's byte order.
 template <class T>
 constexpr const char* code_of() {
@@ -222,31 +238,38 @@ void expect_part(const selion::team& all, std::span<const std::byte> dealt,
 
 }  // namespace
 
-nb::object all_reduce(const selion::team& all, nb::handle value, std::string_view operation,
-                      nb::handle out) {
-    return combined(all, value, {"all_reduce", operation}, out);
+nb::object all_reduce(nb::handle self, nb::handle value, nb::handle operation, nb::handle out) {
+    if (!is_name(operation)) return by_function("all_reduce", self, value, operation, out);
+    return combined(nb::cast<const selion::team&>(self), value, {"all_reduce", text_of(operation)},
+                    out);
 }
 
-nb::object reduce(const selion::team& all, nb::handle value, std::string_view operation,
-                  std::int64_t root, nb::handle out) {
+nb::object reduce(nb::handle self, nb::handle value, nb::handle operation, std::int64_t root,
+                  nb::handle out) {
+    if (!is_name(operation)) return by_function("reduce", self, value, operation, root, out);
+    const auto& all = nb::cast<const selion::team&>(self);
     expect_caller(all);
     expect_root(all, root);
-    return combined(all, value, {"reduce", operation, static_cast<std::uint32_t>(root)}, out);
+    return combined(all, value, {"reduce", text_of(operation), static_cast<std::uint32_t>(root)},
+                    out);
 }
 
-nb::object scan(const selion::team& all, nb::handle value, std::string_view operation,
-                nb::handle out) {
-    return combined(all, value, {"scan", operation}, out);
+nb::object scan(nb::handle self, nb::handle value, nb::handle operation, nb::handle out) {
+    if (!is_name(operation)) return by_function("scan", self, value, operation, out);
+    return combined(nb::cast<const selion::team&>(self), value, {"scan", text_of(operation)}, out);
 }
 
-nb::object exscan(const selion::team& all, nb::handle value, std::string_view operation,
-                  nb::handle first, nb::handle out) {
-    nb::object result = combined(all, value, {"exscan", operation}, out);
+nb::object exscan(nb::handle self, nb::handle value, nb::handle operation, nb::handle first,
+                  nb::handle out) {
+    if (!is_name(operation)) return by_function("exscan", self, value, operation, first, out);
+    const auto& all = nb::cast<const selion::team&>(self);
+    nb::object result = combined(all, value, {"exscan", text_of(operation)}, out);
     return all.rank() == 0 ? nb::borrow(first) : result;
 }
 
-nb::object reduce_scatter(nb::handle self, nb::handle values, std::string_view operation,
+nb::object reduce_scatter(nb::handle self, nb::handle values, nb::handle operation,
                           nb::handle out) {
+    if (!is_name(operation)) return by_function("reduce_scatter", self, values, operation, out);
     const auto& all = nb::cast<const selion::team&>(self);
     enter_call(all);
     const nb::object dealt = dealt_array(all, values);
@@ -265,7 +288,7 @@ nb::object reduce_scatter(nb::handle self, nb::handle values, std::string_view o
     };
     expect_part(all, bytes_of(dealt), bytes_of(part));
     with_numbers(dealt, "reduce_scatter", [&]<class T>(std::span<T> given) {
-        with_operation(operation, [&](const auto& how) {
+        with_operation(text_of(operation), [&](const auto& how) {
             const std::span own(reinterpret_cast<T*>(numpy_fields::of(part).data),
                                 given.size() / all.size());
             without_gil({dealt, part}, [&] { all.reduce_scatter(given, own, how); });

@@ -11,24 +11,25 @@
 
 namespace bindings {
 
-/// Combines ints, floats, or arrays of numbers: into a new object, or into `out`, an array.
+/// Combines ints, floats, or arrays of numbers: into a new object, or into `out`, an array. Here
+/// and below an operation is its name, or a function: those combine any objects (selion.combining).
 /// @error ValueError for an unknown operation or an `out` that does not fit, TypeError for values
 /// that cannot be combined.
-nanobind::object all_reduce(const selion::team& all, nanobind::handle value,
-                            std::string_view operation, nanobind::handle out);
+nanobind::object all_reduce(nanobind::handle self, nanobind::handle value,
+                            nanobind::handle operation, nanobind::handle out);
 /// The same; elsewhere than at the root None. @error ValueError where there is no such member.
-nanobind::object reduce(const selion::team& all, nanobind::handle value, std::string_view operation,
+nanobind::object reduce(nanobind::handle self, nanobind::handle value, nanobind::handle operation,
                         std::int64_t root, nanobind::handle out);
-nanobind::object scan(const selion::team& all, nanobind::handle value, std::string_view operation,
+nanobind::object scan(nanobind::handle self, nanobind::handle value, nanobind::handle operation,
                       nanobind::handle out);
 /// @param first what member 0 returns.
-nanobind::object exscan(const selion::team& all, nanobind::handle value, std::string_view operation,
+nanobind::object exscan(nanobind::handle self, nanobind::handle value, nanobind::handle operation,
                         nanobind::handle first, nanobind::handle out);
 
 /// Combines arrays of numbers whose first extent is a multiple of the number of members, or lists
 /// of one number for each: every member gets its part of the result.
 nanobind::object reduce_scatter(nanobind::handle self, nanobind::handle values,
-                                std::string_view operation, nanobind::handle out);
+                                nanobind::handle operation, nanobind::handle out);
 
 /// all_reduce, reduce, scan or exscan of an array of numbers, in place, started.
 /// @param array has to stay until the future is fulfilled.

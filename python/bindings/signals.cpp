@@ -3,11 +3,15 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include <selion/memory.hpp>
 
@@ -19,6 +23,8 @@
 namespace bindings {
 
 namespace {
+
+using wanted_values = std::variant<std::uint64_t, std::vector<std::uint64_t>>;
 
 /// Words of every rank that it can wait on and all can raise.
 class signals {
@@ -67,6 +73,18 @@ public:
         return true;
     }
 
+    /// @param at_least of all words alike, or of each.
+    std::optional<std::size_t> wait_any(const wanted_values& at_least,
+                                        std::optional<double> seconds) const {
+        expect_alive(0);
+        enter_call("wait_any");
+        const auto time = time_of(seconds);
+        const std::vector<selion::awaited_signal> wanted = each_with(at_least);
+        const nb::gil_scoped_release free;
+        const std::size_t first = time ? selion::wait_any(wanted, *time) : selion::wait_any(wanted);
+        return first == wanted.size() ? std::nullopt : std::optional(first);
+    }
+
     bool test(std::uint64_t at_least, std::int64_t index) const {
         expect_alive(index);
         note_place();
@@ -90,6 +108,23 @@ public:
     bool is_alive() const { return static_cast<bool>(own_); }
 
 private:
+    std::vector<selion::awaited_signal> each_with(const wanted_values& at_least) const {
+        std::vector<selion::awaited_signal> wanted;
+        const auto* const one = std::get_if<std::uint64_t>(&at_least);
+        for (std::int64_t i = 0; i < count_; ++i) wanted.push_back({own_ + i, one ? *one : 0});
+        if (one != nullptr) return wanted;
+        const auto& several = std::get<std::vector<std::uint64_t>>(at_least);
+        if (several.size() != wanted.size()) {
+            const std::string sentence =
+                "wait_any takes a value, or one for each signal: there are " +
+                std::to_string(count_) + " signals and values for " +
+                std::to_string(several.size()) + ".";
+            throw nb::value_error(sentence.c_str());
+        }
+        for (std::size_t i = 0; i < several.size(); ++i) wanted[i].at_least = several[i];
+        return wanted;
+    }
+
     void expect_alive(std::int64_t index) const {
         job_.expect();
         if (!own_) throw nb::value_error("The signals have been given back with free().");
@@ -131,6 +166,8 @@ void add_signals(nb::module_& module) {
              nb::arg("add").none() = nb::none(), nb::arg("set").none() = nb::none(),
              nb::arg("index") = 0)
         .def("wait_until", &signals::wait_until, nb::arg("at_least"), nb::arg("index") = 0,
+             nb::arg("timeout").none() = nb::none())
+        .def("wait_any", &signals::wait_any, nb::arg("at_least") = wanted_values(std::uint64_t{1}),
              nb::arg("timeout").none() = nb::none())
         .def("test", &signals::test, nb::arg("at_least"), nb::arg("index") = 0)
         .def("value", &signals::value, nb::arg("index") = 0)

@@ -273,7 +273,7 @@ documented<team> add_team(nb::module_& module) {
         .def("arrive", &arrive)
         .def("wait", &wait)
         .def("broadcast", &broadcast, nb::arg("value").none(), nb::arg("root") = 0)
-        .def("all_reduce", &all_reduce, nb::arg("value"), nb::arg("operation") = "plus",
+        .def("all_reduce", &all_reduce, nb::arg("value").none(), nb::arg("operation") = "plus",
              nb::kw_only(), nb::arg("out").none() = nb::none())
         .def("explain", &explain, nb::arg("collective"), nb::arg("size") = 8)
         .def("choose", &choose, nb::arg("collective"), nb::arg("way").none());

@@ -72,11 +72,11 @@ void add_varying(nb::module_& module, documented<selion::team>& team) {
             [](nb::handle all, nb::handle value, nb::handle root) {
                 return call("gatherv", all, value, root);
             },
-            nb::arg("value"), nb::arg("root") = 0)
+            nb::arg("value").none(), nb::arg("root") = 0)
         .def(
             "all_gatherv",
             [](nb::handle all, nb::handle value) { return call("all_gatherv", all, value); },
-            nb::arg("value"))
+            nb::arg("value").none())
         .def(
             "scatterv",
             [](nb::handle all, nb::handle values, nb::handle root) {

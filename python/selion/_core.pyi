@@ -26,6 +26,7 @@ _Array = TypeVar("_Array", bound=NDArray[Any])
 _Out = TypeVar("_Out", bound=_Memory)
 _Mode = Literal["none", "mine", "all"]
 _Operation = Literal["plus", "times", "minimum", "maximum"]
+_Function = Callable[[Any, Any], Any]
 _Blocks = list[tuple[int, int]]
 _Message = tuple[int, _Blocks, Action]
 _Step = tuple[list[_Message], list[_Message]]
@@ -252,7 +253,8 @@ class Team:
     def broadcast(self, value: Any, root: int = 0) -> Any:
         """Returns, on every member, the value that `root` passed.
 
-        That is None, a bool, int, float or bytes.
+        That is None, a bool, int, float, bytes, or any other object, which is pickled as arguments
+        of `World.call` are.
         An array, or what has memory as one has, is filled in place: every member passes one of the
         same dtype and shape, in one piece. The root's may be changed on return, and of any strides.
 
@@ -268,13 +270,19 @@ class Team:
     @overload
     def all_reduce(self, value: _Memory, operation: _Operation = "plus") -> NDArray[Any]: ...
     @overload
+    def all_reduce(self, value: Any, operation: _Function) -> Any: ...
+    @overload
     def all_reduce(
-        self, value: _Memory, operation: _Operation = "plus", *, out: _Out
+        self, value: _Memory, operation: _Operation | _Function = "plus", *, out: _Out
     ) -> _Out:
         """Combines one value of every member, in their order; all return the same result.
 
         "plus", "times", "minimum" or "maximum": the last two give NaN where any member has it.
-        Integers have 64 bits, or as many as an array's elements: sums and products wrap.
+        Integers have 64 bits, or as many as an array's elements: sums and products wrap. Python's
+        sum, min and max, math.prod, and what operator and NumPy have for two numbers mean these.
+
+        Any other function of two values combines objects of any kind, which `all_gatherv` brings to
+        every member: f(f(a, b), c). All members pass the same one; it need not commute.
 
         Arrays are combined element by element into a new one, or into `out`, a contiguous array of
         the same dtype and number of elements, which may be the array itself: then nothing is
@@ -290,7 +298,7 @@ class Team:
         """At `root` every member's value, in order: a list, or of arrays one array; elsewhere None.
 
         Values are None, bools, ints, floats, or arrays of one dtype and shape; so in all_gather,
-        scatter and exchange. Bytes go by gatherv and its like. `out`, at the root, is a
+        scatter and exchange. All else goes by gatherv and its like. `out`, at the root, is a
         contiguous array with room for all.
         """
     @overload
@@ -321,20 +329,23 @@ class Team:
         Of an array, part r of the first extent goes to member r. `out` is that array itself, or
         another contiguous one of the same dtype and number of elements.
         """
-    def gatherv(self, value: _Memory, root: int = 0) -> list[Any] | None:
-        """At `root` every member's array or bytes, in order; elsewhere None.
+    def gatherv(self, value: Any, root: int = 0) -> list[Any] | None:
+        """At `root` every member's object, in order; elsewhere None.
 
-        They may differ in size, dtype and shape; so in all_gatherv, scatterv and exchangev.
+        Objects of any kind, size and shape; so in all_gatherv, scatterv and exchangev. Arrays and
+        bytes travel as they are, all others pickled, as the arguments of `World.call` are.
+
+        @error TypeError for what cannot be pickled.
         """
-    def all_gatherv(self, value: _Memory) -> list[Any]:
-        """Every member's array or bytes, in order."""
-    def scatterv(self, values: Sequence[_Memory] | None, root: int = 0) -> Any:
-        """Each member gets its own of the root's arrays or bytes.
+    def all_gatherv(self, value: Any) -> list[Any]:
+        """Every member's object, in order."""
+    def scatterv(self, values: Sequence[Any] | None, root: int = 0) -> Any:
+        """Each member gets its own of the root's objects.
 
         Elsewhere `values` is not looked at.
         """
-    def exchangev(self, values: Sequence[_Memory]) -> list[Any]:
-        """Array or bytes r goes to member r; returns what each has sent here, in order."""
+    def exchangev(self, values: Sequence[Any]) -> list[Any]:
+        """Object r goes to member r; returns what each has sent here, in order."""
     @overload
     def reduce(self, value: int, operation: _Operation = "plus", root: int = 0) -> int | None: ...
     @overload
@@ -346,8 +357,15 @@ class Team:
         self, value: _Memory, operation: _Operation = "plus", root: int = 0
     ) -> NDArray[Any] | None: ...
     @overload
+    def reduce(self, value: Any, operation: _Function, root: int = 0) -> Any: ...
+    @overload
     def reduce(
-        self, value: _Memory, operation: _Operation = "plus", root: int = 0, *, out: _Out | None
+        self,
+        value: _Memory,
+        operation: _Operation | _Function = "plus",
+        root: int = 0,
+        *,
+        out: _Out | None,
     ) -> _Out | None:
         """Combines as all_reduce does; elsewhere than at `root` returns None.
 
@@ -364,14 +382,16 @@ class Team:
         self, values: _Memory, operation: _Operation = "plus"
     ) -> NDArray[Any]: ...
     @overload
+    def reduce_scatter(self, values: Any, operation: _Function) -> Any: ...
+    @overload
     def reduce_scatter(
-        self, values: _Memory, operation: _Operation = "plus", *, out: _Out
+        self, values: _Memory, operation: _Operation | _Function = "plus", *, out: _Out
     ) -> _Out:
         """Combines value r of every member as all_reduce does, and gives the result to member r.
 
         Of an array, part r of the first extent goes to member r; the extent is a multiple of the
         number of members. `out` is a contiguous array of the same dtype with room for a part: that
-        of this member, or memory apart.
+        of this member, or memory apart. A function combines lists of one object for each member.
 
         @error as of all_reduce.
         """
@@ -384,12 +404,16 @@ class Team:
     @overload
     def scan(self, value: _Memory, operation: _Operation = "plus") -> NDArray[Any]: ...
     @overload
-    def scan(self, value: _Memory, operation: _Operation = "plus", *, out: _Out) -> _Out:
+    def scan(self, value: Any, operation: _Function) -> Any: ...
+    @overload
+    def scan(
+        self, value: _Memory, operation: _Operation | _Function = "plus", *, out: _Out
+    ) -> _Out:
         """Combines the values of members 0 to this one, in their order; `out` as in all_reduce."""
     def exscan(
         self,
         value: Any,
-        operation: _Operation = "plus",
+        operation: _Operation | _Function = "plus",
         first: Any = None,
         *,
         out: _Out | None = None,
@@ -797,6 +821,14 @@ class Signal:
         """Waits until this rank's signal is at least so much, or for so many seconds.
 
         Returns whether it is.
+        """
+    def wait_any(
+        self, at_least: int | Sequence[int] = 1, timeout: float | None = None
+    ) -> int | None:
+        """Waits until one of this rank's words is at least `at_least`, or what `at_least` has for
+        it where that is a sequence, a value for each word; or for so many seconds.
+
+        Returns its index, the lowest if there are several; None if none has come in time.
         """
     def test(self, at_least: int, index: int = 0) -> bool:
         """Whether this rank's signal is at least so much; serves messages if it is not, so that a

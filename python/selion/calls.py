@@ -22,10 +22,9 @@ import types
 from collections.abc import Callable
 from typing import Any, Generic, NoReturn, TypeVar
 
-import cloudpickle
-
 from selion import _core, outcome, registry
 from selion._core import Started, World
+from selion.pickling import dumps
 from selion.remote_exception import Raised
 
 _Result = TypeVar("_Result")
@@ -190,21 +189,6 @@ def _keep(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
     while len(known) >= most:
         del known[next(iter(known))]
     known[key] = value
-
-
-def dumps(value: Any) -> bytes:
-    """Pickled by the standard library, which names what has a name; else by cloudpickle.
-
-    @error TypeError for what neither can.
-    """
-    try:
-        return pickle.dumps(value, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        pass
-    try:
-        return bytes(cloudpickle.dumps(value, protocol=5))
-    except Exception as problem:
-        raise TypeError(f"This cannot be sent to another rank: {problem}") from problem
 
 
 def _send(rank: int, kind: int, number: int, message: bytes) -> None:

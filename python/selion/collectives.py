@@ -43,7 +43,7 @@ def _pack(value: Any, what: str) -> tuple[int, bytes]:
         return _floating, struct.pack("=d", value)
     raise TypeError(
         f"{what} moves None, bools, ints, floats and NumPy arrays; this is "
-        f"{type(value).__name__}."
+        f"{type(value).__name__}. Other objects go by {what}v."
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from selion import collectives
+from selion import collectives, combining
 from selion._core import Started, Team, as_array, start_combining, start_moving
 
 _Result = TypeVar("_Result")
@@ -87,17 +87,18 @@ class SplitPhase:
             raise ValueError("broadcast fills a contiguous array that may change.")
         return self._move("broadcast", None, view, number, lambda: array)
 
-    def _combine(self, what: str, value: Any, operation: str, root: int) -> Future[Any]:
+    def _combine(self, what: str, value: Any, operation: Any, root: int) -> Future[Any]:
+        name = combining.name_for_started(operation)
         data = collectives.combinable(value, what)
-        started = start_combining(self._team, what, data, operation, root)
+        started = start_combining(self._team, what, data, name, root)
         is_array = collectives.array_of(value) is not None
         return Future(started, lambda: data if is_array else data[0].item())
 
-    def all_reduce(self, value: Any, operation: str = "plus") -> Future[Any]:
+    def all_reduce(self, value: Any, operation: Any = "plus") -> Future[Any]:
         """Combines one value of every member; the result is the same at all, as `Team`'s."""
         return self._combine("all_reduce", value, operation, 0)
 
-    def reduce(self, value: Any, operation: str = "plus", root: Any = 0) -> Future[Any]:
+    def reduce(self, value: Any, operation: Any = "plus", root: Any = 0) -> Future[Any]:
         """Elsewhere than at the root the result is None."""
         number = collectives.root_in(self._team, root)
         combined = self._combine("reduce", value, operation, number)
@@ -105,11 +106,11 @@ class SplitPhase:
             return combined
         return Future(combined._started, lambda: None)
 
-    def scan(self, value: Any, operation: str = "plus") -> Future[Any]:
+    def scan(self, value: Any, operation: Any = "plus") -> Future[Any]:
         """Combines the values of members 0 to this one, in their order."""
         return self._combine("scan", value, operation, 0)
 
-    def exscan(self, value: Any, operation: str = "plus", first: Any = None) -> Future[Any]:
+    def exscan(self, value: Any, operation: Any = "plus", first: Any = None) -> Future[Any]:
         """Combines the values of the members before this one; the result of member 0 is `first`."""
         combined = self._combine("exscan", value, operation, 0)
         if self._team.rank != 0:

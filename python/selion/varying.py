@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives of blocks that differ in size, dtype and shape: what they leave to Python."""
+"""Collectives of objects of any kind and size, each a block of bytes."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from selion.collectives import (
     array_of,
     described,
     description_of,
-    expect_no_references,
     root_in,
 )
+from selion.pickling import dumps, loads
 
 # A block tells what it is: the length of a description, the description, and the data. Bytes have
-# none; of an array it is its dtype and shape.
+# none; of an array it is its dtype and shape. Everything else is pickled, and says so in place of a
+# length.
 _head = struct.Struct("=q")
+_is_pickled = -1
 
 
-def _pack(value: Any, what: str) -> bytes:
+def _pack(value: Any) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _head.pack(0) + bytes(value)
     array = array_of(value)
-    if array is None:
-        raise TypeError(
-            f"{what} moves bytes and NumPy arrays; this is {type(value).__name__}. Single values "
-            f"go by {what.removesuffix('v')}."
-        )
-    expect_no_references(array, what)
+    if array is None or array.dtype.hasobject:
+        return _head.pack(_is_pickled) + dumps(value)
     words = repr((description_of(array.dtype), array.shape)).encode()
     return _head.pack(len(words)) + words + array.tobytes()
 
 
 def _unpack(block: bytes) -> Any:
     (length,) = _head.unpack_from(block)
+    if length == _is_pickled:
+        return loads(memoryview(block)[_head.size :])
     start = _head.size + length
     if length == 0:
         return block[start:]
@@ -54,11 +54,10 @@ def _cut(values: bytes, starts: Sequence[int]) -> list[Any]:
 
 
 def _packed_for_all(team: Team, values: Any, what: str) -> list[bytes]:
-    blocks = [_pack(value, what) for value in values]
+    blocks = [_pack(value) for value in values]
     if len(blocks) != team.size:
         raise ValueError(
-            f"{what} needs one array, or bytes, for each of the {team.size} members; these are "
-            f"{len(blocks)}."
+            f"{what} needs one object for each of the {team.size} members; these are {len(blocks)}."
         )
     return blocks
 
@@ -66,13 +65,13 @@ def _packed_for_all(team: Team, values: Any, what: str) -> list[bytes]:
 def gatherv(team: Team, value: Any, root: Any) -> Any:
     """What `Team.gatherv` does."""
     number = root_in(team, root)
-    found = _cut(*move_varying(team, "gatherv", _pack(value, "gatherv"), [], number))
+    found = _cut(*move_varying(team, "gatherv", _pack(value), [], number))
     return found if team.rank == number else None
 
 
 def all_gatherv(team: Team, value: Any) -> list[Any]:
     """What `Team.all_gatherv` does."""
-    return _cut(*move_varying(team, "all_gatherv", _pack(value, "all_gatherv"), [], 0))
+    return _cut(*move_varying(team, "all_gatherv", _pack(value), [], 0))
 
 
 def scatterv(team: Team, values: Any, root: Any) -> Any:
