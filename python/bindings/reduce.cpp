@@ -298,22 +298,30 @@ nb::object reduce_scatter(nb::handle self, nb::handle values, nb::handle operati
 }
 
 selion::future<> start_to_combine(const selion::team& all, std::string_view what, nb::handle array,
-                                  std::string_view name, std::uint32_t root) {
+                                  std::string_view name, std::uint32_t root, bool is_single) {
     selion::future<> started;
-    with_numbers(array, what, [&]<class T>(std::span<T> values) {
-        with_operation(name, [&](const auto& operation) {
-            const selion::split_phase_collectives starting = all.split_phase();
-            const nb::gil_scoped_release free;
-            if (what == "reduce") {
-                started = starting.reduce(values, operation, root);
-            } else if (what == "scan") {
-                started = starting.scan(values, operation);
-            } else if (what == "exscan") {
-                started = starting.exscan(values, operation, T{});
-            } else {
-                started = starting.all_reduce(values, operation);
-            }
+    const auto start = [&]<class T>(std::span<T> values, const auto& operation) {
+        const selion::split_phase_collectives starting = all.split_phase();
+        const nb::gil_scoped_release free;
+        if (what == "reduce") {
+            started = starting.reduce(values, operation, root);
+        } else if (what == "scan") {
+            started = starting.scan(values, operation);
+        } else if (what == "exscan") {
+            started = starting.exscan(values, operation, T{});
+        } else {
+            started = starting.all_reduce(values, operation);
+        }
+    };
+    if (is_single) {
+        const std::span one(reinterpret_cast<mixed_number*>(numpy_fields::of(array).data), 1);
+        with_operation(name, [&]<class Operation>(const Operation&) {
+            start(one, mixed_operation<Operation>());
         });
+        return started;
+    }
+    with_numbers(array, what, [&]<class T>(std::span<T> values) {
+        with_operation(name, [&](const auto& operation) { start(values, operation); });
     });
     return started;
 }

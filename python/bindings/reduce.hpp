@@ -32,9 +32,10 @@ nanobind::object reduce_scatter(nanobind::handle self, nanobind::handle values,
                                 nanobind::handle operation, nanobind::handle out);
 
 /// all_reduce, reduce, scan or exscan of an array of numbers, in place, started.
-/// @param array has to stay until the future is fulfilled.
+/// @param array has to stay until the future is fulfilled. Its elements are numbers of NumPy's.
+/// @param is_single it is the memory of a `mixed_number` instead.
 selion::future<> start_to_combine(const selion::team& all, std::string_view what,
                                   nanobind::handle array, std::string_view operation,
-                                  std::uint32_t root);
+                                  std::uint32_t root, bool is_single);
 
 }  // namespace bindings

@@ -127,10 +127,10 @@ started start_moving(const selion::team& all, std::string_view what, nb::object 
 }
 
 started start_combining(const selion::team& all, std::string_view what, nb::object array,
-                        std::string_view operation, std::uint32_t root) {
+                        std::string_view operation, std::uint32_t root, bool is_single) {
     expect_caller(all);
     const place_of_start place;
-    selion::future<> done = start_to_combine(all, what, array, operation, root);
+    selion::future<> done = start_to_combine(all, what, array, operation, root, is_single);
     return follow(nb::none(), std::move(array), std::move(done));
 }
 
@@ -144,7 +144,7 @@ void add_started(nb::module_& module, documented<selion::team>& team) {
                nb::arg("source").none(), nb::arg("target").none(), nb::arg("root"),
                "Starts a collective that moves blocks of contiguous memory, or a barrier.");
     module.def("start_combining", &start_combining, nb::arg("team"), nb::arg("what"),
-               nb::arg("array"), nb::arg("operation"), nb::arg("root"),
+               nb::arg("array"), nb::arg("operation"), nb::arg("root"), nb::arg("is_single"),
                "Starts all_reduce, reduce, scan or exscan of an array, in place.");
     team.def_prop_ro("split_phase", [](nb::handle all) {
         return nb::module_::import_("selion.split_phase").attr("SplitPhase")(all);

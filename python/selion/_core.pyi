@@ -950,9 +950,12 @@ def start_moving(
     """Starts a collective that moves blocks of contiguous memory, or a barrier."""
 
 def start_combining(
-    team: Team, what: str, array: NDArray[Any], operation: str, root: int
+    team: Team, what: str, array: NDArray[Any], operation: str, root: int, is_single: bool
 ) -> Started:
-    """Starts all_reduce, reduce, scan or exscan of an array, in place."""
+    """Starts all_reduce, reduce, scan or exscan of an array, in place.
+
+    Or of a number of Python's, in 16 bytes, that is the array's memory.
+    """
 
 class PoolCall:
     """A call of a worker that is under way, or done."""

@@ -25,6 +25,24 @@ from selion._core import Started, Team, as_array, start_combining, start_moving
 _Result = TypeVar("_Result")
 
 
+# A number on its way, as the bindings combine it: an int of one member and a float of another give
+# a float.
+_mixed = np.dtype([("bits", "V8"), ("is_floating", "u8")])
+
+
+def _single(value: Any, what: str) -> np.ndarray[Any, Any]:
+    number = collectives.combinable(value, what)
+    single = np.zeros(1, _mixed)
+    single["bits"] = number.view("V8")
+    single["is_floating"] = number.dtype.kind == "f"
+    return single
+
+
+def _number_in(single: np.ndarray[Any, Any]) -> int | float:
+    number: int | float = single["bits"].view("f8" if single["is_floating"][0] else "i8")[0].item()
+    return number
+
+
 class Future(Generic[_Result]):
     """The result of a collective that has been started. One that is dropped goes on."""
 
@@ -89,10 +107,10 @@ class SplitPhase:
 
     def _combine(self, what: str, value: Any, operation: Any, root: int) -> Future[Any]:
         name = combining.name_for_started(operation)
-        data = collectives.combinable(value, what)
-        started = start_combining(self._team, what, data, name, root)
         is_array = collectives.array_of(value) is not None
-        return Future(started, lambda: data if is_array else data[0].item())
+        data = collectives.combinable(value, what) if is_array else _single(value, what)
+        started = start_combining(self._team, what, data, name, root, not is_array)
+        return Future(started, lambda: data if is_array else _number_in(data))
 
     def all_reduce(self, value: Any, operation: Any = "plus") -> Future[Any]:
         """Combines one value of every member; the result is the same at all, as `Team`'s."""

@@ -56,6 +56,15 @@ def test_ints_and_floats_combine_as_numbers_of_python_do(job, machine, checked):
         whole = world.all_reduce(2**62 + r)
         assert type(whole) is int and whole % 2**64 == sum(2**62 + q for q in range(n)) % 2**64
         assert world.scan(1 if r == 0 else 0.5) == 1 + r / 2
+        start = world.split_phase
+        assert start.all_reduce(mine).result() == n * (n - 1) / 8
+        assert start.scan(1 if r == 0 else 0.5).result() == 1 + r / 2
+        assert type(start.all_reduce(2**62 + r).result()) is int
+        assert start.all_reduce(-r if r else -0.5, min).result() == least
+        rooted = start.reduce(mine, "plus", n - 1).result()
+        assert rooted == (n * (n - 1) / 8 if r == n - 1 else None)
+        assert start.exscan(0.5 if r else 3, "plus", "none").result() == (
+            "none" if r == 0 else 3 + (r - 1) / 2)
         before = world.exscan(1 if r == 0 else 0.5)
         assert before == (None if r == 0 else 1 + (r - 1) / 2)
         at_root = world.reduce(1.5 if r == n - 1 else 1, "plus", n - 1)
