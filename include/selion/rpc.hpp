@@ -11,6 +11,7 @@
 #include <ranges>
 #include <source_location>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -33,6 +34,9 @@ SELION_API void reply_with(std::uint32_t origin, std::uint64_t state, const void
 /// At most a word.
 SELION_API void reply_with_word(std::uint32_t origin, std::uint64_t state, std::uint64_t word,
                                 std::size_t bytes);
+/// Of any length. @error selion::error, status::bad_argument: longer than a message may be.
+SELION_API void reply_with_row(std::uint32_t origin, std::uint64_t state, const void* data,
+                               std::size_t bytes);
 SELION_API void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept;
 
 /// A call that is on its way.
@@ -44,9 +48,30 @@ struct alignas(std::uint64_t) remote_call {
     explicit remote_call(const Function& from) : function(from) {}
 };
 
+/// Results of a length of their own, which travel with what they hold.
+template <class T>
+inline constexpr bool is_row = false;
+template <class T>
+inline constexpr bool is_row<std::vector<T>> =
+    transferable<T> && !std::is_same_v<T, bool> && is_aligned_as_usual<T>;
+template <class T>
+inline constexpr bool is_row<std::basic_string<T>> = transferable<T>;
+
+/// @param data aligned as usual.
+template <class Row>
+void receive_row(future_state& state, const std::byte* data, std::size_t bytes) {
+    using element = typename Row::value_type;
+    const auto* const first = reinterpret_cast<const element*>(data);
+    new (state.place()) Row(first, first + bytes / sizeof(element));
+    state.destroy = [](void* row) { static_cast<Row*>(row)->~Row(); };
+}
+
 template <class Result>
 void reply_with_value(std::uint32_t origin, std::uint64_t state, const Result& value) {
-    if constexpr (sizeof(Result) <= sizeof(std::uint64_t)) {
+    if constexpr (is_row<Result>) {
+        reply_with_row(origin, state, value.data(),
+                       value.size() * sizeof(typename Result::value_type));
+    } else if constexpr (sizeof(Result) <= sizeof(std::uint64_t)) {
         std::uint64_t word = 0;
         std::memcpy(&word, &value, sizeof value);
         reply_with_word(origin, state, word, sizeof value);
@@ -175,9 +200,10 @@ void send_call(std::uint32_t target, std::uint64_t state, std::source_location s
 /// back when it is there.
 ///
 /// Function object, arguments and result are trivially copyable, and mean the same on the target:
-/// no pointers, except functions of the program. Spans, and containers and C arrays that a span can
-/// show, travel with what they show; the function sees a span of constant elements that lives while
-/// it runs.
+/// no pointers, except functions of the program. A result may also be a vector of what is, or a
+/// string, of any length that a message may have. Spans, and containers and C arrays that a span
+/// can show, travel with what they show; the function sees a span of constant elements that lives
+/// while it runs.
 /// @error an exception of the function comes out of the future's `get` as a `remote_error`.
 /// @cost a message each way; allocates nothing for up to 48 bytes of arguments and of the result.
 template <class Function, class... Arguments>
@@ -185,17 +211,20 @@ auto rpc(detail::call_target target, Function&& function, Arguments&&... argumen
     using kept = detail::sent_function<Function>;
     using result = detail::call_result<kept, detail::sent<Arguments>...>;
     using value = typename detail::future_value<result>::type;
-    static_assert(std::is_void_v<value> || transferable<detail::held<value>>,
-                  "selion::rpc moves bytes: the result must be trivially copyable");
+    constexpr bool is_row = detail::is_row<value>;
+    static_assert(is_row || std::is_void_v<value> || transferable<detail::held<value>>,
+                  "selion::rpc moves bytes: the result must be trivially copyable, or a vector of "
+                  "what is, or a string");
     static_assert(!std::ranges::view<detail::held<value>>,
                   "selion::rpc moves bytes: a result that is a span or a string_view would show "
                   "memory of the target, which is gone; return the values");
     static_assert(detail::is_aligned_as_usual<detail::held<value>>,
                   "selion::rpc: a result is aligned to 16 bytes at most");
-    if constexpr (sizeof(detail::held<value>) > detail::always_possible_bytes) {
+    if constexpr (!is_row && sizeof(detail::held<value>) > detail::always_possible_bytes) {
         detail::expect_possible_result(sizeof(value), target.site);
     }
     detail::future_state& state = detail::make_state(sizeof(detail::held<value>), target.site);
+    if constexpr (is_row) state.receive = &detail::receive_row<value>;
     future<value> later(state);
     const kept sent_function = function;
     detail::send_call<kept, detail::sent<Arguments>...>(target.rank,

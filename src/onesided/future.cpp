@@ -166,6 +166,7 @@ void recycle(future_state& state) {
     delete[] state.far;
     state.far = nullptr;
     state.destroy = nullptr;
+    state.receive = nullptr;
     if (state.trouble) state.trouble = nullptr;
     if (state.next) state.next = nullptr;
     // Who has fulfilled it may still look at its mark.

@@ -56,6 +56,15 @@ void count_reply_of(rank_context& context, std::uint32_t origin, std::uint64_t a
     }
 }
 
+/// A value of a length of its own.
+[[gnu::noinline]] void receive_row(future_state& state, const message_info& about) {
+    try {
+        state.receive(state, about.data.data(), about.data_bytes);
+    } catch (...) {  // there is no memory for it
+        state.trouble = std::current_exception();
+    }
+}
+
 [[gnu::noinline]] void receive_reply(rank_context& context,
                                      const machine::incoming_message& message) {
     argument_reader arguments(message.arguments);
@@ -74,6 +83,8 @@ void count_reply_of(rank_context& context, std::uint32_t origin, std::uint64_t a
         state.trouble = std::make_exception_ptr(remote_error(std::string(both.substr(0, end)),
                                                              std::string(both.substr(end + 1)),
                                                              message.about.origin));
+    } else if (state.receive != nullptr) {
+        receive_row(state, message.about);
     } else if (message.about.data_bytes != 0) {
         std::memcpy(state.place(), message.about.data.data(), message.about.data_bytes);
     } else if (const std::span value = arguments.rest(); value.size() == sizeof(std::uint64_t)) {

@@ -337,6 +337,23 @@ void reply_with(std::uint32_t origin, std::uint64_t state, const void* value, st
                {static_cast<const std::byte*>(value), bytes});
 }
 
+void reply_with_row(std::uint32_t origin, std::uint64_t state, const void* data,
+                    std::size_t bytes) {
+    rank_context& context = *current_context;
+    const std::uint64_t most = context.transport->most_message_bytes();
+    if (bytes > most) {
+        throw error(status::bad_argument,
+                    fmt::format("the function's result has {} bytes; at most {} are possible: set "
+                                "SELION_MESSAGE_MEMORY to more than twice the size, or have the "
+                                "function put the data in the global address space",
+                                bytes, most));
+    }
+    argument_writer arguments;
+    arguments.add(state);
+    send_reply(context, origin, value_reply, arguments,
+               {static_cast<const std::byte*>(data), bytes});
+}
+
 void reply_with_exception(std::uint32_t origin, std::uint64_t state) noexcept {
     const std::string type = base::type_name_of_current_exception();
     const std::string text = base::text_of_current_exception();

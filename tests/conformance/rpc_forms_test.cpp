@@ -56,6 +56,86 @@ SPMD_TEST(rpc_forms, what_is_called_knows_where_it_runs) {
     world.barrier();
 }
 
+struct reading {
+    float value;
+    std::uint16_t where[3];
+    bool operator==(const reading&) const = default;
+};
+
+std::vector<std::uint32_t> counted(std::uint32_t from, std::size_t count) {
+    std::vector<std::uint32_t> all(count);
+    std::iota(all.begin(), all.end(), from);
+    return all;
+}
+
+SPMD_TEST(rpc_forms, vectors_and_strings_are_results) {
+    const selion::rank_id to = test.neighbour();
+    const std::uint32_t largest = test.rounds(300'000, 5000);
+    for (const std::uint32_t count : {0u, 1u, 2u, 7u, 1000u, largest}) {
+        auto later = selion::rpc(to, counted, std::uint32_t{world.rank()}, std::size_t{count});
+        test.that(later.get() == counted(world.rank(), count), "all of them came");
+    }
+    const auto name = [](std::uint32_t times) { return std::string(times, 'x') + "!"; };
+    test.equal(selion::rpc(to, name, 0u).get(), std::string("!"));
+    test.equal(selion::rpc(to, name, 3000u).get(), std::string(3000, 'x') + "!");
+    const auto readings = [](std::span<const float> values) {
+        std::vector<reading> all;
+        for (const float value : values) {
+            const auto i = static_cast<std::uint16_t>(all.size());
+            all.push_back({value, {i, 7, static_cast<std::uint16_t>(i + 1)}});
+        }
+        return all;
+    };
+    const std::vector<float> given{0.5f, -1, 1e9f};
+    const std::vector<reading> wanted = readings(given);
+    test.that(selion::rpc(to, readings, given).get() == wanted, "as they were made");
+    world.barrier();
+}
+
+SPMD_TEST(rpc_forms, rows_go_on_in_futures) {
+    const selion::rank_id to = test.neighbour();
+    auto sum =
+        selion::rpc(to, counted, 1u, std::size_t{100}).then([](std::vector<std::uint32_t> all) {
+            return std::accumulate(all.begin(), all.end(), 0u);
+        });
+    test.equal(sum.get(), 5050u);
+    auto both = selion::when_all(selion::rpc(to, counted, 5u, std::size_t{3}),
+                                 selion::rpc(to, [] { return std::string("word"); }));
+    const auto [three, word] = both.get();
+    test.that(three == counted(5, 3), "the first");
+    test.equal(word, std::string("word"));
+    // The function answers when what it waits for has come.
+    const std::uint32_t back = world.rank();
+    auto round = selion::rpc(
+        to,
+        [](std::uint32_t home) {
+            return selion::rpc(selion::rank_id(home), counted, 9u, std::size_t{20});
+        },
+        back);
+    test.that(round.get() == counted(9, 20), "from here to there and back");
+    for (int i = 0; i < 10; ++i) {  // nobody looks at them
+        static_cast<void>(selion::rpc(to, counted, 0u, std::size_t{5000}));
+    }
+    world.barrier();
+}
+
+SPMD_TEST(rpc_forms, a_row_that_is_too_long_is_told_to_its_caller) {
+    const std::uint64_t most = selion::detail::most_message_bytes();
+    if (most > (64u << 20)) return;  // simulated
+    const auto make = [](std::uint64_t bytes) { return std::string(bytes, 'x'); };
+    try {
+        static_cast<void>(selion::rpc(test.neighbour(), make, most + 1).get());
+        test.that(false, "it cannot come");
+    } catch (const selion::remote_error& trouble) {
+        test.equal(trouble.type_name(), std::string("selion::error"));
+        test.that(
+            std::string(trouble.what()).find("the function's result has") != std::string::npos,
+            trouble.what());
+    }
+    test.equal(selion::rpc(test.neighbour(), make, most / 4).get().size(), std::size_t{most / 4});
+    world.barrier();
+}
+
 SPMD_TEST(rpc_forms, texts_travel_with_what_they_show) {
     const auto length = [](std::string_view text) { return text.size() + 1000 * (text[0] == 'S'); };
     const std::string long_text(5000, 'S');

@@ -23,8 +23,10 @@ struct future_state {
 
     shared_word word{0, 0, 0};         ///< see future.cpp
     void (*destroy)(void*) = nullptr;  ///< of a value that is there
-    std::byte* far = nullptr;          ///< place of a value larger than `near_bytes`
-    std::function<void()> next;        ///< runs when it is fulfilled
+    /// Makes a value of a length of its own of what has come; null: the value is what has come.
+    void (*receive)(future_state&, const std::byte*, std::size_t) = nullptr;
+    std::byte* far = nullptr;    ///< place of a value larger than `near_bytes`
+    std::function<void()> next;  ///< runs when it is fulfilled
     std::exception_ptr trouble;
     future_state* link = nullptr;         ///< in a list of free ones
     future_state* made_before = nullptr;  ///< of those made for threads that joined the rank
