@@ -17,7 +17,8 @@ using coordinates = std::array<std::size_t, N>;
 template <std::size_t N>
 struct distribution {
     coordinates<N> tile;   ///< elements; 0, on a grid: the dimension's by its ranks, rounded up
-    coordinates<N> ranks;  ///< of the grid; all of them 0: no grid, all ranks in turn
+    coordinates<N> ranks;  ///< of the grid, from 1
+    bool is_on_grid = ranks != coordinates<N>{};  ///< false: all ranks in turn
 };
 
 /// Split-C's `A[n][m]::[b][c]`: tiles of b × c elements go to all ranks in turn, the last dimension
@@ -53,7 +54,7 @@ constexpr along whole() { return {0, 1}; }
 /// grid have no elements.
 template <std::same_as<along>... Dimension>
 constexpr distribution<sizeof...(Dimension)> on_grid(Dimension... dimension) {
-    return {{dimension.tile...}, {dimension.ranks...}};
+    return {{dimension.tile...}, {dimension.ranks...}, true};
 }
 
 }  // namespace selion

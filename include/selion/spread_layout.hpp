@@ -26,8 +26,9 @@ struct spread_dimension {
 };
 /// Fills in what follows from the rest. @return tiles that one rank has at most; their elements can
 /// be counted.
-/// @error bad_argument
-SELION_API std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t ranks);
+/// @error bad_argument, also for a grid of which a dimension has no ranks
+SELION_API std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t ranks,
+                                       bool is_on_grid);
 /// Tiles that are runs of so many elements. @error bad_argument
 SELION_API void cut_into_runs(std::span<spread_dimension> dimensions, std::size_t length);
 
@@ -55,12 +56,12 @@ public:
     spread_layout(const coordinates<N>& extents, const distribution<N>& how, std::size_t ranks) {
         for (std::size_t d = 0; d < N; ++d)
             dimensions_[d] = {extents[d], how.tile[d], how.ranks[d]};
-        finish(ranks);
+        finish(ranks, how.is_on_grid);
     }
     spread_layout(const coordinates<N>& extents, const runs& how, std::size_t ranks) {
         for (std::size_t d = 0; d < N; ++d) dimensions_[d] = {extents[d], 0, 0};
         detail::cut_into_runs(dimensions_, how.length);
-        finish(ranks);
+        finish(ranks, false);
     }
 
     /// Of one dimension: as `on_grid(how)`.
@@ -150,8 +151,8 @@ private:
         for (std::size_t d = 0; d < N; ++d) all[d] = dimensions_[d].*field;
         return all;
     }
-    void finish(std::size_t ranks) {
-        local_tiles_ = detail::complete_layout(dimensions_, ranks);
+    void finish(std::size_t ranks, bool is_on_grid) {
+        local_tiles_ = detail::complete_layout(dimensions_, ranks, is_on_grid);
         ranks_ = detail::divider(ranks);
         tiles_ = tile_size_ = 1;
         for (std::size_t d = 0; d < N; ++d) {

@@ -39,7 +39,9 @@ std::size_t complete_grid(std::span<spread_dimension> dimensions, std::size_t ra
     std::size_t local = 1;
     for (std::size_t d = 0; d < dimensions.size(); ++d) {
         spread_dimension& one = dimensions[d];
-        if (one.ranks == 0) refuse(fmt::format("dimension {} of the grid has no ranks", d));
+        if (one.ranks == 0) {
+            refuse(fmt::format("dimension {} of the grid has no ranks; legal: 1 or more", d));
+        }
         grid = product(grid, one.ranks, "ranks of the grid");
         if (one.tile == 0) one.tile = divided_up(one.extent, one.ranks);
         one.tiles = divided_up(one.extent, one.tile);
@@ -75,17 +77,16 @@ void expect_countable(std::span<const spread_dimension> dimensions, std::size_t 
 
 }  // namespace
 
-std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t ranks) {
+std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t ranks,
+                            bool is_on_grid) {
     if (ranks == 0) refuse("0 ranks; legal: 1 or more");
     for (std::size_t d = 0; d < dimensions.size(); ++d) {
         expect_extent(dimensions, d);
         // A tile is no longer than its dimension: what lies beyond would never be used.
         dimensions[d].tile = std::min(dimensions[d].tile, dimensions[d].extent);
     }
-    const bool has_grid = std::ranges::any_of(
-        dimensions, [](std::size_t of) { return of != 0; }, &spread_dimension::ranks);
     const std::size_t tiles =
-        has_grid ? complete_grid(dimensions, ranks) : complete_turns(dimensions, ranks);
+        is_on_grid ? complete_grid(dimensions, ranks) : complete_turns(dimensions, ranks);
     expect_countable(dimensions, tiles);
     return tiles;
 }

@@ -65,6 +65,17 @@ void expect_complete(const spread_layout<N>& layout, std::uint32_t ranks) {
     EXPECT_EQ(seen, place_of.size());
 }
 
+/// What is said of a layout that is not possible.
+template <class Function>
+std::string text(const Function& make) {
+    try {
+        make();
+    } catch (const error& trouble) {
+        return trouble.what();
+    }
+    return "nothing";
+}
+
 TEST(spread_layout, one_dimension_needs_no_grid) {
     const spread_layout<1> plain({13}, cyclic(4), 4);
     EXPECT_EQ(plain, spread_layout<1>({13}, on_grid(cyclic(4)), 4));
@@ -119,14 +130,6 @@ TEST(spread_layout, runs_go_to_ranks_in_turn_as_in_upc) {
 }
 
 TEST(spread_layout, what_is_not_possible_is_said) {
-    const auto text = [](auto make) -> std::string {
-        try {
-            make();
-        } catch (const error& trouble) {
-            return trouble.what();
-        }
-        return "nothing";
-    };
     using two = spread_layout<2>;
     EXPECT_THAT(text([] { two({0, 4}, tiles(1, 1), 2); }), HasSubstr("dimension 0 has 0 elements"));
     EXPECT_THAT(text([] { two({4, 4}, tiles(1, 0), 2); }), HasSubstr("along dimension 1"));
@@ -142,6 +145,18 @@ TEST(spread_layout, what_is_not_possible_is_said) {
     using three = spread_layout<3>;
     EXPECT_THAT(text([] { three({1u << 22, 1u << 21, 1u << 21}, runs{0}, 2); }),
                 HasSubstr("more elements than can be counted"));
+}
+
+TEST(spread_layout, a_grid_has_ranks) {
+    using one = spread_layout<1>;
+    using two = spread_layout<2>;
+    const auto none = HasSubstr("dimension 0 of the grid has no ranks; legal: 1 or more");
+    EXPECT_THAT(text([] { one({10}, cyclic(0), 4); }), none);
+    EXPECT_THAT(text([] { one({10}, block(0), 4); }), none);
+    EXPECT_THAT(text([] { one({10}, on_grid(block_cyclic(2, 0)), 4); }), none);
+    EXPECT_THAT(text([] { two({10, 10}, on_grid(cyclic(0), cyclic(0)), 4); }), none);
+    EXPECT_THAT(text([] { two({10, 10}, on_grid(block(0), block(0)), 4); }), none);
+    EXPECT_THAT(text([] { two({10, 10}, on_grid(cyclic(0), block(2)), 4); }), none);
 }
 
 TEST(divider, divides_as_the_processor_does) {
