@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <string>
 
 #include "selion/error.hpp"
 
@@ -25,6 +27,13 @@ std::size_t product(std::size_t left, std::size_t right, const char* what) {
         refuse(fmt::format("too many {}: at most 4294967295", what));
     }
     return left * right;
+}
+
+/// @param elements of a tile or a run; what was negative has become very large.
+void expect_size(std::size_t elements, const std::string& of_what) {
+    if (elements <= static_cast<std::size_t>(PTRDIFF_MAX)) return;
+    refuse(fmt::format("{} of {} elements; at most {} are legal", of_what,
+                       static_cast<std::ptrdiff_t>(elements), PTRDIFF_MAX));
 }
 
 void expect_extent(std::span<const spread_dimension> dimensions, std::size_t number) {
@@ -82,6 +91,7 @@ std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t 
     if (ranks == 0) refuse("0 ranks; legal: 1 or more");
     for (std::size_t d = 0; d < dimensions.size(); ++d) {
         expect_extent(dimensions, d);
+        expect_size(dimensions[d].tile, fmt::format("dimension {} has tiles", d));
         // A tile is no longer than its dimension: what lies beyond would never be used.
         dimensions[d].tile = std::min(dimensions[d].tile, dimensions[d].extent);
     }
@@ -92,6 +102,7 @@ std::size_t complete_layout(std::span<spread_dimension> dimensions, std::size_t 
 }
 
 void cut_into_runs(std::span<spread_dimension> dimensions, std::size_t length) {
+    expect_size(length, "runs");
     std::size_t all = 1;
     for (const spread_dimension& one : dimensions) {
         if (__builtin_mul_overflow(all, one.extent, &all)) all = SIZE_MAX;

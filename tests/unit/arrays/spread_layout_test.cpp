@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <map>
 #include <random>
 #include <set>
@@ -157,6 +158,22 @@ TEST(spread_layout, a_grid_has_ranks) {
     EXPECT_THAT(text([] { two({10, 10}, on_grid(cyclic(0), cyclic(0)), 4); }), none);
     EXPECT_THAT(text([] { two({10, 10}, on_grid(block(0), block(0)), 4); }), none);
     EXPECT_THAT(text([] { two({10, 10}, on_grid(cyclic(0), block(2)), 4); }), none);
+}
+
+TEST(spread_layout, tiles_of_less_than_nothing_are_refused) {
+    using one = spread_layout<1>;
+    using two = spread_layout<2>;
+    const std::size_t negative = static_cast<std::size_t>(-1);
+    EXPECT_THAT(text([] { one({10}, tiles(-1), 4); }),
+                HasSubstr("dimension 0 has tiles of -1 elements; at most 92233720"));
+    EXPECT_THAT(text([] { two({10, 10}, tiles(2, -3), 4); }),
+                HasSubstr("dimension 1 has tiles of -3 elements"));
+    EXPECT_THAT(text([=] { one({10}, block_cyclic(negative, 4), 4); }),
+                HasSubstr("tiles of -1 elements"));
+    EXPECT_THAT(text([=] { one({10}, runs{negative}, 4); }),
+                HasSubstr("runs of -1 elements; at most 92233720"));
+    EXPECT_THAT(text([] { one({10}, tiles(PTRDIFF_MAX), 4); }), "nothing");
+    EXPECT_THAT(text([] { one({10}, runs{PTRDIFF_MAX}, 4); }), "nothing");
 }
 
 TEST(divider, divides_as_the_processor_does) {
