@@ -48,11 +48,14 @@ void check_range(std::string_view array, std::size_t dimension, const index_rang
     const bool fits =
         which.count == 0 || (which.first < extent && which.step != 0 &&
                              (which.count - 1) <= (extent - 1 - which.first) / which.step);
+    [[maybe_unused]] const auto as_given = [](std::size_t number) {
+        return static_cast<std::ptrdiff_t>(number);  // what was negative has become very large
+    };
     SELION_EXPECT_AT(fits, site,
                      fmt::format("slice: {} indices from {} in steps of {}: {} has {} elements in "
                                  "dimension {}",
-                                 which.count, static_cast<std::ptrdiff_t>(which.first), which.step,
-                                 array, extent, dimension));  // what was negative, as it was
+                                 as_given(which.count), as_given(which.first), as_given(which.step),
+                                 array, extent, dimension));
 }
 
 void check_box(std::string_view array, const erased_box& box, std::size_t elements,

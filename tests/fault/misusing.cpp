@@ -415,6 +415,18 @@ void mistake_about_arrays(selion::world& world, std::string_view what) {
             const auto part = selion::slice(numbers, -1, selion::every);  // site: slice_before
             static_cast<void>(part);
         }
+        if (what == "slice_back") {
+            const std::ptrdiff_t by = -1;
+            const selion::index_range back{5, 3, static_cast<std::size_t>(by)};
+            const auto part = selion::slice(numbers, back, selion::every);  // site: slice_back
+            static_cast<void>(part);
+        }
+        if (what == "slice_none") {
+            const std::ptrdiff_t less = -2;
+            const selion::index_range none{0, static_cast<std::size_t>(less)};
+            const auto part = selion::slice(numbers, none, selion::every);  // site: slice_none
+            static_cast<void>(part);
+        }
         if (what == "slice_index") {
             const auto part = selion::slice(numbers, selion::index_range{0, 3, 2}, 1);
             part(3) = 1;  // site: slice_index

@@ -66,6 +66,8 @@ alone = {
     "box_memory": (r"a box of 4 elements of numbers, and memory for 6$", 1),
     "slice": (r"slice: 1 indices from 6 in steps of 1: numbers has 6 elements in dimension 0$", 1),
     "slice_before": (r"slice: 1 indices from -1 in steps of 1: numbers has 6 elements in ", 1),
+    "slice_back": (r"slice: 3 indices from 5 in steps of -1: numbers has 6 elements in ", 1),
+    "slice_none": (r"slice: -2 indices from 0 in steps of 1: numbers has 6 elements in ", 1),
     "directory": (r"the global pointer names rank 99; ranks are 0 to {last}$", 1),
     "idle_meter": (r'meter "piece" does not run$', 1),
     "meter_twice": (r'meter "piece" runs already$', 1),
