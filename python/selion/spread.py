@@ -182,6 +182,14 @@ class SpreadArray:
             source = source.copy()
         self._move(part, source, is_written=True)
 
+    def __iter__(self) -> Iterator[Any]:
+        """`a[0]`, `a[1]` and so on, each read when its turn comes."""
+        return (self[index] for index in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        """Whether any element equals a value, as with NumPy: all of them are read, once."""
+        return value in self.read()
+
     def _element(self, index: Any) -> tuple[Any, ...] | None:
         """The indices, if they are of one element."""
         all_of_them = index if isinstance(index, tuple) else (index,)

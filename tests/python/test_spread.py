@@ -198,6 +198,44 @@ def test_what_overlaps_is_as_with_numpy(job):
     )
 
 
+def test_what_is_in_it_and_goes_through_it(job):
+    """As with NumPy; `in` reads all of it once, whatever the number of dimensions."""
+    job.expect_no_fault(
+        """
+        from selion.layout import tiles
+        for shape in ((7,), (5, 3), (2, 3, 4), (2, 1, 3, 2)):
+            a = world.spread(shape, np.int32, tiles(*(2 for _ in shape)))
+            model = np.arange(np.prod(shape)).reshape(shape)
+            if world.rank == 0:
+                a[...] = model
+            world.barrier()
+            for value in (0, 5, 5.0, 5.5, -1, model.size - 1, model.size, model[0], model[-1] + 9):
+                assert (value in a) is bool(value in model), (shape, value)
+            assert model in a and a in a and a not in model + 1
+            reads = []
+            plain = a.read
+            a.read = lambda *index: reads.append(index) or plain(*index)
+            assert 5 in a and len(reads) == 1
+            del a.read
+            rows = list(a)
+            assert len(rows) == len(a) == len(model)
+            assert all(np.array_equal(row, whole) for row, whole in zip(rows, model))
+            assert all(isinstance(row, int) == (len(shape) == 1) for row in rows)
+            assert [np.sum(row) for row in reversed(a)] == [row.sum() for row in model[::-1]]
+            going = iter(a)
+            next(going)
+            world.barrier()
+            if world.rank == 0:
+                a[1] = 77
+            world.barrier()
+            assert (next(going) == np.full(shape[1:], 77)).all()
+            world.barrier()
+            a.free()
+        """,
+        "processes:2",
+    )
+
+
 def test_ranks_that_ask_for_different_ones(job):
     out = job.expect_no_fault(
         """
