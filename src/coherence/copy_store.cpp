@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coherence/copy_store.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -67,7 +68,7 @@ void copy_store::drop(entry& which, miss_cause why) {
 void copy_store::forget(entry& which, miss_cause why) {
     auto& [block, copy] = which;
     host_.forget(block);
-    copy.state = copy_state::invalid;
+    set_state(which, copy_state::invalid);
     copy.is_early = false;
     copy.lost_by = why;
     if (!remembers_ || why != miss_cause::invalidated) return;
@@ -129,8 +130,8 @@ void copy_store::take_in(entry& which, const block_message& message) {
             std::memcmp(copy.last_seen.get() + place, copy.data + place, first.bytes) == 0;
         copy.last_seen.reset();
     }
-    copy.state =
-        message.kind == message_kind::grant_shared ? copy_state::shared : copy_state::modified;
+    set_state(which, message.kind == message_kind::grant_shared ? copy_state::shared
+                                                                : copy_state::modified);
     while (!copy.waiting.empty()) {
         block_access& next = copy.waiting.front();
         if (!is_enough(copy, next.kind)) {
@@ -158,7 +159,7 @@ void copy_store::receive(std::uint32_t from, const block_message& message) {
         case message_kind::flush_to_shared:
             if (!is_written) return;  // its write-back is on its way
             host_.forget(message.block);
-            which->second.state = copy_state::shared;
+            set_state(*which, copy_state::shared);
             return send_home(*which, message_kind::flushed);
         case message_kind::flush_to_invalid:
             if (!is_written) return;
@@ -178,16 +179,44 @@ void copy_store::take_changes(std::uint64_t block, std::span<const std::byte> ch
     if (!is_asked_for) host_.send(home_of(block), {message_kind::gone, block});
 }
 
-std::vector<std::uint64_t> copy_store::all_in(copy_state state) const {
+/// Those that are modified are listed: a flush costs what has been written, not what is kept.
+void copy_store::set_state(entry& which, copy_state state) {
+    block_copy& copy = which.second;
+    const bool was_modified = copy.state == copy_state::modified;
+    const bool is_modified = state == copy_state::modified;
+    copy.state = state;
+    if (was_modified == is_modified) return;
+    if (is_modified) {
+        copy.listed = static_cast<std::uint32_t>(modified_.size());
+        modified_.push_back(&which);
+        return;
+    }
+    entry* const last = modified_.back();
+    modified_[copy.listed] = last;
+    last->second.listed = copy.listed;
+    modified_.pop_back();
+    copy.listed = block_copy::no_seat;
+}
+
+/// In the order of their seats.
+std::vector<std::uint64_t> copy_store::all_modified() const {
+    std::vector<entry*> all = modified_;
+    std::ranges::sort(all, {}, [](const entry* one) { return one->second.seat; });
+    std::vector<std::uint64_t> blocks;
+    for (const entry* one : all) blocks.push_back(one->first);
+    return blocks;
+}
+
+std::vector<std::uint64_t> copy_store::all_shared() const {
     std::vector<std::uint64_t> found;
     for (const entry* one : seats_) {
-        if (one->second.state == state) found.push_back(one->first);
+        if (one->second.state == copy_state::shared) found.push_back(one->first);
     }
     return found;
 }
 
 void copy_store::write_all_back() {
-    for (const std::uint64_t block : all_in(copy_state::modified)) {
+    for (const std::uint64_t block : all_modified()) {
         // Its home may have asked for it while the ones before were sent.
         entry* const one = find(block);
         if (one == nullptr || one->second.state != copy_state::modified) continue;
@@ -197,7 +226,7 @@ void copy_store::write_all_back() {
 }
 
 void copy_store::drop_all() {
-    for (const std::uint64_t block : all_in(copy_state::shared)) {
+    for (const std::uint64_t block : all_shared()) {
         // Its home may have taken it while changes were sent.
         entry* const one = find(block);
         if (one != nullptr && one->second.state == copy_state::shared) {

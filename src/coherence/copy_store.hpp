@@ -36,6 +36,7 @@ struct block_copy {
     bool is_early = false;      ///< it came before it was wanted, and has not been used
     static constexpr std::uint32_t no_seat = UINT32_MAX;
     std::uint32_t seat = no_seat;            ///< among those that may have to go
+    std::uint32_t listed = no_seat;          ///< among those that are modified
     std::unique_ptr<std::byte[]> last_seen;  ///< what was invalidated, where it is remembered
     access_queue waiting;
 };
@@ -89,7 +90,7 @@ public:
     /// Gives up all copies. @pre nothing is waited for, or is the rank's alone.
     void drop_all();
 
-    bool has_modified() const { return !all_in(copy_state::modified).empty(); }
+    bool has_modified() const { return !modified_.empty(); }
 
     std::uint64_t entries() const { return copies_.size(); }
     std::uint64_t evictions() const { return evictions_; }
@@ -113,7 +114,9 @@ private:
     void leave_seat(block_copy& copy);
     void send_away(entry& which, message_kind kind, miss_cause why);
     void send_home(const entry& which, message_kind kind);
-    std::vector<std::uint64_t> all_in(copy_state state) const;
+    void set_state(entry& which, copy_state state);
+    std::vector<std::uint64_t> all_modified() const;
+    std::vector<std::uint64_t> all_shared() const;
     void take_in(entry& which, const block_message& message);
     message_kind wish_of(const block_copy& copy) const;
 
@@ -125,6 +128,7 @@ private:
     frame_store frames_;
     copy_map copies_;
     std::vector<entry*> seats_;  ///< those that have a frame, but for one that is being sent away
+    std::vector<entry*> modified_;
     std::size_t hand_ = 0;       ///< the next one to go, unless it has been used
     std::size_t asked_for_ = 0;  ///< of them, those that their homes have been asked for
     std::uint64_t evictions_ = 0;

@@ -58,14 +58,14 @@ mistakes = {
     # The copy is given up, and the table of what may be used at once still has it.
     "kept_place": Mistake(
         "copy_store.cpp",
-        "    host_.forget(block);\n    copy.state = copy_state::invalid;",
-        "    copy.state = copy_state::invalid;",
+        "    host_.forget(block);\n    set_state(which, copy_state::invalid);",
+        "    set_state(which, copy_state::invalid);",
     ),
     # A copy that was flushed, and is kept to be read, is written without asking.
     "kept_right": Mistake(
         "copy_store.cpp",
-        "            host_.forget(message.block);\n            which->second.state",
-        "            which->second.state",
+        "            host_.forget(message.block);\n            set_state",
+        "            set_state",
     ),
     # A release does not wait for the writes that have missed.
     "early_release": Mistake(

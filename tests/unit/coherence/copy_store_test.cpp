@@ -2,9 +2,11 @@
 #include "coherence/copy_store.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -171,6 +173,75 @@ TEST_F(copy_store_test, all_that_is_kept_may_be_waited_for_meanwhile) {
     narrow.receive(1, {message_kind::grant_shared, block(3), data});
     narrow.receive(1, {message_kind::grant_shared, block(2), data});
     EXPECT_EQ(host.finished, 3);
+}
+
+TEST_F(copy_store_test, what_is_modified_is_known_whatever_becomes_of_it) {
+    copy_store some(host, block_bytes, 4, false, nullptr);
+    std::mt19937 random(7);
+    const std::vector<std::byte> data(block_bytes);
+    const auto is_modified = [&](std::uint64_t number) {
+        const copy_store::entry* const found = some.find(block(number));
+        return found != nullptr && found->second.state == copy_state::modified;
+    };
+    for (int step = 0; step < 20'000; ++step) {
+        const std::uint64_t number = 1 + random() % 9;
+        block_access one;
+        std::byte word[8] = {};
+        switch (random() % 8) {
+            case 0: some.receive(1, {message_kind::invalidate, block(number)}); break;
+            case 1: some.receive(1, {message_kind::flush_to_shared, block(number)}); break;
+            case 2: some.receive(1, {message_kind::flush_to_invalid, block(number)}); break;
+            case 3: some.write_all_back(); break;
+            default: {
+                one.kind = random() % 2 == 0 ? access_kind::write : access_kind::read;
+                one.address = block(number);
+                one.bytes = sizeof word;
+                one.data = word;
+                copy_store::entry& which = some.find_or_make(block(number));
+                if (some.may(which.second, one.kind)) break;
+                some.ask(which, one);
+                const bool is_write = one.kind == access_kind::write;
+                some.receive(1,
+                             {is_write ? message_kind::grant_modified : message_kind::grant_shared,
+                              block(number), data});
+            }
+        }
+        bool has_one = false;
+        for (std::uint64_t each = 1; each < 10; ++each) has_one = has_one || is_modified(each);
+        ASSERT_EQ(some.has_modified(), has_one);
+    }
+}
+
+TEST_F(copy_store_test, a_flush_costs_what_has_been_written) {
+    copy_store few(host, block_bytes, SIZE_MAX, false, nullptr);
+    copy_store many(host, block_bytes, SIZE_MAX, false, nullptr);
+    const std::vector<std::byte> data(block_bytes);
+    std::byte word[8] = {};
+    const auto bring = [&](copy_store& to, std::uint64_t number, access_kind kind) {
+        block_access one;
+        one.kind = kind;
+        one.address = block(number);
+        one.bytes = sizeof word;
+        one.data = word;
+        to.ask(to.find_or_make(block(number)), one);
+        const bool is_write = kind == access_kind::write;
+        to.receive(1, {is_write ? message_kind::grant_modified : message_kind::grant_shared,
+                       block(number), data});
+    };
+    const auto flush_ns = [&](copy_store& of) {
+        bring(of, 0, access_kind::write);
+        const auto begun = std::chrono::steady_clock::now();
+        of.write_all_back();
+        EXPECT_FALSE(of.has_modified());
+        return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begun)
+            .count();
+    };
+    for (std::uint64_t i = 1; i <= 10; ++i) bring(few, i, access_kind::read);
+    for (std::uint64_t i = 1; i <= 200'000; ++i) bring(many, i, access_kind::read);
+    std::vector<double> ratios;
+    for (int round = 0; round < 101; ++round) ratios.push_back(flush_ns(many) / flush_ns(few));
+    std::ranges::nth_element(ratios, ratios.begin() + 50);
+    EXPECT_LT(ratios[50], 50) << "with 20,000 times as many copies that are only read";
 }
 
 TEST(FrameStore, FramesAreAlignedAsBlocksAre) {
