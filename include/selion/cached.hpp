@@ -16,7 +16,8 @@ enum class cache_protocol : std::uint8_t {
     always,  ///< also there: to study it, to count, or for its order
 };
 
-/// Which blocks a read that misses asks for besides its own. They come while the rank goes on.
+/// Which blocks a read that misses asks for besides its own, as far as there is room: no copy goes
+/// for them that came so itself and has not been used. They come while the rank goes on.
 enum class prefetch_kind : std::uint8_t {
     none,
     next,     ///< the blocks behind it

@@ -140,8 +140,9 @@ public:
         put(under_way, box, from, site);
         under_way.sync(site);
     }
-    /// Asks for copies of a box's blocks that will be read soon, and does not wait for them: those
-    /// for which there is no room are left out.
+    /// Asks for copies of a box's blocks that will be read soon, and does not wait for them. Those
+    /// for which there is no room are left out: copies that have been used go for them, but none
+    /// that came by a hint or a prefetch and is still to be used.
     void prefetch(const spread_box<N>& box,
                   std::source_location site = std::source_location::current()) const {
         check_box(box, size_of(box), site);

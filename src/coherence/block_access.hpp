@@ -35,6 +35,7 @@ struct block_access {
     counter* completion = nullptr;  ///< counts when it is done; null: none
     std::source_location site;
     std::int64_t begun_ps = 0;  ///< of a miss that is counted
+    std::uint64_t behind = 0;   ///< of a guess: the block whose use has led to it; 0: no guess
     block_access* next = nullptr;
 
     /// @param place of the first byte.

@@ -280,7 +280,7 @@ bool coherent_part::try_copy(block_access& one) {
     if (meter_) count_hit(one, false);
     one.perform(copy.data + (one.address - block));
     if (is_first_use) {
-        copy.is_early = false;
+        copies_.use(copy);
         ++prefetched_used_;
         prefetch_behind(block, one.site);
     }

@@ -21,10 +21,10 @@ void copy_store::ask(entry& which, block_access& access) {
     auto& [block, copy] = which;
     copy.waiting.push(access);
     if (copy.is_asked_for) return;
-    copy.is_asked_for = true;
-    ++asked_for_;
+    set_asked_for(copy, true);
+    if (access.kind == access_kind::touch && !copy.is_early) set_early(copy, true);
     if (copy.seat == block_copy::no_seat) {
-        make_room();
+        make_room(access);
         if (copy.data == nullptr) copy.data = frames_.take();
         copy.seat = static_cast<std::uint32_t>(seats_.size());
         seats_.push_back(&which);
@@ -32,22 +32,71 @@ void copy_store::ask(entry& which, block_access& access) {
     host_.send(home_of(block), {wish_of(copy), block});
 }
 
-/// @return a copy that can go. One that has been used since the hand came by last is passed over
-/// once. Null: all are waited for.
-copy_store::entry* copy_store::find_victim() {
+/// A guess that was right earns room for one more, to half of all; `forget` takes it from those
+/// that were wrong.
+bool copy_store::use(block_copy& copy) {
+    if (!copy.is_early) return false;
+    set_early(copy, false);
+    if (most_guesses_ < capacity_ / 2) ++most_guesses_;
+    return true;
+}
+
+void copy_store::set_asked_for(block_copy& copy, bool is_asked_for) {
+    copy.is_asked_for = is_asked_for;
+    is_asked_for ? ++asked_for_ : --asked_for_;
+    if (copy.is_early) is_asked_for ? --early_here_ : ++early_here_;
+}
+
+void copy_store::set_early(block_copy& copy, bool is_early) {
+    copy.is_early = is_early;
+    is_early ? ++early_ : --early_;
+    if (!copy.is_asked_for) is_early ? ++early_here_ : --early_here_;
+}
+
+/// Where there is no free room: a block that comes early takes that of no other early one, and a
+/// guess neither that of the block in use nor more than guesses have earned.
+bool copy_store::has_early_room_for(const block_copy& copy, std::uint64_t behind) const {
+    if (has_free_room_for(copy)) return true;
+    std::size_t staying = asked_for_ + early_here_;
+    if (behind != 0) {
+        if (early_ >= most_guesses_) return false;
+        const entry* const used = find(behind);
+        const bool is_counted = used == nullptr || used->second.seat == block_copy::no_seat ||
+                                used->second.is_asked_for || used->second.is_early;
+        staying += is_counted ? 0 : 1;
+    }
+    return staying < seats_.size();
+}
+
+/// Whether a copy can make room for an access.
+bool copy_store::may_go(const entry& which, const block_access& access) {
+    const auto& [block, copy] = which;
+    if (copy.is_asked_for) return false;
+    return access.kind != access_kind::touch || (!copy.is_early && block != access.behind);
+}
+
+/// Since this was asked last; to have come early counts once.
+bool copy_store::has_been_used(entry& which) {
+    const bool is_new = std::exchange(which.second.is_new, false);
+    return host_.was_used(which.first) || is_new;
+}
+
+/// @return a copy that can go. One that has been used since the hand came by last, or came early
+/// since then, is passed over once. Null: there is none.
+copy_store::entry* copy_store::find_victim(const block_access& access) {
     for (std::size_t looked = 0; looked < 2 * seats_.size(); ++looked) {
         entry& next = *seats_[hand_];
         hand_ = hand_ + 1 < seats_.size() ? hand_ + 1 : 0;
-        if (next.second.is_asked_for) continue;
-        if (looked >= seats_.size() || !host_.was_used(next.first)) return &next;
+        if (!may_go(next, access)) continue;
+        if (looked >= seats_.size() || !has_been_used(next)) return &next;
     }
     return nullptr;
 }
 
 /// For another one. A handler that runs while a block is sent away may take its room for a while.
-void copy_store::make_room() {
+void copy_store::make_room(const block_access& access) {
     while (seats_.size() >= capacity_) {
-        entry* const gone = find_victim();
+        entry* const gone = find_victim(access);
         if (gone == nullptr) return;
         ++evictions_;
         if (gone->second.state == copy_state::modified) {
@@ -69,7 +118,10 @@ void copy_store::forget(entry& which, miss_cause why) {
     auto& [block, copy] = which;
     host_.forget(block);
     set_state(which, copy_state::invalid);
-    copy.is_early = false;
+    if (copy.is_early) {
+        set_early(copy, false);
+        if (why == miss_cause::evicted && most_guesses_ > 1) --most_guesses_;
+    }
     copy.lost_by = why;
     if (!remembers_ || why != miss_cause::invalidated) return;
     copy.last_seen = std::make_unique<std::byte[]>(block_bytes_);
@@ -142,8 +194,8 @@ void copy_store::take_in(entry& which, const block_message& message) {
         copy.waiting.pop();
         host_.finish(next);
     }
-    copy.is_asked_for = false;
-    --asked_for_;
+    set_asked_for(copy, false);
+    copy.is_new = copy.is_early;
 }
 
 void copy_store::receive(std::uint32_t from, const block_message& message) {

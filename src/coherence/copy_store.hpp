@@ -33,7 +33,8 @@ struct block_copy {
     copy_state state = copy_state::invalid;
     miss_cause lost_by = miss_cause::cold;
     bool is_asked_for = false;  ///< the home has been asked, and has not answered
-    bool is_early = false;      ///< it came before it was wanted, and has not been used
+    bool is_early = false;      ///< nobody has wanted it yet, and it has not been used
+    bool is_new = false;        ///< it came early, after room was looked for here last
     static constexpr std::uint32_t no_seat = UINT32_MAX;
     std::uint32_t seat = no_seat;            ///< among those that may have to go
     std::uint32_t listed = no_seat;          ///< among those that are modified
@@ -75,11 +76,15 @@ public:
     }
     /// Whether another block can be asked for, perhaps after one that is not waited for has gone.
     bool has_room_for(const block_copy& copy) const {
-        return copy.seat != block_copy::no_seat || seats_.size() < capacity_ ||
-               asked_for_ < seats_.size();
+        return has_free_room_for(copy) || asked_for_ < seats_.size();
     }
+    /// Whether a block can be brought before it is wanted, perhaps in the room of a copy that has
+    /// been used. @param behind as of the access that does it.
+    bool has_early_room_for(const block_copy& copy, std::uint64_t behind) const;
     /// An access that the copy does not allow. @pre has_room_for(copy)
     void ask(entry& which, block_access& access);
+    /// Somebody wants a copy. @return whether it came before that, or is on its way.
+    bool use(block_copy& copy);
 
     void receive(std::uint32_t from, const block_message& message);
     /// What others have written to a block that the rank may have.
@@ -103,9 +108,16 @@ private:
         const bool alone = writes(what) && written_ == nullptr;
         return alone ? copy.state == copy_state::modified : copy.state != copy_state::invalid;
     }
+    bool has_free_room_for(const block_copy& copy) const {
+        return copy.seat != block_copy::no_seat || seats_.size() < capacity_;
+    }
     static std::uint32_t home_of(std::uint64_t block);
-    entry* find_victim();
-    void make_room();
+    static bool may_go(const entry& which, const block_access& access);
+    bool has_been_used(entry& which);
+    entry* find_victim(const block_access& access);
+    void make_room(const block_access& access);
+    void set_asked_for(block_copy& copy, bool is_asked_for);
+    void set_early(block_copy& copy, bool is_early);
     void drop(entry& which, miss_cause why);
     void give_up(entry& which, miss_cause why);
     void forget(entry& which, miss_cause why);
@@ -124,13 +136,16 @@ private:
     written_blocks* written_;
     std::size_t block_bytes_;
     std::size_t capacity_;
+    std::size_t most_guesses_ = capacity_ / 2;  ///< early copies where another has to go for one
     bool remembers_;
     frame_store frames_;
     copy_map copies_;
     std::vector<entry*> seats_;  ///< those that have a frame, but for one that is being sent away
     std::vector<entry*> modified_;
-    std::size_t hand_ = 0;       ///< the next one to go, unless it has been used
-    std::size_t asked_for_ = 0;  ///< of them, those that their homes have been asked for
+    std::size_t hand_ = 0;        ///< the next one to go, unless it has been used
+    std::size_t asked_for_ = 0;   ///< of them, those that their homes have been asked for
+    std::size_t early_ = 0;       ///< copies that nobody has wanted yet
+    std::size_t early_here_ = 0;  ///< of them, those that have come
     std::uint64_t evictions_ = 0;
     std::uint64_t write_backs_ = 0;
     std::uint64_t invalidations_ = 0;

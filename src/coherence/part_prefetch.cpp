@@ -20,15 +20,13 @@ std::uint64_t coherent_part::stride_to(std::uint64_t block) {
 /// Of an access that asks for a copy, or waits for one that has been asked for.
 void coherent_part::note_prefetch(block_copy& copy, access_kind what) {
     if (what != access_kind::touch) {
-        prefetched_used_ += copy.is_early ? 1 : 0;
-        copy.is_early = false;
+        prefetched_used_ += copies_.use(copy) ? 1 : 0;
     } else if (!copy.is_asked_for) {
         ++prefetched_;
-        copy.is_early = true;
     }
 }
 
-/// Asks for blocks that may be wanted next, as far as there is room without waiting.
+/// Asks for blocks that may be wanted next, as far as there is room for guesses.
 void coherent_part::prefetch_behind(std::uint64_t block, std::source_location site) {
     if (shape_.how.prefetch == prefetch_kind::none || is_prefetching_ || is_own(block)) return;
     const std::uint64_t stride = stride_to(block);
@@ -38,6 +36,7 @@ void coherent_part::prefetch_behind(std::uint64_t block, std::source_location si
     one.kind = access_kind::touch;
     one.bytes = 1;
     one.address = block;
+    one.behind = block;
     one.site = site;
     const block_copy none;
     for (std::size_t i = 0; i < shape_.how.prefetch_blocks; ++i) {
@@ -49,7 +48,7 @@ void coherent_part::prefetch_behind(std::uint64_t block, std::source_location si
         const copy_store::entry* const known = std::as_const(copies_).find(one.address);
         const block_copy& copy = known == nullptr ? none : known->second;
         const bool is_wanted = copy.state == copy_state::invalid && !copy.is_asked_for;
-        if (is_wanted && copies_.has_room_for(copy)) run_kept(keep(one));
+        if (is_wanted && copies_.has_early_room_for(copy, block)) run_kept(keep(one));
     }
     is_prefetching_ = false;
 }
@@ -59,7 +58,7 @@ bool coherent_part::may_touch(std::uint64_t address) const {
     if (is_own(address)) return true;
     const copy_store::entry* const known = copies_.find(block_of(address));
     const block_copy none;
-    return copies_.has_room_for(known == nullptr ? none : known->second);
+    return copies_.has_early_room_for(known == nullptr ? none : known->second, 0);
 }
 
 }  // namespace selion::coherence

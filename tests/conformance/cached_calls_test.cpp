@@ -209,6 +209,45 @@ SPMD_TEST(cached_calls, hints_wait_for_no_room) {
     selion::deallocate(world, data);
 }
 
+SPMD_TEST(cached_calls, a_hint_brings_its_first_blocks_once) {
+    constexpr std::size_t room = 8;
+    selion::cached how = always;
+    how.capacity_bytes = room * how.block_bytes;
+    const numbers data(world, {world.size() * 64 * in_block}, selion::runs{64 * in_block}, how);
+    const std::size_t start = test.neighbour() * 64 * in_block;
+    world.barrier();
+    for (std::size_t i = 60; i < 64; ++i) test.equal(data(start + i * in_block).get(), 0u);
+    data.prefetch({{start}, {48 * in_block}});
+    for (std::size_t i = 0; i < room; ++i) test.equal(data(start + i * in_block).get(), 0u);
+    const selion::cache_counts counts = data.space().counts();
+    const std::uint64_t early = world.size() == 1 ? 0 : room;
+    test.equal(counts.prefetched, early);
+    test.equal(counts.prefetched_used, early);
+    test.equal(counts.blocks_received, world.size() == 1 ? 0 : early + 4);
+    world.barrier();
+    selion::deallocate(world, data);
+}
+
+SPMD_TEST(cached_calls, a_scan_with_little_room_brings_each_block_once) {
+    constexpr std::size_t blocks = 200;
+    for (const std::size_t room : {2, 4, 16}) {
+        selion::cached how = always;
+        how.capacity_bytes = room * how.block_bytes;
+        how.prefetch = selion::prefetch_kind::next;
+        how.prefetch_blocks = 16;
+        const std::size_t each = blocks * in_block;
+        const numbers data(world, {world.size() * each}, selion::runs{each}, how);
+        const std::size_t start = test.neighbour() * each;
+        world.barrier();
+        for (std::size_t i = 0; i < each; ++i) test.equal(data(start + i).get(), 0u);
+        const selion::cache_counts counts = data.space().counts();
+        test.equal(counts.blocks_received, world.size() == 1 ? 0 : blocks);
+        test.equal(counts.prefetched_used, counts.prefetched);
+        world.barrier();
+        selion::deallocate(world, data);
+    }
+}
+
 SPMD_TEST(cached_calls, a_loop_over_own_elements_is_the_programs_line) {
     selion::cached how = always;
     how.has_statistics = true;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ public:
     const std::byte* released_memory_of(std::uint64_t) override { return nullptr; }
     void forget(std::uint64_t) override {}
     void show(std::uint64_t, detail::own_state) override {}
-    bool was_used(std::uint64_t) override { return false; }
+    bool was_used(std::uint64_t block) override { return used.erase(block) != 0; }
     void begin_write(std::uint64_t, const std::byte*) override {}
     void send_changes(std::uint64_t block, const std::byte*) override {
         send(1, {message_kind::written, block});
@@ -40,6 +41,7 @@ public:
     std::vector<std::pair<message_kind, std::uint64_t>> sent;
     std::function<void()> during_next_send;
     int finished = 0;
+    std::set<std::uint64_t> used;
 };
 
 class copy_store_test : public testing::Test {
@@ -242,6 +244,135 @@ TEST_F(copy_store_test, a_flush_costs_what_has_been_written) {
     for (int round = 0; round < 101; ++round) ratios.push_back(flush_ns(many) / flush_ns(few));
     std::ranges::nth_element(ratios, ratios.begin() + 50);
     EXPECT_LT(ratios[50], 50) << "with 20,000 times as many copies that are only read";
+}
+
+/// A rank with room for some copies, whose homes answer at once.
+class early_copies_test : public copy_store_test {
+protected:
+    static constexpr std::size_t room = 8;
+
+    void make(std::uint64_t which, access_kind kind, std::uint64_t behind = 0) {
+        block_access& one = made_.emplace_back();
+        one.kind = kind;
+        one.address = which;
+        one.bytes = 8;
+        one.data = word_;
+        one.behind = behind;
+        copies.ask(copies.find_or_make(which), one);
+        const std::vector<std::byte> data(block_bytes);
+        copies.receive(1, {message_kind::grant_shared, which, data});
+    }
+    /// @return whether it was a miss.
+    bool read(std::uint64_t number) {
+        copy_store::entry& which = copies.find_or_make(block(number));
+        const bool is_hit = which.second.state != copy_state::invalid;
+        copies.use(which.second);
+        if (is_hit) host.used.insert(which.first);
+        if (!is_hit) make(which.first, access_kind::read);
+        return !is_hit;
+    }
+    /// @param behind number of the block in use; 0: a hint.
+    void bring(std::uint64_t number, std::uint64_t behind = 0) {
+        const copy_store::entry* const known = copies.find(block(number));
+        if (known != nullptr && known->second.state != copy_state::invalid) return;
+        const std::uint64_t used = behind == 0 ? 0 : block(behind);
+        const block_copy none;
+        if (copies.has_early_room_for(none, used)) make(block(number), access_kind::touch, used);
+    }
+    bool is_here(std::uint64_t number) const {
+        const copy_store::entry* const found = copies.find(block(number));
+        return found != nullptr && found->second.state != copy_state::invalid;
+    }
+    /// Of a range of blocks. @return how many are here.
+    std::size_t count_here(std::uint64_t first, std::uint64_t end) const {
+        std::size_t found = 0;
+        for (; first < end; ++first) found += is_here(first) ? 1 : 0;
+        return found;
+    }
+
+    copy_store copies{host, block_bytes, room, false, nullptr};
+
+private:
+    std::byte word_[8] = {};
+    std::deque<block_access> made_;
+};
+
+TEST_F(early_copies_test, a_hint_for_more_than_there_is_room_brings_its_first_blocks) {
+    for (std::uint64_t i = 501; i < 505; ++i) read(i);
+    for (std::uint64_t i = 1; i <= 64; ++i) bring(i);
+    EXPECT_EQ(count_here(1, 1 + room), room);
+    for (std::uint64_t i = 1; i <= room; ++i) EXPECT_FALSE(read(i));
+    bring(100);
+    EXPECT_TRUE(is_here(100)) << "what has been used makes room";
+}
+
+TEST_F(early_copies_test, a_guess_leaves_the_block_in_use_and_other_guesses) {
+    for (std::uint64_t in_use = 1; in_use < 100; in_use += 10) {
+        for (std::uint64_t i = 1000 * in_use; i < 1000 * in_use + room; ++i) read(i);
+        read(in_use);
+        for (std::uint64_t i = in_use + 1; i < in_use + 9; ++i) bring(i, in_use);
+        EXPECT_TRUE(is_here(in_use));
+        EXPECT_EQ(count_here(in_use + 1, in_use + 9), room / 2);
+        EXPECT_TRUE(is_here(in_use + 1));
+        for (std::uint64_t i = in_use + 1; i <= in_use + room / 2; ++i) EXPECT_FALSE(read(i));
+    }
+}
+
+TEST_F(early_copies_test, a_scan_brings_each_block_once) {
+    std::size_t misses = 0;
+    host.sent.clear();
+    for (std::uint64_t i = 1; i <= 1000; ++i) {
+        misses += read(i) ? 1 : 0;
+        for (std::uint64_t next = i + 1; next <= i + 16; ++next) bring(next, i);
+    }
+    EXPECT_EQ(misses, 1u);
+    EXPECT_EQ(host.sent.size(), 1000u + room / 2);
+}
+
+TEST_F(early_copies_test, guesses_that_are_wrong_become_few_and_come_again_when_they_are_right) {
+    std::mt19937 random(3);
+    const auto read_at_random = [&](std::size_t times, bool has_guesses) {
+        std::size_t misses = 0;
+        for (std::size_t i = 0; i < times; ++i) {
+            const std::uint64_t number = 1000 * (1 + random() % 6);
+            if (!read(number)) continue;
+            ++misses;
+            const std::size_t ahead = has_guesses ? 4 : 0;
+            for (std::uint64_t next = 1; next <= ahead; ++next) bring(number + next, number);
+        }
+        return misses;
+    };
+    read_at_random(1000, true);
+    EXPECT_LT(read_at_random(1000, true), 20u) << "six blocks have room for eight";
+    std::size_t misses = 0;
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+        misses += read(i) ? 1 : 0;
+        for (std::uint64_t next = i + 1; next <= i + 4; ++next) bring(next, i);
+    }
+    EXPECT_LT(misses, 5u);
+    EXPECT_EQ(count_here(201, 205), 4u);
+}
+
+TEST_F(early_copies_test, there_are_never_more_than_there_is_room) {
+    std::mt19937 random(11);
+    for (int step = 0; step < 50'000; ++step) {
+        const std::uint64_t number = 1 + random() % 30;
+        switch (random() % 8) {
+            case 0: copies.receive(1, {message_kind::invalidate, block(number)}); break;
+            case 1: copies.drop_all(); break;
+            case 2:
+            case 3: bring(number); break;
+            case 4:
+            case 5:
+                read(number);
+                bring(number + 1, number);
+                bring(number + 2, number);
+                break;
+            default: read(number);
+        }
+        ASSERT_LE(copies.entries(), room);
+        ASSERT_TRUE(copies.has_room_for({}));
+    }
 }
 
 TEST(FrameStore, FramesAreAlignedAsBlocksAre) {
