@@ -104,9 +104,20 @@ void pool_state::copy(const worker_range& from, const worker_range& to, std::uin
     expect_range({to, 0, bytes});
     await_calls_of(source);
     expect_range({from, 0, bytes});
-    const bool took_turn = workers_->copy({from.worker, from.offset}, {to.worker, to.offset}, bytes,
-                                          source.last_turn + 1);
-    if (took_turn) ++source.last_turn;
+    const std::uint64_t turn = source.last_turn + 1;
+    {
+        const handling without_others(*this);  // which would take the same turn
+        const bool takes_turn =
+            workers_->copy({from.worker, from.offset}, {to.worker, to.offset}, bytes, turn);
+        if (!takes_turn) return;
+        source.last_turn = turn;
+        source.sent.push_back(nullptr);  // nobody's, but under way
+    }
+    do {
+        rest(machine::no_deadline);
+        progress();
+    } while (!workers_->has_ended(from.worker, turn));
+    workers_->end_copy();
 }
 
 std::vector<worker_range> pool_state::replicate(const void* data, std::uint64_t bytes,

@@ -76,8 +76,12 @@ void pool_state::poll() {
 void pool_state::progress() {
     expect_open();
     collect();
+    if (handled_ != 0) return;
     if (most_taken_ != 0 || has_successors_) renew_spent();
-    if (waiting_count_ != 0) send_waiting();
+    do {
+        has_joined_ = false;
+        if (waiting_count_ != 0) send_waiting();
+    } while (has_joined_);
     if (is_uneven_) relieve_workers();
 }
 
@@ -94,7 +98,7 @@ void pool_state::collect_from(std::uint32_t worker) {
         place.sent.pop_front();
         if (call != nullptr) finish(worker, *call);
         // It has less to do now: before others are looked after it goes on.
-        if (waiting_count_ != 0) send_next(worker);
+        if (waiting_count_ != 0 && handled_ == 0) send_next(worker);
     }
 }
 
@@ -137,6 +141,7 @@ pool_profile pool_state::profile() const {
 }
 
 void pool_state::finish(std::uint32_t worker, pending_call& call) {
+    const handling without_others(*this);  // which would be sent into the slot that this one leaves
     const std::int64_t since_ps = stamp_ps();
     const bool is_wanted = !call.is_settled;
     const offload::ended_call ended =
@@ -274,11 +279,12 @@ pool_state::offer_end pool_state::offer(std::uint32_t worker, pending_call& call
 void pool_state::send(std::uint32_t worker, pending_call& call, std::int64_t since_ps) {
     worker_place& place = places_[worker];
     const bool was_idle = place.sent.empty();
+    const handling without_others(*this);  // which would take the same turn
     call.worker = worker;
     call.turn = place.last_turn + 1;
+    call.now = pending_call::phase::sent;
     place_spans(worker, call);
     place.last_turn = call.turn;
-    call.now = pending_call::phase::sent;
     place.sent.push_back(&call);
     if (call.wanted_worker == any_worker) ++place.taken;
     workers_->send(worker, {call.turn, call.routine, std::span(call.words).first(call.word_count)});

@@ -201,11 +201,14 @@ void pool_state::start(pending_call& call) {
     if (worker == any_worker || places_[worker].gone) {
         return end(call, places_[worker == any_worker ? 0 : worker].gone);
     }
-    if (waiting_count_ == 0) {
+    if (waiting_count_ == 0 && handled_ == 0) {
         collect_from(worker);
         if (places_[worker].sent.size() < depth_ && may_have(places_[worker], call)) {
             const offer_end end = offer(worker, call);
-            if (end == offer_end::sent || end == offer_end::failed) return;
+            if (end == offer_end::sent || end == offer_end::failed) {
+                if (has_joined_) progress();
+                return;
+            }
         }
     }
     call.now = pending_call::phase::waiting;
@@ -214,6 +217,10 @@ void pool_state::start(pending_call& call) {
         waiting_.push_back(&call);
     } else {
         places_[call.wanted_worker].pinned.push_back(&call);
+    }
+    if (handled_ != 0) {
+        has_joined_ = true;  // who handles sends it next
+        return;
     }
     progress();
     while (waiting_count_ > most_waiting_) rest_once(made_.site);

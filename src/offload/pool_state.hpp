@@ -150,6 +150,18 @@ private:
         bool is_renewed = false;  ///< one worker has gone, and its successor is not here yet
     };
     class ended_news;
+    /// For its lifetime a call is being sent, or what came of one is being taken. On some machines
+    /// that serves messages, whose handlers may start calls: these only begin to wait.
+    class [[nodiscard]] handling {
+    public:
+        explicit handling(pool_state& pool) : pool_(pool) { ++pool_.handled_; }
+        ~handling() { --pool_.handled_; }
+        handling(const handling&) = delete;
+        handling& operator=(const handling&) = delete;
+
+    private:
+        pool_state& pool_;
+    };
     /// What comes of a call that a worker could have.
     enum class offer_end {
         sent,
@@ -234,6 +246,8 @@ private:
     std::uint64_t rests_ = 0;
     std::uint64_t polls_ = 0;
     std::atomic<bool> is_wanted_ = false;
+    std::uint32_t handled_ = 0;     ///< calls; see `handling`
+    bool has_joined_ = false;       ///< another has begun to wait meanwhile
     bool are_killed_ = false;       ///< nobody takes the place of the workers
     bool has_successors_ = false;   ///< places wait for workers that start
     bool is_uneven_ = false;        ///< the last look for calls to take back has found one

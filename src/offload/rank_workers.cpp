@@ -108,11 +108,9 @@ public:
         const std::array<std::uint64_t, 3> words{from.offset,
                                                  memory_at(to.worker, to.offset).bits(), bytes};
         send(from.worker, {turn, copy_routine, words});
-        wait_until(memory_.signal_at(context_.rank, rank_layout::ended(from.worker)), turn,
-                   made_at_);
-        spend(costs_.synchronise);
         return true;
     }
+    void end_copy() override { spend(costs_.synchronise); }
     void read(std::uint32_t worker, std::uint64_t offset, void* data, std::size_t bytes) override {
         get(std::span(static_cast<std::byte*>(data), bytes), memory_at(worker, offset), made_at_);
     }

@@ -91,9 +91,11 @@ public:
                       std::size_t bytes) = 0;
     /// From one worker's memory to another's. @pre both have nothing to do.
     /// @param turn number of a call on the first one, if it has to do it itself.
-    /// @return whether it had, and the number is taken.
+    /// @return whether it has to: then it has been sent this call, which brings no reply.
     virtual bool copy(const memory_place& from, const memory_place& to, std::size_t bytes,
                       std::uint64_t turn) = 0;
+    /// The host has seen that such a call has ended.
+    virtual void end_copy() {}
 
     virtual void send(std::uint32_t worker, const sent_call& call) = 0;
     virtual bool has_ended(std::uint32_t worker, std::uint64_t turn) = 0;
