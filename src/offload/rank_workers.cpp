@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <source_location>
+#include <utility>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -201,18 +202,24 @@ private:
 
     /// Until one of the workers has ended one call more.
     void wait_for_any(std::int64_t deadline_ns) {
-        awaited_.clear();
+        // Who is called back meanwhile may wait here, too, and has a list of its own then.
+        std::vector<machine::awaited_word> awaited = std::exchange(awaited_, {});
+        awaited.clear();
         for (std::uint32_t worker = 0; worker < size(); ++worker) {
             detail::shared_word& word = ended(worker).word();
             const std::uint64_t known = detail::word_load(word);
-            if (known < last_turns_[worker]) awaited_.push_back({&word, known + 1});
+            if (known < last_turns_[worker]) awaited.push_back({&word, known + 1});
         }
-        if (awaited_.empty()) return detail::let_others_run(context_);
-        detail::await(context_, {.word = *awaited_.front().word,
-                                 .at_least = awaited_.front().at_least,
-                                 .reason = machine::wait_reason::message,
-                                 .deadline_ns = deadline_ns,
-                                 .others = std::span(awaited_).subspan(1)});
+        if (awaited.empty()) {
+            detail::let_others_run(context_);
+        } else {
+            detail::await(context_, {.word = *awaited.front().word,
+                                     .at_least = awaited.front().at_least,
+                                     .reason = machine::wait_reason::message,
+                                     .deadline_ns = deadline_ns,
+                                     .others = std::span(awaited).subspan(1)});
+        }
+        awaited_ = std::move(awaited);
     }
 
     /// They have seen that they are to stop.
@@ -230,7 +237,7 @@ private:
     call_costs costs_;
     bool has_one_clock_;  ///< that of its workers as well
     std::vector<std::uint64_t> last_turns_;
-    std::vector<machine::awaited_word> awaited_;
+    std::vector<machine::awaited_word> awaited_;  ///< memory for the list of who waits
     rank_request staged_{};
     std::uint64_t packed_turn_ = 0;
     std::size_t packed_end_ = 0;  ///< in the slot
