@@ -45,10 +45,12 @@ def _tell(call: Call, answer: Answer | None, trouble: BaseException | None) -> N
         Future.cancel(call)
     if not (Future.running(call) or call.set_running_or_notify_cancel()):
         return
-    value = None
+    value = meanwhile = None
     if answer is not None:
-        value, trouble = answer.read()
+        value, trouble, meanwhile = answer.read()
     if trouble is None:
         call.set_result(value)
     else:
         call.set_exception(trouble)
+    if meanwhile is not None:
+        raise meanwhile

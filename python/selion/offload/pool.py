@@ -22,10 +22,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from selion import native
 from selion.offload import background, messages, start
-from selion.offload.broken import WorkerDied, broken
+from selion.offload.broken import broken, trouble_of
 from selion.offload.call import Call, Skipped
 from selion.offload.extents import extent
 from selion.offload.functions import Chunk, chunks
+from selion.offload.interruptions import is_of_handler, tried
 from selion.offload.options import expect_legal, expect_tasks, number_of_workers
 from selion.offload.outcomes import Outcomes
 from selion.offload.requests import Requests, Written
@@ -108,9 +109,8 @@ class Pool(Executor):
         """
         self._expect_accepts()
         call = Call(self)
-        try:
-            written = self._requests.written(fn, args, kwargs)
-        except Exception as unpicklable:
+        written, unpicklable = tried(lambda: self._requests.written(fn, args, kwargs))
+        if written is None:
             call.set_exception(unpicklable)
             return call
         has_enough = False
@@ -419,20 +419,15 @@ class Pool(Executor):
             answer = self._results.take(call)
             if answer is None:
                 return
-        except ValueError as refused:
-            if call._fetched is not None:  # it has run: only its result cannot be had any more
-                trouble = self._why(WorkerDied(call._told(refused)))
-            else:
-                trouble = Skipped(str(refused)) if call._is_given_up else self._why(refused)
-        except ConnectionError as death:
-            trouble = self._why(WorkerDied(call._told(death)))
-        except KeyboardInterrupt:  # of whoever reads a long result: it is no outcome of the call
-            raise
-        except BaseException as other:
-            trouble = other
+        except BaseException as raised:
+            if isinstance(raised, KeyboardInterrupt) or is_of_handler(raised):
+                raise  # no outcome of the call, which is settled later
+            trouble = trouble_of(call, raised)
+            if not isinstance(trouble, Skipped):
+                trouble = self._why(trouble)
         breaks = answer is not None and answer.status == messages.unready
         if answer is not None and breaks:
-            cause = answer.read()[1] or RuntimeError("the initializer has failed")
+            cause = answer.read().own_trouble or RuntimeError("the initializer has failed")
             breaks = self._broken_by is None
             if breaks:
                 self._broken_by = cause

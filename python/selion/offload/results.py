@@ -10,7 +10,6 @@ parts as the passage has room: results nobody has asked for yet cannot keep othe
 from __future__ import annotations
 
 import dataclasses
-import threading
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from selion.offload import messages
 from selion.offload.call import Call
+from selion.offload.interruptions import Attempt, attempt
 from selion.offload.requests import Requests, block_bytes
 
 # Of shared memory: results, and passages. The rest is for arrays and arguments alone.
@@ -57,21 +57,14 @@ class Answer:
     status: int
     memory: Any
 
-    def read(self) -> tuple[Any, BaseException | None]:
-        """Value, and what was raised instead. Without the pool's lock: reading calls whatever the
-        program has for its objects."""
+    def read(self) -> Attempt[Any]:
+        """Without the pool's lock: reading calls whatever the program has for its objects."""
         if isinstance(self.memory, Exception):
-            return None, self.memory
-        try:
-            value = messages.load_result(self.memory)
-        except KeyboardInterrupt as trouble:
-            # Of whoever reads a long result it is no outcome of the call; other threads have none.
-            if threading.current_thread() is threading.main_thread():
-                raise
-            return None, trouble
-        except BaseException as trouble:
-            return None, trouble
-        return (value, None) if self.status == messages.returned else (None, value)
+            return Attempt(None, self.memory, None)
+        read = attempt(lambda: messages.load_result(self.memory))
+        if read.trouble is not None or self.status == messages.returned:
+            return read
+        return Attempt(None, read.value, read.meanwhile)
 
 
 class Results:
