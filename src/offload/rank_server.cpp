@@ -155,7 +155,7 @@ private:
                                                           detail::routine_call_frame& frame,
                                                           std::string& text) {
         const machine::pause_in_call in_its_own_name(*context_.call);
-        return machine::workers::run_routine(which, frame, text);
+        return machine::workers::run_routine(which, frame, text, own_process_);
     }
 
     static std::uint32_t words_of_results(const detail::routine_entry& routine) {
@@ -167,6 +167,7 @@ private:
     detail::rank_context& context_;
     rank_memory memory_;
     std::vector<const detail::routine_entry*> routines_;
+    machine::workers::process_mark own_process_;
     bool is_left_alone_;  ///< while it computes
     std::uint64_t turn_ = 0;
     std::source_location site_;  ///< where the program serves

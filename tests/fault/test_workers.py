@@ -179,11 +179,17 @@ def test_pools_that_cannot_be():
         "are possible",
         "thread": "a worker pool with a program of its own wants worker_kind::process",
         "large": "the workers' program has no routine \"nothing\"; it has announce, "
-        "chatter, complain, computing, for_ever, id, length_of, never_looking, report, rest, "
-        "shout, three, total, until_cancelled",
+        "chatter, complain, computing, for_ever, forks, id, length_of, never_looking, report, "
+        "rest, shout, three, total, until_cancelled",
         "padded": "the arguments of routine \"three\" are 4160 bytes long; a worker's memory "
         "has 4096: send them in parts, or set memory_bytes",
     }
+
+
+@pytest.mark.parametrize("kind, machine", [("process", "threads:1"), ("thread", "threads:1"),
+                                           ("rank", "processes:2")])
+def test_what_a_routine_has_forked_is_no_worker(kind, machine):
+    assert lines(f"forking-{kind}", machine=machine) == ["0 1 100 100 100 100"]
 
 
 def test_a_thread_that_cannot_be_started():

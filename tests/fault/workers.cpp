@@ -77,6 +77,14 @@ const selion::routine never_looking{"never_looking", [](selion::worker&) {
                                         return std::int64_t{0};
                                     }};
 const std::vector<std::int32_t> ones_of_pool(10, 1);
+/// Its child comes back from it too, or throws.
+const selion::routine forks{"forks", [](bool throws) {
+                                const pid_t child = fork();
+                                if (child == 0 && throws) throw std::logic_error("of the child");
+                                int status = 0;
+                                if (child != 0) waitpid(child, &status, 0);
+                                return child == 0 ? -1 : WEXITSTATUS(status);
+                            }};
 const selion::routine three{
     "three", [](std::span<const char>, std::span<const char>, std::span<const char>) {}};
 
@@ -294,6 +302,19 @@ void call_from_a_child(selion::world& world) {
     show("again", [&] { pool.call(total, ones).wait(); });
 }
 
+/// What a routine has forked is no worker.
+void fork_on_workers(selion::world& world, worker_kind kind) {
+    worker_pool pool(world, {.workers = 1, .kind = kind});
+    if (!pool.is_host()) return;
+    std::printf("%d", pool.call(forks, false).get());
+    std::printf(" %d", pool.call(forks, true).get());
+    const std::vector<std::int32_t> ones(100, 1);
+    for (int i = 0; i < 4; ++i) {
+        std::printf(" %lld", static_cast<long long>(pool.call(total, ones).get()));
+    }
+    std::printf("\n");
+}
+
 void kill_workers(selion::world& world, const std::string& file) {
     worker_pool pool(world, {.workers = 1, .kind = worker_kind::process, .depth = 2});
     auto done = pool.call(id);
@@ -420,6 +441,9 @@ int run(const std::string& what, const std::string& self, const std::string& fil
         for (std::uint32_t i = 0; i < 2; ++i) static_cast<void>(pool.call({.worker = i}, chatter));
     }
     if (what == "forked") call_from_a_child(world);
+    if (what == "forking-process") fork_on_workers(world, worker_kind::process);
+    if (what == "forking-thread") fork_on_workers(world, worker_kind::thread);
+    if (what == "forking-rank") fork_on_workers(world, worker_kind::rank);
     if (what == "killed") kill_workers(world, file);
     if (what == "refusals") refuse(world, self);
     if (what == "threads") make_too_many_threads(world);

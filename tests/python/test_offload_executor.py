@@ -374,3 +374,27 @@ def test_many_calls_are_given_up_from_either_end():
         assert given_up >= 2990  # but those that a worker has
         assert first.result(60) == 0
         assert [call.result(60) for call in calls[1100:1900]] == list(range(1100, 1900))
+
+
+def forks(how):
+    child = os.fork()
+    if child == 0 and how == "exits":
+        sys.exit(3)
+    if child == 0 and how == "raises":
+        raise KeyError("of the child")
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else how
+
+
+def note(path, number):
+    with open(path, "a") as file:
+        file.write(f"{number}\n")
+    return number
+
+
+@pytest.mark.parametrize("how, status", [("returns", 0), ("exits", 3), ("raises", 1)])
+def test_what_a_function_forks_is_no_worker(tmp_path, how, status):
+    with Pool(workers=1, shared_bytes=8 << 20) as pool:
+        assert pool.submit(forks, how).result(60) == status
+        calls = [pool.submit(note, str(tmp_path / "notes"), i) for i in range(4)]
+        assert [call.result(60) for call in calls] == [0, 1, 2, 3]
+    assert (tmp_path / "notes").read_text() == "0\n1\n2\n3\n"

@@ -8,6 +8,7 @@ import os
 import pickle
 import secrets
 import sys
+import traceback
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -31,6 +32,7 @@ class Server:
         self._is_new = True
         self._trouble: BaseException | None = None  # that keeps it from calling any function
         self._trouble_trace: TracebackType | None = None
+        self._own = os.getpid()
         self._tickets = secrets.randbits(40) << 23  # none that a worker before this one gave
 
     def __call__(
@@ -77,8 +79,10 @@ class Server:
                 buffers = [memory[at : at + length] for at, length in request.buffers]
                 positional, named = pickle.loads(request.payload, buffers=buffers)
                 value = function(*positional, **named)
+            self._end_others(None)
             return messages.returned, messages.Result(value)
         except BaseException as exception:  # whatever it is, the caller gets it
+            self._end_others(exception)
             return messages.raised, _as_result(exception)
 
     def _begin(self, memory: memoryview, request: messages.Request) -> None:
@@ -88,7 +92,9 @@ class Server:
             try:
                 if request.initial != messages.no_function:
                     main_program.call(_load(memory, request.initial))
+                self._end_others(None)
             except BaseException as exception:
+                self._end_others(exception)
                 # Whoever leaves an interpreter there does not mean the host's.
                 self._trouble = (
                     exception if isinstance(exception, Exception) else RuntimeError(repr(exception))
@@ -98,6 +104,19 @@ class Server:
                     self._trouble.add_note("raised by the initializer of this pool's workers")
         if self._trouble is not None:
             raise self._trouble.with_traceback(self._trouble_trace)
+
+    def _end_others(self, exception: BaseException | None) -> None:
+        """A process that a function has forked is no worker: where the function ends it ends, as a
+        program does, and does nothing of what the worker's own end has to do."""
+        if os.getpid() == self._own:
+            return
+        status = 1
+        try:
+            status = _status_of(exception)
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
 
     def _function(self, memory: memoryview, request: messages.Request) -> Callable[..., Any]:
         known = self._functions.get(request.number)
@@ -116,6 +135,19 @@ class Server:
         ):
             del self._functions[next(iter(self._functions))]
         self._functions[number] = function, length
+
+
+def _status_of(exception: BaseException | None) -> int:
+    """Of a program that ends with an exception, which is told."""
+    if exception is None:
+        return 0
+    if not isinstance(exception, SystemExit):
+        traceback.print_exception(exception)
+        return 1
+    if exception.code is None or isinstance(exception.code, int):
+        return (exception.code or 0) & 0xFF
+    print(exception.code, file=sys.stderr)
+    return 1
 
 
 def _load(memory: memoryview, part: messages.Part) -> Callable[..., Any]:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/exception_text.hpp"
@@ -110,12 +111,14 @@ void keep_text(call_text& place, call_reply& reply, const std::string& text) {
 }  // namespace
 
 call_outcome run_routine(const detail::routine_entry* which, detail::routine_call_frame& frame,
-                         std::string& text) noexcept {
+                         std::string& text, const process_mark& server) noexcept {
     if (which == nullptr) return call_outcome::unknown_routine;
     try {
         which->invoke(which->function, frame);
+        if (!server.is_own()) _exit(EXIT_SUCCESS);
         return call_outcome::done;
     } catch (...) {
+        if (!server.is_own()) _exit(EXIT_FAILURE);
         text = base::type_name_of_current_exception() + '\0' + base::text_of_current_exception();
         return call_outcome::thrown;
     }
@@ -126,6 +129,7 @@ void serve_calls(const worker_place& place,
     move_aside(place);
     local_services services(place.number, place.file);
     worker self(services);
+    const process_mark own_process;
     std::string text;
     detail::turn_record yields;
     for (std::uint64_t turn = 1;; ++turn) {
@@ -144,7 +148,7 @@ void serve_calls(const worker_place& place,
                 request.routine < routines.size() ? routines[request.routine] : nullptr;
             const bool measures = place.head.measures != 0;
             const std::int64_t start_ns = measures ? host_time_ns() : 0;
-            reply.outcome = run_routine(which, frame, text);
+            reply.outcome = run_routine(which, frame, text, own_process);
             if (measures) reply.busy_ns = static_cast<std::uint64_t>(host_time_ns() - start_ns);
             if (reply.outcome == call_outcome::thrown) {
                 keep_text(place.area.text(turn), reply, text);

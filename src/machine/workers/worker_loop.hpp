@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/workers/process_mark.hpp"
 #include "machine/workers/worker_area.hpp"
 #include "machine/workers/worker_services.hpp"
 #include "selion/routine.hpp"
@@ -12,8 +13,10 @@
 namespace selion::machine::workers {
 
 /// Runs a routine. @param text of an exception: its type, a zero, what it says.
+/// @param server of the process that serves. One that the routine has forked ends here: it is no
+/// worker, and would reply to its calls.
 call_outcome run_routine(const detail::routine_entry* which, detail::routine_call_frame& frame,
-                         std::string& text) noexcept;
+                         std::string& text, const process_mark& server) noexcept;
 
 /// What a worker on the host's own computer needs.
 struct worker_place {
