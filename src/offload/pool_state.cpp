@@ -250,6 +250,7 @@ bool pool_state::wait(pending_call& call, const patience& how, std::source_locat
 
 void pool_state::cancel(pending_call& call) {
     if (call.is_settled) return;
+    expect_open();
     call.is_cancelled = true;
     if (call.now == pending_call::phase::waiting) {
         remove_waiting(call);

@@ -291,14 +291,17 @@ void call_from_a_child(selion::world& world) {
     worker_pool pool(world, {.workers = 1, .kind = worker_kind::process});
     const std::vector<std::int32_t> ones(100, 1);
     auto call = pool.call(total, ones);
+    auto behind = pool.call(id);
     const pid_t child = fork();
     if (child == 0) {
+        show("cancel", [&] { behind.cancel(); });
         show("call", [&] { pool.call(id).get(); });
         show("array", [&] { pool.allocate<double>(0, 4); });
         std::_Exit(0);
     }
     waitpid(child, nullptr, 0);
     show("host", [&] { call.wait(); });
+    show("behind", [&] { behind.wait(); });
     show("again", [&] { pool.call(total, ones).wait(); });
 }
 
