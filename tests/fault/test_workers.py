@@ -120,6 +120,13 @@ def test_a_child_of_the_host_is_refused():
     assert told[3:] == ["host: done", "behind: done", "again: done"]
 
 
+def test_a_host_that_spins_sees_that_a_worker_has_died():
+    begun = time.monotonic()
+    dead = 'worker 0 was ended by signal 9 (Killed) while it ran routine "dies"'
+    assert lines("spinning") == [f"dies: {dead}", "next: done"]
+    assert time.monotonic() - begun < 40
+
+
 def test_workers_that_are_killed_with_their_pool(tmp_path):
     begun = time.monotonic()
     assert lines("killed", str(tmp_path / "begun")) == [
@@ -181,8 +188,8 @@ def test_pools_that_cannot_be():
         "are possible",
         "thread": "a worker pool with a program of its own wants worker_kind::process",
         "large": "the workers' program has no routine \"nothing\"; it has announce, "
-        "chatter, complain, computing, for_ever, forks, id, length_of, never_looking, report, "
-        "rest, shout, three, total, until_cancelled",
+        "chatter, complain, computing, dies, for_ever, forks, id, length_of, never_looking, "
+        "report, rest, shout, three, total, until_cancelled",
         "padded": "the arguments of routine \"three\" are 4160 bytes long; a worker's memory "
         "has 4096: send them in parts, or set memory_bytes",
     }

@@ -77,6 +77,7 @@ const selion::routine never_looking{"never_looking", [](selion::worker&) {
                                         return std::int64_t{0};
                                     }};
 const std::vector<std::int32_t> ones_of_pool(10, 1);
+const selion::routine dies{"dies", [] { kill(getpid(), SIGKILL); }};
 /// Its child comes back from it too, or throws.
 const selion::routine forks{"forks", [](bool throws) {
                                 const pid_t child = fork();
@@ -305,6 +306,13 @@ void call_from_a_child(selion::world& world) {
     show("again", [&] { pool.call(total, ones).wait(); });
 }
 
+/// Its host stays awake for longer than anybody waits.
+void die_while_the_host_spins() {
+    worker_pool pool({.workers = 1, .kind = worker_kind::process, .spin = 5min});
+    show("dies", [&] { pool.call(dies).wait(); });
+    show("next", [&] { pool.call(rest, 50).wait(); });
+}
+
 /// What a routine has forked is no worker.
 void fork_on_workers(selion::world& world, worker_kind kind) {
     worker_pool pool(world, {.workers = 1, .kind = kind});
@@ -447,6 +455,7 @@ int run(const std::string& what, const std::string& self, const std::string& fil
     if (what == "forking-process") fork_on_workers(world, worker_kind::process);
     if (what == "forking-thread") fork_on_workers(world, worker_kind::thread);
     if (what == "forking-rank") fork_on_workers(world, worker_kind::rank);
+    if (what == "spinning") die_while_the_host_spins();
     if (what == "killed") kill_workers(world, file);
     if (what == "refusals") refuse(world, self);
     if (what == "threads") make_too_many_threads(world);

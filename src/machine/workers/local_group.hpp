@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -64,8 +66,9 @@ public:
 
     /// The call in the ring's slot is complete.
     void publish(std::uint32_t worker, std::uint64_t turn);
-    /// Waits a while: until `has_news`, or a moment passes in which deaths are to be looked for.
-    /// @param looks first stays awake for as long as the policy says.
+    /// Waits a while: until `has_news`, or a moment has passed and deaths are to be looked for.
+    /// @param looks first stays awake for as long as the policy says, if that is longer than a
+    /// moment in the waits that follow this one.
     template <class Look>
     void rest(std::int64_t deadline_ns, bool looks, Look has_news);
     /// Any thread, after it has written what `has_news` looks at.
@@ -117,6 +120,7 @@ private:
     worker_start start_;
     process_mark mark_;
     node::patience patience_{};
+    std::int64_t spin_left_ns_ = 0;  ///< of a wait that goes on
     detail::turn_record turns_{};
     std::shared_ptr<pool_memory> memory_;
     std::vector<const detail::routine_entry*> own_;
@@ -130,17 +134,23 @@ private:
 
 template <class Look>
 void local_group::rest(std::int64_t deadline_ns, bool looks, Look has_news) {
-    constexpr std::int64_t longest_sleep_ns = 5'000'000;
+    constexpr std::int64_t moment_ns = 5'000'000;
     const auto is_over = [&](const node::patience& how) {
         return node::stay_awake({how, node::turn_watch(turns_), deadline_ns}, has_news) !=
                node::idle_outcome::tired;
     };
-    if (looks) {
-        if (is_over({patience_.spin_ns, 0})) return;
+    const std::int64_t left_ns = std::exchange(spin_left_ns_, 0);
+    if (looks || left_ns != 0) {
+        const std::int64_t spin_ns = left_ns != 0 ? left_ns : patience_.spin_ns;
+        if (is_over({std::min(spin_ns, moment_ns), 0})) return;
+        if (spin_ns > moment_ns) {
+            spin_left_ns_ = spin_ns - moment_ns;
+            return;
+        }
         tell_processor();
         if (is_over({0, patience_.yield_ns})) return;
     }
-    const std::int64_t until = std::min(deadline_ns, node::steady_now_ns() + longest_sleep_ns);
+    const std::int64_t until = std::min(deadline_ns, node::steady_now_ns() + moment_ns);
     sleep_on_bell(memory_->head().host_bell, are_processes(), until, has_news);
 }
 
