@@ -334,3 +334,17 @@ def test_the_source_s_example_tells_of_a_slave_that_is_missing_or_dies(tmp_path)
     dead = started(tmp_path / "spc_host")
     assert (dead.returncode, dead.stdout) == (1, "")
     assert dead.stderr.splitlines()[-1].startswith("spc_host: ")
+
+
+def told_by_a_program(*arguments: str, **where: Path) -> list[str]:
+    outcome = subprocess.run([programs / "test_worker_processes", *arguments], text=True,
+                             env=clean_environment(), stdout=subprocess.PIPE, timeout=60, **where)
+    assert outcome.returncode == 0
+    return outcome.stdout.splitlines()
+
+
+def test_a_process_that_has_the_number_of_a_dead_worker_is_left_alone():
+    told = told_by_a_program("number")
+    if told == ["no number"]:
+        pytest.skip("processes cannot be given numbers here")
+    assert told == ["goes on", "other lives"]

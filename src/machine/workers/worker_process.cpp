@@ -3,8 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +71,22 @@ int make_pipe(std::array<int, 2>& ends) {
     return trouble;
 }
 
+/// A hold on a process: the number of one that has ended can be another's, and this cannot. -1: the
+/// kernel gives none, or numbers of files are scarce, and workers need one each anyway.
+int hold_of(pid_t process) {
+    const int hold = beyond_standard_streams(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+    rlimit files{};
+    if (hold < 0 || getrlimit(RLIMIT_NOFILE, &files) != 0) return hold;
+    if (static_cast<rlim_t>(hold) < files.rlim_cur / 2) return hold;
+    close(hold);
+    return -1;
+}
+
+bool has_ended(int hold) {
+    pollfd end{hold, POLLIN, 0};
+    return poll(&end, 1, 0) == 1 && (end.revents & POLLIN) != 0;
+}
+
 std::string text_of(const siginfo_t& end) {
     if (end.si_code == CLD_EXITED) return fmt::format("ended with status {}", end.si_status);
     return fmt::format("was ended by signal {} ({})", end.si_status, strsignal(end.si_status));
@@ -104,23 +123,38 @@ worker_process::worker_process(std::uint32_t worker, const worker_start& start, 
                                                         program, std::strerror(trouble)));
     }
     lifeline_ = ends[1];
+    hold_ = hold_of(id_);
+    if (hold_ < 0 && errno == ESRCH) ending_ = "has ended";  // and somebody else has asked
 }
 
 worker_process::~worker_process() {
     if (!ending()) {
         kill_now();
-        while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+        siginfo_t end{};
+        while (await_change(end, WEXITED) != 0 && errno == EINTR) {
         }
     }
     close(lifeline_);
+    if (hold_ >= 0) close(hold_);
+}
+
+int worker_process::await_change(siginfo_t& change, int which) const {
+    return hold_ >= 0 ? waitid(P_PIDFD, static_cast<id_t>(hold_), &change, which)
+                      : waitid(P_PID, static_cast<id_t>(id_), &change, which);
+}
+
+bool worker_process::send(int signal) const {
+    if (hold_ >= 0) return syscall(SYS_pidfd_send_signal, hold_, signal, nullptr, 0) == 0;
+    return kill(id_, signal) == 0;
 }
 
 std::optional<std::string> worker_process::ending() {
     if (ending_) return ending_;
     siginfo_t end{};
-    if (waitid(P_PID, static_cast<id_t>(id_), &end, WEXITED | WNOHANG) != 0) {
+    if (await_change(end, WEXITED | WNOHANG) != 0) {
         // Somebody else has asked, or the program ignores its children.
-        if (errno == ECHILD && kill(id_, 0) != 0) ending_ = "has ended";
+        if (errno != ECHILD) return std::nullopt;
+        if (hold_ >= 0 ? has_ended(hold_) : !send(0)) ending_ = "has ended";
     } else if (end.si_pid == id_) {
         ending_ = text_of(end);
     }
@@ -137,16 +171,16 @@ bool worker_process::join(std::chrono::milliseconds patience) {
 }
 
 bool worker_process::stop() {
-    if (ending() || kill(id_, SIGSTOP) != 0) return false;
+    if (ending() || !send(SIGSTOP)) return false;
     siginfo_t change{};
-    while (waitid(P_PID, static_cast<id_t>(id_), &change, WSTOPPED | WEXITED | WNOWAIT) != 0) {
+    while (await_change(change, WSTOPPED | WEXITED | WNOWAIT) != 0) {
         if (errno != EINTR) return false;
     }
     return change.si_code == CLD_STOPPED;
 }
 
-void worker_process::go_on() const { kill(id_, SIGCONT); }
+void worker_process::go_on() const { send(SIGCONT); }
 
-void worker_process::kill_now() const { kill(id_, SIGKILL); }
+void worker_process::kill_now() const { send(SIGKILL); }
 
 }  // namespace selion::machine::workers

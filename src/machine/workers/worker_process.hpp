@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -44,7 +45,13 @@ public:
     int id() const { return id_; }
 
 private:
+    /// Signals and questions reach this process and no other that has its number later.
+    int await_change(siginfo_t& change, int which) const;
+    /// @return false: it has ended.
+    bool send(int signal) const;
+
     pid_t id_ = -1;
+    int hold_ = -1;      ///< file that stands for the process; below 0: there is its number only
     int lifeline_ = -1;  ///< our end
     std::optional<std::string> ending_;
 };
