@@ -56,6 +56,7 @@ void pool_state::free(const worker_range& range) {
 
 /// They use its arrays, and it must not be disturbed.
 void pool_state::await_calls_of(worker_place& place) {
+    const reservation no_others(place);
     while (!place.sent.empty() || !place.pinned.empty()) {
         rest(machine::no_deadline);
         progress();
@@ -101,7 +102,8 @@ void pool_state::copy(const worker_range& from, const worker_range& to, std::uin
                       std::source_location site) {
     const offload::worker_wait noted(made_.rank, site);
     worker_place& source = expect_range({from, 0, bytes});
-    expect_range({to, 0, bytes});
+    const reservation no_others(source);
+    const reservation nor_there(expect_range({to, 0, bytes}));
     await_calls_of(source);
     expect_range({from, 0, bytes});
     const std::uint64_t turn = source.last_turn + 1;

@@ -36,8 +36,8 @@ void pool_state::relieve_workers() {
 
 /// What it could have had of the calls that wait it has been sent already.
 bool pool_state::is_idle(const worker_place& place) const {
-    return !place.gone && !place.is_renewed && !is_spent(place) && place.sent.empty() &&
-           place.pinned.empty();
+    return !place.gone && !place.is_renewed && place.reserved == 0 && !is_spent(place) &&
+           place.sent.empty() && place.pinned.empty();
 }
 
 /// Of all workers the one with most calls under way, and of its calls the oldest that waits behind

@@ -144,10 +144,11 @@ private:
         std::deque<pending_call*> sent;    ///< oldest first; null: its call was taken back
         std::deque<pending_call*> pinned;  ///< calls that wait for this worker
         onesided::extent_allocator memory;
-        std::exception_ptr gone;  ///< why no worker is here any more
-        std::uint64_t taken = 0;  ///< calls that the limit is about, of the worker that is here
-        std::uint64_t held = 0;   ///< of its calls that are over, those that somebody has yet
-        bool is_renewed = false;  ///< one worker has gone, and its successor is not here yet
+        std::exception_ptr gone;     ///< why no worker is here any more
+        std::uint64_t taken = 0;     ///< calls that the limit is about, of the worker that is here
+        std::uint64_t held = 0;      ///< of its calls that are over, those that somebody has yet
+        std::uint32_t reserved = 0;  ///< see `reservation`
+        bool is_renewed = false;     ///< one worker has gone, and its successor is not here yet
     };
     class ended_news;
     /// For its lifetime a call is being sent, or what came of one is being taken. On some machines
@@ -161,6 +162,18 @@ private:
 
     private:
         pool_state& pool_;
+    };
+    /// For its lifetime a worker gets no calls that another one could have: who wants its memory
+    /// does not wait for the queue of these.
+    class [[nodiscard]] reservation {
+    public:
+        explicit reservation(worker_place& place) : place_(place) { ++place_.reserved; }
+        ~reservation() { --place_.reserved; }
+        reservation(const reservation&) = delete;
+        reservation& operator=(const reservation&) = delete;
+
+    private:
+        worker_place& place_;
     };
     /// What comes of a call that a worker could have.
     enum class offer_end {
@@ -216,7 +229,8 @@ private:
     }
     /// Whether a worker may be sent a call, but for its depth.
     bool may_have(const worker_place& place, const pending_call& call) const {
-        return !place.is_renewed && (call.wanted_worker != any_worker || !is_spent(place));
+        const bool is_for_any = call.wanted_worker == any_worker;
+        return !place.is_renewed && !(is_for_any && (place.reserved != 0 || is_spent(place)));
     }
     void renew_spent();
     void await_successor(std::uint32_t worker);
