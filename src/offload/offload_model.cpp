@@ -186,10 +186,10 @@ chunk_plan plan_chunks(const chunk_cost& cost, std::size_t items, std::uint32_t 
             .workers = workers,
             .pattern = depth == 1 ? call_pattern::pipelined : call_pattern::overlapped};
         // Half as many calls each time, down to one.
-        for (std::size_t chunk = 1;; chunk *= 2) {
-            const std::size_t count = std::min(chunk, std::max<std::size_t>(items, 1));
-            plans.push_back({count, depth, chunked_time(cost, items, count, setting)});
-            if (chunk >= items) break;
+        const std::size_t all = std::max<std::size_t>(items, 1);
+        for (std::size_t chunk = 1;; chunk = chunk > all / 2 ? all : chunk * 2) {
+            plans.push_back({chunk, depth, chunked_time(cost, items, chunk, setting)});
+            if (chunk == all) break;
         }
     }
     const auto quickest = std::ranges::min_element(plans, {}, &chunk_plan::total);

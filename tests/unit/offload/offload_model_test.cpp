@@ -131,6 +131,10 @@ TEST(offload_model, chunks_are_as_small_as_the_host_can_serve) {
     EXPECT_EQ(careful.depth, 1u);
     EXPECT_NEAR(careful.total.count(), (4.2 + 8 * 36.2) * 1e-3, 1e-9);
     EXPECT_EQ(selion::plan_chunks({}, 0, 2, 2).items, 1u);
+    // Calls cost nothing, then nothing else.
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    EXPECT_EQ(selion::plan_chunks({{}, {1, {}, milliseconds(1)}}, most, 4, 2).items, 1u);
+    EXPECT_EQ(selion::plan_chunks({{0, milliseconds(1), {}}, {}}, most, 1, 1).items, most);
     EXPECT_THROW(selion::plan_chunks(cost, 10, 0, 2), selion::error);
 }
 
