@@ -59,7 +59,7 @@ struct offload_prediction {
     std::vector<double> speedups;    ///< of 1, 2, 3, … workers
 };
 
-/// @param most_workers the curve goes so far. @error bad_argument, as above.
+/// @param most_workers the curve goes so far, up to 2^20. @error bad_argument, as above.
 SELION_API offload_prediction predict_offload(const offload_work& work,
                                               const offload_setting& setting,
                                               std::uint32_t most_workers);

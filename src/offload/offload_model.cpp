@@ -47,6 +47,9 @@ void expect_legal(const offload_work& work, const offload_setting& setting) {
                             work.in.count(), work.out.count(), work.compute.count()));
 }
 
+/// A curve for more workers would take memory and time, and tell nobody anything.
+constexpr std::uint32_t most_of_curve = 1u << 20;
+
 /// One round with another number of workers.
 model_time time_with(const offload_work& work, offload_setting setting, std::uint32_t workers) {
     setting.workers = workers;
@@ -119,6 +122,10 @@ offload_prediction predict_offload(const offload_work& work, const offload_setti
                                    std::uint32_t most_workers) {
     offload_prediction found;
     found.total = round_time(work, setting);
+    if (most_workers > most_of_curve) {
+        throw error(status::bad_argument, fmt::format("a curve up to {} workers; legal is up to {}",
+                                                      most_workers, most_of_curve));
+    }
     const model_time alone = work.in + work.compute + work.out;
     const auto speedup = [&](model_time time) { return time.count() > 0 ? alone / time : 1.0; };
     found.speedup = speedup(found.total);
@@ -141,7 +148,7 @@ offload_prediction predict_offload(const offload_work& work, const offload_setti
 
 std::string offload_verdict(const offload_work& work, const offload_setting& setting,
                             std::uint32_t most_workers, std::uint32_t block) {
-    const std::uint32_t most = std::max(most_workers, setting.workers);
+    const std::uint32_t most = std::max(most_workers, std::min(setting.workers, most_of_curve));
     const offload_prediction found = predict_offload(work, setting, most);
     std::string text = fmt::format(
         "{} {}: {:.0f} % of the time is transfer; {} times as fast as one", setting.workers,

@@ -46,7 +46,7 @@ def predict(
     :param pattern: whether the host waits for all workers before the next round (plain), gives a
         worker its next call when its results are there (pipelined), or before that (overlapped)
     :param same_for_all: every worker gets all arguments and returns all results
-    :param most: workers that the curve goes up to
+    :param most: workers that the curve goes up to, 2**20 of them at most
     """
     _expect_counts(workers=workers, most=most)
     parts = native.load().predict_offload(

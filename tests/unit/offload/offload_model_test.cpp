@@ -103,6 +103,17 @@ TEST(offload_model, refuses_what_makes_no_sense) {
 
 using milliseconds = std::chrono::duration<double, std::milli>;
 
+TEST(offload_model, curves_have_an_end) {
+    constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
+    const offload_setting many{.workers = most, .pattern = call_pattern::pipelined};
+    EXPECT_THROW(selion::predict_offload(work_of(4, 8, 100), {.workers = 4}, most), selion::error);
+    EXPECT_NE(selion::offload_verdict(work_of(4, 8, 100), many, 16, 0).find("saturated from 10 "),
+              std::string::npos);
+    EXPECT_NE(
+        selion::offload_verdict(work_of(0, 0, 100), many, 16, 0).find("up to 1048576 workers"),
+        std::string::npos);
+}
+
 TEST(offload_model, costs_of_calls_are_a_line_through_trials) {
     const std::vector<selion::chunk_trial> trials{
         {1, milliseconds(1.5), milliseconds(2)},
