@@ -313,11 +313,16 @@ bool pool_state::can_have(std::uint32_t worker, pending_call& call) {
     return fits;
 }
 
+/// In a worker's memory, to travel.
+bool pool_state::needs_room(const pending_call::span_use& use) const {
+    return !use.is_array && use.bytes != 0 && !workers_->place_of_host(use.data, use.bytes);
+}
+
 /// Room in the worker's memory for spans that travel; all of them or none.
 bool pool_state::allocate_spans(std::uint32_t worker, pending_call& call) {
     for (std::uint32_t i = 0; i < call.span_count; ++i) {
         pending_call::span_use& use = call.spans[i];
-        if (use.is_array || workers_->place_of_host(use.data, use.bytes)) continue;
+        if (!needs_room(use)) continue;
         const auto extent = places_[worker].memory.allocate(padded(use.bytes), place_alignment,
                                                             workers_->memory_bytes());
         if (!extent) {
@@ -360,6 +365,7 @@ void pool_state::place_spans(std::uint32_t worker, pending_call& call) {
 std::uint64_t pool_state::place_span(std::uint32_t worker, const pending_call& call,
                                      pending_call::span_use& use) {
     if (use.is_array) return workers_->place_of_own(worker, use.offset);
+    if (use.bytes == 0) return workers_->place_of_own(worker, 0);  // nobody looks there
     if (!use.is_allocated) return *workers_->place_of_host(use.data, use.bytes);
     if (use.way == transfer::in) {
         const auto packed = workers_->pack(call.turn, call.word_count, use.data, use.bytes);

@@ -170,8 +170,7 @@ void pool_state::expect_fits(const pending_call& call) const {
     std::uint64_t bytes = 0;
     for (std::uint32_t i = 0; i < call.span_count; ++i) {
         const pending_call::span_use& use = call.spans[i];
-        const bool travels = !use.is_array && !workers_->place_of_host(use.data, use.bytes);
-        if (travels) bytes += padded(use.bytes);
+        if (needs_room(use)) bytes += padded(use.bytes);
     }
     if (bytes <= workers_->memory_bytes()) return;
     throw error(status::bad_argument,

@@ -203,6 +203,7 @@ private:
     /// Whether one of its arrays lay in the memory of a worker that was there before.
     bool has_lost_array(std::uint32_t worker, const pending_call& call) const;
     bool can_have(std::uint32_t worker, pending_call& call);
+    bool needs_room(const pending_call::span_use& use) const;
     bool allocate_spans(std::uint32_t worker, pending_call& call);
     void place_spans(std::uint32_t worker, pending_call& call);
     std::exception_ptr misfit(std::uint32_t worker, const pending_call& call) const;

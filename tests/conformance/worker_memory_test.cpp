@@ -25,6 +25,9 @@ const selion::routine until_raised{"until_raised", [](std::span<std::int32_t> fl
                                        }
                                        return 1;
                                    }};
+const selion::routine lengths{"lengths", [](std::span<const std::byte> in, std::span<double> out) {
+                                  return std::uint64_t{in.size() + out.size()};
+                              }};
 
 SPMD_TEST(worker_pool, an_array_is_read_before_calls_begin_that_wait) {
     if (world.rank() != 0 || !world.machine().capabilities.real_time) return;
@@ -42,6 +45,22 @@ SPMD_TEST(worker_pool, an_array_is_read_before_calls_begin_that_wait) {
         std::atomic_ref(flags[1]).store(1);
         test.equal(first.get(), 1);
         test.equal(waits.get(), 1);
+    }
+}
+
+SPMD_TEST(worker_pool, spans_of_nothing_need_no_memory) {
+    constexpr std::uint64_t memory_bytes = 1 << 12;
+    for (const worker_kind kind : {worker_kind::thread, worker_kind::process, worker_kind::rank}) {
+        const bool is_local = kind != worker_kind::rank;
+        if (is_local && (world.rank() != 0 || !world.machine().capabilities.real_time)) continue;
+        if (!is_local && world.size() < 2) continue;
+        worker_pool pool(world, {.workers = 1, .kind = kind, .memory_bytes = memory_bytes});
+        if (!pool.is_host()) continue;
+        const auto all = pool.allocate<std::byte>(0, memory_bytes);
+        const std::vector<std::byte> in;
+        std::vector<double> out;
+        test.equal(pool.call(lengths, in, selion::out(out)).get(), std::uint64_t{0});
+        test.equal(pool.call(lengths, all, selion::in_out(out)).get(), memory_bytes);
     }
 }
 
