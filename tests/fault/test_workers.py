@@ -343,6 +343,11 @@ def told_by_a_program(*arguments: str, **where: Path) -> list[str]:
     return outcome.stdout.splitlines()
 
 
+def test_successors_are_the_same_program_elsewhere():
+    here = {"cwd": programs}
+    assert told_by_a_program("elsewhere", "./test_worker_processes", **here) == ["goes on"]
+
+
 def test_a_process_that_has_the_number_of_a_dead_worker_is_left_alone():
     told = told_by_a_program("number")
     if told == ["no number"]:

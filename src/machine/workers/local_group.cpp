@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -33,6 +34,16 @@ waiting_policy choose_waiting(const group_plan& plan) {
     return {node::patience_with_cores.spin_ns, node::patience_with_cores.yield_ns};
 }
 
+/// A name without a slash is looked for in PATH; others begin in the working directory of now,
+/// which a successor may not have.
+std::vector<std::string> from_the_root(std::vector<std::string> command) {
+    if (command.empty() || command.front().find('/') == std::string::npos) return command;
+    std::error_code trouble;  // then it stays as it is
+    const std::filesystem::path whole = std::filesystem::absolute(command.front(), trouble);
+    if (!trouble) command.front() = whole.string();
+    return command;
+}
+
 std::shared_ptr<pool_memory> make_memory(const group_plan& plan) {
     result<pool_memory> made = pool_memory::create({.workers = plan.workers,
                                                     .shared_bytes = plan.shared_bytes,
@@ -57,7 +68,7 @@ bool is_ready(const worker_area& area) {
 
 local_group::local_group(group_plan plan)
     : plan_(std::move(plan)),
-      start_{.command = plan_.command},
+      start_{.command = from_the_root(plan_.command)},
       memory_(make_memory(plan_)),
       own_(own_routines()),
       threads_(plan_.are_processes ? 0 : plan_.workers),
