@@ -58,6 +58,58 @@ def test_arrays_of_the_pool_are_not_copied(shared_pool):
     assert copied.sum() == 0
 
 
+class Own(np.ndarray):
+    pass
+
+
+def windows(array):
+    return np.lib.stride_tricks.sliding_window_view(array, (2, 2), writeable=True)
+
+
+def restrided(array):
+    return np.lib.stride_tricks.as_strided(array[1:], (3, 3), (128, 16))
+
+
+def of_class(array):
+    return type(array).__name__, array.shape
+
+
+def mark(array):
+    array[-1, -1] = 7
+    return of_class(array)
+
+
+@pytest.mark.parametrize("view", [
+    lambda array: array.view(np.matrix), lambda array: array.view(Own),
+    lambda array: array.view(Own)[1::2, ::3], lambda array: array.view(Own).T[::-1],
+    windows, restrided, lambda array: restrided(array).view(Own)[::2],
+])
+def test_views_of_any_kind_are_not_copied(shared_pool, view):
+    array = shared_pool.array((8, 8))
+    seen = view(array)
+    assert shared_pool.submit(mark, seen).result() == of_class(seen)
+    assert (np.asarray(seen)[-1, -1] == 7).all() and (array != 0).any()
+    assert shared_pool.submit(of_class, seen[:0]).result() == of_class(seen[:0])
+
+
+def test_records_are_not_copied(shared_pool):
+    records = shared_pool.array(4, [("x", "f8"), ("y", "i4")]).view(np.recarray)
+    shared_pool.submit(fill, records.x[::2], 3).result()
+    shared_pool.submit(fill_x, records[1:2], 5).result()
+    assert records.x.tolist() == [3, 5, 3, 0]
+
+
+def fill_x(records, value):
+    records.x = value
+
+
+def test_classes_that_write_themselves_are_copied(shared_pool):
+    array = shared_pool.array((3, 3))
+    masked = np.ma.array(array, mask=np.eye(3))
+    assert shared_pool.submit(mark, masked).result() == ("MaskedArray", (3, 3))
+    assert not array.any()
+
+
 def test_shared_memory_is_given_back():
     with Pool(workers=1, shared_bytes=8 << 20) as pool:
         big = np.ones((1 << 20) // 8)

@@ -14,7 +14,6 @@ import io
 import pickle
 import struct
 import sys
-from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -47,6 +46,8 @@ most_function_bytes = 16 << 20
 
 _alignment = 64
 
+_most_bases = 32  # of an array, one behind another: NumPy's own are few
+
 _of_written_out = b"_reconstruct"  # in pickled bytes: an array whose elements are among them
 
 
@@ -73,46 +74,67 @@ def dumps(
         pass
     buffers = []
     written = io.BytesIO()
-    own: dict[type, Callable[[Any], Any]] = {}
-    if is_shared is not None:
-        own[np.ndarray] = lambda array: _reduce(array, is_shared)
-    _Careful(written, own, buffers.append).dump(value)
+    _Careful(written, is_shared, buffers.append).dump(value)
     return written.getvalue(), buffers
 
 
 class _Careful(cloudpickle.Pickler):  # type: ignore[misc]  # it brings no types
-    """Cloudpickle's, with further reductions."""
+    """Cloudpickle's, which has arrays stay where they lie, if that is shared."""
 
     def __init__(
         self,
         file: io.BytesIO,
-        reductions: dict[type, Callable[[Any], Any]],
+        is_shared: Shares | None,
         buffer_callback: Callable[[pickle.PickleBuffer], Any],
     ) -> None:
-        self.dispatch_table = ChainMap(reductions, cloudpickle.Pickler.dispatch_table)
+        self._is_shared = is_shared
         super().__init__(file, protocol=5, buffer_callback=buffer_callback)
+
+    def reducer_override(self, value: Any) -> Any:
+        if self._is_shared is not None and isinstance(value, np.ndarray):
+            reduced = _reduce(value, self._is_shared)
+            if reduced is not None:
+                return reduced
+        return super().reducer_override(value)
 
 
 def _reduce(array: NDArray[Any], is_shared: Shares) -> Any:
-    """As `ndarray.__reduce_ex__`, which has gaps written out, and dates: they would lose where
-    they lie."""
-    base = array.base
+    """For arrays of which `ndarray.__reduce_ex__` writes out the elements, and where they lie is
+    lost: those with gaps, of dates, and of classes of the program's that are written as arrays are.
+    None: it does well enough, or there is no other way."""
+    kind = type(array)
+    is_array = kind.__reduce_ex__ is np.ndarray.__reduce_ex__
+    if not is_array or kind.__reduce__ is not np.ndarray.__reduce__:
+        return None
     has_gaps = not (array.flags.c_contiguous or array.flags.f_contiguous)
-    if not (has_gaps or _holds_dates(array.dtype)) or not isinstance(base, np.ndarray):
-        return array.__reduce_ex__(5)
-    if not base.flags.c_contiguous or base.dtype.hasobject:
-        return array.__reduce_ex__(5)
-    whole = base.reshape(-1).view(np.uint8)
-    if not is_shared(whole):
-        return array.__reduce_ex__(5)
+    if not (has_gaps or kind is not np.ndarray or _holds_dates(array.dtype)) or not array.size:
+        return None
+    whole = _bytes_around(array)
+    if whole is None or not is_shared(whole):
+        return None
     start = _address(array) - _address(whole)  # of the first element, which strides lead away from
     ways = [(count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True)]
     low = start + sum(way for way in ways if way < 0)
     high = start + sum(way for way in ways if way > 0) + array.itemsize
+    if low < 0 or high > whole.nbytes:
+        return None
     memory = whole[low:high]
     if not array.flags.writeable:
         memory.flags.writeable = False
-    return _restride, (memory, array.dtype, array.shape, start - low, array.strides)
+    return _restride, (memory, array.dtype, array.shape, start - low, array.strides, kind)
+
+
+def _bytes_around(array: NDArray[Any]) -> NDArray[np.uint8] | None:
+    """Of the array that this one is, in the end, a part of: that of `as_strided` has another object
+    between."""
+    found, base = None, array.base
+    for _ in range(_most_bases):
+        if isinstance(base, np.ndarray):
+            found = base
+        base = getattr(base, "base", None)
+    if found is None or not found.flags.c_contiguous or found.dtype.hasobject:
+        return None
+    return np.asarray(found).reshape(-1).view(np.uint8)
 
 
 def _holds_dates(kind: np.dtype[Any]) -> bool:
@@ -132,8 +154,10 @@ def _restride(
     shape: tuple[int, ...],
     offset: int,
     strides: tuple[int, ...],
+    class_: type[NDArray[Any]],
 ) -> NDArray[Any]:
-    return np.ndarray(shape, kind, memory, offset, strides)
+    array: NDArray[Any] = np.ndarray(shape, kind, memory, offset, strides)
+    return array if class_ is np.ndarray else array.view(class_)
 
 
 def aligned(bytes_: int) -> int:
