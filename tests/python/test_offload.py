@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import concurrent.futures
 import contextlib
 import json
@@ -170,6 +171,25 @@ def test_a_pool_that_nobody_waits_for():
     pool.shutdown(wait=False)
     assert comes_true(lambda: not os.path.exists(f"/proc/{pid}/exe"))
     assert slow.done()
+
+
+def end_slowly():
+    atexit.register(time.sleep, 5)
+    return os.getpid()
+
+
+def test_a_pool_that_ends_by_itself_can_be_ended_at_once():
+    pool = Pool(workers=1)
+    pid = pool.submit(end_slowly).result()
+    last = pool.submit(time.sleep, 0.1)
+    pool.shutdown(wait=False)
+    assert comes_true(lambda: last.done() and pool._core is None)
+    begun = time.monotonic()
+    pool.kill_workers()
+    assert time.monotonic() - begun < 2
+    pool.shutdown()  # waits
+    assert time.monotonic() - begun > 2
+    assert not os.path.exists(f"/proc/{pid}/exe")
 
 
 def test_exceptions_tell_where_they_come_from(shared_pool):

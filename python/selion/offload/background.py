@@ -30,6 +30,7 @@ class Collector:
         self._pool = weakref.ref(pool)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._ending: threading.Thread | None = None  # it waits for the workers of a pool to end
 
     @property
     def is_running(self) -> bool:
@@ -49,6 +50,12 @@ class Collector:
                 self._thread = None
                 raise
 
+    def wait_for_end(self) -> None:
+        """Until workers have ended that are waited for there."""
+        ending = self._ending
+        if ending is not None and ending is not threading.current_thread():
+            ending.join()
+
     def _collect(self) -> None:
         """Looks again and again, at growing intervals, until nothing is left: a pool that nobody
         else has any more stays for that long, so that all are called back."""
@@ -67,11 +74,15 @@ class Collector:
             time.sleep(pause)
 
     def _may_end(self, pool: Pool) -> bool:
+        core = None
         with pool._turns.lock, self._lock:
             if pool._has_work():
                 return False
             self._thread = None
-            return True
+            if pool._is_shut and (core := pool._take_core()) is not None:
+                self._ending = threading.current_thread()
+        del core  # waits for the workers, without the lock: who ends the pool at once wants it
+        return True
 
 
 @atexit.register

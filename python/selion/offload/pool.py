@@ -155,9 +155,12 @@ class Pool(Executor):
             return
         with self._turns, self._turns.lock:
             self._is_shut = True
-            if self._core is None:
-                return
+            has_ended = self._core is None
             given_up = list(self._pending) if cancel_futures else []
+        if has_ended:
+            if wait:
+                self._collector.wait_for_end()
+            return
         for call in given_up:
             call.cancel()
         if not wait and self._pending:
@@ -171,6 +174,8 @@ class Pool(Executor):
             self._drive(first, None)
         with self._turns, self._turns.lock:
             core = self._take_core()
+        if core is None and wait:
+            self._collector.wait_for_end()
         del core  # waits for the workers
 
     def __exit__(
@@ -484,9 +489,5 @@ class Pool(Executor):
         return count
 
     def _has_work(self) -> bool:
-        """Whether anybody is to be told anything. With the lock; a pool that is shut ends here."""
-        if self._pending or self._outcomes:
-            return True
-        if self._is_shut:
-            self._take_core()
-        return False
+        """Whether anybody is to be told anything. With the lock."""
+        return bool(self._pending or self._outcomes)
