@@ -130,7 +130,8 @@ def test_the_time_limit_ends_a_run_with_its_children(selion, tmp_path):
         if (tmp_path / "pids").exists():
             break
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("waits\nseed 1 fails with status 124 after 1 run.\n")
+    told = f"seed 1 fails with status 124, its {limit} s are over, after 1 run."
+    assert done.stdout.startswith(f"waits\n{told}\n")
     for pid in _pids(tmp_path):
         wait_for_end(pid)
 

@@ -127,7 +127,8 @@ def _explore(line: list[str], machine: str, seeds: range, time_limit: float) -> 
             raise typer.Exit(2)
         if status != 0:
             print(output.decode(errors="replace"), end="")
-            print(f"seed {seed} fails with status {status} after {run} run{'s' * (run > 1)}.")
+            why = f", its {time_limit:g} s are over," if status == _time_is_over else ""
+            print(f"seed {seed} fails with status {status}{why} after {run} run{'s' * (run > 1)}.")
             print(f"Replay it: {_replay(spec, line)}")
             raise typer.Exit(1)
     runs_text = "1 run, seed" if len(seeds) == 1 else f"{len(seeds)} runs, seeds"
