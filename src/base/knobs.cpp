@@ -77,9 +77,10 @@ constexpr std::array<knob_entry, 26> table{{
 
 /// Names that the command line, the build and a job's own processes use; those that end in `_` are
 /// what such names begin with.
-constexpr std::array<std::string_view, 6> reserved{"SELION_HOSTS",   "SELION_JOB_",
-                                                   "SELION_STUDIES", "SELION_STUDY_DATA",
-                                                   "SELION_BIN",     "SELION_TEST_"};
+// The last four are those of a site's modules, and of CMake.
+constexpr std::array<std::string_view, 10> reserved{
+    "SELION_HOSTS", "SELION_JOB_", "SELION_STUDIES", "SELION_STUDY_DATA", "SELION_BIN",
+    "SELION_TEST_", "SELION_ROOT", "SELION_HOME",    "SELION_DIR",        "SELION_VERSION"};
 
 const knob_entry& entry_of(knob which) { return table[static_cast<std::size_t>(which)]; }
 

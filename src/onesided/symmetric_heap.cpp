@@ -168,12 +168,16 @@ std::uint64_t symmetric_heap::reachable_bytes() const {
     return std::min(top_, symmetric_.used_bytes() + own_.used_bytes() + free);
 }
 
-std::string symmetric_heap::cure_text(std::uint64_t bytes, std::string_view besides) const {
+bool symmetric_heap::lacks_memory(std::uint64_t bytes) const {
     const machine::memory& memory = context_.host->memory();
     const std::uint64_t limit = memory.limit_bytes();
-    if (limit - std::min(limit, memory.committed_bytes()) >= bytes) {
-        return fmt::format("set SELION_HEAP to reserve more, or {}", besides);
-    }
+    return limit - std::min(limit, memory.committed_bytes()) < bytes;
+}
+
+std::string symmetric_heap::cure_text(std::uint64_t bytes, std::string_view besides) const {
+    if (!lacks_memory(bytes)) return fmt::format("set SELION_HEAP to reserve more, or {}", besides);
+    const machine::memory& memory = context_.host->memory();
+    const std::uint64_t limit = memory.limit_bytes();
     if (memory.is_of_each_rank()) {
         return fmt::format(
             "{}, or give each rank more than {}: memory.each_rank_kib= of the "

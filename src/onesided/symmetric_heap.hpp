@@ -50,6 +50,8 @@ public:
     /// has less for each rank.
     std::uint64_t reachable_bytes() const;
     /// What is used, free and asked for, and what to change, in one sentence.
+    /// Whether it is not what is reserved that is too little, but what the host has.
+    bool lacks_memory(std::uint64_t bytes) const;
     std::string shortage_text(std::uint64_t bytes, heap_end end = heap_end::own) const;
     /// What to do: "set SELION_HEAP to reserve more, or ask for less". Where the machine has no
     /// more, what helps besides.

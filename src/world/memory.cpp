@@ -46,6 +46,12 @@ std::uint64_t checked_bytes(const allocation_request& request, std::source_locat
     return bytes;
 }
 
+enum shortage_kind : std::uint16_t {
+    no_shortage,
+    short_of_range,   ///< what is reserved for the rank
+    short_of_memory,  ///< what its host has
+};
+
 /// What all ranks must agree on before a symmetric allocation counts.
 struct agreement {
     std::uint64_t most_bytes;
@@ -53,7 +59,7 @@ struct agreement {
     std::uint64_t highest_offset;
     std::uint64_t lowest_offset;
     std::uint32_t worst_rank;  ///< of those that have no room
-    std::uint16_t failures;    ///< that there are some
+    std::uint16_t shortage;    ///< that rank's: a `shortage_kind`
     std::uint8_t most_alignment;
     std::uint8_t least_alignment;  ///< their binary logarithms
 };
@@ -65,8 +71,8 @@ agreement agree(rank_context& context, const agreement& mine) {
                          std::min(a.least_bytes, b.least_bytes),
                          std::max(a.highest_offset, b.highest_offset),
                          std::min(a.lowest_offset, b.lowest_offset),
-                         a.failures != 0 ? a.worst_rank : b.worst_rank,
-                         std::max(a.failures, b.failures),
+                         a.shortage != no_shortage ? a.worst_rank : b.worst_rank,
+                         a.shortage != no_shortage ? a.shortage : b.shortage,
                          std::max(a.most_alignment, b.most_alignment),
                          std::min(a.least_alignment, b.least_alignment)};
     };
@@ -138,12 +144,14 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
     const auto ask = [&] {
         if (!offset) offset = heap.allocate_symmetric(bytes, request.alignment);
         const std::uint64_t own_offset = offset.value_or(0);
-        const std::uint16_t failures = offset ? 0 : 1;
-        return agree(context, {bytes, bytes, own_offset, own_offset, context.rank, failures,
+        const std::uint16_t own_shortage = offset                     ? no_shortage
+                                           : heap.lacks_memory(bytes) ? short_of_memory
+                                                                      : short_of_range;
+        return agree(context, {bytes, bytes, own_offset, own_offset, context.rank, own_shortage,
                                alignment, alignment});
     };
     agreement all = ask();
-    if (all.failures != 0 && all.most_bytes == all.least_bytes) {
+    if (all.shortage != no_shortage && all.most_bytes == all.least_bytes) {
         end_teams(context);
         all = ask();
     }
@@ -156,19 +164,23 @@ std::uint64_t allocate_symmetric(rank_context& context, const allocation_request
         fmt::format("allocate is collective and symmetric, but one rank asks for an "
                     "alignment of {} and another for {} (this one for {})",
                     1u << all.most_alignment, 1u << all.least_alignment, request.alignment));
-    SELION_EXPECT_AT(all.failures != 0 || all.highest_offset == all.lowest_offset, site,
+    SELION_EXPECT_AT(all.shortage != no_shortage || all.highest_offset == all.lowest_offset, site,
                      fmt::format("allocate is symmetric, but one rank's memory would start at "
                                  "offset {} and another's at {}: the ranks have not given the same "
                                  "allocations back with deallocate",
                                  all.lowest_offset, all.highest_offset));
-    if (all.failures == 0) return global_address(context.rank, *offset);
+    if (all.shortage == no_shortage) return global_address(context.rank, *offset);
     error trouble = shortage(context, "allocate", bytes);
     if (!offset) throw trouble;
     heap.deallocate_symmetric(*offset);
     throw error(status::out_of_memory,
                 fmt::format("out of symmetric memory: rank {} has no room for {} more (this rank "
-                            "has); set SELION_HEAP to reserve more, or ask for less",
-                            all.worst_rank, base::bytes_text(bytes)));
+                            "has); {}",
+                            all.worst_rank, base::bytes_text(bytes),
+                            all.shortage == short_of_memory
+                                ? "ask for less: its host has no more memory for the job, and no "
+                                  "setting gives more"
+                                : "set SELION_HEAP to reserve more, or ask for less"));
 }
 
 void deallocate_symmetric(rank_context& context, std::uint64_t bits, std::source_location site) {

@@ -26,11 +26,16 @@ namespace {
 constexpr std::chrono::microseconds seal_nap{100};
 
 error refusal(const share_offer& offer, const char* what) {
+    // The kernel keeps the files of a process for root whose program its user cannot read.
+    const bool is_kept_apart = errno == EACCES || errno == EPERM;
     return {status::system_failure,
             fmt::format("fabric: the memory of process {} on this host, which its ranks share, "
-                        "cannot be {} ({}); let them use the network with "
+                        "cannot be {} ({}); {}let them use the network with "
                         "SELION_MACHINE=fabric,direct=off",
-                        offer.process, what, std::strerror(errno))};
+                        offer.process, what, std::strerror(errno),
+                        is_kept_apart ? "let the program's user read its file (chmod +r), which "
+                                        "must have no capabilities, or "
+                                      : "")};
 }
 
 error gone(const share_offer& offer) {

@@ -11,6 +11,10 @@ namespace selion::machine {
 /// @return -1: it cannot be had, and `errno` says why.
 int beyond_standard_streams(int file);
 
+/// Why there is none, where `errno` is ENOSYS or EPERM.
+inline constexpr const char* no_memory_files =
+    "the kernel refuses memfd_create (Linux 3.17 or newer, not blocked by a sandbox)";
+
 /// A memfd without a byte; it has no name in any file system, and is closed when another program is
 /// executed.
 /// @return its descriptor; -1: it cannot be had, and `errno` says why.

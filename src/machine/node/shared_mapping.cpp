@@ -127,7 +127,15 @@ result<shared_mapping> shared_mapping::create(const mapping_plan& plan) {
     if (plan.is_shared) {
         file = make_memory_file("selion");
         if (file < 0 && (errno == EMFILE || errno == ENFILE)) return cannot_open("its memory");
-        if (file < 0) return failure("make a memory file of", lay_out(plan));
+        if (file < 0 && (errno == ENOSYS || errno == EPERM)) {
+            return error(status::system_failure, std::string(no_memory_files));
+        }
+        if (file < 0) {
+            const int why = errno;
+            const control_block control = lay_out(plan);  // which reads files, too
+            errno = why;
+            return failure("make a memory file of", control);
+        }
     }
     result<shared_mapping> made = create_in(file, plan);
     if (!made) {

@@ -14,6 +14,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "machine/host/memory_file.hpp"
 #include "machine/host/process_memory.hpp"
 #include "machine/node/doorbell.hpp"
 #include "machine/node/node_machine.hpp"
@@ -159,9 +160,7 @@ machine_kind_info describe_processes() {
         .reason = {}};
     if (!has_memory_files()) {
         info.available = false;
-        info.reason =
-            "the kernel refuses memfd_create (Linux 3.17 or newer, not blocked by a "
-            "sandbox)";
+        info.reason = no_memory_files;
     }
     return info;
 }
