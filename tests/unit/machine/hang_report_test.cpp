@@ -107,6 +107,20 @@ TEST_F(hang_report_test, the_absent_are_grouped_by_what_they_do) {
     EXPECT_THAT(text, HasSubstr("absent: rank 2: its function has returned"));
 }
 
+/// It was in another one, perhaps, but in one of that number.
+TEST_F(hang_report_test, who_has_left_a_collective_is_not_absent_from_it) {
+    const auto site = std::source_location::current();
+    for (std::uint32_t rank = 0; rank < 4; ++rank) begin(rank, operation::barrier, site);
+    end(0);
+    begin(0, operation::end_of_run, site);
+    mapping_.record(0).has_finished = 1;
+    const std::string text = explain_waits(mapping_);
+    EXPECT_THAT(text, HasSubstr("ranks 1-3 wait in barrier #1"));
+    EXPECT_THAT(text, HasSubstr("absent: nobody"));
+    EXPECT_THAT(text, Not(HasSubstr("absent: rank 0")));
+    EXPECT_THAT(text, HasSubstr("unless the ranks disagree in kind"));
+}
+
 TEST_F(hang_report_test, different_calls_are_told_apart) {
     const auto one = std::source_location::current();
     begin(0, operation::barrier, one);
