@@ -195,9 +195,12 @@ Field look_at(const Field& field) {
 /// Whether others wait for a rank in a collective of all of that number: it has not begun it.
 inline bool is_absent(const call_record& record, operation what, std::uint64_t instance) {
     const bool has_finished = look_at(record.has_finished) != 0;
-    if (what == operation::end_of_run) return !has_finished;
-    // Who has returned has begun one more, in which it waits for all.
-    return look_at(record.instance) - (has_finished ? 1 : 0) < instance;
+    if (what == operation::end_of_run && !has_finished) return true;
+    // Who has come to the end has begun one more, in which it waits for all.
+    const bool is_at_end =
+        has_finished && look_at(record.what) == static_cast<std::uint32_t>(operation::end_of_run);
+    const bool is_one_more = is_at_end && what != operation::end_of_run;
+    return look_at(record.instance) - (is_one_more ? 1 : 0) < instance;
 }
 
 inline void publish_words(script_text& place, const script_text& now) {

@@ -261,16 +261,16 @@ def test_started_collectives_that_all_wait_are_told_where_calls_are_compared(job
 
 
 def test_lines_of_several_files_are_told_apart(job, tmp_path):
-    (tmp_path / "others.py").write_text("def start(world):\n"
-                                        "    world.split_phase.all_reduce(1.5).result()\n")
+    (tmp_path / "others.py").write_text("def start(world, np):\n"
+                                        "    world.split_phase.all_reduce(np.ones(1)).result()\n")
     _, _, errors = job.run(
         """
         if world.rank == 0:
             sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
             import others
-            others.start(world)
+            others.start(world, np)
         else:
-            world.split_phase.all_reduce(1).result()  # one
+            world.split_phase.all_reduce(np.ones(2)).result()  # one
         """,
         "processes:2",
     )
