@@ -101,7 +101,12 @@ void fabric_machine::watch_others() {
     if (!deaths_) return;
     others_->hear_of_deaths(
         {.all_dead = [this] { return deaths_->all(); },
-         .on_death = [this](std::uint32_t process) { deaths_->note(process, "others say so"); },
+         .on_death =
+             [this](std::uint32_t process) {
+                 deaths_->note(process,
+                               "others say so, who have no sign of life of it, or no "
+                               "connection to it");
+             },
          .on_silence = [this](
                            std::uint32_t process,
                            const std::string& why) { deaths_->note(process, no_sign_text(why)); },
