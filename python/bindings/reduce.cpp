@@ -35,12 +35,16 @@ void with_operation(std::string_view name, Then then) {
     throw nb::value_error(sentence.c_str());
 }
 
-bool is_name(nb::handle operation) { return PyUnicode_Check(operation.ptr()) != 0; }
+/// Name of an operation, given by that or by a function that means it; None: another function.
+nb::object name_of(nb::handle operation) {
+    if (PyUnicode_Check(operation.ptr())) return nb::borrow(operation);
+    return nb::module_::import_("selion.combining").attr("name_of")(operation);
+}
 
-/// @pre `is_name`, and it lives as long as the text is used.
-std::string_view text_of(nb::handle operation) {
+/// @pre a name, and it lives as long as the text is used.
+std::string_view text_of(nb::handle name) {
     Py_ssize_t bytes = 0;
-    const char* const text = PyUnicode_AsUTF8AndSize(operation.ptr(), &bytes);
+    const char* const text = PyUnicode_AsUTF8AndSize(name.ptr(), &bytes);
     if (text == nullptr) throw nb::python_error();
     return {text, static_cast<std::size_t>(bytes)};
 }
@@ -239,37 +243,40 @@ void expect_part(const selion::team& all, std::span<const std::byte> dealt,
 }  // namespace
 
 nb::object all_reduce(nb::handle self, nb::handle value, nb::handle operation, nb::handle out) {
-    if (!is_name(operation)) return by_function("all_reduce", self, value, operation, out);
-    return combined(nb::cast<const selion::team&>(self), value, {"all_reduce", text_of(operation)},
-                    out);
+    const nb::object name = name_of(operation);
+    if (name.is_none()) return by_function("all_reduce", self, value, operation, out);
+    return combined(nb::cast<const selion::team&>(self), value, {"all_reduce", text_of(name)}, out);
 }
 
 nb::object reduce(nb::handle self, nb::handle value, nb::handle operation, std::int64_t root,
                   nb::handle out) {
-    if (!is_name(operation)) return by_function("reduce", self, value, operation, root, out);
+    const nb::object name = name_of(operation);
+    if (name.is_none()) return by_function("reduce", self, value, operation, root, out);
     const auto& all = nb::cast<const selion::team&>(self);
     expect_caller(all);
     expect_root(all, root);
-    return combined(all, value, {"reduce", text_of(operation), static_cast<std::uint32_t>(root)},
-                    out);
+    return combined(all, value, {"reduce", text_of(name), static_cast<std::uint32_t>(root)}, out);
 }
 
 nb::object scan(nb::handle self, nb::handle value, nb::handle operation, nb::handle out) {
-    if (!is_name(operation)) return by_function("scan", self, value, operation, out);
-    return combined(nb::cast<const selion::team&>(self), value, {"scan", text_of(operation)}, out);
+    const nb::object name = name_of(operation);
+    if (name.is_none()) return by_function("scan", self, value, operation, out);
+    return combined(nb::cast<const selion::team&>(self), value, {"scan", text_of(name)}, out);
 }
 
 nb::object exscan(nb::handle self, nb::handle value, nb::handle operation, nb::handle first,
                   nb::handle out) {
-    if (!is_name(operation)) return by_function("exscan", self, value, operation, first, out);
+    const nb::object name = name_of(operation);
+    if (name.is_none()) return by_function("exscan", self, value, operation, first, out);
     const auto& all = nb::cast<const selion::team&>(self);
-    nb::object result = combined(all, value, {"exscan", text_of(operation)}, out);
+    nb::object result = combined(all, value, {"exscan", text_of(name)}, out);
     return all.rank() == 0 ? nb::borrow(first) : result;
 }
 
 nb::object reduce_scatter(nb::handle self, nb::handle values, nb::handle operation,
                           nb::handle out) {
-    if (!is_name(operation)) return by_function("reduce_scatter", self, values, operation, out);
+    const nb::object name = name_of(operation);
+    if (name.is_none()) return by_function("reduce_scatter", self, values, operation, out);
     const auto& all = nb::cast<const selion::team&>(self);
     enter_call(all);
     const nb::object dealt = dealt_array(all, values);
@@ -288,7 +295,7 @@ nb::object reduce_scatter(nb::handle self, nb::handle values, nb::handle operati
     };
     expect_part(all, bytes_of(dealt), bytes_of(part));
     with_numbers(dealt, "reduce_scatter", [&]<class T>(std::span<T> given) {
-        with_operation(text_of(operation), [&](const auto& how) {
+        with_operation(text_of(name), [&](const auto& how) {
             const std::span own(reinterpret_cast<T*>(numpy_fields::of(part).data),
                                 given.size() / all.size());
             without_gil({dealt, part}, [&] { all.reduce_scatter(given, own, how); });

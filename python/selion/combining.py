@@ -32,10 +32,12 @@ _names: dict[Any, str] = {
 
 
 def name_of(operation: Any) -> str | None:
-    """Name of the operation that a function means; None: it means none of them.
+    """Name of an operation, given by that or by a function that means it; None: another function.
 
-    @error TypeError for what is no function.
+    @error TypeError for what is neither a name nor a function.
     """
+    if isinstance(operation, str):
+        return operation
     if not callable(operation):
         raise TypeError(
             f"The operation is {operation!r}; legal: plus, times, minimum, maximum, or a function "
@@ -60,47 +62,32 @@ def _fold(operation: _Function, values: Sequence[Any]) -> Any:
 
 
 def all_reduce(team: Team, value: Any, operation: Any, out: Any) -> Any:
-    """What `Team.all_reduce` does with a function."""
-    name: Any = name_of(operation)
-    if name is not None:
-        return team.all_reduce(value, name, out=out)
+    """What `Team.all_reduce` does with a function that means no name."""
     _expect_no_out("all_reduce", out)
     return _fold(operation, team.all_gatherv(value))
 
 
 def reduce(team: Team, value: Any, operation: Any, root: Any, out: Any) -> Any:
-    """What `Team.reduce` does with a function."""
-    name: Any = name_of(operation)
-    if name is not None:
-        return team.reduce(value, name, root, out=out)
+    """What `Team.reduce` does with a function that means no name."""
     _expect_no_out("reduce", out)
     values = team.gatherv(value, root)
     return None if values is None else _fold(operation, values)
 
 
 def reduce_scatter(team: Team, values: Any, operation: Any, out: Any) -> Any:
-    """What `Team.reduce_scatter` does with a function."""
-    name: Any = name_of(operation)
-    if name is not None:
-        return team.reduce_scatter(values, name, out=out)
+    """What `Team.reduce_scatter` does with a function that means no name."""
     _expect_no_out("reduce_scatter", out)
     return _fold(operation, team.exchangev(values))
 
 
 def scan(team: Team, value: Any, operation: Any, out: Any) -> Any:
-    """What `Team.scan` does with a function."""
-    name: Any = name_of(operation)
-    if name is not None:
-        return team.scan(value, name, out=out)
+    """What `Team.scan` does with a function that means no name."""
     _expect_no_out("scan", out)
     return _fold(operation, team.all_gatherv(value)[: team.rank + 1])
 
 
 def exscan(team: Team, value: Any, operation: Any, first: Any, out: Any) -> Any:
-    """What `Team.exscan` does with a function."""
-    name: Any = name_of(operation)
-    if name is not None:
-        return team.exscan(value, name, first, out=out)
+    """What `Team.exscan` does with a function that means no name."""
     _expect_no_out("exscan", out)
     before = team.all_gatherv(value)[: team.rank]
     return _fold(operation, before) if before else first
@@ -111,8 +98,6 @@ def name_for_started(operation: Any) -> str:
 
     @error TypeError for other functions.
     """
-    if isinstance(operation, str):
-        return operation
     name = name_of(operation)
     if name is None:
         raise TypeError(
