@@ -49,7 +49,8 @@ _examples = {
 _lessons = sorted({path.name for path in programs.glob("tutorial_*")} - {"tutorial_race"})
 #: What depends on time, or on who comes first.
 _varying = re.compile(
-    r"; a hop took .*|\d+ ranks visited .*| in [0-9.]+ ms|em3d on .*|.*\b(time|ns)\b.*")
+    r"; a hop took .*|\d+ ranks visited .*| in [0-9.]+ ms|em3d on .*|.*\b(time|ns)\b.*"
+    r"|\d+(?= and \d+ of \d+)")
 
 
 def _results(text: str) -> list[str]:
