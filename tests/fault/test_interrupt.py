@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C and SIGTERM end a job at once, with a status that tells why."""
+"""Ctrl-C and SIGTERM end a job at once, with its state and a status that tells why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ import subprocess
 import time
 
 import pytest
-from jobs import Job, clean_environment, is_alive, limit, programs, soon, trying, wait_until_gone
+from jobs import (
+    Job,
+    clean_environment,
+    is_alive,
+    limit,
+    programs,
+    run,
+    site,
+    soon,
+    trying,
+    wait_until_gone,
+)
 
 machines = {"threads:3@3": 3, "threads:8@2": 8, "processes:3": 3, "processes:2x2": 4}
 
@@ -35,11 +46,35 @@ def test_a_signal_ends_the_job(machine: str, number: signal.Signals, whom: str, 
         print(f"{machine} {number.name}: ended after {time.monotonic() - start:.3f} s")
         assert outcome.status == -number
         assert not any(is_alive(one) for one in processes.values())
+        state, *others = outcome.sentences()
+        assert state == f"state of the job on {machine}"
+        assert re.findall(r"^  ranks? .*", outcome.err, re.M)
         if "processes" in machine:
-            [sentence] = outcome.sentences()
+            [sentence] = others
             assert sentence.startswith("interrupted by ")
         else:
-            assert outcome.err == ""
+            assert others == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("machine", ["threads:3", "threads:4@2", "processes:3", "sim:crossbar"])
+def test_the_last_thing_said_is_where_all_ranks_are(machine: str, number: signal.Signals):
+    """Of loops that no hang report can tell from work."""
+    with Job("waiting", "polls", machine=machine) as job:
+        job.wait_for("^ready$", 3)
+        os.killpg(job.process.pid, number)
+        outcome = job.end(within=soon)
+    assert outcome.status == -number
+    assert outcome.err.startswith(f"selion: state of the job on {machine}")
+    assert f"last known call: test at {site('waiting.cpp', 'poll')} for a signal" in outcome.err
+
+
+@pytest.mark.parametrize("machine", ["threads:2", "sim:crossbar,ranks=2"])
+def test_what_a_rank_has_started_ends_by_ctrl_c(machine: str):
+    """Its signals are not blocked, as those of the thread that reads them are."""
+    outcome = run("surroundings", "children", machine=machine)
+    assert outcome.out == "fork died of 15\nexec died of 15\n"
+    assert (outcome.status, outcome.err) == (0, "")
 
 
 @trying(attempt=range(3))
@@ -51,7 +86,8 @@ def test_a_signal_while_processes_are_started(attempt: int):
         os.kill(job.process.pid, signal.SIGTERM)
         outcome = job.end(within=30)
     assert outcome.status == -signal.SIGTERM
-    [sentence] = outcome.sentences()
+    [state, sentence] = outcome.sentences()
+    assert state == f"state of the job on processes:{count}"
     assert sentence.startswith("interrupted by ")
     # The last ones may have had no time to say anything.
     assert max(int(rank) for rank in re.findall(r"^rank (\d+) ", outcome.out, re.M)) < count - 50

@@ -81,6 +81,7 @@ void job_watch::watch() {
     std::array<pollfd, 4> files{pollfd{stop_, POLLIN, 0}, pollfd{inbox_.file(), POLLIN, 0},
                                 pollfd{pulses, POLLIN, 0}, pollfd{deaths, POLLIN, 0}};
     watched_time time;
+    inbox_.read_here();
     std::vector<wait_seen> seen(ranks_.size(), {.since_ns = time.at(node::steady_now_ns())});
     while (true) {
         int most_ms = sample_period_ms(setting_.hang_timeout_ns);

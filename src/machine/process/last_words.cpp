@@ -133,6 +133,12 @@ void say_last_words() {
     if (const std::function<void()> act = std::exchange(speaker->act_, nullptr)) act();
 }
 
+void die_with_last_words(int signal) {
+    say_last_words();
+    die_of(signal);
+    _exit(128 + signal);  // it is ignored by now
+}
+
 void die_if_interrupted() {
     const bool is_own = state.process.load(std::memory_order_relaxed) == getpid();
     while (is_own && state.is_dying.load(std::memory_order_relaxed)) pause();

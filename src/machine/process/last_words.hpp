@@ -14,6 +14,9 @@ void say_last_words();
 /// The same from the handler of a fatal signal. Waits half a second at most.
 void say_last_words_from_handler();
 
+/// Ends the process by a signal, as soon as that is done.
+[[noreturn]] void die_with_last_words(int signal);
+
 /// For who is about to end the process as if nothing had happened. Does not return if one of the
 /// signals below has come: the process dies of it as soon as that is done.
 void die_if_interrupted();

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -23,26 +24,44 @@ bool is_handled_by_program(int number) {
 }
 
 /// Threads that are older than the job do not block its signals: one of them may be given SIGUSR1,
-/// which people send for a report, and would have the process ended. It hands the signal on.
+/// which people send for a report, and would have the process ended. It hands the signal on, as all
+/// but the reader do with interrupts.
 struct handing_on {
     std::atomic<pid_t> process = 0;
-    std::atomic<pid_t> thread = 0;  ///< who reads the inbox
+    std::atomic<pid_t> thread = 0;  ///< who reads; 0: nobody yet; -n: nor when signal n came
 };
 handing_on reader;
 
 void hand_on(int number) {
     const int before = errno;
-    if (reader.process.load(std::memory_order_relaxed) == getpid()) {
-        tgkill(getpid(), reader.thread.load(std::memory_order_relaxed), number);
-    } else {  // a copy of the process, which has the handler, but no inbox
-        die_of(number);
+    if (reader.process.load(std::memory_order_relaxed) != getpid()) {
+        die_of(number);  // a copy of the process, or the inbox is gone
+    } else {
+        pid_t thread = reader.thread.load(std::memory_order_relaxed);
+        while (thread <= 0 &&
+               !reader.thread.compare_exchange_weak(thread, -number, std::memory_order_relaxed)) {
+        }
+        if (thread > 0) tgkill(getpid(), thread, number);
     }
     errno = before;
 }
 
+bool hand_on_from_others(int number) {
+    struct sigaction wanted {};
+    wanted.sa_handler = hand_on;
+    wanted.sa_flags = SA_RESTART;
+    return sigaction(number, &wanted, nullptr) == 0;
+}
+
+/// Unless the program has taken it meanwhile.
+void let_go(int number) {
+    if (is_handled_by(number, hand_on)) ::signal(number, SIG_DFL);
+}
+
 }  // namespace
 
-signal_inbox::signal_inbox(std::initializer_list<int> signals) {
+signal_inbox::signal_inbox(std::initializer_list<int> signals,
+                           std::initializer_list<int> interrupts) {
     static_assert(sizeof(sigset_t) <= sizeof old_mask_);
     sigset_t wanted;
     sigemptyset(&wanted);
@@ -52,9 +71,18 @@ signal_inbox::signal_inbox(std::initializer_list<int> signals) {
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, &wanted, &before);
     std::memcpy(old_mask_, &before, sizeof before);
+    if (sigismember(&wanted, SIGUSR1) == 1) handed_on_.push_back(SIGUSR1);
+    for (const int number : interrupts) {
+        if (is_handled_by_program(number) || sigismember(&before, number) == 1) continue;
+        interrupts_.push_back(number);
+        handed_on_.push_back(number);
+        sigaddset(&wanted, number);
+    }
     file_ = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
     if (file_ >= 0) {
-        hand_on_from_others(sigismember(&wanted, SIGUSR1) == 1);
+        reader.thread.store(0, std::memory_order_relaxed);
+        reader.process.store(getpid(), std::memory_order_relaxed);
+        std::erase_if(handed_on_, [](int number) { return !hand_on_from_others(number); });
         return;
     }
     const error trouble = cannot_open("the signals of the job");
@@ -62,28 +90,28 @@ signal_inbox::signal_inbox(std::initializer_list<int> signals) {
     throw trouble;
 }
 
-void signal_inbox::hand_on_from_others(bool is_wanted) {
-    if (!is_wanted) return;
-    reader.thread.store(gettid(), std::memory_order_relaxed);
-    reader.process.store(getpid(), std::memory_order_relaxed);
-    struct sigaction wanted {};
-    wanted.sa_handler = hand_on;
-    wanted.sa_flags = SA_RESTART;
-    hands_on_ = sigaction(SIGUSR1, &wanted, nullptr) == 0;
-}
-
 signal_inbox::~signal_inbox() {
-    // Unless the program has taken it meanwhile.
-    if (hands_on_ && is_handled_by(SIGUSR1, hand_on)) ::signal(SIGUSR1, SIG_DFL);
+    for (const int number : handed_on_) let_go(number);
+    reader.process.store(0, std::memory_order_relaxed);
     restore_mask();
     close(file_);
 }
 
+void signal_inbox::read_here() {
+    sigset_t interrupts;
+    sigemptyset(&interrupts);
+    for (const int number : interrupts_) sigaddset(&interrupts, number);
+    pthread_sigmask(SIG_BLOCK, &interrupts, nullptr);
+    const pid_t early = reader.thread.exchange(gettid(), std::memory_order_relaxed);
+    if (early < 0) tgkill(getpid(), gettid(), -early);
+}
+
 int signal_inbox::take() {
-    reader.thread.store(gettid(), std::memory_order_relaxed);
     signalfd_siginfo info{};
     if (read(file_, &info, sizeof info) != ssize_t{sizeof info}) return 0;
-    return static_cast<int>(info.ssi_signo);
+    const int number = static_cast<int>(info.ssi_signo);
+    if (std::ranges::find(interrupts_, number) != interrupts_.end()) let_go(number);
+    return number;
 }
 
 void signal_inbox::restore_mask() const {

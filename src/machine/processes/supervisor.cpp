@@ -49,7 +49,9 @@ supervisor::supervisor(const node::job_setting& setting, const node::shared_mapp
       earlier_(std::move(earlier)),
       handed_file_(handed_file),
       inbox_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}),
-      monitor_(setting, mapping) {}
+      monitor_(setting, mapping) {
+    inbox_.read_here();
+}
 
 supervisor::~supervisor() {
     for (const child& one : children_) {
@@ -182,6 +184,7 @@ void supervisor::take_signals() {
     while (const int number = inbox_.take()) {
         if (number == SIGUSR1) monitor_.explain();
         if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
+            if (interrupted_by_ == 0 && number != SIGHUP) monitor_.explain();
             interrupted_by_ = number;
             end_all();
         }

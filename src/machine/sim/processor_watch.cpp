@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <initializer_list>
 #include <system_error>
 #include <utility>
 
@@ -29,7 +30,8 @@ processor_watch::processor_watch(const simulation& all, std::string spec,
     sigset_t before;
     sigfillset(&every);
     try {
-        inbox_.emplace({SIGUSR1});
+        const std::initializer_list<int> interrupts{SIGINT, SIGTERM};
+        inbox_.emplace({SIGUSR1}, interrupts);
         pthread_sigmask(SIG_SETMASK, &every, &before);
         thread_ = std::thread([this] { watch(); });
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -51,12 +53,14 @@ processor_watch::~processor_watch() {
 void processor_watch::watch() {
     std::array<pollfd, 2> files{pollfd{stop_, POLLIN, 0}, pollfd{inbox_->file(), POLLIN, 0}};
     watched_time time;
+    inbox_->read_here();
     while (true) {
         poll(files.data(), files.size(), sample_period_ms(setting_.timeout_ns));
         if (files[0].revents != 0) return;
-        while (inbox_->take() == SIGUSR1) {
+        while (const int number = inbox_->take()) {
             base::say(fmt::format("state of the job on {}{}{}", spec_, time_text(),
                                   explain_waits(observed_simulation(all_, false))));
+            if (number != SIGUSR1) die_with_last_words(number);
         }
         look(time.at(host_time_ns()));
     }

@@ -13,8 +13,8 @@
 namespace selion::machine::sim {
 
 /// A thread of its own that says when one rank does not let the others run for long, in real time;
-/// and on SIGUSR1 what all do. It only looks: virtual times stay what they are. Where the system
-/// has no thread or file for it, nobody watches.
+/// and what all do, on SIGUSR1 and before the process dies of Ctrl-C or SIGTERM. It only looks:
+/// virtual times stay what they are. Where the system has no thread or file for it, nobody watches.
 class processor_watch {
 public:
     /// @param spec what the machine is called.

@@ -54,7 +54,7 @@ public:
         say_choices();
         install_crash_handler(false);
         const exit_watch exits(mapping_->control().ending);
-        signal_inbox inbox({SIGUSR1});
+        signal_inbox inbox({SIGUSR1}, {SIGINT, SIGTERM});
         const completion_event done;
         int status = 0;
         std::jthread ranks;
@@ -75,12 +75,16 @@ private:
     /// Sleeps on the program's first thread until the ranks have returned, and explains hangs.
     void watch(signal_inbox& inbox, const completion_event& done) {
         node::job_monitor monitor(setting_, *mapping_);
+        inbox.read_here();
         std::array<pollfd, 2> files{pollfd{done.file(), POLLIN, 0},
                                     pollfd{inbox.file(), POLLIN, 0}};
         while (true) {
             poll(files.data(), files.size(), monitor.poll_timeout_ms());
             if (files[0].revents != 0) return;
-            while (inbox.take() == SIGUSR1) monitor.explain();
+            while (const int number = inbox.take()) {
+                monitor.explain();
+                if (number != SIGUSR1) die_with_last_words(number);
+            }
             if (monitor.sample()) {
                 say_last_words();
                 flush_and_leave(1);
