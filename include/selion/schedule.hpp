@@ -55,6 +55,8 @@ SELION_API std::string_view name_of(schedule_algorithm algorithm);
 /// @error selion::error with the legal names.
 SELION_API collective_kind collective_of(std::string_view name);
 SELION_API schedule_algorithm algorithm_of(std::string_view name);
+/// As above, of those that the collective has.
+SELION_API schedule_algorithm algorithm_of(std::string_view name, collective_kind collective);
 
 /// Those that exist for a collective.
 SELION_API std::vector<schedule_algorithm> algorithms_for(collective_kind collective);

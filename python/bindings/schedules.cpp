@@ -31,8 +31,10 @@ selion::schedule_request request_of(nb::handle request) {
     const auto number = [&](const char* field) {
         return nb::cast<std::uint32_t>(request.attr(field));
     };
-    return {selion::collective_of(nb::cast<std::string>(request.attr("collective"))),
-            selion::algorithm_of(nb::cast<std::string>(request.attr("algorithm"))),
+    const auto collective =
+        selion::collective_of(nb::cast<std::string>(request.attr("collective")));
+    return {collective,
+            selion::algorithm_of(nb::cast<std::string>(request.attr("algorithm")), collective),
             number("ranks"),
             number("root"),
             number("radix"),

@@ -175,7 +175,7 @@ def test_without_a_collective_the_usage_is_shown(selion):
     ("arguments", "sentence"),
     [
         ("brodcast", "there is no collective 'brodcast' (did you mean 'broadcast'?); there are "),
-        ("barrier --algorithm tree", "there is no algorithm 'tree'; there are flat, k_nomial, "),
+        ("barrier --algorithm tree", "barrier has no algorithm tree; it has flat, k_nomial, "),
         (
             "scan --algorithm ring",
             "scan has no algorithm ring; it has binary, chain, recursive_doubling.",

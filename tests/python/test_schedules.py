@@ -57,7 +57,7 @@ def test_a_play_has_the_messages_of_all_ranks(ranks):
     ("request_", "sentence"),
     [
         ({"collective": "brodcast"}, "there is no collective 'brodcast' (did you mean 'broadcast'"),
-        ({"algorithm": "tree"}, "there is no algorithm 'tree'"),
+        ({"algorithm": "tree"}, "broadcast has no algorithm tree; it has flat"),
         ({"algorithm": "ring"}, "broadcast has no algorithm ring; it has flat, k_nomial"),
         ({"ranks": 0}, "there are no ranks"),
         ({"ranks": -1}, "ranks cannot be -1; legal: 1 to 4294967295"),

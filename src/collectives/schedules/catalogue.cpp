@@ -143,14 +143,18 @@ std::size_t index_in(std::span<const std::string_view> names, std::string_view n
     throw error(status::bad_argument, "schedule: " + sentence);
 }
 
+[[noreturn]] void refuse_algorithm(std::string_view name, collective_kind collective) {
+    std::vector<std::string_view> legal;
+    for (const way& each : ways_of(collective)) legal.push_back(name_of(each.algorithm));
+    refuse(fmt::format("{} has no algorithm {}{}; it has {}", name_of(collective), name,
+                       base::did_you_mean(name, legal, "'"), fmt::join(legal, ", ")));
+}
+
 maker maker_of(const schedule_request& request) {
     const auto ways = ways_of(request.collective);
     const auto found = std::ranges::find(ways, request.algorithm, &way::algorithm);
     if (found != ways.end()) return found->make;
-    std::vector<std::string_view> legal;
-    for (const way& each : ways) legal.push_back(name_of(each.algorithm));
-    refuse(fmt::format("{} has no algorithm {}; it has {}", name_of(request.collective),
-                       name_of(request.algorithm), fmt::join(legal, ", ")));
+    refuse_algorithm(name_of(request.algorithm), request.collective);
 }
 
 void check(const schedule_request& request, std::uint32_t rank) {
@@ -198,6 +202,13 @@ collective_kind collective_of(std::string_view name) {
 
 schedule_algorithm algorithm_of(std::string_view name) {
     return static_cast<schedule_algorithm>(index_in(algorithm_names, name, "algorithm"));
+}
+
+schedule_algorithm algorithm_of(std::string_view name, collective_kind collective) {
+    for (const way& each : ways_of(collective)) {
+        if (name_of(each.algorithm) == name) return each.algorithm;
+    }
+    refuse_algorithm(name, collective);
 }
 
 std::vector<schedule_algorithm> algorithms_for(collective_kind collective) {

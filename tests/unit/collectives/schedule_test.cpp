@@ -276,6 +276,10 @@ TEST(schedule, bad_requests_are_refused_with_what_is_legal) {
     }
     EXPECT_THAT([] { algorithm_of("k_nomal"); },
                 testing::ThrowsMessage<error>(HasSubstr("did you mean 'k_nomial'?")));
+    EXPECT_THAT([] { algorithm_of("chian", scan); },
+                testing::ThrowsMessage<error>(
+                    testing::StrEq("schedule: scan has no algorithm chian (did you mean 'chain'?); "
+                                   "it has binary, chain, recursive_doubling")));
 }
 
 /// Schedules with a mistake in them: the play has to find it.
