@@ -124,7 +124,14 @@ enum {
     LAPI_ERR_VEC_NUM_DIFF,
     LAPI_ERR_VEC_TYPE_DIFF,
     LAPI_ERR_TGT_VAR_ALIGN, /**< Selion's own */
-    LAPI_ERR_LASTCODE = LAPI_ERR_TGT_VAR_ALIGN
+    /* No function returns these here: */
+    LAPI_ERR_HDR_LEN,
+    LAPI_ERR_MEMORY_EXHAUSTED,
+    LAPI_ERR_MULTIPLE_WAITERS,
+    LAPI_ERR_TGT_PURGED,
+    LAPI_ERR_TIMEOUT,
+    LAPI_ERR_UNKNOWN,
+    LAPI_ERR_LASTCODE = LAPI_ERR_UNKNOWN
 };
 
 /** Bytes of the longest sentence of LAPI_Msg_string, with the zero behind it. */
@@ -142,9 +149,9 @@ typedef void(compl_hndlr_t)(lapi_handle_t*, void* user_info);
 typedef void*(hdr_hndlr_t)(lapi_handle_t*, void* uhdr, uint* uhdr_len, ulong* msg_len,
                            compl_hndlr_t** completion, void** user_info);
 
-/** The same for LAPI_Amsendv; `lengths` points to the bytes of each piece of the origin. What it
- * returns must stay until the data are there. */
-typedef lapi_vec_t*(vhdr_hndlr_t)(lapi_handle_t*, void* uhdr, uint* uhdr_len, ulong** lengths,
+/** The same for LAPI_Amsendv; `lengths` are the bytes of each piece of the origin. What it returns
+ * must stay until the data are there. */
+typedef lapi_vec_t*(vhdr_hndlr_t)(lapi_handle_t*, void* uhdr, uint* uhdr_len, ulong* lengths,
                                   compl_hndlr_t** completion, void** user_info);
 
 /** Collective here: returns when all tasks have called it. */
@@ -157,7 +164,8 @@ SELION_API int LAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val);
 SELION_API int LAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
 
 /** Writes `len` bytes to the target's memory. The source may be reused on return, so the origin
- * counter counts at once. In order with other operations of this task on the target.
+ * counter counts at once. In order with other operations that the task starts on the target; but
+ * those that a handler starts while this call waits for room may come between its messages.
  * @cost a message for each 256 KiB. */
 SELION_API int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr,
                         lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
@@ -201,8 +209,9 @@ SELION_API int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int
 /** Serves messages that have come, and runs completion handlers. */
 SELION_API int LAPI_Probe(lapi_handle_t hndl);
 
-/** Waits until the data of all operations of this task are where they belong; not for completion
- * handlers. @cost a message each way for each task that it has addressed since the last time. */
+/** Waits until the data of all operations of this task are where they belong and the completion
+ * counters of its puts have counted; not for completion handlers. @cost a message each way for each
+ * task that it has addressed since the last time. */
 SELION_API int LAPI_Fence(lapi_handle_t hndl);
 /** Collective: LAPI_Fence on all tasks, and a barrier. */
 SELION_API int LAPI_Gfence(lapi_handle_t hndl);

@@ -54,7 +54,7 @@ reception ask_handler(task& own, void* handler, const first_header& came, const 
         auto* lengths =
             reinterpret_cast<ulong*>(const_cast<std::byte*>(front + padded(came.user_bytes)));
         const lapi_vec_t* const vector = reinterpret_cast<vhdr_hndlr_t*>(handler)(
-            &handle, user, &user_bytes, &lengths, &said.function, &said.argument);
+            &handle, user, &user_bytes, lengths, &said.function, &said.argument);
         if (vector != nullptr && check_target_vector(vector) == LAPI_SUCCESS) {
             said.place = piece_walk(*vector);
         }
@@ -135,12 +135,11 @@ void send_all(const operation& what, outgoing_message& message) {
                     header.lengths * sizeof(ulong));
     }
     read_from(message.data, std::span(bytes).subspan(front));
-    send(what.target, take_first, header, bytes, {}, what.own->site);
+    what.message(take_first, header, bytes);
     while (!message.data.is_at_end()) {
         bytes.resize(most);
         const std::size_t now = read_from(message.data, bytes);
-        send(what.target, take_next, next_header{header.number}, std::span(bytes).first(now), {},
-             what.own->site);
+        what.message(take_next, next_header{header.number}, std::span(bytes).first(now));
     }
 }
 
@@ -182,6 +181,8 @@ int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint u
         return code;
     }
     if (const int code = check_origin_vector(org_vec); code != LAPI_SUCCESS) return code;
+    const std::size_t most = selion::detail::most_message_bytes();
+    if (org_vec->num_vecs > most / sizeof(ulong)) return LAPI_ERR_ORG_VEC_LEN;
     const std::vector<ulong> lengths = lengths_of(*org_vec);
     outgoing_message message{
         {name_of_handler(hdr_hdl), tgt_cntr, cmpl_cntr, 0, total_bytes(*org_vec), uhdr_len,
@@ -189,9 +190,7 @@ int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint u
         uhdr,
         lengths.data(),
         piece_walk(*org_vec)};
-    if (message.header.front_bytes() > selion::detail::most_message_bytes()) {
-        return LAPI_ERR_ORG_VEC_LEN;
-    }
+    if (message.header.front_bytes() > most) return LAPI_ERR_ORG_VEC_LEN;
     send_all(what, message);
     count_origin(what, org_cntr);
     return LAPI_SUCCESS;

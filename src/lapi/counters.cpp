@@ -45,7 +45,7 @@ int LAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val) {
     if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
     if (val == nullptr) return LAPI_ERR_RET_PTR_NULL;
     // In interrupt mode programs may look at a counter until it has changed, and call nothing else.
-    if (own->interrupts != 0) probe(*own);
+    if (own->set.interrupts != 0) probe(*own);
     *val = value_of(*as_counter(cntr));
     return LAPI_SUCCESS;
 }

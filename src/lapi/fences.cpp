@@ -6,8 +6,9 @@
 namespace selion::lapi {
 namespace {
 
-/// Comes after everything that its sender has sent before; and what is sent back comes after every
-/// answer that was due.
+/// Comes after everything that its sender has sent before. What it sends back comes after every
+/// answer that was due; and the count of its own completion comes after those of puts, which go
+/// back another way.
 arrival answer_fence(const std::uint64_t& counter_of_origin, message_info about) {
     count_at(about.origin, reinterpret_cast<counter*>(counter_of_origin));
     return {};
@@ -24,9 +25,10 @@ void fence(task& own) {
     counter answers;
     const std::map<std::uint32_t, std::uint64_t> reached = own.reached;
     for (const auto& [target, last] : reached) {
-        send(target, answer_fence, reinterpret_cast<std::uint64_t>(&answers), {}, {}, own.site);
+        send(target, answer_fence, reinterpret_cast<std::uint64_t>(&answers), {},
+             {.completion = &answers}, own.site);
     }
-    wait_for(own, answers, reached.size());
+    wait_for(own, answers, 2 * reached.size());
     // Not before: a completion handler that runs meanwhile may have a fence of its own.
     std::erase_if(own.reached, [&](const auto& now) {
         const auto then = reached.find(now.first);

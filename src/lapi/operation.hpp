@@ -23,7 +23,15 @@ struct operation {
     operation(lapi_handle_t handle, uint to) : own(find_task(handle)), target(to) {
         if (own == nullptr) code = LAPI_ERR_HNDL_INVALID;
         if (own != nullptr && to >= own_context().ranks) code = LAPI_ERR_TGT;
-        if (code == LAPI_SUCCESS) own->reached[to] = ++own->started;
+    }
+
+    /// Sends the target one of the operation's messages, which the next fence waits for. That may
+    /// be the fence of a completion handler that runs before the operation's next message.
+    template <class Handler, class Header>
+    void message(Handler handler, const Header& header, std::span<const std::byte> data = {},
+                 counter* completion = nullptr) const {
+        send(target, handler, header, data, {.completion = completion}, own->site);
+        own->reached[target] = ++own->started;
     }
 };
 

@@ -60,8 +60,7 @@ int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_
               [&](std::size_t at, std::span<const std::byte> piece, bool is_last) {
                   const put_header header{static_cast<std::byte*>(tgt_addr) + at,
                                           is_last ? tgt_cntr : nullptr};
-                  send(what.target, take_put, header, piece,
-                       {.completion = is_last ? as_counter(cmpl_cntr) : nullptr}, what.own->site);
+                  what.message(take_put, header, piece, is_last ? as_counter(cmpl_cntr) : nullptr);
               });
     count_origin(what, org_cntr);
     return LAPI_SUCCESS;
@@ -78,7 +77,7 @@ int LAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_
                       piece.data(), static_cast<std::byte*>(org_addr) + at, piece.size(), {}};
                   if (is_last) header.when = {.target = tgt_cntr, .origin = org_cntr};
                   await_turn_to_ask(*what.own);
-                  send(what.target, answer_get, header, {}, {}, what.own->site);
+                  what.message(answer_get, header);
               });
     return LAPI_SUCCESS;
 }

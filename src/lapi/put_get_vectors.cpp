@@ -118,8 +118,8 @@ int LAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org
                  const runs_message message = with_data(runs);
                  runs_header header{runs.size(), {}};
                  if (is_last) header.when.target = tgt_cntr;
-                 send(what.target, take_runs, header, message.bytes(),
-                      {.completion = is_last ? as_counter(cmpl_cntr) : nullptr}, what.own->site);
+                 what.message(take_runs, header, message.bytes(),
+                              is_last ? as_counter(cmpl_cntr) : nullptr);
              });
     count_origin(what, org_cntr);
     return LAPI_SUCCESS;
@@ -135,8 +135,7 @@ int LAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org
                  runs_header header{runs.size(), {}};
                  if (is_last) header.when = {.target = tgt_cntr, .origin = org_cntr};
                  await_turn_to_ask(*what.own);
-                 send(what.target, answer_runs, header, std::as_bytes(std::span(runs)), {},
-                      what.own->site);
+                 what.message(answer_runs, header, std::as_bytes(std::span(runs)));
              });
     return LAPI_SUCCESS;
 }

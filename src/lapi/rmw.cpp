@@ -69,7 +69,7 @@ int start_rmw(const operation& what, rmw_request<Integer> request, const Integer
     if (input == nullptr) return LAPI_ERR_IN_VAL_NULL;
     const bool takes_two = request.operation == COMPARE_AND_SWAP;
     std::memcpy(request.input, input, (takes_two ? 2 : 1) * sizeof(Integer));
-    send(what.target, modify<Integer>, request, {}, {}, what.own->site);
+    what.message(modify<Integer>, request);
     return LAPI_SUCCESS;
 }
 

@@ -55,6 +55,12 @@ constexpr std::string_view sentence(int code) {
         case LAPI_ERR_TGT_VEC_TYPE: return "there is no such type of vector as the target's";
         case LAPI_ERR_UHDR_LEN: return "the header is longer than MAX_UHDR_SZ bytes";
         case LAPI_ERR_UHDR_NULL: return "the header is null, and its length is not 0";
+        case LAPI_ERR_HDR_LEN: return "the header is not of whole words";
+        case LAPI_ERR_MEMORY_EXHAUSTED: return "there is no memory left";
+        case LAPI_ERR_MULTIPLE_WAITERS: return "another thread waits for the same";
+        case LAPI_ERR_TGT_PURGED: return "the task has been purged";
+        case LAPI_ERR_TIMEOUT: return "the time limit of an operation is over";
+        case LAPI_ERR_UNKNOWN: return "an error that nobody knows";
         case LAPI_ERR_VEC_LEN_DIFF: return "the lengths of the two vectors do not fit";
         case LAPI_ERR_VEC_NUM_DIFF: return "the two vectors have different numbers of pieces";
         case LAPI_ERR_VEC_TYPE_DIFF: return "the two vectors are of different types";

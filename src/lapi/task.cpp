@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "machine/call_record.hpp"
+#include "onesided/completion_queue.hpp"
 #include "onesided/message_state.hpp"
 #include "onesided/waiting.hpp"
 #include "selion/detail/caller.hpp"
@@ -61,7 +62,11 @@ void run_completion(task& own) {
     own.runs_completion = true;
     const place_of_call outer(own);
     lapi_handle_t handle = own.handle;
-    next.function(&handle, next.argument);
+    try {
+        next.function(&handle, next.argument);
+    } catch (...) {
+        onesided::end_for_exception(own_context(), "completion handler", next.origin);
+    }
     own.runs_completion = false;
     finish(next);
 }
@@ -71,6 +76,7 @@ void run_completion(task& own) {
 task* find_task(lapi_handle_t handle) {
     detail::rank_context& context = detail::context_of_caller(std::source_location::current());
     task* const own = static_cast<task*>(place_of_task(context).get());
+    if (own != nullptr && (handle == 0 || own->handle != handle)) own->noted_site.reset();
     if (handle == 0 || own == nullptr || own->handle != handle) return nullptr;
     own->begin_call(std::source_location::current());
     return own;
@@ -133,7 +139,7 @@ void note_piece() { count(&task_of_handler().pieces_come); }
 
 void run_completions(task& own) {
     if (own.runs_completion || own_context().own.in_handler) return;
-    while (own.ripe_count.value() != 0) {
+    for (std::int64_t left = own.ripe_count.value(); left != 0; --left) {
         own.ripe_count.wait(1);
         run_completion(own);
     }
@@ -161,7 +167,7 @@ void report(task& own, int code, lapi_err_t kind, std::uint32_t origin) {
     int source = static_cast<int>(origin);
     if (own.error_handler != nullptr) {
         const place_of_call outer(own);
-        lapi_handle_t handle = own.handle;
+        lapi_handle_t handle = own.last_handle;
         return own.error_handler(&handle, &code, &kind, &number, &source);
     }
     std::array<char, LAPI_MAX_ERR_STRING> sentence{};

@@ -33,6 +33,14 @@ struct completion {
     std::uint32_t origin;
 };
 
+/// What LAPI_Senv changes, as it is at first.
+struct settings {
+    int checks_errors = 1;
+    int interrupts = 1;
+    int timeout_seconds = 900;
+    int acknowledge_threshold = 30;
+};
+
 /// What LAPI keeps for one task. Only the task's own thread uses it, in its calls and in handlers.
 ///
 /// Completion handlers may wait, and message handlers must not. So a message handler leaves them in
@@ -43,10 +51,7 @@ struct task {
     std::source_location site;                       ///< of the program's latest call
     std::optional<std::source_location> noted_site;  ///< of its next one
     LAPI_err_hndlr* error_handler = nullptr;
-    int checks_errors = 1;
-    int interrupts = 1;
-    int timeout_seconds = 900;
-    int acknowledge_threshold = 30;
+    settings set;
     std::array<void*, address_table_entries> addresses{};
     std::uint64_t started = 0;  ///< operations
     /// Tasks whose operations no fence has waited for, with the number of the last one.
@@ -119,7 +124,8 @@ void wait_for(task& own, counter& which, std::uint64_t value);
 void await_turn_to_ask(task& own);
 /// A piece has come, to the task that a handler works for.
 void note_piece();
-/// Runs completion handlers that are ripe; within one, nothing.
+/// Runs completion handlers that are ripe now: others that follow must not keep the caller for
+/// ever. Within one, nothing.
 void run_completions(task& own);
 /// The data are in their place.
 void complete(task& own, const completion& what);

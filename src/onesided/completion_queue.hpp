@@ -22,6 +22,11 @@ struct ripe_completion {
 /// Calls the handler, and then counts.
 void run_completion(detail::rank_context& context, const ripe_completion& what);
 
+/// A function of the program that a message from `origin` calls must let no exception out.
+/// @pre in the `catch` of one. @param which what the function is: "handler".
+[[noreturn]] void end_for_exception(detail::rank_context& context, std::string_view which,
+                                    std::uint32_t origin);
+
 /// Whether the caller is in such a handler, or in what that has called.
 inline bool in_completion(const detail::rank_context& caller) {
     if (caller.is_foreign_thread) return caller.beside != nullptr;

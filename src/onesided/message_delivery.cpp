@@ -32,18 +32,6 @@ void count_at_target(rank_context& context, std::uint64_t bits) {
     count_together(context, counter_access::word(counted));
 }
 
-/// A function of the program that a message from `origin` calls must let no exception out.
-[[noreturn, gnu::noinline]] void end_for_exception(rank_context& context, std::string_view which,
-                                                   std::uint32_t origin) {
-    context.host->launcher().end_job(
-        context,
-        fmt::format("rank {} of {}: a {} of a message from rank {} ended with an "
-                    "exception of type {}: {}; the job ends",
-                    context.rank, context.ranks, which, origin,
-                    base::type_name_of_current_exception(), base::text_of_current_exception()));
-    std::abort();  // compilers do not see that a virtual call never returns
-}
-
 /// Whether an answer is expected: a rank that is taken for dead may have sent one before.
 bool is_expected(const rank_context& context, std::uint32_t origin,
                  const machine::awaited_answer& what) {
@@ -192,6 +180,17 @@ void deliver(rank_context& context, const machine::incoming_message& message) {
         end_for_exception(context, "handler", message.about.origin);
     }
     context.messages->count_handled();  // when all that it has sent is on its way
+}
+
+[[gnu::noinline]] void end_for_exception(rank_context& context, std::string_view which,
+                                         std::uint32_t origin) {
+    context.host->launcher().end_job(
+        context,
+        fmt::format("rank {} of {}: a {} of a message from rank {} ended with an "
+                    "exception of type {}: {}; the job ends",
+                    context.rank, context.ranks, which, origin,
+                    base::type_name_of_current_exception(), base::text_of_current_exception()));
+    std::abort();  // compilers do not see that a virtual call never returns
 }
 
 void run_completion(rank_context& context, const ripe_completion& what) {

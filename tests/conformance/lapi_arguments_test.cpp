@@ -36,6 +36,22 @@ SPMD_TEST(lapi, queries_and_settings) {
     test.equal(LAPI_Qenv(own.handle, TASK_ID, nullptr), int{LAPI_ERR_RET_PTR_NULL});
 }
 
+SPMD_TEST(lapi, a_new_handle_has_settings_of_its_own) {
+    lapi_handle_t first = 0;
+    lapi_info_t info{};
+    test.equal(LAPI_Init(&first, &info), int{LAPI_SUCCESS});
+    test.equal(LAPI_Senv(first, INTERRUPT_SET, 0), int{LAPI_SUCCESS});
+    test.equal(LAPI_Addr_set(first, &first, 3), int{LAPI_SUCCESS});
+    test.equal(LAPI_Term(first), int{LAPI_SUCCESS});
+    const lapi_task own(test, world);
+    int value = -1;
+    own.good(LAPI_Qenv(own.handle, INTERRUPT_SET, &value));
+    test.equal(value, 1);
+    void* kept = &value;
+    own.good(LAPI_Addr_get(own.handle, &kept, 3));
+    test.that(kept == nullptr, "the table is empty");
+}
+
 SPMD_TEST(lapi, handles_that_are_none) {
     lapi_handle_t ended = 0;
     {

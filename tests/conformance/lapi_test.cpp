@@ -298,10 +298,10 @@ SPMD_TEST(lapi, completion_handlers_run_while_others_are_awaited_in_a_barrier) {
     own.meet();
 }
 
-lapi_vec_t* take_pieces(lapi_handle_t*, void* uhdr, uint*, ulong** lengths, compl_hndlr_t**,
+lapi_vec_t* take_pieces(lapi_handle_t*, void* uhdr, uint*, ulong* lengths, compl_hndlr_t**,
                         void**) {
     mailbox& box = **static_cast<mailbox**>(uhdr);
-    box.lengths.assign(*lengths, *lengths + 3);
+    box.lengths.assign(lengths, lengths + 3);
     box.data.assign(24, untouched);
     box.pieces[0] = box.data.data();
     box.pieces[1] = box.data.data() + 12;
@@ -331,7 +331,7 @@ SPMD_TEST(lapi, active_messages_of_pieces) {
     own.meet();
 }
 
-lapi_vec_t* take_no_pieces(lapi_handle_t*, void* uhdr, uint*, ulong**, compl_hndlr_t**, void**) {
+lapi_vec_t* take_no_pieces(lapi_handle_t*, void* uhdr, uint*, ulong*, compl_hndlr_t**, void**) {
     ++(*static_cast<mailbox**>(uhdr))->shown;
     return nullptr;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What LAPI's calls wait for, and what completion handlers see meanwhile.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -68,6 +69,86 @@ SPMD_TEST(lapi_waits, a_fence_in_a_completion_handler_waits_as_well) {
     own.meet();
     test.that(area == sent, "the data are there");
     own.meet();
+}
+
+void fence(lapi_handle_t* handle, void*) { LAPI_Fence(*handle); }
+
+/// The get waits for room, and meanwhile the handler's fence for what has been asked for by then.
+SPMD_TEST(lapi_waits, a_fence_within_a_get_is_not_the_gets) {
+    const lapi_task own(test, world);
+    constexpr std::size_t bytes = 20 << 18;  // of more messages than may be under way
+    std::vector<std::byte> source(world.rank() == 1 % world.size() ? bytes : 0, std::byte{7});
+    const auto sources = own.exchange(source.data());
+    if (world.rank() == 0) {
+        std::vector<std::byte> here(bytes);
+        witness one;
+        send_call<fence>(own, 0, &one);
+        own.good(LAPI_Get(own.handle, own.next, bytes, sources[own.next], here.data(), nullptr,
+                          nullptr));
+        own.good(LAPI_Fence(own.handle));
+        test.equal(std::ranges::count(here, std::byte{7}), static_cast<std::ptrdiff_t>(bytes));
+        own.wait(one.has_run);
+    }
+    own.meet();
+}
+
+SPMD_TEST(lapi_waits, a_fence_waits_for_counters_of_completion) {
+    const lapi_task own(test, world);
+    own.good(LAPI_Senv(own.handle, INTERRUPT_SET, 0));  // to look at a counter serves nothing
+    std::array<int, 2> place{};
+    const auto places = own.exchange(place.data());
+    int late = 0;
+    for (int i = 0; i < 200; ++i) {
+        lapi_cntr_t complete{};
+        own.good(LAPI_Put(own.handle, own.next, sizeof(int), places[own.next], &i, nullptr, nullptr,
+                          &complete));
+        own.good(LAPI_Fence(own.handle));
+        if (own.value(complete) != 1) ++late;
+        if (own.value(complete) != 1) own.wait(complete);
+    }
+    test.equal(late, 0);
+    own.meet();
+}
+
+/// How often a completion handler has run that has itself run again.
+struct chain {
+    static constexpr int most = 1000;
+    uint self = 0;
+    int runs = 0;
+};
+
+void run_again(lapi_handle_t* handle, void* user_info) {
+    auto* one = static_cast<chain*>(user_info);
+    if (++one->runs == chain::most) return;
+    LAPI_Amsend(*handle, one->self, reinterpret_cast<void*>(call<run_again>), &one, sizeof one,
+                nullptr, 0, nullptr, nullptr, nullptr);
+    LAPI_Probe(*handle);
+}
+
+SPMD_TEST(lapi_waits, completion_handlers_that_follow_keep_nobody) {
+    const lapi_task own(test, world);
+    chain one{.self = world.rank()};
+    lapi_handle_t handle = own.handle;
+    run_again(&handle, &one);
+    int probes = 1;
+    for (; one.runs != chain::most; ++probes) own.good(LAPI_Probe(own.handle));
+    test.at_least(probes, chain::most / 4);
+    own.meet();
+}
+
+SPMD_TEST(lapi_waits, in_its_second_life_a_task_runs_what_was_left) {
+    lapi_handle_t handle = 0;
+    lapi_info_t info{};
+    test.equal(LAPI_Init(&handle, &info), int{LAPI_SUCCESS});
+    witness* nobody = nullptr;
+    lapi_cntr_t complete{};
+    if (world.rank() != 0) {
+        LAPI_Amsend(handle, 0, reinterpret_cast<void*>(call<fence>), &nobody, sizeof nobody,
+                    nullptr, 0, nullptr, nullptr, &complete);
+        LAPI_Waitcntr(handle, &complete, 1, nullptr);
+    }
+    test.equal(LAPI_Term(handle), int{LAPI_SUCCESS});
+    const lapi_task own(test, world);
 }
 
 SPMD_TEST(lapi_waits, a_counter_stays_whole_until_all_is_there) {
@@ -151,6 +232,11 @@ SPMD_TEST(lapi_waits, more_pieces_than_a_message_has_room_for_are_refused) {
     lapi_vec_t origin{LAPI_GEN_IOVECTOR, pieces, places.data(), lengths.data()};
     test.equal(LAPI_Amsendv(own.handle, own.next, reinterpret_cast<void*>(call<look>), nullptr, 0,
                             &origin, nullptr, nullptr, nullptr),
+               int{LAPI_ERR_ORG_VEC_LEN});
+    void* strided[] = {&byte, nullptr, nullptr};  // blocks of no bytes
+    lapi_vec_t nothing{LAPI_GEN_STRIDED_XFER, 4'000'000'000, strided, nullptr};
+    test.equal(LAPI_Amsendv(own.handle, own.next, reinterpret_cast<void*>(call<look>), nullptr, 0,
+                            &nothing, nullptr, nullptr, nullptr),
                int{LAPI_ERR_ORG_VEC_LEN});
     own.meet();
 }

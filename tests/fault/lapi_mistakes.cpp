@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <stdexcept>
 #include <string_view>
 
 namespace {
@@ -41,7 +42,10 @@ void terminate(lapi_handle_t* handle, void*) {
     LAPI_Term(*handle);  // site: term
 }
 
+void throw_one(lapi_handle_t*, void*) { throw std::runtime_error("no such file"); }
+
 void* handler_of(std::string_view what) {
+    if (what == "throw") return reinterpret_cast<void*>(leave_to<throw_one>);
     if (what == "gfence") return reinterpret_cast<void*>(leave_to<fence_all>);
     if (what == "address_init") return reinterpret_cast<void*>(leave_to<exchange>);
     if (what == "term") return reinterpret_cast<void*>(leave_to<terminate>);

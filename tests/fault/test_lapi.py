@@ -11,6 +11,8 @@ sentences = {
     "no_handler": "a message of LAPI from task 0 cannot be handled: the header handler is null, or",
     "gfence": "LAPI_Gfence in a completion handler, which runs within another call of its task",
     "address_init": "LAPI_Address_init in a completion handler, which runs within another call",
+    "throw": "a completion handler of a message from rank 0 ended with an exception of type "
+             "std::runtime_error: no such file; the job ends",
     "term": "LAPI_Term in a completion handler, which runs within another call of its task",
 }
 calls = {"wait", "gfence", "address_init", "term"}  #: which a handler must not make

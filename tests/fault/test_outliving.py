@@ -166,6 +166,15 @@ def test_rank_0_decides_and_other_machines_warn():
 bounds = trying(bound=(2, 6))
 
 
+def test_tasks_of_lapi_cannot_outlive_each_other():
+    """What they wait for is owed by all, and no function of LAPI could say who has died."""
+    with Launched(2, "test_lapi_mistakes", "gfence", SELION_RANK_DEATH="report") as job:
+        outcome = job.end()
+    assert outcome.status == 1, outcome.err
+    assert "LAPI_Init: a program with LAPI's names cannot outlive a task; leave out" in outcome.err
+
+
+
 @bounds
 def test_the_ranks_of_a_host_that_dies_are_outlived(hosts: TwoHosts, bound: int):
     with Outliving(4, "pending", "2,3", "3", hosts=hosts, SELION_FABRIC_INTERFACE="second",
