@@ -65,6 +65,28 @@ def test_long_blocks_where_processes_cannot_read_each_other():
     assert said(run("tuned", "gather", "65536", machine="threads:2"), 2) == {"direct, model, of 0"}
 
 
+@pytest.mark.parametrize("size, is_tuned", [
+    (8, True), (16, True), (112, True), (448, False), (2047, False), (2048, True),
+    (32768, True), (131072, True), (131073, False), (1 << 20, False)])
+def test_sizes_that_a_short_search_has_left_out_are_the_models(tmp_path, size: int,
+                                                               is_tuned: bool):
+    """A way of short blocks may be the slowest one of long blocks."""
+    table = tmp_path / "table.json"
+    write(table, [f"all_reduce threads 2 {row} lines:k_nomial:2=100" for row in (112, 32768)])
+    outcome = run("tuned", "all_reduce", str(size), machine="threads:2", SELION_TUNING=str(table))
+    [told] = said(outcome, 2)
+    assert (told == "lines:k_nomial:2, tuned, of 1") == is_tuned, told
+    assert is_tuned or told.endswith(", model, of 0"), told
+
+
+def test_beyond_the_longest_that_is_measured_it_counts(tmp_path):
+    table = tmp_path / "table.json"
+    write(table, ["all_reduce threads 2 1048576 lines:k_nomial:2=100"])
+    outcome = run("tuned", "all_reduce", str(9 << 20), machine="threads:2",
+                  SELION_TUNING=str(table))
+    assert said(outcome, 2) == {"lines:k_nomial:2, tuned, of 1"}
+
+
 @pytest.mark.parametrize("machine", machines)
 def test_what_changes_sums_or_is_impossible_is_passed_over(tmp_path, machine):
     table = tmp_path / "table.json"

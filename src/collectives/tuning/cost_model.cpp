@@ -155,12 +155,14 @@ private:
         const double bytes = static_cast<double>(std::min(block_.bytes, part)) * members_;
         return block_.what == all_reduce && bytes >= static_cast<double>(share_bytes);
     }
-    /// Of an all-reduce: each combines its share of all vectors, all meet, and copy the rest.
+    /// Of an all-reduce: each combines its share of all vectors, all meet, and copy the rest. Where
+    /// processors are shared, a piece that lies on another one has been left there by its writer's
+    /// neighbours, too.
     double shares_ns() const {
         const double pieces = 2 * members_;
         const double vector = volumes_.given;
-        return beside_ * (pieces * host_.line + vector * (host_.combine + host_.copy)) +
-               meeting_ns();
+        const double piece = host_.line + (beside_ > 1 ? host_.signal / 3 : 0);
+        return beside_ * (pieces * piece + vector * (host_.combine + host_.copy)) + meeting_ns();
     }
 
     const host_costs& host_;

@@ -17,21 +17,25 @@ constexpr std::size_t long_block = 2048;
 
 /// Schedules over lines are for members that have a processor each, because a wait costs others
 /// their turn; and a tree has more than two of them. In scans of long blocks, and of many members,
-/// and in sums of longer ones they save most of the work anyway; but each member has lines for
-/// each, and plays all schedules. What only moves blocks of all members goes better without them.
+/// and in sums of longer ones they save most of the work anyway, between fibers also in those of
+/// some members; but each member has lines for each, and plays all schedules. What only moves
+/// blocks of all members goes better without them.
 bool may_go_over_lines(const block_shape& block, const team_shape& team) {
     constexpr std::uint32_t many = 16;
     constexpr std::uint32_t some = 8;
     constexpr std::uint32_t too_many = 256;
     if (team.members > too_many) return false;
     const bool is_long = block.bytes >= long_block;
+    const bool are_fibers = team.is_one_process && !have_processors(team);
+    const bool is_worth_the_turns = is_long && are_fibers && team.members >= some;
     switch (block.what) {
         case scan: return have_processors(team) || is_long || team.members > many;
         case exscan: return (is_long && team.members >= some) || team.members > many;
         case reduce:
-            return team.members > 2 && (have_processors(team) || block.bytes >= 4 * long_block);
+            return team.members > 2 &&
+                   (have_processors(team) || is_worth_the_turns || block.bytes >= 4 * long_block);
+        case all_reduce: return (have_processors(team) && team.members > 2) || is_worth_the_turns;
         case broadcast:
-        case all_reduce:
         case gather:
         case scatter: return have_processors(team) && team.members > 2;
         default: return false;

@@ -28,12 +28,6 @@ std::size_t size_class(std::size_t bytes) {
     return std::max(most, bytes);
 }
 
-/// Schedules of all members are played.
-bool is_small(const team_members& members) {
-    constexpr std::uint32_t most = 64;
-    return members.count() <= most;
-}
-
 /// Whether there is a block of each member, and not one vector.
 bool has_block_of_each(collective_kind what) {
     using enum collective_kind;
@@ -45,6 +39,30 @@ bool has_block_of_each(collective_kind what) {
         case exchange: return true;
         default: return false;
     }
+}
+
+/// Whether a search has measured no longer blocks than these because there are none: 1 MiB, or what
+/// makes 8 MiB of all members.
+bool is_longest_of(const tuning_row& row) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    constexpr std::size_t most_of_all = std::size_t{8} << 20;
+    const std::size_t blocks = has_block_of_each(row.what) ? row.members : 1;
+    return row.bytes >= most || 4 * row.bytes > most_of_all / blocks;
+}
+
+/// Whether what was measured says something of blocks of `bytes`: a search that had little time has
+/// left out sizes between, or all that are longer.
+bool is_near(const tuning_row& row, std::size_t bytes) {
+    constexpr std::size_t shorter = 16;
+    constexpr std::size_t longer = 4;
+    if (bytes > row.bytes) return is_longest_of(row) || bytes <= longer * row.bytes;
+    return row.bytes / shorter <= std::max(bytes, smallest_class);
+}
+
+/// Schedules of all members are played.
+bool is_small(const team_members& members) {
+    constexpr std::uint32_t most = 64;
+    return members.count() <= most;
 }
 
 }  // namespace
@@ -74,8 +92,9 @@ void team_tuning::look_up(const tuning_table* table) {
 }
 
 const tuning_row* team_tuning::row_of(collective_kind what, std::size_t bytes) {
-    if (const tuning_row* const measured = measured_row(what, bytes)) return measured;
-    return costs_ == nullptr ? nullptr : row_from_model(what, bytes);
+    const tuning_row* const measured = measured_row(what, bytes);
+    if (costs_ == nullptr || (measured != nullptr && is_near(*measured, bytes))) return measured;
+    return row_from_model(what, bytes);
 }
 
 /// Calls that follow each other are mostly alike.
