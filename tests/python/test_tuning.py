@@ -136,6 +136,13 @@ def test_machines_grow_with_the_cores():
     assert cells.default_machines(40)[-2:] == ["threads:32", "processes:32"]
 
 
+@needs_module
+def test_what_is_named_twice_is_measured_once():
+    assert tune._checked_collectives(["scan", "barrier", "scan"]) == ["scan", "barrier"]
+    assert tune._checked_machines(["threads:4", "threads:2", "threads:4"]) \
+        == ["threads:4", "threads:2"]
+
+
 # --- contradictions -------------------------------------------------------------------------------
 
 
@@ -360,6 +367,7 @@ def test_a_damaged_table_is_not_overwritten(tmp_path: Path, selion):
         (("--hosts", "localhost"), "add -m fabric"),
         (("-m", "threads:2", "--hosts", "localhost"), "not for 'threads:2'"),
         (("-m", "thraeds:2"), "did you mean threads?"),
+        (("-m", ""), "'' is not a machine; legal: fabric, processes, threads."),
         (("-c", "all_reduc"), "There is no collective 'all_reduc'"),
         (("--check", "-m", "threads:2", "-o", "absent.json"), "does not exist"),
     ],

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from selion import launcher, native, schedules, spec
+from selion import known_machines, launcher, native, schedules, spec
 from selion.cli import completion, interruption
 from selion.cli.options import Hosts
 from selion.cli.output import answers_mistakes, print_table
@@ -68,16 +68,23 @@ def _checked_collectives(names: list[str] | None) -> list[str]:
         if name not in legal:
             near = did_you_mean(name, legal)
             raise Mistake(f"There is no collective '{name}'{near}; legal: {listing(legal)}.")
-    return names or legal
+    return list(dict.fromkeys(names or legal))
 
 
 def _checked_machines(machines: list[str] | None) -> list[str]:
     for machine in machines or []:
+        if not machine:  # which the library would take for its own choice
+            raise known_machines.unknown_machine(machine, _real_kinds())
         if machine.startswith("sim"):
             raise Mistake(f"'{machine}' is simulated; only real machines are tuned.")
         if "," in machine:
             raise Mistake(f"'{machine}' has options; machines are tuned without any.")
-    return machines or all_cells.default_machines(native.usable_cores())
+    named = machines or all_cells.default_machines(native.usable_cores())
+    return list(dict.fromkeys(named))
+
+
+def _real_kinds() -> list[str]:
+    return [kind.name for kind in native.load().machine_kinds() if kind.name != "sim"]
 
 
 @dataclass(frozen=True)
