@@ -263,6 +263,20 @@ def test_a_lucky_best_is_held_against_the_choice_again(monkeypatch: pytest.Monke
     assert len({seed for _, seed in asked}) == 5
 
 
+def test_a_table_whose_name_is_a_switch_is_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    used = set()
+
+    def measure(machine: str, collective: str, size: int, how: program.Effort, table: str) -> dict:
+        used.add(table)
+        return {**_measured(slots=200, board=100), "usual": "slots"}
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(program, "measure", measure)
+    cell = cells.Cell("threads:2", "gather", 8)
+    check.run([cell], Path("off"), time.monotonic() + 1, lambda _: None)
+    assert used == {str(tmp_path / "off")}, "SELION_TUNING=off would be no table"
+
+
 def test_how_far_choices_are_from_the_best():
     cell = cells.Cell("threads:2", "broadcast", 8)
     checked = [check.Checked(cell, "slots", 105, "board", 100),

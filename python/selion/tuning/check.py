@@ -61,13 +61,18 @@ def run(cells: Sequence[Cell], path: Path, end: float,
         tell(str(cell))
         left = max(first_end - time.monotonic(), 0.0) / (len(cells) - number)
         how = program.Effort(max(left, _least_seconds), seed=7, is_exhaustive=True)
-        found = program.measure(cell.machine, cell.collective, cell.size, how, str(path))
+        found = program.measure(cell.machine, cell.collective, cell.size, how, _setting(path))
         ns = {each["way"]: each["ns"] for each in found["rows"]}
         best = min(ns, key=lambda way: ns[way])
         chosen = found["usual"]
         checked.append(Checked(cell, chosen, ns[chosen], best, ns[best]))
         tell(None)
     return _confirmed(checked, path, end)
+
+
+def _setting(path: Path) -> str:
+    """What names the table in the environment: of a file called `off` the name alone would not."""
+    return str(path.absolute())
 
 
 def _confirmed(checked: Sequence[Checked], path: Path, end: float) -> list[Checked]:
@@ -81,7 +86,7 @@ def _confirmed(checked: Sequence[Checked], path: Path, end: float) -> list[Check
             left -= 1
             how = program.Effort(min(max(seconds, _least_seconds), _most_seconds), seed=20 + turn,
                                  is_exhaustive=True, ways=(seen.chosen, seen.best))
-            found = program.measure(cell.machine, cell.collective, cell.size, how, str(path))
+            found = program.measure(cell.machine, cell.collective, cell.size, how, _setting(path))
             jobs[cell].append({each["way"]: each["ns"] for each in found["rows"]})
     return [duelled(each, jobs[each.cell]) if each.cell in jobs else each for each in checked]
 
