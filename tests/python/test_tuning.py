@@ -30,8 +30,14 @@ _row = {"slots": 287.0, "board": 346.5}
     (None, ""),
     ("table.json", ""),
     ("other.json", "Programs started here read another table: SELION_TUNING is 'other.json'.\n"),
-    ("off", "Programs started here use no table: SELION_TUNING is off.\n"),
+    ("link.json", ""),
+    ("off", "Programs started here use no table: SELION_TUNING is 'off'.\n"),
+    ("No", "Programs started here use no table: SELION_TUNING is 'No'.\n"),
+    ("0", "Programs started here use no table: SELION_TUNING is '0'.\n"),
+    ("on", ""),
+    ("", ""),
 ])
+@needs_module
 def test_who_does_not_read_what_was_written_is_told(tmp_path: Path, monkeypatch, capsys,
                                                     setting: str | None, said: str):
     monkeypatch.chdir(tmp_path)
@@ -39,6 +45,8 @@ def test_who_does_not_read_what_was_written_is_told(tmp_path: Path, monkeypatch,
     if setting is not None:
         monkeypatch.setenv("SELION_TUNING", setting)
     path = tmp_path / "table.json"
+    path.touch()
+    (tmp_path / "link.json").symlink_to(path)
     tune.report(session.Found(rows={_place: _row}), path, path)
     assert capsys.readouterr().out == f"1 row is in {path}\n{said}"
 

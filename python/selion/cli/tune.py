@@ -146,13 +146,16 @@ def report(found: Found, path: Path, notes: Path) -> None:
 
 
 def _tell_other_table(path: Path) -> None:
-    """Where programs that are started here use another table than the one that was written."""
+    """Where SELION_TUNING has programs that are started here use another table than the one that
+    was written, or none. Of words that switch it on, and of none, nothing is said."""
     setting = os.environ.get("SELION_TUNING")
-    if setting is None:
+    module, _ = native.try_load()
+    if not setting or module is None:
         return
-    if setting == "off":
-        print("Programs started here use no table: SELION_TUNING is off.")
-    elif Path(setting).absolute() != path.absolute():
+    used = module.tuning_path_in_use()
+    if not used:
+        print(f"Programs started here use no table: SELION_TUNING is '{setting}'.")
+    elif used == setting and os.path.realpath(used) != os.path.realpath(path):
         print(f"Programs started here read another table: SELION_TUNING is '{setting}'.")
 
 
