@@ -12,13 +12,18 @@ from typing import Any
 from selion import job, launcher, places
 from selion.mistake import Failure, Mistake
 
+#: Variables that these programs do not see. A prefix, or meters that go to standard output, would
+#: stand before the answer; with a trace ways take other times than without one, and the file that
+#: the user has named for a program's would be written over.
+withheld = ("SELION_CACHE_TRACE", "SELION_METERS", "SELION_PREFIX", "SELION_TRACE")
 _usage_status = 2
 _most_shown = 60  # characters of an answer that is none
 
 
 def _output(program: str, arguments: Sequence[str], **changes: str) -> bytes:
     environment = job.environment(changes)
-    environment.pop("SELION_PREFIX", None)  # a prefix would stand before the answer
+    for variable in withheld:
+        environment.pop(variable, None)
     line = launcher.line_for([str(places.study_program(program)), *arguments], environment)
     child = job.start(line, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:

@@ -367,6 +367,27 @@ def test_a_prefix_does_not_stand_before_the_answer(selion):
 
 
 @needs_tuner
+def test_what_a_program_is_to_record_is_not_of_the_search(tmp_path: Path, selion):
+    kept = {name: tmp_path / name for name in ("trace.json", "meters.jsonl")}
+    for path in kept.values():
+        path.write_text("of a program")
+    accesses = tmp_path / "accesses"
+    few = ("-m", "threads:2", "-c", "barrier")
+    plain = selion("explain", "barrier", "-m", "threads:2")
+    for meters in (str(kept["meters.jsonl"]), "/dev/stdout"):
+        used = {"SELION_TRACE": str(kept["trace.json"]), "SELION_METERS": meters,
+                "SELION_CACHE_TRACE": str(accesses), "SELION_SPIN": "20", "SELION_TUNING": "off"}
+        done = selion("explain", "barrier", "-m", "threads:2", **used)
+        assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, "")
+        done = selion("tune", "--time", "1s", *few, "-o", "table.json", **used)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert {path.read_text() for path in kept.values()} == {"of a program"}
+    assert not accesses.exists()
+    about = json.loads((tmp_path / "table.json").read_text())["about"]
+    assert about["knobs"] == {"SELION_SPIN": "20"}
+
+
+@needs_tuner
 def test_a_damaged_table_is_not_overwritten(tmp_path: Path, selion):
     output = tmp_path / "table.json"
     output.write_text("{}")

@@ -122,6 +122,7 @@ def _about(seconds: float, found: Found) -> dict[str, Any]:
         "cores": known["cores"],
         "kernel": known["kernel"],
         "compiler": known["compiler"],
+        "knobs": program.knobs(known),
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": shlex.join(["selion", *sys.argv[1:]]),
         "seconds": seconds,

@@ -3,14 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from selion.explanation import Explanation
-from selion.measuring_program import ask
+from selion.measuring_program import ask, withheld
+from selion.study import conditions
 
 _name = "study_tune"
+
+
+def knobs(header: Mapping[str, Any]) -> dict[str, str]:
+    """The variables of a header that this program sees, and that may change what it measures: the
+    table in use has no part in it."""
+    return {name: value for name, value in conditions.settings(header).items()
+            if name not in (*withheld, "SELION_TUNING")}
 
 
 @dataclass(frozen=True)
