@@ -13,7 +13,7 @@ from typing import Any
 
 from children import end_groups, start
 from collectives.plan import Heat
-from surroundings import inherited
+from surroundings import inherited_with_table
 
 Row = dict[str, Any]
 most_seconds = 300  # of one process
@@ -33,8 +33,8 @@ def _run(command: tuple[str, ...], changes: dict[str, str]) -> tuple[str, str, s
     """How it ended, output, errors."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         try:
-            child = start(command, env={**inherited(left_out), **changes}, stdout=out,
-                          stderr=errors, stdin=subprocess.DEVNULL)
+            child = start(command, env={**inherited_with_table(left_out), **changes},
+                          stdout=out, stderr=errors, stdin=subprocess.DEVNULL)
         except OSError as problem:
             raise Trouble(f"{command[0]} cannot be run: {problem.strerror}") from None
         try:

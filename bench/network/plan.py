@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from network.places import Places, Trouble
+from surroundings import table_setting
 
 Row = dict[str, Any]
 bench = Path(__file__).resolve().parent.parent
@@ -77,7 +78,8 @@ def command(where: Places, name: str, ranks: int, program: Path) -> list[str]:
     if name == open_mpi.name:
         yields = {"mpi_yield_when_idle": "1" if ranks > pair else "0"}
         return where.open_mpi(ranks, {**_open_mpi, **yields}, {}, program)
-    return where.open_mpi(ranks, {}, _selion, program)
+    passed = {**_selion, "SELION_TUNING": table_setting()}
+    return where.open_mpi(ranks, {}, passed, program)
 
 
 def parsed(output: str) -> dict[str, float]:

@@ -17,7 +17,7 @@ from typing import IO
 from children import end_groups, start
 from simulator.figures import Row
 from simulator.plan import Heat
-from surroundings import inherited
+from surroundings import inherited_with_table
 
 left_out = ("SELION_",)  # what would change the machine or have the simulator record
 most_seconds = 600  # of one process
@@ -38,7 +38,8 @@ def why_absent(heat: Heat, programs: Path) -> str:
 
 
 def _environment(machine: str) -> dict[str, str]:
-    return {**inherited(left_out), **({"SELION_MACHINE": machine} if machine else {})}
+    return {**inherited_with_table(left_out),
+            **({"SELION_MACHINE": machine} if machine else {})}
 
 
 def _end_in_words(status: int) -> str:

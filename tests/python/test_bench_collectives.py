@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -10,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Selion, root, write_script
-from selion import places
+from conftest import Selion, needs_module, root, write_script
+from selion import native, places
 from selion.mistake import Failure
 
 sys.path.insert(0, str(root / "bench"))
@@ -142,6 +143,38 @@ def test_beside_busy_programs(programs, tmp_path):
     assert {row["median_ns"] for row in programs.rows()} == {3}
     assert "busy programs: 3" in done.stdout
     assert "| met |" not in done.stdout  # no goal is for a host that is busy
+
+
+# Tells by which table it goes, and what else of Selion it is told.
+_tells_settings = """
+    import json, os
+    told = {key: value for key, value in os.environ.items() if key.startswith("SELION_")}
+    print(json.dumps({"operation": "barrier", "contestant": "selion", "ns": [1], "told": told}))
+    print(json.dumps({"complete": True}))
+"""
+
+
+_digest = hashlib.sha256(b"a table").hexdigest()[:12]
+
+
+@needs_module
+@pytest.mark.parametrize(("given", "used", "noted"), [
+    ({}, "off", "none"),
+    ({"SELION_TUNING": "other.json", "SELION_METERS": "1"}, "other.json", _digest),
+])
+def test_only_a_table_that_is_named_counts(programs, tmp_path, given, used, noted):
+    """One that was once tuned here would make figures of this host others than of another."""
+    write_script(tmp_path / "bin" / plan.program, _tells_settings)
+    usual = tmp_path / "selion" / Path(native.load().tuning_path_in_use()).name
+    usual.parent.mkdir()
+    usual.write_text("what was tuned here")
+    (tmp_path / "other.json").write_text("a table")
+    done = programs.run("--quick", "--ranks", "2", XDG_CACHE_HOME=str(tmp_path), **given)
+    assert done.returncode == 0, done.stderr
+    header, *rows = map(json.loads, programs.rows_file.read_text().splitlines())
+    assert (header["tuning"], header["knobs"]) == (noted, {"SELION_TUNING": used})
+    assert {tuple(row["told"]) for row in rows} == {("SELION_TUNING", "SELION_MACHINE")}
+    assert {row["told"]["SELION_TUNING"] for row in rows} == {used}
 
 
 @pytest.mark.parametrize(("arguments", "words"), [

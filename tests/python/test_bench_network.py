@@ -91,6 +91,17 @@ def test_a_peer_that_cannot_be_built_is_named(path, tmp_path):
     assert str(caught.value) == "mpicxx.mpich could not build mpi.cpp: mpi.cpp:1: error: no mpi.h"
 
 
+@pytest.mark.parametrize(("given", "used"), [(None, "off"), ("table.json", "table.json")])
+def test_only_a_table_that_is_named_counts(monkeypatch, given, used):
+    monkeypatch.delenv("SELION_TUNING", raising=False)
+    if given:
+        monkeypatch.setenv("SELION_TUNING", given)
+    passed = {}
+    monkeypatch.setattr(OneHost, "open_mpi", lambda *given: passed.update(given[3]))
+    plan.command(OneHost(), "Selion", 2, root)
+    assert passed["SELION_TUNING"] == used
+
+
 def test_the_others_of_a_round_go_on(path, tmp_path):
     write_script(path / "iperf3", f"{_server}\nelse: sys.exit(1)")
     own = write_script(tmp_path / "own", r"print('barrier\t10')")
