@@ -62,8 +62,13 @@ def distance(row: Row) -> str:
 
 
 def comparable(rows: list[Row]) -> tuple[list[Row], str]:
-    """The rows of the distance that most have, and a sentence about it."""
+    """The rows of the distance that most have, and a sentence about it. Those during which the
+    cores moved are of no one distance, and can be compared with nothing."""
     counted = Counter(distance(row) for row in rows)
+    moved = counted.pop("moved", 0)
+    if moved and not counted:
+        return [], (f"moved during each of {len(rows)} rows, which can be compared with nothing; "
+                    "no goal is judged")
     kept, count = max(counted.items(), key=lambda item: item[1], default=("unknown", 0))
     text = f"{kept} ({count} of {len(rows)} rows; the others are left out)"
     return [row for row in rows if distance(row) == kept], text

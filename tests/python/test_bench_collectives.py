@@ -253,6 +253,15 @@ def test_rows_of_another_distance_are_left_out():
     assert report.comparable([])[0] == []
 
 
+def test_rows_during_which_the_cores_moved_are_compared_with_nothing():
+    moved = [{**row("threads:2", 100, turn=turn), "signal_ns": [150, 50]} for turn in range(3)]
+    near = [row(name, 100, signal_ns=50) for name in ("threads:2", "MPICH")]
+    kept, sentence = report.comparable([*moved, *near])
+    assert kept == near and sentence.startswith("near (2 of 5 rows")
+    assert report.comparable(moved) == ([], (
+        "moved during each of 3 rows, which can be compared with nothing; no goal is judged"))
+
+
 def test_who_does_not_yield_runs_once_where_ranks_share_a_processor():
     scope = plan.Scope(Path("bin"), Path("peers"), list(all_peers))
     taking_part = {turn: [heat.name for heat in plan.heats(scope, 64, turn)] for turn in (0, 1)}
