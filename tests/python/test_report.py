@@ -245,13 +245,20 @@ def test_a_file_has_the_form_that_was_asked_for_and_its_folder_is_made(selion, t
 def test_results_are_not_replaced_by_their_report(selion: Selion, tmp_path: Path):
     write(tmp_path / "out", "s", [header, row(), row(params={"ints": 2})])
     results = tmp_path / "out" / "s" / "results.jsonl"
+    others = [results.with_name(name) for name in ("field.json", "results.previous.jsonl")]
+    for other in others:
+        other.write_text("{}")
     before = results.read_bytes()
-    for named in ("out/s/results.jsonl", "out/../out/s/results.jsonl"):
+    for named, held in (("out/s/results.jsonl", "results that the report is made of"),
+                        ("out/../out/s/results.jsonl", "results that the report is made of"),
+                        ("out/s/field.json", "results that the report is made of"),
+                        ("out/s/results.previous.jsonl", "results of an earlier run")):
         done = selion("report", "out", "--format", "html", "-o", named)
-        assert (done.returncode, done.stderr) == (2, (
-            f"selion report: '{named}' holds results that the report is made of, which it would "
-            "replace; choose another --out.\n"))
+        assert done.returncode == 2
+        assert done.stderr.endswith(f"selion report: '{named}' holds {held}, which it would "
+                                    "replace; choose another --out.\n")
     assert results.read_bytes() == before
+    assert [other.read_text() for other in others] == ["{}", "{}"]
 
 
 @needs_module

@@ -18,6 +18,7 @@ from selion.report.runs import warning
 from selion.report.sections import sections_of
 from selion.whole_file import is_special, write_whole
 from selion.study import catalog
+from selion.study.rows import previous_name
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,23 @@ def make(folders: Sequence[Path], title: str) -> Report:
     several = warning({section.name: section.runs for section in sections})
     figures = [note for section in sections for note in section.notes]
     return Report(title, sections, fields, [*several, *collected.notes, *figures, *notes],
-                  collected.files)
+                  [*collected.files, *map(Path.resolve, collected.fields)])
 
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
+
+
+def _expect_no_results(out: Path, sources: Sequence[Path]) -> None:
+    """@error Mistake for a file that the report is made of, or in which rows are kept beside it."""
+    path = Path(os.path.realpath(out))
+    held = ""
+    if path in sources:
+        held = "results that the report is made of"
+    elif path.name == previous_name and any(path.parent == each.parent for each in sources):
+        held = "results of an earlier run"
+    if held:
+        raise Mistake(f"'{out}' holds {held}, which it would replace; choose another --out.")
 
 
 def write(report: Report, form: str, out: Path | None) -> Written:
@@ -51,9 +64,8 @@ def write(report: Report, form: str, out: Path | None) -> Written:
     @error Mistake if the file is one of those that the report is made of, or cannot have plots
     beside it that it needs.
     """
-    if out is not None and Path(os.path.realpath(out)) in report.sources:
-        raise Mistake(f"'{out}' holds results that the report is made of, which it would replace; "
-                      "choose another --out.")
+    if out is not None:
+        _expect_no_results(out, report.sources)
     plots = sum(len(section.charts) for section in report.sections)
     studies = _counted(len(report.sections), "study", "studies")
     words = f"{studies}, {_counted(plots, 'plot', 'plots')}"

@@ -28,6 +28,8 @@ _needed_types = {
     "repetition": int,
     "seed": int,
 }
+#: Beside a results file, what a new run has put aside.
+previous_name = "results.previous.jsonl"
 #: Keys of a header whose values are texts by names.
 tables = ("constants", "knobs", "programs")
 _printed_keys = {"params", "metric", "value", "unit", "p5", "p95", "n", "repetition", "ranks"}
@@ -206,7 +208,7 @@ class ResultFile:
             if self._lacks_rows():
                 self.path.unlink()
             elif self.path.exists() and not self.path.is_dir():
-                self.path.replace(self.path.with_name("results.previous.jsonl"))
+                self.path.replace(self.path.with_name(previous_name))
             self._open()
         self.append([header])
 
