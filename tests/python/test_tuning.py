@@ -263,7 +263,7 @@ def test_a_lucky_best_is_held_against_the_choice_again(monkeypatch: pytest.Monke
     monkeypatch.setattr(program, "measure", measure)
     seen = check.Checked(cells.Cell("threads:2", "gather", 8), "slots", 150, "board", 100)
     good = check.Checked(cells.Cell("threads:2", "gather", 32), "slots", 100, "board", 100)
-    sure, other = check._confirmed([seen, good], Path("table"), time.monotonic() + 1)
+    sure, other = check._confirmed([seen, good], check._Jobs(Path("table")), time.monotonic() + 1)
     assert other is good
     assert sure.best_ns == 100
     assert sure.beyond == pytest.approx((100 / 90 * 1.3 * 1.05) ** (1 / 3) - 1)
@@ -283,6 +283,24 @@ def test_a_table_whose_name_is_a_switch_is_checked(monkeypatch: pytest.MonkeyPat
     cell = cells.Cell("threads:2", "gather", 8)
     check.run([cell], Path("off"), time.monotonic() + 1, lambda _: None)
     assert used == {str(tmp_path / "off")}, "SELION_TUNING=off would be no table"
+
+
+def test_a_check_begins_nothing_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch):
+    now, begun = [0.0], []
+
+    def measure(machine: str, collective: str, size: int, how: program.Effort, table: str) -> dict:
+        begun.append(now[0])
+        now[0] += how.seconds + 0.1
+        return {**_measured(slots=200, board=100), "usual": "slots"}
+
+    monkeypatch.setattr(program, "measure", measure)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    few = [cells.Cell("threads:2", "gather", size) for size in range(8, 808, 8)]
+    found = check.run(few, Path("table"), 2.0, lambda _: None)
+    assert max(begun) < 2.0 < now[0] + 0.2
+    assert 0 < len(found.checked) < 20
+    assert found.left == 100 - len(found.checked)
+    assert check.run(few, Path("table"), now[0], lambda _: None) == check.Outcome([], 100)
 
 
 def test_how_far_choices_are_from_the_best():
@@ -328,7 +346,10 @@ def test_tune_then_explain_and_check(tmp_path: Path, selion):
     assert told["way"] == told["candidates"][0][0]
     other = selion("explain", "all_reduce", "-m", "threads", "-n", "2", **used, SELION_TUNING="off")
     assert "predicted with 2 ranks" in other.stdout
-    checked = selion("tune", "--check", "--time", "2s", *few, **used)
+    checked = selion("tune", "--check", "--time", "0.01s", *few, **used)
+    assert (checked.returncode, checked.stdout) == (1, "")
+    assert "There was no time to check any of 11 cells; give it more" in checked.stderr
+    checked = selion("tune", "--check", "--time", "20s", *few, **used)
     assert checked.returncode in (0, 1) and "of 11 choices are within 10 %" in checked.stdout
 
 

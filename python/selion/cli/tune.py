@@ -21,7 +21,7 @@ from selion import known_machines, launcher, native, schedules, spec
 from selion.cli import completion, interruption
 from selion.cli.options import Hosts
 from selion.cli.output import answers_mistakes, print_table
-from selion.mistake import Mistake, did_you_mean, listing
+from selion.mistake import Failure, Mistake, did_you_mean, listing
 from selion.study.header import header
 from selion.tuning import cells as all_cells
 from selion.tuning import check, program, table
@@ -130,6 +130,10 @@ def _about(seconds: float, found: Found) -> dict[str, Any]:
     }
 
 
+def _counted_cells(count: int) -> str:
+    return "one cell" if count == 1 else f"{count} cells"
+
+
 def report(found: Found, path: Path, notes: Path) -> None:
     """Tells what a search has come to, and where it is."""
     if found.mended:
@@ -140,7 +144,7 @@ def report(found: Found, path: Path, notes: Path) -> None:
     if len(found.violations) > _most_shown:
         print(f"{len(found.violations) - _most_shown} smaller contradictions are in the file.")
     if found.left:
-        print(f"There was no time for {found.left} cells; go on with --resume ({notes}).")
+        print(f"There was no time for {_counted_cells(found.left)}; go on with --resume ({notes}).")
     rows = len(found.rows)
     print(f"{rows} {'row is' if rows == 1 else 'rows are'} in {path}")
     _tell_other_table(path)
@@ -197,18 +201,25 @@ def _check(wanted: _Wanted, place: program.Place) -> None:
         raise Mistake(f"'{path}' {problem}; 'selion tune' writes it.")
     cells, _ = _cells(wanted)
     with _progress(len(cells)) as tell:
-        checked = check.run(cells, path, wanted.end, tell)
+        found = check.run(cells, path, wanted.end, tell)
+    if not found.checked:
+        raise Failure(f"There was no time to check any of {len(cells)} cells; give it more with "
+                      "--time.")
     columns = ["machine", "collective", "bytes", "chosen", "ns", "best", "ns", "beyond %"]
-    print_table(columns, [each.columns() for each in checked])
-    print(check.sentence(checked))
-    if not all(each.is_good for each in checked):
+    print_table(columns, [each.columns() for each in found.checked])
+    print(check.sentence(found.checked))
+    if found.left:
+        print(f"There was no time for {_counted_cells(found.left)}.")
+    if not all(each.is_good for each in found.checked):
         raise typer.Exit(1)
 
 
 @answers_mistakes("tune")
 def command(
     limit: Annotated[
-        str, typer.Option("--time", metavar="TIME", help="At most so long: 30s, 5m, 1h.")
+        str,
+        typer.Option("--time", metavar="TIME",
+                     help="So long: 30s, 5m, 1h. The job that is under way then is finished."),
     ] = "5m",
     machine: Annotated[
         list[str] | None,

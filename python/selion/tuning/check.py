@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from selion.tuning import meetings, program
 from selion.tuning.cells import Cell
@@ -52,43 +53,71 @@ class Checked:
                 f"{self.ns:.0f}", self.best, f"{self.best_ns:.0f}", f"{100 * self.beyond:.1f}"]
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """@param left cells for which there was no time."""
+
+    checked: list[Checked]
+    left: int
+
+
+class _Jobs:
+    """Measures with a table, until the time is over."""
+
+    def __init__(self, path: Path) -> None:
+        # Of a file that is called `off` the name alone would be a switch.
+        self._table = str(path.absolute())
+        self._overhead = 0.02  # seconds that a job takes beyond what it is given
+
+    def share(self, end: float, count: int) -> float | None:
+        """Seconds for each of so many; None if there is no time for one."""
+        left = end - time.monotonic()
+        if left < _least_seconds + self._overhead:
+            return None
+        return max(left / count - self._overhead, _least_seconds)
+
+    def run(self, cell: Cell, how: program.Effort) -> dict[str, Any]:
+        begun = time.monotonic()
+        found = program.measure(cell.machine, cell.collective, cell.size, how, self._table)
+        beyond = max(time.monotonic() - begun - how.seconds, 0.0)
+        self._overhead += 0.2 * (beyond - self._overhead)
+        return found
+
+
 def run(cells: Sequence[Cell], path: Path, end: float,
-        tell: Callable[[str | None], None]) -> list[Checked]:
-    """@param end when all should be done, by the steady clock, as nearly as that can be kept."""
+        tell: Callable[[str | None], None]) -> Outcome:
+    """@param end when all should be done, by the steady clock: no job is begun later."""
+    jobs = _Jobs(path)
     checked = []
     first_end = end - _share_for_duels * (end - time.monotonic())
     for number, cell in enumerate(cells):
+        seconds = jobs.share(first_end, len(cells) - number)
+        if seconds is None:
+            break
         tell(str(cell))
-        left = max(first_end - time.monotonic(), 0.0) / (len(cells) - number)
-        how = program.Effort(max(left, _least_seconds), seed=7, is_exhaustive=True)
-        found = program.measure(cell.machine, cell.collective, cell.size, how, _setting(path))
+        found = jobs.run(cell, program.Effort(seconds, seed=7, is_exhaustive=True))
         ns = {each["way"]: each["ns"] for each in found["rows"]}
         best = min(ns, key=lambda way: ns[way])
         chosen = found["usual"]
         checked.append(Checked(cell, chosen, ns[chosen], best, ns[best]))
         tell(None)
-    return _confirmed(checked, path, end)
+    return Outcome(_confirmed(checked, jobs, end), len(cells) - len(checked))
 
 
-def _setting(path: Path) -> str:
-    """What names the table in the environment: of a file called `off` the name alone would not."""
-    return str(path.absolute())
-
-
-def _confirmed(checked: Sequence[Checked], path: Path, end: float) -> list[Checked]:
-    """By turns, so that the jobs of a cell are apart."""
+def _confirmed(checked: Sequence[Checked], jobs: _Jobs, end: float) -> list[Checked]:
+    """By turns, so that the jobs of a cell are apart; with fewer of them where time is short."""
     doubtful = {each.cell: each for each in checked if not each.is_good}
-    jobs: dict[Cell, list[meetings.Job]] = {cell: [] for cell in doubtful}
-    left = _duels * len(doubtful)
-    for turn in range(_duels):
-        for cell, seen in doubtful.items():
-            seconds = max(end - time.monotonic(), 0.0) / left
-            left -= 1
-            how = program.Effort(min(max(seconds, _least_seconds), _most_seconds), seed=20 + turn,
-                                 is_exhaustive=True, ways=(seen.chosen, seen.best))
-            found = program.measure(cell.machine, cell.collective, cell.size, how, _setting(path))
-            jobs[cell].append({each["way"]: each["ns"] for each in found["rows"]})
-    return [duelled(each, jobs[each.cell]) if each.cell in jobs else each for each in checked]
+    met: dict[Cell, list[meetings.Job]] = {cell: [] for cell in doubtful}
+    turns = [(turn, seen) for turn in range(_duels) for seen in doubtful.values()]
+    for number, (turn, seen) in enumerate(turns):
+        seconds = jobs.share(end, len(turns) - number)
+        if seconds is None:
+            break
+        how = program.Effort(min(seconds, _most_seconds), seed=20 + turn, is_exhaustive=True,
+                             ways=(seen.chosen, seen.best))
+        found = jobs.run(seen.cell, how)
+        met[seen.cell].append({each["way"]: each["ns"] for each in found["rows"]})
+    return [duelled(each, met[each.cell]) if met.get(each.cell) else each for each in checked]
 
 
 def duelled(seen: Checked, jobs: Sequence[meetings.Job]) -> Checked:
@@ -99,6 +128,7 @@ def duelled(seen: Checked, jobs: Sequence[meetings.Job]) -> Checked:
 
 
 def sentence(checked: Sequence[Checked]) -> str:
+    """@pre there are some."""
     good = sum(each.is_good for each in checked)
     worst = max(checked, key=lambda each: each.beyond)
     flat = sum(each.is_flat_beside_tree for each in checked)
