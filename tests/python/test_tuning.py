@@ -15,7 +15,7 @@ from conftest import needs_module
 from selion.cli import tune
 from selion.mistake import Mistake
 from selion.tuning import cells, check, consistency, meetings, program, session, table
-from selion.tuning.notes import Notes
+from selion.tuning.notes import Asked, Notes
 from selion.tuning.table import Place
 from studying import needs_tuner
 
@@ -238,7 +238,7 @@ def test_ways_meet_as_often_as_there_is_time(monkeypatch: pytest.MonkeyPatch, tm
 
     monkeypatch.setattr(program, "measure", measure)
     notes = Notes(tmp_path / "notes", "here")
-    notes.begin({}, is_resumed=False)
+    notes.begin(Asked([cell], {}, {}), is_resumed=False)
     search = session.Search([cell], notes, 0, False, lambda _: None)
     notes.add(cell, _measured(slots=100, board=110))
     search._meet_all(time.monotonic() - 1)

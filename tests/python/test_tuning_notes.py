@@ -16,7 +16,7 @@ from conftest import clean_environment, command, seconds
 from selion.cli import tune
 from selion.mistake import Mistake
 from selion.tuning import cells, program, session, table
-from selion.tuning.notes import Notes
+from selion.tuning.notes import Asked, Notes
 from studying import needs_tuner
 
 _host = "0" * 16
@@ -31,9 +31,17 @@ def _of(cell: cells.Cell, **changes: object) -> dict:
             "rows": rows, **changes}
 
 
+_now = {"selion": "0.1.0", "commit": "new", "program": "abc", "kernel": "6", "knobs": {},
+        "any_order": False}
+
+
+def _asked(*few: cells.Cell, networks: dict[str, str] | None = None, **changes: object) -> Asked:
+    return Asked(few, networks or {}, _now | changes)
+
+
 def _note(path: Path, *noted: cells.Cell, networks: dict[str, str] | None = None) -> None:
     with Notes(path, _host) as notes:
-        notes.begin(networks or {}, is_resumed=False)
+        notes.begin(_asked(networks=networks), is_resumed=False)
         for cell in noted:
             notes.add(cell, _of(cell))
 
@@ -41,7 +49,7 @@ def _note(path: Path, *noted: cells.Cell, networks: dict[str, str] | None = None
 def _noted(path: Path, host: str = _host, networks: dict[str, str] | None = None) -> set:
     """What a search goes on with."""
     with Notes(path, host) as notes:
-        notes.begin(networks or {}, is_resumed=True)
+        notes.begin(_asked(networks=networks), is_resumed=True)
         return set(notes.done)
 
 
@@ -64,7 +72,7 @@ def test_notes_of_another_host_are_left_as_they_are(tmp_path: Path, is_resumed: 
     with pytest.raises(Mistake, match="'.*part' holds notes of another host; it is left as it is, "
                                       "so move it away or choose another --output."):
         with Notes(path, "1" * 16) as notes:
-            notes.begin({}, is_resumed)
+            notes.begin(_asked(), is_resumed)
     assert path.read_text() == text
 
 
@@ -72,13 +80,13 @@ def test_notes_of_other_searches_are_kept(tmp_path: Path):
     path = tmp_path / "table.json.part"
     _note(path, _on_network, networks={"fabric:8": "fabric/net/2x4"})
     with Notes(path, _host) as notes:
-        notes.begin({}, is_resumed=False)
+        notes.begin(_asked(), is_resumed=False)
         assert notes.done == {}
         notes.add(_scan, _of(_scan))
         notes.drop([_scan])
     assert _noted(path) == {_on_network}
     with Notes(path, _host) as notes:
-        notes.begin({}, is_resumed=True)
+        notes.begin(_asked(), is_resumed=True)
         notes.drop([_on_network])
     assert not path.exists(), "there is nothing to go on with"
 
@@ -88,17 +96,71 @@ def test_what_is_measured_anew_counts(tmp_path: Path):
     _note(path, _scan)
     newer = _of(_scan, members=3)
     with Notes(path, _host) as notes:
-        notes.begin({}, is_resumed=False)
+        notes.begin(_asked(), is_resumed=False)
         notes.add(_scan, newer)
     with Notes(path, _host) as notes:
-        notes.begin({}, is_resumed=True)
+        notes.begin(_asked(), is_resumed=True)
         assert notes.done == {_scan: newer}
+
+
+_gather = cells.Cell("threads:2", "gather", 8)
+
+
+def test_a_search_that_begins_anew_drops_what_was_noted_of_its_cells(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    _note(path, _scan, _gather)
+    with Notes(path, _host) as notes:
+        notes.begin(_asked(_scan), is_resumed=False)
+    assert _noted(path) == {_gather}, "who goes on with it would take what is older than it"
+
+
+@pytest.mark.parametrize(("changes", "why"), [
+    ({"any_order": True}, "--any-order was not given, and is"),
+    ({"knobs": {"SELION_SPIN": "20"}}, "SELION_SPIN was not set, is 20"),
+    ({"kernel": "7"}, "the kernel was 6, is 7"),
+    ({"program": "xyz"}, "the measuring program was of another build"),
+    ({"program": "xyz", "commit": "newer"}, "the commit was new, is newer"),
+])
+def test_cells_of_other_circumstances_are_not_gone_on_with(tmp_path: Path, changes, why: str):
+    path = tmp_path / "table.json.part"
+    _note(path, _scan, _gather)
+    text = path.read_text()
+    with Notes(path, _host) as notes, pytest.raises(Mistake) as caught:
+        notes.begin(_asked(_scan, **changes), is_resumed=True)
+    assert str(caught.value) == (
+        f"'{path}' has cells that were measured otherwise: {why}. They would stand beside others "
+        "in one table. Without --resume they are dropped and all is measured anew; --output FILE "
+        "leaves them, and makes another table.")
+    assert path.read_text() == text
+    with Notes(path, _host) as notes:
+        notes.begin(_asked(_on_network, **changes), is_resumed=True)
+        assert notes.done == {}, "of other cells they are in nobody's way, and stay"
+        notes.add(_on_network, _of(_on_network))
+    assert _noted(path) == {_scan, _gather}
+    assert json.loads(path.read_text().splitlines()[0])["searches"] == [_now, _now | changes]
+
+
+def test_files_that_the_program_is_not_made_of_may_change(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    _note(path, _scan)
+    with Notes(path, _host) as notes:
+        notes.begin(_asked(_scan, commit="newer"), is_resumed=True)
+        assert set(notes.done) == {_scan}
+
+
+def test_notes_that_do_not_say_whose_they_are_are_not_gone_on_with(tmp_path: Path):
+    path = tmp_path / "table.json.part"
+    _note(path, _scan)
+    head, line, _ = path.read_text().split("\n")
+    path.write_text(json.dumps({"host": _host, "networks": {}}) + f"\n{line}\n")
+    with Notes(path, _host) as notes, pytest.raises(Mistake, match="settings they are was not no"):
+        notes.begin(_asked(_scan), is_resumed=True)
 
 
 def test_one_search_at_a_time_has_the_notes(tmp_path: Path):
     path = tmp_path / "table.json.part"
     with Notes(path, _host) as notes:
-        notes.begin({}, is_resumed=False)
+        notes.begin(_asked(), is_resumed=False)
         with pytest.raises(Mistake, match="Another 'selion tune' is under way and has '.*part'; "):
             Notes(path, _host)
         notes.add(_scan, _of(_scan))
@@ -148,7 +210,7 @@ def test_a_file_of_other_things_is_left_as_it_is(tmp_path: Path, text: bytes, is
     path.write_bytes(text)
     with pytest.raises(Mistake, match="'.*part' holds no notes of 'selion tune'; it is left as"):
         with Notes(path, _host) as notes:
-            notes.begin({}, is_resumed)
+            notes.begin(_asked(), is_resumed)
     assert path.read_bytes() == text
 
 
@@ -162,7 +224,7 @@ def test_jobs_in_which_ways_have_met_are_notes(tmp_path: Path):
     path = tmp_path / "table.json.part"
     measured = session.settled(_of(_scan), _of(_scan)) | {"finalists": ["slots", "board"]}
     with Notes(path, _host) as notes:
-        notes.begin({}, is_resumed=False)
+        notes.begin(_asked(), is_resumed=False)
         notes.add(_scan, measured)
     assert _noted(path) == {_scan}
 
@@ -231,7 +293,7 @@ def test_the_table_behind_a_link_is_written(tmp_path: Path, monkeypatch: pytest.
         tune._tune(_wanted(link), place)
         assert link.is_symlink() and len(table.read(path, _host)) == 1
     with Notes(path.with_name("table.json.part"), _host) as notes:
-        notes.begin({}, is_resumed=False)
+        notes.begin(_asked(), is_resumed=False)
         with pytest.raises(Mistake, match="Another 'selion tune' is under way"):
             tune._tune(_wanted(link), place)
 

@@ -26,7 +26,8 @@ from selion.study.header import header
 from selion.tuning import cells as all_cells
 from selion.tuning import check, program, table
 from selion.tuning.cells import Cell
-from selion.tuning.notes import Notes
+from selion.tuning.circumstances import Circumstances, circumstances
+from selion.tuning.notes import Asked, Notes
 from selion.tuning.session import Found, Search
 
 _most_shown = 10  # contradictions
@@ -112,17 +113,9 @@ def _cells(wanted: _Wanted) -> tuple[list[Cell], dict[str, str]]:
     return all_cells.cells(ranks, wanted.collectives), networks
 
 
-def _about(seconds: float, found: Found) -> dict[str, Any]:
-    known = header()
+def _about(seconds: float, found: Found, now: Circumstances) -> dict[str, Any]:
     return {
-        "selion": known["selion"],
-        "commit": known["commit"],
-        "node": known["host"],
-        "processor": known["cpu"],
-        "cores": known["cores"],
-        "kernel": known["kernel"],
-        "compiler": known["compiler"],
-        "knobs": program.knobs(known),
+        **now,
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": shlex.join(["selion", *sys.argv[1:]]),
         "seconds": seconds,
@@ -181,14 +174,15 @@ def _tune(wanted: _Wanted, place: program.Place) -> None:
     table.read(path, place.host)  # a mistake about it is told before anything is measured
     with Notes(path.with_name(path.name + ".part"), place.host) as notes:
         cells, networks = _cells(wanted)
-        notes.begin(networks, wanted.is_resumed)
+        now = circumstances(header(), wanted.any_order)
+        notes.begin(Asked(cells, networks, now), wanted.is_resumed)
         with _progress(len(cells)) as tell:
             for cell in cells:
                 if cell in notes.done:
                     tell(None)
             found = Search(cells, notes, wanted.end, wanted.any_order, tell).run()
         kept = table.read(path, place.host)  # again: it is what has come meanwhile that is kept
-        table.write(path, place.host, {**kept, **found.rows}, _about(wanted.seconds, found))
+        table.write(path, place.host, {**kept, **found.rows}, _about(wanted.seconds, found, now))
         if not found.left:
             notes.drop(cells)
     report(found, path, notes.path)

@@ -7,12 +7,14 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from selion.mistake import Failure, Mistake
 from selion.tuning.cells import Cell
+from selion.tuning.circumstances import Circumstances, differences
 
 _most_ns = 1e18  # thirty years
 
@@ -74,21 +76,36 @@ def _is_of(cell: Cell, measured: Any) -> bool:
     )
 
 
-def _read_line(line: bytes) -> tuple[Cell, dict[str, Any]] | None:
-    """None for what is no note."""
+def _read_line(line: bytes) -> tuple[Cell, dict[str, Any], int] | None:
+    """With the number of the search; None for what is no note."""
     try:
         noted = json.loads(line)
         machine, collective, size = noted["cell"]
         is_cell = isinstance(machine, str) and isinstance(collective, str) and type(size) is int
         cell = Cell(machine, collective, size)
-        return (cell, noted["measured"]) if is_cell and _is_of(cell, noted["measured"]) else None
+        if not is_cell or not _is_of(cell, noted["measured"]):
+            return None
+        search = noted.get("search")
+        return cell, noted["measured"], search if type(search) is int else -1
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _line(cell: Cell, measured: dict[str, Any]) -> bytes:
-    noted = {"cell": [cell.machine, cell.collective, cell.size], "measured": measured}
-    return json.dumps(noted).encode() + b"\n"
+@dataclass(frozen=True)
+class Asked:
+    """What a search is about to measure.
+
+    @param networks what tables call the network of each machine that has one."""
+
+    cells: Sequence[Cell]
+    networks: Mapping[str, str]
+    circumstances: Circumstances
+
+
+@dataclass(frozen=True)
+class _Note:
+    measured: dict[str, Any]
+    circumstances: Circumstances
 
 
 class Notes:
@@ -104,7 +121,9 @@ class Notes:
         self.done: dict[Cell, dict[str, Any]] = {}
         self._host = host
         self._networks: dict[str, str] = {}
-        self._noted: dict[Cell, dict[str, Any]] = {}
+        self._searches: list[Circumstances] = []
+        self._now: Circumstances = {}
+        self._noted: dict[Cell, _Note] = {}
         self._open_file = self._open() if path.exists() else None
 
     def _open(self) -> IO[bytes]:
@@ -134,23 +153,42 @@ class Notes:
         with contextlib.suppress(OSError):  # which has been told where it was met first
             self._open_file.close()
 
-    def begin(self, networks: Mapping[str, str], is_resumed: bool) -> None:
-        """Opens the file, and reads what was noted on this host.
+    def begin(self, asked: Asked, is_resumed: bool) -> None:
+        """Opens the file, and reads what was noted on this host; what was noted of a machine on
+        another network is dropped.
 
-        @param networks what tables call the network of each machine that has one: what was noted
-        of that machine on another network is dropped. @param is_resumed whether what was noted is
-        done.
-        @error Mistake if a search is under way, or if the file is not this host's notes: it is not
-            to be lost. Failure if it cannot be written.
+        @param is_resumed whether what was noted is done; else it is dropped, of the cells that are
+        asked for.
+        @error Mistake if a search is under way, if the file is not this host's notes, or if it has
+            cells that are asked for of other circumstances: they are not to be lost. Failure if it
+            cannot be written.
         """
         text = self._file.read()
         if text:
             head, *lines = text.split(b"\n")
-            self._read(head, lines, networks)
-        self._networks.update(networks)
+            self._read(head, lines, asked.networks)
+        self._networks.update(asked.networks)
+        self._now = asked.circumstances
         if is_resumed:
-            self.done = dict(self._noted)
+            self._expect_no_others(asked)
+            self.done = {cell: note.measured for cell, note in self._noted.items()
+                         if not differences(note.circumstances, self._now)}
+        else:
+            for cell in asked.cells:
+                self._noted.pop(cell, None)
         self._write_all()
+
+    def _expect_no_others(self, asked: Asked) -> None:
+        found: dict[str, None] = {}
+        for cell in asked.cells:
+            if cell in self._noted:
+                then = self._noted[cell].circumstances
+                found.update(dict.fromkeys(differences(then, self._now)))
+        if found:
+            raise Mistake(
+                f"'{self.path}' has cells that were measured otherwise: {', '.join(found)}. They "
+                "would stand beside others in one table. Without --resume they are dropped and all "
+                "is measured anew; --output FILE leaves them, and makes another table.")
 
     def _read(self, head: bytes, lines: Iterable[bytes], networks: Mapping[str, str]) -> None:
         refusal = (f"'{self.path}' %s; it is left as it is, so move it away or choose another "
@@ -159,19 +197,32 @@ class Notes:
             told = json.loads(head)
             host = told["host"]
             self._networks = {str(key): str(name) for key, name in told["networks"].items()}
+            searches = [each if isinstance(each.get("knobs"), dict) else {}
+                        for each in told.get("searches", ())]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise Mistake(refusal % "holds no notes of 'selion tune'") from None
         if host != self._host:
             raise Mistake(refusal % "holds notes of another host")
-        for cell, measured in filter(None, map(_read_line, lines)):
+        for cell, measured, search in filter(None, map(_read_line, lines)):
             network = networks.get(cell.machine)
             if network in (None, self._networks.get(cell.machine)):
-                self._noted[cell] = measured
+                known = search in range(len(searches))
+                self._noted[cell] = _Note(measured, searches[search] if known else {})
+
+    def _line(self, cell: Cell) -> bytes:
+        note = self._noted[cell]
+        noted = {"cell": [cell.machine, cell.collective, cell.size],
+                 "search": self._searches.index(note.circumstances), "measured": note.measured}
+        return json.dumps(noted).encode() + b"\n"
 
     def _write_all(self) -> None:
         """Over what is there, so that little is lost where this is cut short."""
-        head = json.dumps({"host": self._host, "networks": self._networks}).encode() + b"\n"
-        lines = [head, *(_line(*each) for each in self._noted.items())]
+        self._searches = [self._now]
+        for note in self._noted.values():
+            if note.circumstances not in self._searches:
+                self._searches.append(note.circumstances)
+        head = {"host": self._host, "networks": self._networks, "searches": self._searches}
+        lines = [json.dumps(head).encode() + b"\n", *map(self._line, self._noted)]
         with _told(self.path):
             self._file.seek(0)
             if self._noted:
@@ -181,12 +232,13 @@ class Notes:
 
     def add(self, cell: Cell, measured: dict[str, Any]) -> None:
         has_head = bool(self._noted)
-        self.done[cell] = self._noted[cell] = measured
+        self.done[cell] = measured
+        self._noted[cell] = _Note(measured, self._now)
         if not has_head:
             self._write_all()
             return
         with _told(self.path):
-            self._file.write(_line(cell, measured))
+            self._file.write(self._line(cell))
             self._file.flush()
 
     def drop(self, cells: Iterable[Cell]) -> None:

@@ -3,23 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from selion import places
 from selion.explanation import Explanation
-from selion.measuring_program import ask, withheld
-from selion.study import conditions
+from selion.measuring_program import ask
+from selion.mistake import Failure
 
 _name = "study_tune"
+_digest_letters = 12
 
 
-def knobs(header: Mapping[str, Any]) -> dict[str, str]:
-    """The variables of a header that this program sees, and that may change what it measures: the
-    table in use has no part in it."""
-    return {name: value for name, value in conditions.settings(header).items()
-            if name not in (*withheld, "SELION_TUNING")}
+def digest() -> str | None:
+    """What tells this program, which has the library within it, from that of another build; None if
+    it is not built."""
+    try:
+        content = places.study_program(_name).read_bytes()
+    except (Failure, OSError):
+        return None
+    return hashlib.sha256(content).hexdigest()[:_digest_letters]
 
 
 @dataclass(frozen=True)
