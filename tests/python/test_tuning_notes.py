@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -303,6 +304,37 @@ def test_links_in_a_circle_are_no_table(tmp_path: Path):
     link.symlink_to(link)
     with pytest.raises(Mistake, match="link.json' cannot be read: Too many levels of symbolic"):
         tune._tune(_wanted(link), program.Place(_host, tmp_path / "unused.json"))
+
+
+def test_each_row_of_a_table_has_its_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    place = program.Place(_host, tmp_path / "table.json")
+    monkeypatch.setattr(program, "team_of", lambda machine: program.Team("threads", 2))
+    monkeypatch.setattr(program, "measure",
+                        lambda *of_cell: _of(cells.Cell(*of_cell[:3])))
+
+    def tune_some(*collectives: str) -> list[tuple[float, set[str]]]:
+        """By search, how it was asked and the collectives whose rows it has measured."""
+        seconds = 60 + len(collectives)
+        tune._tune(replace(_wanted(None), collectives=list(collectives), seconds=seconds), place)
+        rows = sorted(map(str, table.read(place.path, _host)))
+        searches = json.loads(place.path.read_text())["about"]["searches"]
+        assert sorted(row for each in searches for row in each["measured"]) == rows
+        return [(each["seconds"], {row.split()[0] for row in each["measured"]})
+                for each in searches]
+
+    assert tune_some("scan") == [(61, {"scan"})]
+    assert tune_some("gather", "exscan") == [(61, {"scan"}), (62, {"gather", "exscan"})]
+    assert tune_some("exscan") == [(61, {"scan"}), (62, {"gather"}), (61, {"exscan"})]
+    assert tune_some("scan", "gather") == [(61, {"exscan"}), (62, {"scan", "gather"})]
+
+
+def test_a_table_that_tells_of_one_search_has_that_of_all_its_rows(tmp_path: Path):
+    row = table.Place("scan", "threads", 2, 8)
+    table.write(tmp_path / "table.json", _host, {row: {"slots": 1}},
+                {"commit": "old", "violations": []})
+    assert table.searches(tmp_path / "table.json", [row]) == [
+        {"commit": "old", "measured": [str(row)]}]
+    assert table.searches(tmp_path / "absent.json", []) == []
 
 
 @needs_tuner

@@ -24,9 +24,9 @@ from selion.cli.output import answers_mistakes, print_table
 from selion.mistake import Failure, Mistake, did_you_mean, listing
 from selion.study.header import header
 from selion.tuning import cells as all_cells
-from selion.tuning import check, program, table
+from selion.tuning import check, consistency, program, table
 from selion.tuning.cells import Cell
-from selion.tuning.circumstances import Circumstances, circumstances
+from selion.tuning.circumstances import circumstances
 from selion.tuning.notes import Asked, Notes
 from selion.tuning.session import Found, Search
 
@@ -113,14 +113,21 @@ def _cells(wanted: _Wanted) -> tuple[list[Cell], dict[str, str]]:
     return all_cells.cells(ranks, wanted.collectives), networks
 
 
-def _about(seconds: float, found: Found, now: Circumstances) -> dict[str, Any]:
+def _asked_how(wanted: _Wanted) -> dict[str, Any]:
     return {
-        **now,
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": shlex.join(["selion", *sys.argv[1:]]),
-        "seconds": seconds,
-        "violations": [str(each) for each in found.violations],
+        "seconds": wanted.seconds,
     }
+
+
+def _keep(found: Found, path: Path, host: str, search: dict[str, Any]) -> None:
+    """Puts the rows of a search among those of the table, as it is now: others may have come."""
+    kept = table.read(path, host)
+    rows = {**kept, **found.rows}
+    searches = table.with_search(table.searches(path, kept), search, found.rows, rows)
+    violations = [str(each) for each in consistency.violations(rows)]
+    table.write(path, host, rows, {"searches": searches, "violations": violations})
 
 
 def _counted_cells(count: int) -> str:
@@ -139,6 +146,9 @@ def report(found: Found, path: Path, notes: Path) -> None:
     if found.left:
         print(f"There was no time for {_counted_cells(found.left)}; go on with --resume ({notes}).")
     rows = len(found.rows)
+    if rows == 0:
+        print(f"No cell was measured, so nothing was written to {path}.")
+        return
     print(f"{rows} {'row is' if rows == 1 else 'rows are'} in {path}")
     _tell_other_table(path)
 
@@ -181,8 +191,8 @@ def _tune(wanted: _Wanted, place: program.Place) -> None:
                 if cell in notes.done:
                     tell(None)
             found = Search(cells, notes, wanted.end, wanted.any_order, tell).run()
-        kept = table.read(path, place.host)  # again: it is what has come meanwhile that is kept
-        table.write(path, place.host, {**kept, **found.rows}, _about(wanted.seconds, found, now))
+        if found.rows:
+            _keep(found, path, place.host, {**now, **_asked_how(wanted)})
         if not found.left:
             notes.drop(cells)
     report(found, path, notes.path)

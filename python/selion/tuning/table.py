@@ -8,7 +8,7 @@ sum, so a file that was changed or cut is known to be damaged.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,13 +77,43 @@ def check_of(host: str, rows: list[str]) -> str:
 def write(path: Path, host: str, rows: Mapping[Place, Row], about: Mapping[str, Any]) -> None:
     """Replaces the file at once, so that nobody ever reads half of it.
 
-    @param about where the rows come from; its keys are not those of the table.
+    @param about where the rows come from; its keys are not those of the table, as the library
+    tells them by the line.
     @error Failure if it cannot be written.
     """
     texts = [row_text(place, rows[place]) for place in sorted(rows, key=str)]
     content = {"format": format_name, "host": host, "about": dict(about), "rows": texts,
                "check": check_of(host, texts)}
     write_whole(path, json.dumps(content, indent=1) + "\n")
+
+
+def searches(path: Path, rows: Iterable[Place]) -> list[dict[str, Any]]:
+    """Those that the rows of a table come from: each with the places of its rows as `measured`.
+
+    @param rows of the table; if it tells of one search only, all of them are of that one.
+    """
+    try:
+        about = dict(json.loads(path.read_text(encoding="utf-8"))["about"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []
+    if "searches" not in about:
+        about.pop("violations", None)
+        return [{**about, "measured": sorted(map(str, rows))}] if about else []
+    return [each for each in about["searches"] if isinstance(each.get("measured"), list)]
+
+
+def with_search(earlier: Iterable[Mapping[str, Any]], new: Mapping[str, Any],
+                measured: Iterable[Place], rows: Iterable[Place]) -> list[dict[str, Any]]:
+    """The searches of a table to which a new one has come: of each what is still its own, and those
+    that nothing is left of not at all.
+
+    @param measured by the new one. @param rows of the whole table then.
+    """
+    own = set(map(str, measured))
+    left = set(map(str, rows)) - own
+    kept = [{**each, "measured": [place for place in each["measured"] if place in left]}
+            for each in earlier]
+    return [*(each for each in kept if each["measured"]), {**new, "measured": sorted(own)}]
 
 
 def read(path: Path, host: str) -> dict[Place, Row]:
