@@ -20,7 +20,9 @@ _usage_status = 2
 _most_shown = 60  # characters of an answer that is none
 
 
-def _output(program: str, arguments: Sequence[str], **changes: str) -> bytes:
+def _output_and_said(program: str, arguments: Sequence[str],
+                     **changes: str) -> tuple[bytes, str]:
+    """What it answers, and what it says beside that."""
     environment = job.environment(changes)
     for variable in withheld:
         environment.pop(variable, None)
@@ -42,9 +44,19 @@ def _output(program: str, arguments: Sequence[str], **changes: str) -> bytes:
             f"The measuring program ended with exit status {job.exit_status(child.returncode)}: "
             f"{said or 'it said nothing'}"
         )
+    return out, said
+
+
+def _output(program: str, arguments: Sequence[str], **changes: str) -> bytes:
+    out, said = _output_and_said(program, arguments, **changes)
     if said:
         print(said, file=sys.stderr)
     return out
+
+
+def said_by(program: str, arguments: Sequence[str], **changes: str) -> str:
+    """What a program says beside its answer. @error as `ask`"""
+    return _output_and_said(program, arguments, **changes)[1]
 
 
 def _object(program: str, text: bytes) -> dict[str, Any]:

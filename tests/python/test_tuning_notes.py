@@ -285,6 +285,7 @@ def _wanted(output: Path | None) -> tune._Wanted:
 
 def test_the_table_behind_a_link_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(program, "team_of", lambda machine: program.Team("threads", 2))
+    monkeypatch.setattr(tune, "misunderstood", lambda *_: {})
     monkeypatch.setattr(program, "measure", lambda *_: _of(_scan))
     (tmp_path / "real").mkdir()
     path, link = tmp_path / "real" / "table.json", tmp_path / "link.json"
@@ -309,6 +310,7 @@ def test_links_in_a_circle_are_no_table(tmp_path: Path):
 def test_each_row_of_a_table_has_its_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     place = program.Place(_host, tmp_path / "table.json")
     monkeypatch.setattr(program, "team_of", lambda machine: program.Team("threads", 2))
+    monkeypatch.setattr(tune, "misunderstood", lambda *_: {})
     monkeypatch.setattr(program, "measure",
                         lambda *of_cell: _of(cells.Cell(*of_cell[:3])))
 
@@ -360,6 +362,7 @@ def test_rows_that_have_come_meanwhile_are_kept(tmp_path: Path, monkeypatch: pyt
         return _of(_scan)
 
     monkeypatch.setattr(program, "team_of", lambda machine: program.Team("threads", 2))
+    monkeypatch.setattr(tune, "misunderstood", lambda *_: {})
     monkeypatch.setattr(program, "measure", measure)
     tune._tune(_wanted(None), place)
     assert table.read(place.path, _host).keys() > {other}

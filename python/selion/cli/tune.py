@@ -29,6 +29,7 @@ from selion.tuning.cells import Cell
 from selion.tuning.circumstances import circumstances
 from selion.tuning.notes import Asked, Notes
 from selion.tuning.session import Found, Search
+from selion.tuning.understood import misunderstood
 
 _most_shown = 10  # contradictions
 _units = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -121,9 +122,20 @@ def _asked_how(wanted: _Wanted) -> dict[str, Any]:
     }
 
 
+def _understood(path: Path, host: str) -> dict[table.Place, table.Row]:
+    """The rows of a table, without those for which the library would ignore all of it."""
+    rows = table.read(path, host)
+    lost = misunderstood(rows, host)
+    for place, why in list(lost.items())[:_most_shown]:
+        print(f"A row of {path} is left out, {place}: {why}.")
+    if len(lost) > _most_shown:
+        print(f"{len(lost) - _most_shown} more rows are left out for their like.")
+    return {place: row for place, row in rows.items() if place not in lost}
+
+
 def _keep(found: Found, path: Path, host: str, search: dict[str, Any]) -> None:
     """Puts the rows of a search among those of the table, as it is now: others may have come."""
-    kept = table.read(path, host)
+    kept = _understood(path, host)
     rows = {**kept, **found.rows}
     searches = table.with_search(table.searches(path, kept), search, found.rows, rows)
     violations = [str(each) for each in consistency.violations(rows)]
@@ -204,6 +216,10 @@ def _check(wanted: _Wanted, place: program.Place) -> None:
         problem = "has no rows" if path.exists() else "does not exist"
         raise Mistake(f"'{path}' {problem}; 'selion tune' writes it.")
     cells, _ = _cells(wanted)
+    for machine in wanted.machines:
+        if why := program.trouble_with(path, machine):
+            raise Mistake(f"'{path}' {why}; programs on '{machine}' ignore it, so there are no "
+                          "choices to check. 'selion tune' writes it anew.")
     with _progress(len(cells)) as tell:
         found = check.run(cells, path, wanted.end, tell)
     if not found.checked:

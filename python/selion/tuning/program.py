@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from selion import places
 from selion.explanation import Explanation
-from selion.measuring_program import ask
+from selion.measuring_program import ask, said_by
 from selion.mistake import Failure
 
 _name = "study_tune"
@@ -53,6 +54,16 @@ def team_of(machine: str) -> Team:
     """@error Mistake for a machine that does not exist, Failure if it cannot be started."""
     found = ask(_name, ["explain", "barrier", "0"], SELION_MACHINE=machine, SELION_TUNING="off")
     return Team(found["machine"], found["members"])
+
+
+def trouble_with(path: Path, machine: str) -> str:
+    """Why jobs on a machine ignore a table, or rows of it, as the library says it after the file's
+    name; empty if they use it."""
+    absolute = str(path.absolute())
+    said = said_by(_name, ["explain", "barrier", "0"], SELION_MACHINE=machine,
+                   SELION_TUNING=absolute)
+    found = re.search(rf"warning: the tuning file {re.escape(absolute)} (.+)$", said, re.M)
+    return found[1].partition("; it is ignored")[0] if found else ""
 
 
 def explain(machine: str, collective: str, size: int, table: str | None = None) -> Explanation:
