@@ -230,6 +230,23 @@ def test_a_damaged_line_is_not_thrown_away(fake, damaged):
     assert fake.results.read_text() == "".join(lines)
 
 
+@pytest.mark.parametrize("asked", [["--resume"], ["--compare"], ["--resume", "--mix"]])
+def test_rows_of_another_study_are_not_gone_on_with(fake, asked):
+    """Its experiments may have the same names, and rows of both would be shown as those of one."""
+    assert fake.run("--quick").returncode == 0
+    text = fake.results.read_text().replace('"study": "fake"', '"study": "other"', 1)
+    fake.results.write_text(text)
+    fake.runs()
+    done = fake.run(*asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("selion study: selion-out/fake/results.jsonl has rows of another study, "
+                           "other, and this is 'fake'; choose another --out.\n")
+    assert (fake.runs(), fake.results.read_text()) == ([], text)
+    fake.results.write_text(text.replace('"study": "other", ', "", 1))
+    done = fake.run(*asked)
+    assert done.returncode == 2 and "line 2 is no row of results" in done.stderr
+
+
 @pytest.mark.parametrize("schema", [2, 0, "1", None, True])
 @pytest.mark.parametrize("asked", [(), ("--mix",), ("--compare",)])
 def test_rows_of_another_schema_are_not_gone_on_with(fake, schema, asked):

@@ -21,6 +21,7 @@ Row = dict[str, Any]
 
 #: What a row of a file needs so that its point can be told; beside them a value of any type.
 _needed_types = {
+    "study": str,
     "experiment": str,
     "machine": str,
     "params": dict,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from selion import places
-from selion.mistake import Mistake
+from selion.mistake import Mistake, listing
 from selion.study import conditions, header
 from selion.study.catalog import Study
 from selion.study.crew import Crew
@@ -87,6 +87,7 @@ class Session:
         with ResultFile(self.folder) as file:
             found = file.read() if go_on else Results()  # locked: it stays true
             self._expect_known_schema(found.parts, file.path)
+            self._expect_own_rows(found.rows, file.path)
             finished = Finished(found, self.study.experiments, self.request.seed)
             missing: Sequence[Point] = [
                 point
@@ -121,6 +122,15 @@ class Session:
                     f"knows {header.schema}. Without --resume all is measured anew, and that file "
                     "kept as results.previous.jsonl; --out DIR takes another folder."
                 )
+
+    def _expect_own_rows(self, rows: Iterable[Row], path: Path) -> None:
+        """@error Mistake for rows of another study, which may have experiments of the same name."""
+        others = sorted({row["study"] for row in rows} - {self.study.name})
+        if others:
+            raise Mistake(
+                f"{path} has rows of {'another study' if len(others) == 1 else 'other studies'}, "
+                f"{listing(others)}, and this is '{self.study.name}'; choose another --out."
+            )
 
     @staticmethod
     def _machines(points: Iterable[Point]) -> set[str]:
