@@ -24,6 +24,8 @@ from selion.report.curves import charts_of, usual_plans
 from selion.report.page import html, style, table_of
 from selion.report.sections import section_of
 from selion.report.select import answer, find_value
+from selion.study.compare import compare
+from selion.study.plan import Request
 
 
 def row(**changes):
@@ -104,6 +106,25 @@ def test_repetitions_are_one_dot_with_a_spread(section):
     [chart] = [each for each in made.charts if "quicker" in each.title]
     dot = chart.curves[0].dots[0]
     assert (dot.y, dot.low, dot.high) == (22.0, 20.0, 30.0)
+
+
+def test_figures_are_compared_with_the_rows_that_the_study_compares(section):
+    """Another seed is a repetition in plots; `selion study --compare` goes by the usual one."""
+    rows = [row(value=25.0), row(value=60.0, seed=2), row(value=80.0, seed=9),
+            row(params={"ints": 5}, value=1.0), row(params={"ints": 5}, value=9.0, seed=2)]
+    made = section(*rows)
+    study = studies()["mesh-broadcast"]
+    command = compare(study, Request(), [each for each in rows if each["seed"] == 1])
+    assert made.verdict == command.sentence() + (
+        " These are the rows of seed 1; those of the seeds 2, 9 count in plots alone.")
+    assert [(cell.measured, cell.is_within) for cell in made.cells] == [(25.0, True), (1.0, None)]
+    assert "furthest off" not in made.worst
+    [chart] = [each for each in made.charts if "quicker" in each.title]
+    dot = chart.curves[0].dots[0]
+    assert (dot.y, dot.low, dot.high, dot.published) == (60.0, 25.0, 80.0, 25)
+    made = section(*(each for each in rows if each["seed"] != 1))
+    assert [cell.measured for cell in made.cells] == [60.0, 9.0], "--compare --seed 2 says so"
+    assert made.verdict.endswith(" rows of seed 2; those of seed 9 count in plots alone.")
 
 
 def test_a_value_over_another_one():

@@ -10,6 +10,7 @@ from typing import Any
 
 from selion.mistake import Mistake
 from selion.report.asked_for import machine_asked_for, params_of
+from selion.report.select import seed_of
 from selion.study import plan
 from selion.study.axes import Axis, nothing
 from selion.study.catalog import Experiment
@@ -84,11 +85,9 @@ def _axis_words(experiment: Experiment, rows: Sequence[Row]) -> list[str]:
 
 
 def _by_seed(rows: Sequence[Row]) -> dict[int, list[Row]]:
-    """Rows without a seed are those of the usual one."""
     found: dict[int, list[Row]] = {}
     for row in rows:
-        seed = row.get("seed")
-        found.setdefault(seed if type(seed) is int else usual_seed, []).append(row)
+        found.setdefault(seed_of(row), []).append(row)
     return dict(sorted(found.items()))
 
 

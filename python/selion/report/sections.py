@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from selion import native
+from selion.mistake import listing
 from selion.report.cells import Cell, cells_of, verdict_of, worst
 from selion.report.chart import Chart
 from selion.report.collect import Results
@@ -17,7 +18,7 @@ from selion.report.machines import told_apart
 from selion.report.names import contents_of
 from selion.report.pictures import Picture, picture_of
 from selion.report.runs import Run, only_where_several, told
-from selion.report.select import answer, machine_name
+from selion.report.select import answer, machine_name, of_one_seed, seed_of
 from selion.study.catalog import Experiment, Study
 from selion.study.published import Published
 from selion.study.rows import Row
@@ -93,6 +94,14 @@ def _conclude(section: Section, contents: Contents, rows: Sequence[Row],
     )
 
 
+def _of_other_seeds(compared: Sequence[Row], others: Sequence[int]) -> str:
+    if not others:
+        return ""
+    seeds = f"seed {others[0]}" if len(others) == 1 else f"the seeds {listing(others)}"
+    return (f" These are the rows of seed {seed_of(compared[0])}; those of {seeds} count in plots "
+            "alone.")
+
+
 def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
     """@error Failure if the study's report.toml or published.csv is malformed."""
     study = studies.get(results.study)
@@ -116,14 +125,15 @@ def section_of(results: Results, studies: Mapping[str, Study]) -> Section:
     if study:
         section.source = study.source
         section.basis_markdown = _basis_of(study)
-        verdict = verdict_of(study, rows)
+        compared, other_seeds = of_one_seed(rows)
+        verdict = verdict_of(study, compared)
         section.notes = list(verdict.faults)
         if verdict.published or verdict.faults:
-            section.verdict = verdict.sentence()
+            section.verdict = verdict.sentence() + _of_other_seeds(compared, other_seeds)
             section.worst = worst(verdict)
-        section.cells = cells_of(verdict, rows)
+        section.cells = cells_of(verdict, compared)
         of_cells = {(cell.experiment, cell.metric) for cell in section.cells}
-        section.runs_of_cells = told(row for row in rows
+        section.runs_of_cells = told(row for row in compared
                                      if (row["experiment"], row["metric"]) in of_cells)
     return section
 

@@ -12,6 +12,7 @@ from selion.mistake import Mistake
 from selion.report.asked_for import is_measured_on
 from selion.report.contents import Conclusion, Value
 from selion.study.catalog import Experiment
+from selion.study.plan import usual_seed
 from selion.study.rows import Row
 
 
@@ -33,8 +34,24 @@ def shown_machine(row: Row) -> str:
     return str(row.get("machine_shown") or machine_name(row))
 
 
+def seed_of(row: Row) -> int:
+    """Rows without a seed are those of the usual one."""
+    seed = row.get("seed")
+    return seed if type(seed) is int else usual_seed
+
+
+def of_one_seed(rows: Sequence[Row]) -> tuple[list[Row], list[int]]:
+    """The rows that published figures are compared with, and the seeds of the others: as
+    `selion study --compare` has it, those of the usual seed; where it has none, of the least."""
+    seeds = sorted({seed_of(row) for row in rows})
+    compared = usual_seed if usual_seed in seeds else seeds[0] if seeds else usual_seed
+    return ([row for row in rows if seed_of(row) == compared],
+            [seed for seed in seeds if seed != compared])
+
+
 def measured_by(row: Row) -> tuple[Any, ...]:
-    """What rows of one point must share to be repetitions of each other."""
+    """What rows of one point must share to be repetitions of each other. Another seed is one more
+    throw of the same dice: what varies with it is the spread that plots show."""
     return (row["machine"], row.get("ranks"), row.get("origin"))
 
 
