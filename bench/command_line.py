@@ -3,12 +3,13 @@
 measured, and Ctrl-C ends it with a sentence."""
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 interrupted = 130
@@ -65,6 +66,39 @@ def trouble_writing(file: Path | None, text: str) -> str:
 
 def json_lines(rows: Iterable[dict]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _keep_part(file: Path | None, header: dict, rows: list[dict]) -> str:
+    """Writes what there is. @return a sentence about it; nothing if there is none, or no file."""
+    if file is None or not rows:
+        return ""
+    trouble = trouble_writing(file, json_lines([{**header, "complete": False}, *rows]))
+    return trouble or f"what was measured until then is in {file}, which says that it is not all"
+
+
+@contextlib.contextmanager
+def kept(file: Path | None, header: dict, rows: list[dict]) -> Iterator[None]:
+    """While rows are measured: if that is cut short, by a program that fails or by whoever ends it,
+    those that there are get into the file.
+
+    @param header as it is then. @param rows to which those that are measured are added."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        part = _keep_part(file, header, rows)
+        if not part:
+            raise
+        print(f"Interrupted; {part}.", file=sys.stderr)
+        sys.exit(interrupted)
+    except BaseException:
+        if part := _keep_part(file, header, rows):
+            print(f"{part[0].upper()}{part[1:]}.", file=sys.stderr)
+        raise
+
+
+def whole(header: dict, rows: Iterable[dict]) -> str:
+    """Lines of a file with all that was to be measured."""
+    return json_lines([{**header, "complete": True}, *rows])
 
 
 def check_names(only: str, operations: Iterable[str]) -> None:

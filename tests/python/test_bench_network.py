@@ -7,7 +7,6 @@ import argparse
 import importlib.machinery
 import importlib.util
 import os
-import random
 import re
 import subprocess
 import sys
@@ -106,9 +105,10 @@ def test_the_others_of_a_round_go_on(path, tmp_path):
     write_script(path / "iperf3", f"{_server}\nelse: sys.exit(1)")
     own = write_script(tmp_path / "own", r"print('barrier\t10')")
     peer = write_script(tmp_path / "peer", r"print('barrier\t20\nputs\t', end=''); exit(3)")
-    given = argparse.Namespace(ranks=[2], repeat=1)
+    given = argparse.Namespace(ranks=[2], repeat=1, seed=1)
     programs = {"Selion": own, "Open MPI": peer}
-    rows, troubles = script().play_round(OneHost(), programs, given, random.Random(1), 0)
+    rows: list[dict] = []
+    troubles = script().play_round(OneHost(), programs, given, 0, rows)
     assert sorted(troubles) == ["Open MPI, 2 ranks, ended with status 3",
                                 "iperf3 ended with status 1"]
     assert sorted((row["contestant"], row["ns"]) for row in rows) == [

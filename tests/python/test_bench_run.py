@@ -54,6 +54,33 @@ def test_a_part_is_measured(run):
     assert "| barrier | threads:2 | 50 ns | | | (50 ns to 50 ns, 6) |" in done.stdout
 
 
+# Measures in the first repetition, and in the second one ends otherwise.
+_ends = """
+    import json, os, signal, sys, time
+    if sys.argv[sys.argv.index("--seed") + 1] == "2":
+        END
+    print(json.dumps({"operation": "barrier", "machine": "threads:2", "contestant": "selion",
+                      "is_selion": True, "ns": [50]}))
+"""
+_said = "hat was measured until then is in rows.jsonl, which says that it is not all.\n"
+
+
+@pytest.mark.parametrize(("end", "status", "words"), [
+    ("sys.exit(3)", 1, f"W{_said}"),
+    ("os.kill(os.getppid(), signal.SIGTERM); time.sleep(100)", 143, f"W{_said}"),
+    ("os.kill(os.getppid(), signal.SIGINT); time.sleep(100)", 130, f"Interrupted; w{_said}"),
+])
+def test_what_was_measured_is_kept_however_it_ends(run, tmp_path, monkeypatch, end, status, words):
+    monkeypatch.chdir(tmp_path)
+    write_script(tmp_path / "bin" / "bench_pair", _ends.replace("END", end))
+    done = run("--program", "pair", "--json", "rows.jsonl")
+    assert done.returncode == status and words in done.stderr
+    header, *rows = map(json.loads, (tmp_path / "rows.jsonl").read_text().splitlines())
+    assert (header["complete"], header["repeat"], len(rows)) == (False, 3, 2)
+    assert run("--program", "pair", "--repeat", "1", "--json", "rows.jsonl").returncode == 0
+    assert json.loads((tmp_path / "rows.jsonl").read_text().splitlines()[0])["complete"] is True
+
+
 @pytest.mark.parametrize(("options", "status", "words"), [
     (("--repeat", "0"), 2, "--repeat: '0' is not a whole number from 1 on"),
     (("--rounds", "0"), 2, "--rounds: '0' is not a whole number from 1 on"),
