@@ -421,7 +421,7 @@ def test_a_sentence_that_leads_to_lines_below_is_no_end_of_the_first_line(progra
 
 def test_a_time_limit(program):
     for limit in ("1.5", "6", "24"):  # on a slow host it may be over before the ranks have begun
-        out = program.expect_no_fault(
+        status, out, errors = program.run(
             f"""
             def main(world):
                 print(os.getpid(), flush=True)
@@ -432,6 +432,7 @@ def test_a_time_limit(program):
                 print(error)
             """
         )
+        assert status == 0, errors
         *pids, sentence = out.splitlines()
         assert sentence == f"The time limit of {limit} s is over; the job was ended."
         for pid in pids:
@@ -439,6 +440,7 @@ def test_a_time_limit(program):
         if len(pids) == 2:
             break
     assert len(pids) == 2
+    assert "absent: rank 0: " in errors  # where the ranks were
 
 
 _waits = """
