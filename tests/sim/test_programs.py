@@ -104,3 +104,11 @@ def test_verbose_says_what_is_simulated(on_machine):
 def test_ranks_use_their_own_memory_in_the_order_of_time(on_machine, machine):
     done = on_machine(machine, "test_own_memory")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_words_on_the_first_stack_cost_the_same_in_each_run(on_machine):
+    """The kernel lets that stack begin elsewhere within a line in each run."""
+    runs = [on_machine("sim:bluegene-p,ranks=8", "test_main_counters", PADDING="x" * (16 * shift))
+            for shift in range(8)]
+    assert all(done.returncode == 0 for done in runs)
+    assert len({done.stdout for done in runs}) == 1

@@ -231,8 +231,7 @@ void simulation::word_has_changed(detail::shared_word& word) {
             // It spins on its own copy, which has just become invalid, and fetches the line again.
             const std::uint32_t number = rank.context.rank;
             seen_at =
-                model_.node->wake + node_of(number).access(thread_of(number),
-                                                           reinterpret_cast<std::uintptr_t>(&word),
+                model_.node->wake + node_of(number).access(thread_of(number), line_place(&word),
                                                            access_kind::read, seen_at);
         }
         if (word.value < rank.goal_of(word)) return;
