@@ -25,8 +25,8 @@ void note_sleeper(detail::shared_word& word, std::uint32_t rank) {
 }  // namespace
 
 /// The first look at a clock or a word costs nothing, so that differences of times are exact. A
-/// rank that looks again without doing anything else waits for something to happen, and then time
-/// must pass.
+/// rank that looks again, and has done nothing in between that took time, waits for something to
+/// happen: then time must pass.
 void simulation::poll(rank_state& rank) {
     if (!rank.polled_just_now) {
         rank.polled_just_now = true;
@@ -126,7 +126,7 @@ void simulation::charge(detail::rank_context& context, const work& amount) {
     }
     const processor_costs& costs = processor_of(context.rank);
     rank_state& rank = ranks_[context.rank];
-    rank.polled_just_now = false;
+    const ticks begun = time_of(rank);
     if (!nodes_.empty() && amount.flops != 0) {
         catch_up();  // threads of a core take turns at its units
         ticks& now = time_of(rank);
@@ -142,6 +142,7 @@ void simulation::charge(detail::rank_context& context, const work& amount) {
               costs.store.of(amount.stores) + costs.copied_byte.of(amount.copied_bytes) +
               std::min(model_.tick.from_ps(amount.picoseconds), longest_time),
           charge_less);
+    note_work(rank, begun);
 }
 
 void simulation::fall_in(detail::rank_context& context) {

@@ -48,16 +48,18 @@ struct rank_state {
     std::uint32_t leaving : 24 = 0;  ///< messages that will leave when its own time has come
     activity doing : 2 = activity::computes;
     standstill why : 4 = standstill::none;
-    bool polled_just_now : 1 = false;  ///< nothing has happened since it read the clock or a signal
+    bool polled_just_now : 1 = false;  ///< no work since it read the clock or a signal took time
 
     bool has_timed_out = false;
     bool is_in_call = false;     ///< holds the big lock, where there is one
     bool is_disturbed = false;   ///< an interrupt has wanted the lock during its call
     bool dispatches = false;     ///< its call is in the dispatcher and finds what comes
     bool is_interrupts = false;  ///< the dispatcher was entered last by an interrupt, not by a call
+    std::uint16_t rests = 0;     ///< how often it has stood still at `rested_at`
     std::int64_t left_ns = 0;    ///< the host's time when it began or last left a call, if counted
     std::uint64_t committed_bytes = 0;  ///< of its memory, promised to allocations
     ticks processor_until = -1;         ///< busy with messages until then
+    ticks rested_at = -1;               ///< when it went on last, after it had stood still
     message* inbox_end = nullptr;
     ticks disturbance = 0;      ///< time that its call has yet to lose by that
     ticks handling_until = -1;  ///< a handler runs until then

@@ -13,6 +13,10 @@ namespace {
 /// all the same.
 constexpr int most_rounds = 1000;
 
+/// Times that a rank may stand still at one time of its clock. Ranks that many others send
+/// something at once do so now and then, and must not pay for it.
+constexpr std::uint16_t most_rests = 1000;
+
 /// Processor time of the thread: what other programs take does not count.
 std::int64_t thread_time_ns() {
     timespec now{};
@@ -271,17 +275,41 @@ void simulation::spend_host_time(rank_state& rank) {
 /// Stops the rank until an event resumes it; meanwhile it serves what comes. May return before
 /// that, when it has served what had come before: the caller looks again whether it has to wait.
 void simulation::stand_still(rank_state& rank, standstill why) {
-    if (rank.inbox != nullptr) return serve_inbox(rank);
+    ticks& now = rank.self->now;
+    const ticks begun = now;
+    if (rank.inbox != nullptr) {
+        serve_inbox(rank);
+        static_cast<void>(pays_for_rest(rank, begun));
+        return;
+    }
     rank.doing = activity::waits;
     rank.why = why;
-    rank.polled_just_now = false;
-    ticks& now = rank.self->now;
     if (follower_ != nullptr) follower_->rank_is_idle(engine_, rank.context.rank, now);
     publish(rank.record.is_waiting, 1u);
     engine_.suspend();
     publish(rank.record.is_waiting, 0u);
     rank.why = standstill::none;
     go_on(rank);
+    // A word may be there at the very time at which the rank stops; an answer of no time is a look.
+    const bool is_work = now > begun || why != standstill::answer;
+    if (!pays_for_rest(rank, begun) && is_work) rank.polled_just_now = false;
+}
+
+/// One that stands still again and again, and no time passes, asks for something until it gets it,
+/// as by calls whose answers it awaits. Then time must pass, as for one that looks again and again.
+/// @param begun when it stood still. @return whether it does.
+bool simulation::pays_for_rest(rank_state& rank, ticks begun) {
+    const bool is_another = rank.self->now > begun || rank.rested_at != begun;
+    rank.rested_at = rank.self->now;
+    if (is_another) rank.rests = 0;
+    if (rank.rests < most_rests) {
+        ++rank.rests;
+        return false;
+    }
+    spend_poll(rank);
+    engine_.catch_up();
+    rank.rested_at = rank.self->now;
+    return true;
 }
 
 /// Once the processor is free of messages.

@@ -179,6 +179,14 @@ private:
         return rank.slowness.of(static_cast<std::uint64_t>(work));
     }
     void poll(rank_state& rank);
+    /// After an operation that took time a look at the clock is the first one again.
+    void note_work(rank_state& rank, ticks begun) {
+        if (time_of(rank) > begun) rank.polled_just_now = false;
+    }
+    /// What told the rank something is a look, too, if it took no time.
+    void note_answer(rank_state& rank, ticks begun) {
+        if (handler_ == nullptr && rank.self->now == begun) poll(rank);
+    }
     void spend_poll(rank_state& rank);
     bool takes_time_unseen() const;
     bool may_lose_time_unseen() const;
@@ -191,6 +199,7 @@ private:
     void end_call(rank_state& rank);
     void serve_inbox(rank_state& rank);
     void stand_still(rank_state& rank, standstill why);
+    bool pays_for_rest(rank_state& rank, ticks begun);
     void come_to_rest(rank_state& rank);
     void go_on(rank_state& rank);
     void make_late_calls(rank_state& rank);
@@ -210,7 +219,7 @@ private:
     void leave_by_event(rank_state& origin, transfer& what);
     static ticks sent_ahead_until(const rank_state& origin, std::uint32_t target);
     void departs(transfer& what);
-    void await_answer(rank_state& origin, transfer& what);
+    void await_answer(rank_state& origin, transfer& what, ticks begun);
     void arrived(transfer& what);
     void receive_in_turn(transfer& what);
     void receive_now(transfer& what);

@@ -116,6 +116,7 @@ void simulation::put_to_all(detail::rank_context& context, std::span<const std::
     const call entered(*this, context);
     rank_state& origin = entered.rank;
     const operation_regime& regime = model_.put.of(bytes);
+    const ticks begun = origin.self->now;
     spend(origin, regime.origin + regime.origin_per_byte.of(bytes));
     std::vector<message*> copies;
     std::deque<shown_send> shown;
@@ -130,7 +131,7 @@ void simulation::put_to_all(detail::rank_context& context, std::span<const std::
     engine_.catch_up();
     for (message* each : copies) static_cast<transfer*>(each)->sent = engine_.now();
     origin.self->now = std::max(origin.self->now, network_->broadcast(engine_, copies));
-    origin.polled_just_now = false;
+    note_work(origin, begun);
 }
 
 transfer& simulation::send_get(rank_state& origin, const detail::get_request& request) {
@@ -146,10 +147,11 @@ transfer& simulation::send_get(rank_state& origin, const detail::get_request& re
 void simulation::get(detail::rank_context& context, void* target, std::uint64_t source,
                      std::size_t bytes) {
     const call entered(*this, context);
+    const ticks begun = entered.rank.self->now;
     transfer& made = send_get(entered.rank, {target, source, bytes});
     made.is_awaited = true;
     send(entered.rank, made, model_.get.of(bytes), message_class::read_request, 0);
-    await_answer(entered.rank, made);
+    await_answer(entered.rank, made, begun);
     transfers_.give_back(made);
 }
 
@@ -170,20 +172,21 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
                                  const detail::atomic_request& request) {
     const call entered(*this, context);
     rank_state& origin = entered.rank;
+    const ticks begun = time_of(origin);
     if (rank_of(request.target) == context.rank) {
         // One that changes the word is no look; where it takes time no other look has to.
-        const ticks call = processor_of(context.rank).call;
-        const bool is_work = call > 0 && request.operation != detail::atomic_operation::load;
-        spend(origin, call);
+        spend(origin, processor_of(context.rank).call);
+        const bool is_work =
+            time_of(origin) > begun && request.operation != detail::atomic_operation::load;
         if (is_work) origin.polled_just_now = false;
         if (handler_ == nullptr) poll(origin);  // a handler's time goes on by itself
         if (is_work) origin.polled_just_now = false;
         return change_element(address_of(request.target), request);
     }
     if (shares_memory(rank_of(request.target), context.rank)) {
-        const ticks begun = time_of(origin);
         spend_access(origin, address_of(request.target), access_kind::atomic);
-        if (time_of(origin) > begun) origin.polled_just_now = false;
+        note_work(origin, begun);
+        note_answer(origin, begun);
         return change_element(address_of(request.target), request);
     }
     transfer& made = send_atomic(origin, request);
@@ -191,7 +194,7 @@ std::uint64_t simulation::atomic(detail::rank_context& context,
     origin.under_way += request.fetches ? 0 : 1;
     send(origin, made, model_.atomic.of(word_bytes), message_class::read_request, word_bytes);
     if (!request.fetches) return 0;
-    await_answer(origin, made);
+    await_answer(origin, made, begun);
     const std::uint64_t before = made.before;
     transfers_.give_back(made);
     return before;
@@ -260,18 +263,17 @@ void simulation::send(rank_state& origin, transfer& what, const operation_regime
     if (handler_ != nullptr) return leave_by_event(origin, what);
     if (what.waits_alone || leaves_later(origin, what)) {
         if (what.waits_alone) leave_by_event(origin, what);
-        if (origin.self->now > begun) origin.polled_just_now = false;
+        note_work(origin, begun);
         return;
     }
     engine_.catch_up();
-    // After an operation that took time a look at the clock is the first one again.
-    if (origin.self->now > begun) origin.polled_just_now = false;
+    note_work(origin, begun);
     if (model_.reception.credits != 0 && !obtain_credit(origin, what)) return;
     departs(what);
     const ticks free_at = network_->inject(engine_, what);
     origin.self->now = std::max(origin.self->now, free_at);
     check_time(origin, origin.self->now);
-    if (origin.self->now > begun) origin.polled_just_now = false;
+    note_work(origin, begun);
 }
 
 /// A rank whose message needs nobody when it leaves need not be there: it runs ahead, and two
@@ -326,8 +328,10 @@ void simulation::departs(transfer& what) {
     if (!network_->keeps_order()) ranks_[what.origin].order.note(what);
 }
 
-void simulation::await_answer(rank_state& origin, transfer& what) {
+/// @param begun when the rank's call began.
+void simulation::await_answer(rank_state& origin, transfer& what, ticks begun) {
     while (!what.is_done) stand_still(origin, standstill::answer);
+    note_answer(origin, begun);
 }
 
 /// The signal or counter at the target that tells of an operation.
